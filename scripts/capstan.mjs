@@ -1,0 +1,115 @@
+#!/usr/bin/env node
+// The repository's own commands, for a clone in any state: installs from the lock file when it is new or has changed, builds when
+// sources have changed, and says so in one line. Needs nothing but Node and npm.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+process.chdir(root)
+
+const [command = 'help', ...rest] = process.argv.slice(2)
+const commands = { start, test, build: ensureBuilt, bench, format, help }
+const chosen = Object.hasOwn(commands, command)
+  ? commands[/** @type {keyof typeof commands} */ (command)]
+  : help
+process.exitCode = (await chosen(rest)) ?? 0
+
+/** @param {string[]} args */
+async function start(args) {
+  ensureBuilt()
+  return run(process.execPath, ['examples/tour.mjs', ...args])
+}
+
+/** @param {string[]} args */
+async function test(args) {
+  ensureBuilt()
+  // With names of tests: only those. Without: everything that keeps the house.
+  if (args.length > 0) return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args])
+  const { runChecks } = await import('./checks.mjs')
+  return runChecks()
+}
+
+/** @param {string[]} args */
+async function bench(args) {
+  ensureBuilt()
+  const areas = readdirSync('bench').flatMap((name) => /^([a-z]+)\.bench\.mjs$/.exec(name)?.[1] ?? [])
+  const wanted = args.length > 0 ? args : areas
+  for (const area of wanted) {
+    if (!areas.includes(area)) {
+      console.error(`There is no benchmark "${area}". There are: ${areas.join(', ')}`)
+      return 2
+    }
+    const code = run(process.execPath, ['--expose-gc', `bench/${area}.bench.mjs`])
+    if (code !== 0) return code
+  }
+  return 0
+}
+
+async function format() {
+  ensureInstalled()
+  return run(process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '.'])
+}
+
+async function help() {
+  console.log(`npm start                 the demonstration
+npm test                  every check and test
+npm test -- NAME …        only the tests whose files match
+npm run build             compile src/ to dist/
+npm run format            format and fix what can be fixed
+npm run bench -- AREA …   benchmarks (all areas when none is named)`)
+  return command === 'help' ? 0 : 2
+}
+
+function ensureInstalled() {
+  const wanted = digest(readFileSync('package-lock.json'), readFileSync('package.json'))
+  const stamp = 'node_modules/.capstan-installed'
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  console.log('capstan: installing dependencies from package-lock.json (once, or after it changed) …')
+  const npm = process.env['npm_execpath']
+  // Not `npm ci`: a lock file written on one platform may lack the optional binaries of another, and npm ci then refuses.
+  const args = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']
+  const code = npm?.endsWith('.js') ? run(process.execPath, [npm, ...args]) : run('npm', args)
+  if (code !== 0) process.exit(code)
+  writeFileSync(stamp, wanted)
+}
+
+function ensureBuilt() {
+  ensureInstalled()
+  const sources = [...filesIn('src'), 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
+  const wanted = digest(...sources.map((file) => `${file} ${digest(readFileSync(file))}`))
+  const stamp = '.build/built'
+  if (existsSync(stamp) && existsSync('dist') && readFileSync(stamp, 'utf8') === wanted) return
+  console.log('capstan: building dist/ (sources have changed) …')
+  rmSync('dist', { recursive: true, force: true })
+  const code = run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'])
+  if (code !== 0) process.exit(code)
+  mkdirSync('.build', { recursive: true })
+  writeFileSync(stamp, wanted)
+}
+
+/** @param {string} folder @returns {string[]} */
+function filesIn(folder) {
+  return readdirSync(folder)
+    .sort()
+    .flatMap((name) => {
+      const path = join(folder, name)
+      return statSync(path).isDirectory() ? filesIn(path) : [path]
+    })
+}
+
+/** @param {...(string | Buffer)} parts */
+function digest(...parts) {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest('hex')
+}
+
+/** @param {string} file @param {string[]} args */
+function run(file, args) {
+  const { status, signal, error } = spawnSync(file, args, { stdio: 'inherit' })
+  if (error) console.error(`capstan: ${error.message}`)
+  return status ?? (signal ? 130 : 1)
+}

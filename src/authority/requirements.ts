@@ -1,0 +1,51 @@
+import type { ArgPattern, RequirementSet, ShellRunRequirement } from '../tool/requirement.js'
+
+/** What several sets ask for together. Nothing is asked for twice; the order is that of first mention. */
+export function unionRequirements(...sets: readonly RequirementSet[]): RequirementSet {
+  const read = union(sets.map((set) => set.fs?.read))
+  const write = union(sets.map((set) => set.fs?.write))
+  const hosts = union(sets.map((set) => set.net?.hosts))
+  const shell = union(sets.map((set) => set.shell))
+  const capabilities = union(sets.map((set) => set.capabilities))
+  return {
+    ...(read || write ? { fs: { ...(read && { read }), ...(write && { write }) } } : {}),
+    ...(hosts && { net: { hosts } }),
+    ...(shell && { shell }),
+    ...(capabilities && { capabilities }),
+  }
+}
+
+/** Whether a command is one that was asked for: the same executable, and every argument fits its pattern, in order. */
+export function matchesCommand(requirement: ShellRunRequirement, argv: readonly string[]): boolean {
+  const [cmd, ...args] = argv
+  if (cmd !== requirement.cmd) return false
+  if (requirement.args === undefined) return true
+  return (
+    requirement.args.length === args.length &&
+    requirement.args.every((pattern, at) => matchesArg(pattern, args[at] ?? ''))
+  )
+}
+
+export function matchesArg(pattern: ArgPattern, arg: string): boolean {
+  if (typeof pattern === 'string') return arg === pattern
+  return 'prefix' in pattern ? arg.startsWith(pattern.prefix) : pattern.wildcard
+}
+
+function union<Item>(lists: readonly (readonly Item[] | undefined)[]): Item[] | undefined {
+  if (lists.every((list) => list === undefined)) return undefined
+  const byContent = new Map<string, Item>()
+  for (const item of lists.flatMap((list) => list ?? [])) {
+    const content = canonical(item)
+    if (!byContent.has(content)) byContent.set(content, item)
+  }
+  return [...byContent.values()]
+}
+
+/** The same text for the same content, whatever the order of its fields. */
+function canonical(item: unknown): string {
+  return JSON.stringify(item, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  )
+}

@@ -1,0 +1,2 @@
+export * from './authority/index.js'
+export * from './tool/index.js'

@@ -1,0 +1,96 @@
+import { assertVariables } from '../authority/variables.js'
+import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
+import { isEnvelope } from '../tool/envelope.js'
+import { messageOf } from '../tool/errors.js'
+import { governTool } from '../tool/govern.js'
+import { compileJsonSchema } from '../tool/json-schema.js'
+
+/** Arguments that a tool must take, and such that it must refuse. None of them is run. */
+export type ToolSamples = { valid: readonly unknown[]; invalid?: readonly unknown[] }
+
+const nonsense: readonly unknown[] = [
+  undefined,
+  null,
+  3,
+  'text',
+  [],
+  Number.NaN,
+  () => undefined,
+  JSON.parse('{"__proto__":{"polluted":true}}'),
+]
+
+/**
+ * Holds a tool to the contract and gives the list of what is wrong with it, empty when all is well. The tool's work is not
+ * run: only what it publishes, how it checks arguments, and what it says it touches.
+ *
+ * ```ts
+ * expect(await checkToolContract(myTool, { valid: [{ path: 'a.txt' }], invalid: [{ path: 3 }] })).toEqual([])
+ * ```
+ */
+export async function checkToolContract(tool: AnyTool, samples: ToolSamples): Promise<string[]> {
+  let governed: AnyGovernedTool
+  try {
+    governed = await governTool(tool)
+  } catch (error) {
+    return [`it cannot be registered: ${messageOf(error)}`]
+  }
+  const problems = await publishedProblems(governed)
+  for (const args of samples.valid) problems.push(...(await validProblems(governed, args)))
+  for (const args of samples.invalid ?? []) problems.push(...(await invalidProblems(governed, args)))
+  for (const args of nonsense) problems.push(...(await neverThrows(governed, args)))
+  return problems
+}
+
+async function publishedProblems(tool: AnyGovernedTool): Promise<string[]> {
+  const problems: string[] = []
+  const definition = await tool.definition('')
+  if (definition.name !== tool.name || tool.id !== tool.name)
+    problems.push('its id, name and definition disagree')
+  if (tool.description.trim() === '') problems.push('its description is empty')
+  try {
+    compileJsonSchema(tool.parameters)
+  } catch (error) {
+    problems.push(messageOf(error))
+  }
+  for (const keyword of ['oneOf', 'anyOf', 'allOf']) {
+    if (keyword in tool.parameters)
+      problems.push(`its parameters have "${keyword}" at the top, which several providers reject`)
+  }
+  try {
+    assertVariables(tool.requires)
+  } catch (error) {
+    problems.push(messageOf(error))
+  }
+  return problems
+}
+
+async function validProblems(tool: AnyGovernedTool, args: unknown): Promise<string[]> {
+  const prepared = await tool.prepare(args)
+  if (!prepared.ok)
+    return [`it refuses ${show(args)}, which is meant to be valid: ${prepared.envelope.error_text}`]
+  const before = JSON.stringify(args)
+  const aborted = await prepared.run({ signal: AbortSignal.abort() })
+  const problems = aborted.type === 'error' ? [] : [`it ran ${show(args)} although the run was aborted`]
+  if (JSON.stringify(args) !== before) problems.push(`it changed its arguments ${show(args)}`)
+  return problems
+}
+
+async function invalidProblems(tool: AnyGovernedTool, args: unknown): Promise<string[]> {
+  const prepared = await tool.prepare(args)
+  return prepared.ok ? [`it takes ${show(args)}, which is meant to be invalid`] : []
+}
+
+async function neverThrows(tool: AnyGovernedTool, args: unknown): Promise<string[]> {
+  try {
+    const prepared = await tool.prepare(args)
+    return prepared.ok || isEnvelope(prepared.envelope)
+      ? []
+      : [`it answers ${show(args)} with something that is no envelope`]
+  } catch (error) {
+    return [`it throws on ${show(args)}: ${messageOf(error)}`]
+  }
+}
+
+function show(args: unknown): string {
+  return typeof args === 'function' ? 'a function' : (JSON.stringify(args) ?? String(args))
+}

@@ -1,0 +1,27 @@
+import { isRecord } from './json.js'
+
+/** A piece of a multimodal tool result. `data` of an image is base64 or a URL. */
+export type ToolResultText = { type: 'text'; text: string }
+export type ToolResultImage = { type: 'image'; data: string; mediaType?: string }
+export type ToolResultContent = ToolResultText | ToolResultImage
+
+const defaultImageType = 'image/png'
+
+/** Whether a tool's output is multimodal content: a non-empty array of text and image blocks and nothing else. */
+export function isToolResultContentArray(value: unknown): value is ToolResultContent[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isToolResultContent)
+}
+
+function isToolResultContent(value: unknown): value is ToolResultContent {
+  if (!isRecord(value)) return false
+  if (value['type'] === 'text') return typeof value['text'] === 'string'
+  if (value['type'] !== 'image' || typeof value['data'] !== 'string') return false
+  return value['mediaType'] === undefined || typeof value['mediaType'] === 'string'
+}
+
+/** A display string: text as it is, images as placeholders such as `[image:image/png]`. */
+export function toolResultContentToText(content: readonly ToolResultContent[]): string {
+  return content
+    .map((part) => (part.type === 'text' ? part.text : `[image:${part.mediaType ?? defaultImageType}]`))
+    .join('\n')
+}

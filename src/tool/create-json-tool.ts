@@ -1,0 +1,41 @@
+import type { GovernedTool, ToolCallContext } from './contract.js'
+import type { Unwrapped } from './envelope.js'
+import { assembleTool, type GovernedOptions } from './govern.js'
+import type { JsonObject, JsonSchema } from './json.js'
+import { compileJsonSchema } from './json-schema.js'
+import type { Validation } from './validation.js'
+
+export type CreateJsonToolOptions<Args = JsonObject, Returned = unknown> = GovernedOptions<Args> & {
+  name: string
+  /** What a model reads to decide whether to call. */
+  description: string
+  /** The JSON Schema of the arguments: draft 2020-12, or draft-07 when `$schema` says so. */
+  parameters: JsonSchema
+  execute(args: Args, context: ToolCallContext): Returned | Promise<Returned>
+}
+
+/**
+ * Makes a tool from a JSON Schema, for tools whose schema comes from a server or a file, and for those that should load no
+ * schema library. Throws when the schema is not one.
+ *
+ * ```ts
+ * const add = createJsonTool<{ a: number; b: number }>({
+ *   name: 'add',
+ *   description: 'Add two numbers.',
+ *   parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+ *   execute: ({ a, b }) => a + b,
+ * })
+ * ```
+ */
+export function createJsonTool<Args = JsonObject, Returned = unknown>(
+  options: CreateJsonToolOptions<Args, Returned>,
+): GovernedTool<Args, Unwrapped<Returned>> {
+  const { execute, ...rest } = options
+  const schema = compileJsonSchema(options.parameters)
+  return assembleTool<Args, Unwrapped<Returned>>({
+    ...rest,
+    // The schema is the caller's promise that what passes it is an `Args`.
+    validate: (args) => schema.check(args) as Validation<Args>,
+    perform: (args, context) => execute(args, context),
+  })
+}

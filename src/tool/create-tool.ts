@@ -1,0 +1,94 @@
+import type { GovernedTool, ToolCallContext } from './contract.js'
+import type { Unwrapped } from './envelope.js'
+import { assembleTool, type GovernedOptions } from './govern.js'
+import type { JsonSchema } from './json.js'
+import {
+  type AnySchema,
+  isStandardSchema,
+  parametersOf,
+  type SchemaInput,
+  type SchemaOutput,
+  validateWith,
+} from './standard-schema.js'
+import { ToolOutputError } from './validation.js'
+
+/** What a tool with (or without) an output schema gives. */
+export type ToolOutput<OutputSchema extends AnySchema | undefined> = OutputSchema extends AnySchema
+  ? SchemaOutput<OutputSchema>
+  : unknown
+
+type CommonOptions<InputSchema extends AnySchema> = GovernedOptions<SchemaOutput<InputSchema>> & {
+  name: string
+  /** What a model reads to decide whether to call. */
+  description: string
+  /** A Zod 4 schema, or one of any library that speaks Standard Schema. */
+  input: InputSchema
+  /** The JSON Schema of `input`, for libraries that cannot say it themselves. */
+  parameters?: JsonSchema
+}
+
+export type CreateToolOptions<
+  InputSchema extends AnySchema,
+  OutputSchema extends AnySchema | undefined = undefined,
+> = CommonOptions<InputSchema> & {
+  output?: OutputSchema
+  execute(args: SchemaOutput<InputSchema>, context: ToolCallContext): unknown | Promise<unknown>
+}
+
+/**
+ * Makes a tool from a schema and a function. Arguments are checked before the function runs; with an `output` schema its result
+ * is checked too. Throws when the schema has no JSON Schema form.
+ *
+ * ```ts
+ * const add = createTool({
+ *   name: 'add',
+ *   description: 'Add two numbers.',
+ *   input: z.object({ a: z.number(), b: z.number() }),
+ *   execute: ({ a, b }) => a + b,
+ * })
+ * await add.call({ a: 1, b: 2 }) // 3
+ * ```
+ */
+export function createTool<InputSchema extends AnySchema, OutputSchema extends AnySchema>(
+  options: CommonOptions<InputSchema> & {
+    output: OutputSchema
+    execute(
+      args: SchemaOutput<InputSchema>,
+      context: ToolCallContext,
+    ): SchemaInput<OutputSchema> | Promise<SchemaInput<OutputSchema>>
+  },
+): GovernedTool<SchemaOutput<InputSchema>, SchemaOutput<OutputSchema>>
+export function createTool<InputSchema extends AnySchema, Returned = unknown>(
+  options: CommonOptions<InputSchema> & {
+    output?: undefined
+    execute(args: SchemaOutput<InputSchema>, context: ToolCallContext): Returned | Promise<Returned>
+  },
+): GovernedTool<SchemaOutput<InputSchema>, Unwrapped<Returned>>
+export function createTool<
+  InputSchema extends AnySchema,
+  OutputSchema extends AnySchema | undefined = undefined,
+>(
+  options: CreateToolOptions<InputSchema, OutputSchema>,
+): GovernedTool<SchemaOutput<InputSchema>, ToolOutput<OutputSchema>>
+export function createTool(options: CreateToolOptions<AnySchema, AnySchema | undefined>): GovernedTool {
+  const { name, input, output, execute, parameters, ...rest } = options
+  if (!isStandardSchema(input)) {
+    throw new TypeError(
+      `The input of tool "${name}" is not a schema (Zod 4, or any Standard Schema); for a JSON Schema use createJsonTool`,
+    )
+  }
+  return assembleTool<unknown, unknown>({
+    ...rest,
+    name,
+    parameters: parameters ?? parametersOf(input, name),
+    validate: (args) => validateWith(input, args),
+    perform: (args, context) => execute(args, context),
+    ...(output === undefined ? {} : { finish: (result) => checkOutput(name, output, result) }),
+  })
+}
+
+async function checkOutput(name: string, schema: AnySchema, result: unknown): Promise<unknown> {
+  const validation = await validateWith(schema, result)
+  if (!validation.ok) throw new ToolOutputError(name, validation.problems)
+  return validation.value
+}

@@ -1,0 +1,217 @@
+import type { ToolApprovalPolicy } from './approval.js'
+import {
+  type AnyGovernedTool,
+  type AnyTool,
+  type GovernedTool,
+  isGovernedTool,
+  type OutputLimits,
+  type Preparation,
+  type ToolCallContext,
+  type ToolKind,
+  toolKinds,
+} from './contract.js'
+import { type Envelope, errorEnvelope, isMadeEnvelope, outputEnvelope, withMetadata } from './envelope.js'
+import { CapstanError, messageOf } from './errors.js'
+import type { JsonSchema } from './json.js'
+import { compileJsonSchema } from './json-schema.js'
+import { describeProblems } from './problem.js'
+import type { RequirementSet } from './requirement.js'
+import type { Subject } from './subject.js'
+import { ToolInputError, type Validate, type Validation } from './validation.js'
+
+/** The governed half of a tool's options, the same for every way of making one. */
+export type GovernedOptions<Args> = {
+  /** What it asks for; nothing when left out. Adding the tool to an agent adds this to what the agent may do. */
+  requires?: RequirementSet
+  kind?: ToolKind
+  limits?: OutputLimits
+  idempotent?: boolean
+  approval?: ToolApprovalPolicy<Args>
+  /** What a call with these arguments touches; capabilities and rules judge each of them. */
+  touches?(args: Args): readonly Subject[]
+}
+
+/** A tool's parts: what it publishes, how it checks arguments, what it does. */
+export type ToolParts<Args, Output> = GovernedOptions<Args> & {
+  name: string
+  description: string
+  parameters: JsonSchema
+  validate: Validate<Args>
+  /** The work itself, on checked arguments; gives the output or an envelope of it, or throws. */
+  perform(args: Args, context: ToolCallContext): unknown | Promise<unknown>
+  /** What is left of the work's result after its output schema. */
+  finish?(output: unknown): Output | Promise<Output>
+}
+
+const toolName = /^[A-Za-z0-9_.:-]{1,128}$/
+
+/** Puts the parts together as one object that satisfies the typed API and the governed contract. */
+export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): GovernedTool<Args, Output> {
+  assertParts(parts)
+  const { name, description, validate } = parts
+  const parameters = frozen(parts.parameters)
+  const definition = Object.freeze({ name, description, parameters })
+  const touches = (args: Args): readonly Subject[] => parts.touches?.(args) ?? []
+
+  return {
+    name,
+    id: name,
+    description,
+    parameters,
+    requires: parts.requires ?? {},
+    kind: parts.kind ?? 'other',
+    idempotent: parts.idempotent ?? false,
+    ...(parts.limits === undefined ? {} : { limits: parts.limits }),
+    ...(parts.approval === undefined ? {} : { approval: parts.approval }),
+    definition: () => definition,
+    touches,
+    parseApprovalArgs: (args) => parseNow(name, validate(args), args),
+    async call(args, context = {}) {
+      const validation = await validate(args)
+      if (!validation.ok) throw new ToolInputError(name, validation.problems, args)
+      const envelope = await perform(parts, validation.value, context)
+      if (envelope.type === 'error') throw new CapstanError('tool_failed', envelope.error_text)
+      return envelope.data
+    },
+    prepare: (args) => prepare(parts, touches, args),
+    async execute(args, context) {
+      const prepared = await prepare(parts, touches, args)
+      return prepared.ok ? prepared.run(context) : prepared.envelope
+    },
+  }
+}
+
+/**
+ * Any tool with the whole contract: itself when it has it already, else wrapped. A tool written by hand publishes its schema
+ * through `definition`; its arguments are checked against that, so that nothing reaches it unchecked.
+ */
+export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
+  if (isGovernedTool(tool)) return tool
+  const { description, parameters } = await tool.definition('')
+  const schema = compileJsonSchema(parameters)
+  const { requires, kind, limits, idempotent, approval } = tool
+  return assembleTool<unknown, unknown>({
+    name: tool.name,
+    description,
+    parameters,
+    validate: (input) => {
+      const checked = schema.check(input)
+      return checked.ok && tool.parseApprovalArgs
+        ? { ok: true, value: tool.parseApprovalArgs(checked.value) }
+        : checked
+    },
+    perform: (args, context) => tool.call(args, context),
+    touches: (args) => tool.touches?.(args) ?? [],
+    ...(requires === undefined ? {} : { requires }),
+    ...(kind === undefined ? {} : { kind }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(idempotent === undefined ? {} : { idempotent }),
+    ...(approval === undefined ? {} : { approval: approval as ToolApprovalPolicy<unknown> }),
+  })
+}
+
+function prepare<Args, Output>(
+  parts: ToolParts<Args, Output>,
+  touches: (args: Args) => readonly Subject[],
+  args: unknown,
+): Preparation<Args, Output> | Promise<Preparation<Args, Output>> {
+  const proceed = (validation: Validation<Args>): Preparation<Args, Output> => {
+    if (!validation.ok)
+      return { ok: false, envelope: errorEnvelope(describeProblems(parts.name, validation.problems, args)) }
+    const { value } = validation
+    return {
+      ok: true,
+      args: value,
+      subjects: touches(value),
+      run: (context = {}) => run(parts, value, context),
+    }
+  }
+  const refuse = (thrown: unknown): Preparation<Args, Output> => ({
+    ok: false,
+    envelope: errorEnvelope(
+      `The arguments of tool "${parts.name}" could not be checked: ${messageOf(thrown)}`,
+    ),
+  })
+  try {
+    const validation = parts.validate(args)
+    return 'then' in validation ? validation.then(proceed).catch(refuse) : proceed(validation)
+  } catch (thrown) {
+    return refuse(thrown)
+  }
+}
+
+async function run<Args, Output>(
+  parts: ToolParts<Args, Output>,
+  args: Args,
+  context: ToolCallContext,
+): Promise<Envelope<Output>> {
+  const now = context.now ?? (() => performance.now())
+  const start = now()
+  const elapsed = (): number => Math.max(0, Math.round(now() - start))
+  if (context.signal?.aborted) return errorEnvelope(`Tool "${parts.name}" was not run: the run was aborted.`)
+  try {
+    return withMetadata(await perform(parts, args, context), { duration_ms: elapsed() })
+  } catch (thrown) {
+    return errorEnvelope(messageOf(thrown), { duration_ms: elapsed() })
+  }
+}
+
+async function perform<Args, Output>(
+  parts: ToolParts<Args, Output>,
+  args: Args,
+  context: ToolCallContext,
+): Promise<Envelope<Output>> {
+  const returned = await parts.perform(args, context)
+  const envelope = isMadeEnvelope(returned) ? returned : outputEnvelope(returned)
+  if (envelope.type === 'error') return envelope
+  const data = parts.finish === undefined ? (envelope.data as Output) : await parts.finish(envelope.data)
+  return outputEnvelope(data, envelope.metadata)
+}
+
+function parseNow<Args>(
+  name: string,
+  validation: Validation<Args> | Promise<Validation<Args>>,
+  args: unknown,
+): Args {
+  if ('then' in validation) {
+    validation.catch(() => undefined)
+    throw new TypeError(`The input schema of tool "${name}" is asynchronous: use prepare() and await it.`)
+  }
+  if (!validation.ok) throw new ToolInputError(name, validation.problems, args)
+  return validation.value
+}
+
+function assertParts({
+  name,
+  description,
+  parameters,
+  kind,
+}: Pick<ToolParts<unknown, unknown>, 'name' | 'description' | 'parameters' | 'kind'>): void {
+  if (typeof name !== 'string' || !toolName.test(name)) {
+    throw new TypeError(
+      `A tool's name is 1 to 128 letters, digits, "_", "-", "." or ":", not ${JSON.stringify(name)}`,
+    )
+  }
+  if (typeof description !== 'string')
+    throw new TypeError(`Tool "${name}" needs a description: it is what a model decides by`)
+  const type = parameters['type']
+  if (type !== undefined && type !== 'object')
+    throw new TypeError(
+      `The arguments of tool "${name}" must be an object, its schema says ${JSON.stringify(type)}`,
+    )
+  if (kind !== undefined && !toolKinds.includes(kind))
+    throw new TypeError(
+      `Tool "${name}" has the unknown kind ${JSON.stringify(kind)}; it is one of ${toolKinds.join(', ')}`,
+    )
+}
+
+/** A schema is shared by every definition and prompt, so it must not change under them. */
+function frozen(schema: JsonSchema): JsonSchema {
+  return deepFreeze(structuredClone(schema))
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const member of Object.values(value)) deepFreeze(member)
+  return Object.freeze(value)
+}

@@ -1,0 +1,210 @@
+import { isRecord, type JsonValue } from './json.js'
+
+/** Deeper nesting than this is refused: no real argument needs it, and recursive readers would run out of stack. */
+export const maxJsonDepth = 200
+
+/** JSON text that does not parse, with the place where it breaks. `line` and `column` count from 1, `position` from 0. */
+export class JsonTextError extends SyntaxError {
+  override readonly name = 'JsonTextError'
+  readonly position: number
+  readonly line: number
+  readonly column: number
+
+  constructor(text: string, position: number, problem: string) {
+    const before = text.slice(0, position)
+    const line = before.split('\n').length
+    const column = position - before.lastIndexOf('\n')
+    super(
+      `Invalid JSON at line ${line}, column ${column} (position ${position}): ${problem}${excerpt(text, position)}`,
+    )
+    this.position = position
+    this.line = line
+    this.column = column
+  }
+}
+
+/**
+ * Parses JSON from an untrusted writer. Keys that could reach a prototype are left out (see {@link cleanJson}),
+ * and nothing but a {@link JsonTextError} is thrown.
+ */
+export function parseJsonText(text: string): JsonValue {
+  let value: JsonValue
+  try {
+    value = JSON.parse(text) as JsonValue
+  } catch {
+    // The engine's own message differs between engines and versions and often has no position.
+    throw locateJsonError(text)
+  }
+  if (nestingOf(text) > maxJsonDepth && depthOf(value) > maxJsonDepth) {
+    throw new JsonTextError(text, 0, `nested deeper than ${maxJsonDepth} levels`)
+  }
+  return mayHoldPrototypeKey(text) ? (cleanJson(value) as JsonValue) : value
+}
+
+/**
+ * The same value as plain JSON data: without keys that a later merge could turn into prototype pollution (every own
+ * `__proto__`, and a `constructor` that carries a `prototype`; a plain `constructor` field is data and stays), and without
+ * members that are `undefined`. Copies only what it changes; throws `RangeError` past {@link maxJsonDepth}.
+ */
+export function cleanJson(value: unknown, depth = 0): unknown {
+  if (depth > maxJsonDepth) throw new RangeError(`nested deeper than ${maxJsonDepth} levels`)
+  if (Array.isArray(value)) {
+    const items: unknown[] = value.map((item) => cleanJson(item, depth + 1))
+    return items.every((item, at) => Object.is(item, value[at])) ? value : items
+  }
+  if (!isRecord(value) || !isPlain(value)) return value
+  let copy: Record<string, unknown> | undefined
+  for (const key of Object.keys(value)) {
+    const member = value[key]
+    if (member === undefined || isPrototypeKey(key, member)) {
+      copy ??= { ...value }
+      delete copy[key]
+      continue
+    }
+    const kept = cleanJson(member, depth + 1)
+    if (Object.is(kept, member)) continue
+    copy ??= { ...value }
+    copy[key] = kept
+  }
+  return copy ?? value
+}
+
+function isPrototypeKey(key: string, member: unknown): boolean {
+  return (
+    key === '__proto__' || (key === 'constructor' && isRecord(member) && Object.hasOwn(member, 'prototype'))
+  )
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** A cheap look at the text that spares nearly every call the walk; `\` covers keys spelt with escapes. */
+function mayHoldPrototypeKey(text: string): boolean {
+  return text.includes('__proto__') || text.includes('constructor') || text.includes('\\u')
+}
+
+/** An upper bound of the depth, from the text alone. */
+function nestingOf(text: string): number {
+  let open = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if ((code === 0x5b || code === 0x7b) && ++open > maxJsonDepth) return open
+  }
+  return open
+}
+
+function depthOf(value: JsonValue): number {
+  let level: JsonValue[] = [value]
+  let depth = 0
+  while (level.length > 0 && depth <= maxJsonDepth) {
+    const next: JsonValue[] = []
+    for (const item of level) {
+      if (typeof item !== 'object' || item === null) continue
+      for (const member of Array.isArray(item) ? item : Object.values(item)) {
+        if (typeof member === 'object' && member !== null) next.push(member)
+      }
+    }
+    depth++
+    level = next
+  }
+  return depth
+}
+
+function excerpt(text: string, position: number): string {
+  if (text.length === 0) return ''
+  const from = Math.max(0, position - 20)
+  const shown = text.slice(from, position + 20)
+  return `, near ${JSON.stringify((from > 0 ? '…' : '') + shown + (position + 20 < text.length ? '…' : ''))}`
+}
+
+/** Reads the text as a JSON grammar would and reports the first place that does not fit. Iterative: depth costs no stack. */
+export function locateJsonError(text: string): JsonTextError {
+  const space = /[ \t\n\r]*/y
+  const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+  const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+  const open: ('{' | '[')[] = []
+  let at = 0
+  let want: 'value' | 'first' | 'key' | 'colon' | 'after' = 'value'
+
+  const skip = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at
+    const found = pattern.exec(text)
+    if (found === null) return false
+    at += found[0].length
+    return found[0].length > 0
+  }
+  const fail = (expected: string): JsonTextError => {
+    const found =
+      at >= text.length
+        ? 'the text ends here'
+        : `found ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))}`
+    return new JsonTextError(text, at, `expected ${expected}, ${found}`)
+  }
+  const readString = (): JsonTextError | undefined => {
+    // Character by character: a regular expression over the whole string would need a stack as long as the string.
+    at++
+    while (at < text.length) {
+      const char = text[at]
+      if (char === '"') {
+        at++
+        return undefined
+      }
+      if (char === '\\') {
+        if (!skip(escaped)) return fail('a valid escape')
+      } else if (text.charCodeAt(at) < 0x20) {
+        return fail('a string without raw control characters (write \\n, \\t or \\u00XX)')
+      } else at++
+    }
+    return fail('a closing quote')
+  }
+
+  for (;;) {
+    skip(space)
+    const char = text[at]
+    if (want === 'after') {
+      const inside = open.at(-1)
+      if (inside === undefined)
+        return at < text.length ? fail('the end of the text') : new JsonTextError(text, at, 'not accepted')
+      if (char === ',') {
+        at++
+        want = inside === '{' ? 'key' : 'value'
+      } else if (char === (inside === '{' ? '}' : ']')) {
+        at++
+        open.pop()
+      } else return fail(inside === '{' ? '"," or "}"' : '"," or "]"')
+    } else if (want === 'colon') {
+      if (char !== ':') return fail('":"')
+      at++
+      want = 'value'
+    } else if (want === 'key' || (want === 'first' && open.at(-1) === '{')) {
+      if (want === 'first' && char === '}') {
+        at++
+        open.pop()
+        want = 'after'
+        continue
+      }
+      if (char !== '"')
+        return fail(want === 'first' ? 'a key in double quotes or "}"' : 'a key in double quotes')
+      const broken = readString()
+      if (broken) return broken
+      want = 'colon'
+    } else if (want === 'first' && char === ']') {
+      at++
+      open.pop()
+      want = 'after'
+    } else if (char === '{' || char === '[') {
+      at++
+      open.push(char)
+      want = 'first'
+    } else if (char === '"') {
+      const broken = readString()
+      if (broken) return broken
+      want = 'after'
+    } else {
+      if (!skip(scalar)) return fail('a value')
+      want = 'after'
+    }
+  }
+}

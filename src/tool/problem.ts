@@ -1,0 +1,66 @@
+import { quoteNames } from './nearest.js'
+
+/** One thing that is wrong with a tool's arguments, in words a model can repair from. */
+export type ArgumentProblem = {
+  readonly path: readonly (string | number)[]
+  /** What was expected, such as `expected integer`; what came instead is added from the arguments themselves. */
+  readonly message: string
+}
+
+const mostProblems = 8
+const longestPreview = 60
+const longestMessage = 240
+
+/** The text a model sees when its arguments do not fit: the field, what was expected, what came. Short, and never a stack. */
+export function describeProblems(
+  toolName: string,
+  problems: readonly ArgumentProblem[],
+  args: unknown,
+): string {
+  const shown = problems.slice(0, mostProblems).map((problem) => `- ${describeProblem(problem, args)}`)
+  const rest = problems.length - shown.length
+  if (rest > 0) shown.push(`- and ${rest} more`)
+  return `Invalid arguments for tool "${toolName}":\n${shown.join('\n')}\nCorrect them and call "${toolName}" again.`
+}
+
+function describeProblem({ path, message }: ArgumentProblem, args: unknown): string {
+  const field = path.length === 0 ? 'the arguments' : formatPath(path)
+  const came = valueAt(args, path)
+  return `${field}: ${cut(message, longestMessage)}; got ${came.found ? preview(came.value) : 'nothing'}`
+}
+
+/** `items[2].name` */
+export function formatPath(path: readonly (string | number)[]): string {
+  let text = ''
+  for (const key of path) {
+    if (typeof key === 'number') text += `[${key}]`
+    else if (/^[A-Za-z_$][\w$]*$/.test(key)) text += text === '' ? key : `.${key}`
+    else text += `[${JSON.stringify(cut(key, longestPreview))}]`
+  }
+  return text
+}
+
+/** A value as JSON, cut short, with its type where the JSON does not show it. */
+export function preview(value: unknown): string {
+  if (typeof value === 'string') return `${JSON.stringify(cut(value, longestPreview))} (string)`
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'object' && value !== null) {
+    const keys = Object.keys(value)
+    if (keys.length === 0) return 'an object without fields'
+    return `an object with ${quoteNames(keys.slice(0, 5).map((key) => cut(key, 30))).replace(' or ', ', ')}${keys.length > 5 ? ' …' : ''}`
+  }
+  return value === null ? 'null' : `${cut(String(value), longestPreview)} (${typeof value})`
+}
+
+function valueAt(root: unknown, path: readonly (string | number)[]): { found: boolean; value?: unknown } {
+  let value = root
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return { found: false }
+    value = (value as Record<string | number, unknown>)[key]
+  }
+  return { found: value !== undefined, value }
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`
+}

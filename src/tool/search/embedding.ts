@@ -1,0 +1,57 @@
+/** A text and the vector that stands for it. */
+export type Embedding = { document: string; vector: readonly number[] | Float32Array }
+
+/** A model that turns texts into vectors: one for each text, in order, all of one length. */
+export interface EmbeddingModel {
+  /** How many texts one call may carry. Absent: any number. */
+  readonly maxBatchSize?: number
+  embedTexts(texts: string[]): Promise<Embedding[]>
+}
+
+export type VectorMetadataValue = string | number | boolean | null
+export type VectorMetadata = Record<string, VectorMetadataValue>
+
+/** A document with the vectors that stand for it: one, or one for each of several texts. */
+export type EmbeddedDocument<Document, Metadata extends VectorMetadata = VectorMetadata> = {
+  id: string
+  document: Document
+  metadata?: Metadata
+  embeddings: Embedding[]
+}
+
+/** Embeds texts in batches of the model's size, a bounded number of them at a time. Results keep the order of the texts. */
+export async function embedInBatches(
+  model: EmbeddingModel,
+  texts: readonly string[],
+  concurrency = 1,
+): Promise<Embedding[]> {
+  const size = Math.max(1, model.maxBatchSize ?? texts.length)
+  const batches: string[][] = []
+  for (let from = 0; from < texts.length; from += size) batches.push(texts.slice(from, from + size))
+  const results: Embedding[][] = []
+  let next = 0
+  let failed = false
+  const work = async (): Promise<void> => {
+    while (!failed && next < batches.length) {
+      const at = next++
+      try {
+        results[at] = await embedBatch(model, batches[at] ?? [])
+      } catch (error) {
+        failed = true
+        throw error
+      }
+    }
+  }
+  await Promise.all(
+    Array.from({ length: Math.min(Math.max(1, Math.trunc(concurrency)), batches.length) }, work),
+  )
+  return results.flat()
+}
+
+async function embedBatch(model: EmbeddingModel, batch: string[]): Promise<Embedding[]> {
+  const embeddings = await model.embedTexts(batch)
+  if (embeddings.length !== batch.length) {
+    throw new Error(`The embedding model gave ${embeddings.length} vectors for ${batch.length} texts.`)
+  }
+  return embeddings
+}

@@ -1,0 +1,59 @@
+import type { EmbeddingModel } from './embedding.js'
+import { wordsOf } from './words.js'
+
+export type HashingEmbeddingOptions = { dimensions?: number }
+
+/** An embedding model that says what it is: it knows words and their parts, not meanings. */
+export interface HashingEmbeddingModel extends EmbeddingModel {
+  readonly provider: 'capstan'
+  readonly model: string
+  readonly semantic: false
+  readonly dimensions: number
+}
+
+const gram = 3
+const gramWeight = 0.4
+
+/**
+ * An embedding model that needs no provider, no download and no network: words and their three-letter parts are hashed into a
+ * vector. Texts that share words or word parts come out alike; synonyms do not. For trying things out and for tests; a
+ * provider's model, or the lexical index, finds more.
+ */
+export function createHashingEmbedding({
+  dimensions = 256,
+}: HashingEmbeddingOptions = {}): HashingEmbeddingModel {
+  if (!Number.isInteger(dimensions) || dimensions < 8)
+    throw new RangeError(`dimensions is a whole number from 8 on, not ${dimensions}.`)
+  return {
+    provider: 'capstan',
+    model: `hashing-${dimensions}`,
+    semantic: false,
+    dimensions,
+    embedTexts: async (texts) =>
+      texts.map((document) => ({ document, vector: hashText(document, dimensions) })),
+  }
+}
+
+function hashText(text: string, dimensions: number): Float32Array {
+  const vector = new Float32Array(dimensions)
+  for (const word of wordsOf(text)) {
+    add(vector, word, 1)
+    const padded = `<${word}>`
+    for (let at = 0; at + gram <= padded.length; at++) add(vector, padded.slice(at, at + gram), gramWeight)
+  }
+  return vector
+}
+
+/** One bit of the hash decides the sign, so that features which share a place cancel out rather than add up. */
+function add(vector: Float32Array, feature: string, weight: number): void {
+  const hash = fnv1a(feature)
+  const place = (hash >>> 1) % vector.length
+  vector[place] = (vector[place] ?? 0) + (hash & 1 ? weight : -weight)
+}
+
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  // The low bits of FNV are weak; fold the high ones in.
+  return (hash ^ (hash >>> 15)) >>> 0
+}

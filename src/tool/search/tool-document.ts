@@ -1,0 +1,88 @@
+import type { AnyTool, ToolDefinition } from '../contract.js'
+import type { ToolSet } from '../tool-set.js'
+import {
+  type EmbeddedDocument,
+  type EmbeddingModel,
+  embedInBatches,
+  type VectorMetadata,
+} from './embedding.js'
+
+/** What an index knows of a tool. */
+export type ToolSearchDocument = {
+  toolName: string
+  definition: ToolDefinition
+  text: string
+  metadata?: VectorMetadata
+}
+
+export type EmbedToolsOptions = {
+  /** The texts a tool is found by. Default: its name, its description and its parameters. */
+  content?: (tool: AnyTool, definition: ToolDefinition) => string | string[]
+  metadata?: (tool: AnyTool, definition: ToolDefinition) => VectorMetadata | undefined
+  /** How many batches may be with the embedding model at once. Default: 1. */
+  concurrency?: number
+}
+
+/** A tool ready to be indexed: its document and the texts that stand for it. */
+export type DescribedTool = {
+  readonly tool: AnyTool
+  readonly document: ToolSearchDocument
+  readonly texts: readonly string[]
+}
+
+/** Embeds tools by their texts: a record for each tool, with a vector for each of its texts. Rejects when either fails. */
+export async function embedTools(
+  model: EmbeddingModel,
+  tools: readonly AnyTool[] | ToolSet,
+  options: EmbedToolsOptions = {},
+): Promise<EmbeddedDocument<ToolSearchDocument>[]> {
+  return embedDescribed(model, await describeTools(toolsOf(tools), options), options)
+}
+
+export async function embedDescribed(
+  model: EmbeddingModel,
+  described: readonly DescribedTool[],
+  options: EmbedToolsOptions,
+): Promise<EmbeddedDocument<ToolSearchDocument>[]> {
+  const embeddings = await embedInBatches(
+    model,
+    described.flatMap((one) => one.texts),
+    options.concurrency,
+  )
+  let from = 0
+  return described.map(({ document, texts }) => {
+    const own = embeddings.slice(from, from + texts.length)
+    from += texts.length
+    const metadata = document.metadata === undefined ? {} : { metadata: document.metadata }
+    return { id: document.toolName, document, ...metadata, embeddings: own }
+  })
+}
+
+export function describeTools(
+  tools: readonly AnyTool[],
+  options: EmbedToolsOptions,
+): Promise<DescribedTool[]> {
+  return Promise.all(tools.map((tool) => describeTool(tool, options)))
+}
+
+export function toolsOf(tools: readonly AnyTool[] | ToolSet): readonly AnyTool[] {
+  return Array.isArray(tools) ? tools : (tools as ToolSet).values()
+}
+
+async function describeTool(tool: AnyTool, options: EmbedToolsOptions): Promise<DescribedTool> {
+  const definition = await tool.definition('')
+  const texts = [options.content?.(tool, definition) ?? defaultTexts(definition)].flat()
+  if (texts.length === 0) throw new TypeError(`Tool "${tool.name}" has no text to be found by.`)
+  const metadata = options.metadata?.(tool, definition)
+  const document = {
+    toolName: tool.name,
+    definition,
+    text: texts.join('\n'),
+    ...(metadata === undefined ? {} : { metadata }),
+  }
+  return { tool, document, texts }
+}
+
+function defaultTexts({ name, description, parameters }: ToolDefinition): string[] {
+  return [name, description, JSON.stringify(parameters)]
+}

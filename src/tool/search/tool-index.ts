@@ -1,0 +1,182 @@
+import type { AnyTool, GovernedTool } from '../contract.js'
+import { createJsonTool } from '../create-json-tool.js'
+import { ToolSet } from '../tool-set.js'
+import { matchesVectorFilter } from './filter.js'
+import {
+  type DescribedTool,
+  describeTools,
+  type EmbedToolsOptions,
+  type ToolSearchDocument,
+  toolsOf,
+} from './tool-document.js'
+import type {
+  VectorInspectItem,
+  VectorInspectPage,
+  VectorInspectRequest,
+  VectorSearchId,
+  VectorSearchIndex,
+  VectorSearchRequest,
+  VectorSearchResult,
+  VectorSearchToolOptions,
+} from './vector-index.js'
+
+/** An index of tools that also carries the tools, so that what is found can be run. */
+export interface DynamicToolIndex extends VectorSearchIndex<ToolSearchDocument> {
+  readonly toolSet: ToolSet
+}
+
+/** An index that follows its tools: what is added or removed costs only itself. */
+export interface UpdatableToolIndex extends DynamicToolIndex {
+  readonly size: number
+  /** Adds tools to the index and to its tool set; a known name is replaced. Nothing changes when it rejects. */
+  add(tools: readonly AnyTool[] | ToolSet): Promise<void>
+  /** Takes a tool out of the index and of its tool set. */
+  remove(toolName: string): boolean
+}
+
+/** Whether a value is an index that carries its tools, made by this or another copy of the package. */
+export function isDynamicToolIndex(value: unknown): value is DynamicToolIndex {
+  return (
+    typeof value === 'object' && value !== null && (value as { toolSet?: unknown }).toolSet instanceof ToolSet
+  )
+}
+
+/** The part in which one index differs from another: how it ranks tools for a query. */
+export interface ToolRanker {
+  /** Gets ready whatever may fail; the function it gives puts the tools in, and does not fail. */
+  stage(tools: readonly DescribedTool[]): Promise<() => void>
+  drop(toolName: string): void
+  /** The best tools by score, at most `topK`, none below the threshold, only those that `fits` lets through. */
+  rank(
+    query: string,
+    topK: number,
+    threshold: number | undefined,
+    fits: (toolName: string) => boolean,
+  ): Promise<VectorSearchId[]>
+}
+
+const defaultTopK = 5
+const defaultPage = 100
+
+/** Builds an index of tools over a ranker. A tool set that is passed in is kept, not copied. */
+export async function indexTools(
+  ranker: ToolRanker,
+  tools: readonly AnyTool[] | ToolSet,
+  options: EmbedToolsOptions,
+): Promise<UpdatableToolIndex> {
+  const toolSet = tools instanceof ToolSet ? tools : ToolSet.fromTools(toolsOf(tools))
+  const documents = new Map<string, ToolSearchDocument>()
+
+  const add = async (added: readonly AnyTool[]): Promise<void> => {
+    const described = await describeTools(added, options)
+    const commit = await ranker.stage(described)
+    for (const { document } of described) if (documents.has(document.toolName)) ranker.drop(document.toolName)
+    commit()
+    for (const { tool, document } of described) {
+      documents.set(document.toolName, document)
+      if (toolSet.get(tool.name) !== tool) toolSet.addTool(tool)
+    }
+  }
+  // By name, so that a list which names a tool twice gives it one place, as a tool set does.
+  await add(toolSet.values())
+
+  const searchIds = async (request: VectorSearchRequest): Promise<VectorSearchId[]> => {
+    assertSearch(request)
+    const { query, topK, threshold, filter } = request
+    return ranker.rank(query, topK, threshold, (toolName) =>
+      matchesVectorFilter(documents.get(toolName)?.metadata, filter),
+    )
+  }
+  const search = async (request: VectorSearchRequest): Promise<VectorSearchResult<ToolSearchDocument>[]> =>
+    (await searchIds(request)).flatMap(({ id, score }) => {
+      const document = documents.get(id)
+      return document === undefined
+        ? []
+        : [
+            {
+              score,
+              id,
+              document,
+              ...(document.metadata === undefined ? {} : { metadata: document.metadata }),
+            },
+          ]
+    })
+
+  return {
+    toolSet,
+    get size() {
+      return documents.size
+    },
+    add: (added) => add(ToolSet.fromTools(toolsOf(added)).values()),
+    remove(toolName) {
+      if (!documents.delete(toolName)) return false
+      ranker.drop(toolName)
+      toolSet.deleteTool(toolName)
+      return true
+    },
+    search,
+    searchIds,
+    inspect: async (request = {}) => inspectPage(documents, request),
+    asTool: (toolOptions) => searchTool(toolOptions, search),
+  }
+}
+
+function assertSearch({ query, topK, threshold }: VectorSearchRequest): void {
+  if (typeof query !== 'string') throw new TypeError('A search needs a query text.')
+  if (!Number.isInteger(topK) || topK < 1)
+    throw new RangeError(`topK is a whole number from 1 on, not ${topK}.`)
+  if (threshold !== undefined && !Number.isFinite(threshold))
+    throw new RangeError(`threshold is a finite number, not ${threshold}.`)
+}
+
+function inspectPage(
+  documents: ReadonlyMap<string, ToolSearchDocument>,
+  { limit = defaultPage, cursor = '0', filter }: VectorInspectRequest,
+): VectorInspectPage<ToolSearchDocument> {
+  const start = Number(cursor)
+  if (!Number.isInteger(limit) || limit < 1 || !Number.isInteger(start) || start < 0)
+    throw new RangeError('inspect takes a limit from 1 on and a cursor it gave.')
+  const fitting = [...documents.values()].filter((document) => matchesVectorFilter(document.metadata, filter))
+  const items = fitting.slice(start, start + limit).map(
+    (document): VectorInspectItem<ToolSearchDocument> => ({
+      id: document.toolName,
+      document,
+      ...(document.metadata === undefined ? {} : { metadata: document.metadata }),
+    }),
+  )
+  const next = start + items.length
+  return { items, totalCount: fitting.length, ...(next < fitting.length ? { nextCursor: String(next) } : {}) }
+}
+
+function searchTool(
+  { name, description, topK: most = defaultTopK, threshold, filter }: VectorSearchToolOptions,
+  search: (request: VectorSearchRequest) => Promise<VectorSearchResult<ToolSearchDocument>[]>,
+): GovernedTool<{ query: string; topK?: number }, VectorSearchResult<ToolSearchDocument>[]> {
+  return createJsonTool<{ query: string; topK?: number }, VectorSearchResult<ToolSearchDocument>[]>({
+    name,
+    description: description ?? 'Find tools by what they do.',
+    kind: 'search',
+    idempotent: true,
+    parameters: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', minLength: 1, description: 'What the tool should be able to do.' },
+        topK: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 100,
+          description: `How many at most. Default: ${most}.`,
+        },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    execute: ({ query, topK }) =>
+      search({
+        query,
+        topK: topK ?? most,
+        ...(threshold === undefined ? {} : { threshold }),
+        ...(filter === undefined ? {} : { filter }),
+      }),
+  })
+}

@@ -1,0 +1,26 @@
+import type { GovernedTool } from './contract.js'
+import { createJsonTool } from './create-json-tool.js'
+
+export type CreateThinkToolOptions = { name?: string; description?: string }
+
+const thinkDescription =
+  'Write down a thought before acting: what is known, what is missing, which step comes next. It changes nothing and fetches nothing.'
+
+/** A tool that gives back the thought it was handed: room for a model to reason between calls. */
+export function createThinkTool(
+  options: CreateThinkToolOptions = {},
+): GovernedTool<{ thought: string }, string> {
+  return createJsonTool<{ thought: string }, string>({
+    name: options.name ?? 'think',
+    description: options.description ?? thinkDescription,
+    kind: 'think',
+    idempotent: true,
+    parameters: {
+      type: 'object',
+      properties: { thought: { type: 'string', description: 'The thought.' } },
+      required: ['thought'],
+      additionalProperties: false,
+    },
+    execute: ({ thought }) => thought,
+  })
+}

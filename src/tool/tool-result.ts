@@ -1,0 +1,66 @@
+import { isToolResultContentArray, toolResultContentToText } from './content.js'
+import {
+  type Envelope,
+  type EnvelopeMetadata,
+  errorEnvelope,
+  isEnvelope,
+  outputEnvelope,
+} from './envelope.js'
+import { isRecord } from './json.js'
+import { parseJsonText } from './json-text.js'
+import { serializeToolOutput } from './serialize.js'
+
+/** What a host's direct call gives: the text a person or program reads, with the envelope it came from. */
+export type ToolResult<Data = unknown> = {
+  readonly name: string
+  readonly output: string
+  /** 0 when it worked; a command's own exit code where there is one; 1 for every other failure. */
+  readonly exitCode: number
+  readonly metadataJson?: string
+  readonly metadata?: EnvelopeMetadata
+  readonly envelope: Envelope<Data>
+}
+
+/** What is left of a {@link ToolResult} after a wire or a log that kept only the documented fields. */
+export type PlainToolResult = Pick<ToolResult, 'name' | 'output' | 'exitCode' | 'metadataJson'> & {
+  readonly envelope?: unknown
+}
+
+export function toToolResult<Data>(name: string, envelope: Envelope<Data>): ToolResult<Data> {
+  const { metadata } = envelope
+  return {
+    name,
+    output: outputText(envelope),
+    exitCode: exitCodeOf(envelope),
+    metadataJson: JSON.stringify(metadata),
+    metadata,
+    envelope,
+  }
+}
+
+/** The envelope of a result; rebuilt from the documented fields when the result carries none. */
+export function fromToolResult(result: PlainToolResult): Envelope {
+  if (isEnvelope(result.envelope)) return result.envelope
+  const metadata = readMetadata(result.metadataJson)
+  if (result.exitCode === 0) return outputEnvelope(result.output, metadata)
+  return errorEnvelope(result.output, { exit_code: result.exitCode, ...metadata })
+}
+
+function outputText(envelope: Envelope): string {
+  if (envelope.type === 'error') return envelope.error_text
+  return isToolResultContentArray(envelope.data)
+    ? toolResultContentToText(envelope.data)
+    : serializeToolOutput(envelope.data)
+}
+
+function exitCodeOf({ type, metadata }: Envelope): number {
+  const own = metadata['exit_code']
+  if (typeof own === 'number' && Number.isInteger(own) && (type === 'output' || own !== 0)) return own
+  return type === 'output' ? 0 : 1
+}
+
+function readMetadata(json: string | undefined): Partial<EnvelopeMetadata> {
+  if (json === undefined) return {}
+  const parsed = parseJsonText(json)
+  return isRecord(parsed) ? (parsed as Partial<EnvelopeMetadata>) : {}
+}

@@ -1,0 +1,37 @@
+import { CapstanError, markErrorClass } from './errors.js'
+import { type ArgumentProblem, describeProblems } from './problem.js'
+
+/** What a check of untrusted data gives: the value to use from here on, or what is wrong with it. */
+export type Validation<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly problems: readonly ArgumentProblem[] }
+
+export type Validate<Value> = (input: unknown) => Validation<Value> | Promise<Validation<Value>>
+
+/** A tool's arguments do not fit its input schema. The message is the one a model gets. */
+export class ToolInputError extends CapstanError {
+  readonly issues: readonly ArgumentProblem[]
+
+  constructor(toolName: string, problems: readonly ArgumentProblem[], args: unknown) {
+    super('tool_input_invalid', describeProblems(toolName, problems, args))
+    this.issues = problems
+  }
+}
+
+/** What a tool returned does not fit its output schema: a defect of the tool, not of its caller. */
+export class ToolOutputError extends CapstanError {
+  readonly issues: readonly ArgumentProblem[]
+
+  constructor(toolName: string, problems: readonly ArgumentProblem[]) {
+    const first = problems[0]
+    const where = first === undefined || first.path.length === 0 ? '' : ` at ${first.path.join('.')}`
+    super(
+      'tool_output_invalid',
+      `Tool "${toolName}" returned a result that does not fit its output schema${where}: ${first?.message ?? 'invalid'}`,
+    )
+    this.issues = problems
+  }
+}
+
+markErrorClass(ToolInputError, 'ToolInputError')
+markErrorClass(ToolOutputError, 'ToolOutputError')
