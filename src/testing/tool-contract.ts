@@ -34,17 +34,16 @@ export async function checkToolContract(tool: AnyTool, samples: ToolSamples): Pr
   } catch (error) {
     return [`it cannot be registered: ${messageOf(error)}`]
   }
-  const problems = await publishedProblems(governed)
+  const problems = await publishedProblems(governed, (await tool.definition('')).name)
   for (const args of samples.valid) problems.push(...(await validProblems(governed, args)))
   for (const args of samples.invalid ?? []) problems.push(...(await invalidProblems(governed, args)))
   for (const args of nonsense) problems.push(...(await neverThrows(governed, args)))
   return problems
 }
 
-async function publishedProblems(tool: AnyGovernedTool): Promise<string[]> {
+async function publishedProblems(tool: AnyGovernedTool, definedName: string): Promise<string[]> {
   const problems: string[] = []
-  const definition = await tool.definition('')
-  if (definition.name !== tool.name || tool.id !== tool.name)
+  if (definedName !== tool.name || tool.id !== tool.name)
     problems.push('its id, name and definition disagree')
   if (tool.description.trim() === '') problems.push('its description is empty')
   try {

@@ -79,6 +79,8 @@ export interface GovernedTool<Args = unknown, Output = unknown> extends Tool<Arg
   readonly requires: RequirementSet
   readonly kind: ToolKind
   readonly idempotent: boolean
+  definition(prompt?: string): ToolDefinition
+  call(args: Args, context?: ToolCallContext): Promise<Output>
   touches(args: Args): readonly Subject[]
   parseApprovalArgs(args: unknown): Args
   /**

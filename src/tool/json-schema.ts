@@ -30,15 +30,32 @@ function check(ready: ReadySchema, input: unknown): Validation<unknown> {
   let errors: OutputUnit[]
   try {
     value = cleanJson(input)
-    const result = validate(value, ready.schema, ready.draft, ready.lookup, false)
-    if (result.valid) return { ok: true, value }
-    errors = result.errors
+    const first = validate(value, ready.schema, ready.draft, ready.lookup, true)
+    if (first.valid) return { ok: true, value }
+    // All problems at once help a model most, but a value of a million fields must not buy a million errors.
+    errors = isSmall(value)
+      ? validate(value, ready.schema, ready.draft, ready.lookup, false).errors
+      : first.errors
   } catch (error) {
     // Values that JSON cannot hold, nesting without end, keys that are not well-formed text.
     const why = error instanceof Error ? error.message : String(error)
     return { ok: false, problems: [{ path: [], message: `expected plain JSON data (${why})` }] }
   }
   return { ok: false, problems: explainSchemaErrors(errors, ready, value) }
+}
+
+const smallValue = 5000
+
+function isSmall(value: unknown): boolean {
+  let left = smallValue
+  const count = (part: unknown): void => {
+    if (left-- <= 0 || typeof part !== 'object' || part === null) return
+    const members: unknown[] = Object.values(part)
+    if (members.length > left) left = 0
+    else members.forEach(count)
+  }
+  count(value)
+  return left > 0
 }
 
 function draftOf(schema: JsonSchema): SchemaDraft {

@@ -3,6 +3,9 @@ import { isRecord, type JsonValue } from './json.js'
 /** Deeper nesting than this is refused: no real argument needs it, and recursive readers would run out of stack. */
 export const maxJsonDepth = 200
 
+/** More values than this are refused where they would be checked one by one. */
+export const maxJsonValues = 100_000
+
 /** JSON text that does not parse, with the place where it breaks. `line` and `column` count from 1, `position` from 0. */
 export class JsonTextError extends SyntaxError {
   override readonly name = 'JsonTextError'
@@ -38,35 +41,51 @@ export function parseJsonText(text: string): JsonValue {
   if (nestingOf(text) > maxJsonDepth && depthOf(value) > maxJsonDepth) {
     throw new JsonTextError(text, 0, `nested deeper than ${maxJsonDepth} levels`)
   }
-  return mayHoldPrototypeKey(text) ? (cleanJson(value) as JsonValue) : value
+  return mayHoldPrototypeKey(text)
+    ? (clean(value, 0, { values: Number.NEGATIVE_INFINITY }) as JsonValue)
+    : value
 }
 
 /**
  * The same value as plain JSON data: without keys that a later merge could turn into prototype pollution (every own
  * `__proto__`, and a `constructor` that carries a `prototype`; a plain `constructor` field is data and stays), and without
- * members that are `undefined`. Copies only what it changes; throws `RangeError` past {@link maxJsonDepth}.
+ * members that are `undefined`. Copies only what it changes; throws `RangeError` past {@link maxJsonDepth} levels or
+ * {@link maxJsonValues} values.
  */
-export function cleanJson(value: unknown, depth = 0): unknown {
-  if (depth > maxJsonDepth) throw new RangeError(`nested deeper than ${maxJsonDepth} levels`)
+export function cleanJson(value: unknown): unknown {
+  return clean(value, 0, { values: 0 })
+}
+
+function clean(value: unknown, depth: number, seen: { values: number }): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= maxJsonDepth) throw new RangeError(`nested deeper than ${maxJsonDepth} levels`)
   if (Array.isArray(value)) {
-    const items: unknown[] = value.map((item) => cleanJson(item, depth + 1))
+    countValues(seen, value.length)
+    const items: unknown[] = value.map((item) => clean(item, depth + 1, seen))
     return items.every((item, at) => Object.is(item, value[at])) ? value : items
   }
   if (!isRecord(value) || !isPlain(value)) return value
+  const keys = Object.keys(value)
+  countValues(seen, keys.length)
   let copy: Record<string, unknown> | undefined
-  for (const key of Object.keys(value)) {
+  for (const key of keys) {
     const member = value[key]
     if (member === undefined || isPrototypeKey(key, member)) {
       copy ??= { ...value }
       delete copy[key]
       continue
     }
-    const kept = cleanJson(member, depth + 1)
+    const kept = clean(member, depth + 1, seen)
     if (Object.is(kept, member)) continue
     copy ??= { ...value }
     copy[key] = kept
   }
   return copy ?? value
+}
+
+function countValues(seen: { values: number }, more: number): void {
+  seen.values += more
+  if (seen.values > maxJsonValues) throw new RangeError(`more than ${maxJsonValues} values`)
 }
 
 function isPrototypeKey(key: string, member: unknown): boolean {

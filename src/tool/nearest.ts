@@ -12,6 +12,8 @@ export function nearestNames(name: string, known: Iterable<string>, most = 3): s
     if (distance <= Math.max(wanted.length, other.length) / 3) ranked.push({ name: candidate, distance })
   }
   ranked.sort((a, b) => a.distance - b.distance)
+  // The same word in another spelling is what was meant; others are only noise beside it.
+  if (ranked[0]?.distance === 0) return [ranked[0].name]
   return ranked.slice(0, most).map((entry) => entry.name)
 }
 

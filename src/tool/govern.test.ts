@@ -1,0 +1,92 @@
+import { describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { isGovernedTool, type Tool } from './contract.js'
+import { createTool } from './create-tool.js'
+import { governTool } from './govern.js'
+
+const handWritten: Tool<{ n: number }, number> = {
+  name: 'double',
+  definition: async () => ({
+    name: 'double',
+    description: 'Double it.',
+    parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+  }),
+  call: ({ n }) => n * 2,
+}
+
+describe('governTool', () => {
+  it('leaves a tool that has the whole contract as it is', async () => {
+    const tool = createTool({ name: 't', description: 'd', input: z.object({}), execute: () => 1 })
+    expect(isGovernedTool(tool)).toBe(true)
+    expect(await governTool(tool)).toBe(tool)
+  })
+
+  it('gives a tool written by hand the whole contract', async () => {
+    expect(isGovernedTool(handWritten)).toBe(false)
+    const tool = await governTool(handWritten)
+    expect(tool).toMatchObject({
+      id: 'double',
+      description: 'Double it.',
+      requires: {},
+      kind: 'other',
+      idempotent: false,
+    })
+    expect(await tool.execute({ n: 2 })).toMatchObject({ type: 'output', data: 4 })
+  })
+
+  it('checks its arguments against what its definition says', async () => {
+    const call = vi.fn(() => 1)
+    const tool = await governTool({ ...handWritten, call })
+    expect(await tool.execute({ n: 'two' })).toMatchObject({
+      type: 'error',
+      error_text: expect.stringContaining('- n: expected number; got "two" (string)'),
+    })
+    expect(call).not.toHaveBeenCalled()
+  })
+
+  it('carries over what it declares', async () => {
+    const tool = await governTool({
+      ...handWritten,
+      requires: { capabilities: ['arithmetic'] },
+      kind: 'think',
+      limits: { maxBytes: 10 },
+      idempotent: true,
+      approval: { when: () => true },
+      touches: () => [{ capability: 'arithmetic' }],
+    })
+    expect(tool).toMatchObject({
+      requires: { capabilities: ['arithmetic'] },
+      kind: 'think',
+      limits: { maxBytes: 10 },
+      idempotent: true,
+    })
+    expect(tool.approval).toBeDefined()
+    expect(tool.touches({ n: 1 })).toEqual([{ capability: 'arithmetic' }])
+  })
+
+  it('lets it parse its own arguments, once', async () => {
+    const parseApprovalArgs = vi.fn((args: unknown) => ({ n: Number((args as { n: number }).n) + 1 }))
+    const tool = await governTool({ ...handWritten, parseApprovalArgs })
+    expect(await tool.execute({ n: 1 })).toMatchObject({ data: 4 })
+    expect(parseApprovalArgs).toHaveBeenCalledOnce()
+  })
+
+  it('answers with an envelope when its own parsing throws', async () => {
+    const tool = await governTool({
+      ...handWritten,
+      parseApprovalArgs: () => {
+        throw new Error('nope')
+      },
+    })
+    expect(await tool.execute({ n: 1 })).toMatchObject({
+      type: 'error',
+      error_text: 'The arguments of tool "double" could not be checked: nope',
+    })
+  })
+
+  it('rejects a tool whose definition cannot be had', async () => {
+    await expect(
+      governTool({ ...handWritten, definition: () => Promise.reject(new Error('server gone')) }),
+    ).rejects.toThrow('server gone')
+  })
+})

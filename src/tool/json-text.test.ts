@@ -1,0 +1,185 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { cleanJson, JsonTextError, locateJsonError, maxJsonDepth, parseJsonText } from './json-text.js'
+
+const failure = (text: string): JsonTextError => {
+  try {
+    parseJsonText(text)
+  } catch (error) {
+    if (error instanceof JsonTextError) return error
+    throw error
+  }
+  throw new Error(`${text} parsed`)
+}
+
+describe('parseJsonText', () => {
+  it.each([
+    ['{"a": }', 6, 'expected a value, found "}"'],
+    ['{"a": 1,}', 8, 'expected a key in double quotes, found "}"'],
+    ['{a: 1}', 1, 'expected a key in double quotes or "}", found "a"'],
+    ['{"a" 1}', 5, 'expected ":", found "1"'],
+    ['[1 2]', 3, 'expected "," or "]", found "2"'],
+    ['{"a": 1 "b": 2}', 8, 'expected "," or "}", found "\\""'],
+    ['{"a": "x', 8, 'expected a closing quote, the text ends here'],
+    ['{"a": "\\q"}', 7, 'expected a valid escape, found "\\\\"'],
+    ['{"a": "x\ny"}', 8, 'expected a string without raw control characters'],
+    ['{} {}', 3, 'expected the end of the text, found "{"'],
+    ['nul', 0, 'expected a value, found "n"'],
+    ['01', 1, 'expected the end of the text, found "1"'],
+    ['[', 1, 'expected a value, the text ends here'],
+    ["{'a': 1}", 1, 'found "\'"'],
+  ])('says where %j breaks', (text, position, problem) => {
+    const error = failure(text)
+    expect(error).toBeInstanceOf(SyntaxError)
+    expect(error.position).toBe(position)
+    expect(error.message).toContain(problem)
+  })
+
+  it('counts lines and columns from one', () => {
+    const error = failure('{\n  "a": 1,\n  "b": oops\n}')
+    expect([error.line, error.column]).toEqual([3, 8])
+    expect(error.message).toMatch(/^Invalid JSON at line 3, column 8 \(position 19\): /)
+  })
+
+  it('shows only the neighbourhood of the mistake', () => {
+    const error = failure(`{"a": "${'x'.repeat(100_000)}" oops}`)
+    expect(error.message.length).toBeLessThan(250)
+  })
+
+  it('finds the mistake at the end of a text of several megabytes', () => {
+    const text = `{"content": "${'a\\n'.repeat(2_000_000)}`
+    expect(failure(text).position).toBe(text.length)
+  })
+
+  it('gives what JSON.parse gives for every JSON text without hostile keys', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        if (text.includes('__proto__') || text.includes('constructor')) return
+        expect(parseJsonText(text)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  it('throws nothing but a JsonTextError, and only where JSON.parse fails too', () => {
+    const jsonish = fc.string({
+      unit: fc.constantFrom(
+        '{',
+        '}',
+        '[',
+        ']',
+        '"',
+        ':',
+        ',',
+        '\\',
+        'u',
+        '1',
+        '.',
+        'e',
+        '-',
+        ' ',
+        '\n',
+        'true',
+        'null',
+        'a',
+        '\u0000',
+        '💡',
+      ),
+    })
+    fc.assert(
+      fc.property(fc.oneof(jsonish, fc.string()), (text) => {
+        let engine = true
+        try {
+          JSON.parse(text)
+        } catch {
+          engine = false
+        }
+        let ours: unknown
+        try {
+          parseJsonText(text)
+        } catch (error) {
+          ours = error
+        }
+        expect(ours === undefined).toBe(engine)
+        if (ours !== undefined) {
+          expect(ours).toBeInstanceOf(JsonTextError)
+          expect((ours as JsonTextError).message).not.toContain('not accepted')
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('refuses nesting that recursive readers could not follow, and takes what is just below', () => {
+    expect(failure('['.repeat(100_000) + ']'.repeat(100_000)).message).toContain(
+      `nested deeper than ${maxJsonDepth} levels`,
+    )
+    expect(parseJsonText('['.repeat(maxJsonDepth) + ']'.repeat(maxJsonDepth))).toBeInstanceOf(Array)
+    expect(() => parseJsonText('['.repeat(maxJsonDepth + 1) + ']'.repeat(maxJsonDepth + 1))).toThrow(
+      JsonTextError,
+    )
+  })
+
+  it('does not take many brackets for deep ones', () => {
+    const text = `[${Array.from({ length: 1000 }, () => '[]').join(',')}]`
+    expect(parseJsonText(text)).toHaveLength(1000)
+    expect(parseJsonText(JSON.stringify('['.repeat(1000)))).toBe('['.repeat(1000))
+  })
+
+  it.each([
+    '{"__proto__": {"polluted": true}}',
+    '{"a": [{"__proto__": {"polluted": true}}]}',
+    '{"\\u005f_proto__": {"polluted": true}}',
+    '{"constructor": {"prototype": {"polluted": true}}}',
+    '{"a": {"constructor": {"prototype": {"polluted": true}}}}',
+  ])('keeps %s away from every prototype, even through a careless merge', (text) => {
+    const value = parseJsonText(text)
+    carelessMerge({}, value)
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+    expect(JSON.stringify(value)).not.toContain('polluted')
+  })
+
+  it('keeps a field that is merely called constructor', () => {
+    expect(parseJsonText('{"constructor": "Ship"}')).toEqual({ constructor: 'Ship' })
+  })
+})
+
+describe('locateJsonError', () => {
+  it('agrees with the engine about which texts are broken, so that it always has a place to name', () => {
+    for (const text of ['', ' ', '{"a":1', '[1,', '"\\u12', '-', '1e', '{"a"}']) {
+      expect(() => JSON.parse(text)).toThrow()
+      expect(locateJsonError(text).message).toMatch(/expected/)
+    }
+  })
+})
+
+describe('cleanJson', () => {
+  it('gives the very same object back when there is nothing to clean', () => {
+    const value = { a: [1, { b: null }], when: new Date(0) }
+    expect(cleanJson(value)).toBe(value)
+  })
+
+  it('leaves out members that are undefined, as JSON would', () => {
+    expect(Object.keys(cleanJson({ a: 1, b: undefined }) as object)).toEqual(['a'])
+  })
+
+  it('does not change what it was given', () => {
+    const value = { a: { b: undefined } }
+    cleanJson(value)
+    expect(value).toHaveProperty('a.b')
+  })
+})
+
+/** The kind of merge that made prototype pollution famous. */
+function carelessMerge(target: Record<string, unknown>, source: unknown): void {
+  if (typeof source !== 'object' || source === null) return
+  for (const key of Reflect.ownKeys(source) as string[]) {
+    const member = (source as Record<string, unknown>)[key]
+    if (typeof member === 'object' && member !== null) {
+      const existing = target[key]
+      const next =
+        (typeof existing === 'object' || typeof existing === 'function') && existing !== null ? existing : {}
+      if (next !== existing) target[key] = next
+      carelessMerge(next as Record<string, unknown>, member)
+    } else target[key] = member
+  }
+}

@@ -1,0 +1,194 @@
+import { describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import type { Tool } from './contract.js'
+import { createTool } from './create-tool.js'
+import { ToolCallError, ToolJsonError, ToolNotFoundError } from './errors.js'
+import { ToolSet } from './tool-set.js'
+import { ToolInputError } from './validation.js'
+
+const tool = (name: string, call: Tool['call'] = () => name): Tool => ({
+  name,
+  definition: (prompt) => ({ name, description: `${name} ${prompt}`.trim(), parameters: { type: 'object' } }),
+  call,
+})
+const names = (set: ToolSet): string[] => set.values().map(({ name }) => name)
+
+describe('ToolSet', () => {
+  it('holds tools by name, in order', () => {
+    const set = ToolSet.fromTools([tool('a'), tool('b')])
+    expect(names(set)).toEqual(['a', 'b'])
+    expect(set.contains('a')).toBe(true)
+    expect(set.contains('c')).toBe(false)
+    expect(set.get('b')?.name).toBe('b')
+    expect(set.get('c')).toBeUndefined()
+  })
+
+  it('adds one, several, or another set, and can be chained', () => {
+    const set = new ToolSet()
+      .addTool(tool('a'))
+      .addTools([tool('b')])
+      .addTools(ToolSet.fromTools([tool('c')]))
+    expect(names(set)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('replaces a tool of the same name at its place', () => {
+    const second = tool('a')
+    const set = ToolSet.fromTools([tool('a'), tool('b')]).addTool(second)
+    expect(names(set)).toEqual(['a', 'b'])
+    expect(set.get('a')).toBe(second)
+  })
+
+  it('deletes by name and says whether there was one', () => {
+    const set = ToolSet.fromTools([tool('a')])
+    expect(set.deleteTool('a')).toBe(true)
+    expect(set.deleteTool('a')).toBe(false)
+    expect(set.values()).toEqual([])
+  })
+
+  it('gives out copies: changing them does not change the set', () => {
+    const set = ToolSet.fromTools([tool('a')])
+    set.values().pop()
+    expect(set.contains('a')).toBe(true)
+  })
+
+  it('lists definitions in order, for the prompt', async () => {
+    const set = ToolSet.fromTools([tool('a'), tool('b')])
+    expect((await set.getToolDefinitions('now')).map(({ description }) => description)).toEqual([
+      'a now',
+      'b now',
+    ])
+    expect((await set.getToolDefinitions()).map(({ description }) => description)).toEqual(['a', 'b'])
+  })
+
+  it('rejects when a definition fails, also when it throws at once', async () => {
+    const broken = {
+      ...tool('a'),
+      definition: () => {
+        throw new Error('no definition')
+      },
+    }
+    await expect(ToolSet.fromTools([broken]).getToolDefinitions()).rejects.toThrow('no definition')
+  })
+
+  it('is recognised when another copy of the package made it', async () => {
+    vi.resetModules()
+    const other = await import('./tool-set.js')
+    expect(other.ToolSet).not.toBe(ToolSet)
+    expect(new other.ToolSet() instanceof ToolSet).toBe(true)
+    expect(names(new ToolSet().addTools(other.ToolSet.fromTools([tool('a')]) as never))).toEqual(['a'])
+    class Own extends ToolSet {}
+    expect(new ToolSet() instanceof Own).toBe(false)
+    expect(({} as unknown) instanceof ToolSet).toBe(false)
+  })
+})
+
+describe('ToolSet.call', () => {
+  const add = createTool({
+    name: 'add',
+    description: 'Add.',
+    input: z.object({ a: z.number(), b: z.number() }),
+    execute: ({ a, b }) => ({ sum: a + b }),
+  })
+  const set = ToolSet.fromTools([add, tool('echo', (args) => args), tool('text', () => 'as it is')])
+
+  it('parses the arguments, runs the tool and serializes the output', async () => {
+    expect(await set.call('add', '{"a":1,"b":2}')).toBe('{"sum":3}')
+    expect(await set.call('text', '')).toBe('as it is')
+    expect(await set.call('echo', '')).toBe('{}')
+    expect(await set.call('echo', 'null')).toBe('null')
+  })
+
+  it('passes multimodal content through', async () => {
+    const content = [{ type: 'image', data: 'AAAA' }]
+    expect(await ToolSet.fromTools([tool('shot', () => content)]).call('shot', '{}')).toBe(content)
+  })
+
+  it('hands the context on', async () => {
+    const call = vi.fn()
+    const context = { emitStreamEvent: vi.fn() }
+    await ToolSet.fromTools([tool('t', call)]).call('t', '{}', context)
+    expect(call).toHaveBeenCalledWith({}, context)
+  })
+
+  it('checks arguments once', async () => {
+    const seen = vi.fn((n: number) => n)
+    const counted = createTool({
+      name: 'c',
+      description: 'd',
+      input: z.object({ n: z.number().transform(seen) }),
+      execute: ({ n }) => n,
+    })
+    await ToolSet.fromTools([counted]).call('c', '{"n":1}')
+    expect(seen).toHaveBeenCalledOnce()
+  })
+
+  it('throws ToolNotFoundError for an unknown name, before it reads the arguments', async () => {
+    const error = await set.call('ad', 'not json').catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ToolNotFoundError)
+    expect(error).toMatchObject({ toolName: 'ad', message: 'Tool "ad" not found. Did you mean "add"?' })
+  })
+
+  it('throws ToolJsonError for malformed arguments, with the position and the cause', async () => {
+    const error = await set.call('add', '{"a":').catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ToolJsonError)
+    expect((error as Error).cause).toBeInstanceOf(SyntaxError)
+    expect((error as Error).message).toMatch(
+      /^The arguments of tool "add" are not JSON. Invalid JSON at line 1, column 6/,
+    )
+  })
+
+  it('throws ToolCallError for arguments that do not fit, with the words a model can repair from', async () => {
+    const error = await set.call('add', '{"a":"1","b":2}').catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ToolCallError)
+    expect((error as Error).cause).toBeInstanceOf(ToolInputError)
+    expect((error as Error).message).toContain(
+      '- a: Invalid input: expected number, received string; got "1" (string)',
+    )
+  })
+
+  it('throws ToolCallError for whatever the tool throws, with the message and the cause', async () => {
+    const boom = new RangeError('boom')
+    const failing = ToolSet.fromTools([
+      tool('e', () => Promise.reject(boom)),
+      tool('s', () => {
+        throw 'a string'
+      }),
+      tool('o', () => {
+        throw { odd: true }
+      }),
+    ])
+    await expect(failing.call('e', '')).rejects.toMatchObject({
+      name: 'ToolCallError',
+      message: 'boom',
+      cause: boom,
+    })
+    await expect(failing.call('s', '')).rejects.toMatchObject({
+      name: 'ToolCallError',
+      message: 'a string',
+      cause: 'a string',
+    })
+    await expect(failing.call('o', '')).rejects.toMatchObject({
+      name: 'ToolCallError',
+      message: 'an error that carries no message',
+      cause: { odd: true },
+    })
+  })
+
+  it('does not consult approval policies', async () => {
+    const when = vi.fn(() => true)
+    const guarded = createTool({
+      name: 'g',
+      description: 'd',
+      input: z.object({}),
+      approval: { when },
+      execute: () => 'ran',
+    })
+    expect(await ToolSet.fromTools([guarded]).call('g', '')).toBe('ran')
+    expect(when).not.toHaveBeenCalled()
+  })
+
+  it('finds no tool behind a name that every object has', async () => {
+    await expect(set.call('constructor', '{}')).rejects.toBeInstanceOf(ToolNotFoundError)
+    await expect(set.call('__proto__', '{}')).rejects.toBeInstanceOf(ToolNotFoundError)
+  })
+})
