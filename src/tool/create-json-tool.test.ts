@@ -59,12 +59,9 @@ describe('createJsonTool', () => {
     [{ file_path: 'a', mode: 'hex' }, '- mode: expected one of "text", "bytes"; got "hex" (string)'],
     [
       { file_path: 'a', file_pth: 'b' },
-      '- file_pth: unknown field; did you mean "file_path"?; got "b" (string)',
+      '- file_pth: unknown field (did you mean "file_path"?); got "b" (string)',
     ],
-    [
-      { file_path: 'a', zzz: 1 },
-      '- zzz: unknown field; known fields: file_path, limit, mode; got 1 (number)',
-    ],
+    [{ file_path: 'a', zzz: 1 }, '- zzz: unknown field (known: file_path, limit, mode); got 1 (number)'],
     ['a', '- the arguments: expected object; got "a" (string)'],
     [null, '- the arguments: expected object; got null'],
     [[1, 2], '- the arguments: expected object; got an array of 2'],

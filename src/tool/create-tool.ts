@@ -1,5 +1,5 @@
 import type { GovernedTool, ToolCallContext } from './contract.js'
-import type { Unwrapped } from './envelope.js'
+import type { Envelope, Unwrapped } from './envelope.js'
 import { assembleTool, type GovernedOptions } from './govern.js'
 import type { JsonSchema } from './json.js'
 import {
@@ -17,6 +17,9 @@ export type ToolOutput<OutputSchema extends AnySchema | undefined> = OutputSchem
   ? SchemaOutput<OutputSchema>
   : unknown
 
+/** The value, now or later, bare or in an envelope. */
+type Returns<Value> = Value | Envelope<Value> | Promise<Value | Envelope<Value>>
+
 type CommonOptions<InputSchema extends AnySchema> = GovernedOptions<SchemaOutput<InputSchema>> & {
   name: string
   /** What a model reads to decide whether to call. */
@@ -32,7 +35,11 @@ export type CreateToolOptions<
   OutputSchema extends AnySchema | undefined = undefined,
 > = CommonOptions<InputSchema> & {
   output?: OutputSchema
-  execute(args: SchemaOutput<InputSchema>, context: ToolCallContext): unknown | Promise<unknown>
+  /** With an `output` schema it returns what that schema takes; without one, anything. */
+  execute(
+    args: SchemaOutput<InputSchema>,
+    context: ToolCallContext,
+  ): OutputSchema extends AnySchema ? Returns<SchemaInput<OutputSchema>> : unknown
 }
 
 /**
@@ -52,24 +59,15 @@ export type CreateToolOptions<
 export function createTool<InputSchema extends AnySchema, OutputSchema extends AnySchema>(
   options: CommonOptions<InputSchema> & {
     output: OutputSchema
-    execute(
-      args: SchemaOutput<InputSchema>,
-      context: ToolCallContext,
-    ): SchemaInput<OutputSchema> | Promise<SchemaInput<OutputSchema>>
+    execute(args: SchemaOutput<InputSchema>, context: ToolCallContext): Returns<SchemaInput<OutputSchema>>
   },
-): GovernedTool<SchemaOutput<InputSchema>, SchemaOutput<OutputSchema>>
+): GovernedTool<SchemaOutput<InputSchema>, ToolOutput<OutputSchema>>
 export function createTool<InputSchema extends AnySchema, Returned = unknown>(
   options: CommonOptions<InputSchema> & {
     output?: undefined
     execute(args: SchemaOutput<InputSchema>, context: ToolCallContext): Returned | Promise<Returned>
   },
 ): GovernedTool<SchemaOutput<InputSchema>, Unwrapped<Returned>>
-export function createTool<
-  InputSchema extends AnySchema,
-  OutputSchema extends AnySchema | undefined = undefined,
->(
-  options: CreateToolOptions<InputSchema, OutputSchema>,
-): GovernedTool<SchemaOutput<InputSchema>, ToolOutput<OutputSchema>>
 export function createTool(options: CreateToolOptions<AnySchema, AnySchema | undefined>): GovernedTool {
   const { name, input, output, execute, parameters, ...rest } = options
   if (!isStandardSchema(input)) {

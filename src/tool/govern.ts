@@ -32,7 +32,7 @@ export type GovernedOptions<Args> = {
 }
 
 /** A tool's parts: what it publishes, how it checks arguments, what it does. */
-export type ToolParts<Args, Output> = GovernedOptions<Args> & {
+type ToolParts<Args, Output> = GovernedOptions<Args> & {
   name: string
   description: string
   parameters: JsonSchema

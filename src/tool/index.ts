@@ -81,7 +81,7 @@ export type {
   RequirementSet,
   ShellRunRequirement,
 } from './requirement.js'
-export type { RuntimeFiles, RuntimeNet, RuntimeShell, ShellOutcome, ToolRuntime } from './runtime.js'
+export type * from './runtime.js'
 export type {
   EmbeddedDocument,
   Embedding,

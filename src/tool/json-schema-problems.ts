@@ -153,9 +153,9 @@ function unknownField(unit: OutputUnit, ready: ReadySchema): Leaf {
     near.length > 0
       ? `did you mean ${quoteNames(near)}?`
       : known.length > 0
-        ? `known fields: ${known.slice(0, 20).join(', ')}`
-        : 'no fields are allowed here'
-  return { message: `unknown field; ${hint}`, ...(field === undefined ? {} : { field }) }
+        ? `known: ${known.slice(0, 20).join(', ')}`
+        : 'none are allowed here'
+  return { message: `unknown field (${hint})`, ...(field === undefined ? {} : { field }) }
 }
 
 /** What the schema says at a keyword's place, followed through references; undefined where it cannot be followed. */

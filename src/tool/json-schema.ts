@@ -5,7 +5,7 @@ import { cleanJson } from './json-text.js'
 import type { Validation } from './validation.js'
 
 /** A JSON Schema made ready for checking values: once for each schema object, however many tools and calls share it. */
-export type CompiledSchema = {
+type CompiledSchema = {
   check(input: unknown): Validation<unknown>
 }
 

@@ -4,7 +4,7 @@ import { isRecord, type JsonValue } from './json.js'
 export const maxJsonDepth = 200
 
 /** More values than this are refused where they would be checked one by one. */
-export const maxJsonValues = 100_000
+const maxJsonValues = 100_000
 
 /** JSON text that does not parse, with the place where it breaks. `line` and `column` count from 1, `position` from 0. */
 export class JsonTextError extends SyntaxError {
@@ -134,8 +134,10 @@ function depthOf(value: JsonValue): number {
 function excerpt(text: string, position: number): string {
   if (text.length === 0) return ''
   const from = Math.max(0, position - 20)
-  const shown = text.slice(from, position + 20)
-  return `, near ${JSON.stringify((from > 0 ? '…' : '') + shown + (position + 20 < text.length ? '…' : ''))}`
+  const shown = JSON.stringify(text.slice(from, position + 20))
+    .slice(1, -1)
+    .replaceAll('\\"', '"')
+  return `, near: ${from > 0 ? '…' : ''}${shown}${position + 20 < text.length ? '…' : ''}`
 }
 
 /** Reads the text as a JSON grammar would and reports the first place that does not fit. Iterative: depth costs no stack. */

@@ -30,7 +30,7 @@ function describeProblem({ path, message }: ArgumentProblem, args: unknown): str
 }
 
 /** `items[2].name` */
-export function formatPath(path: readonly (string | number)[]): string {
+function formatPath(path: readonly (string | number)[]): string {
   let text = ''
   for (const key of path) {
     if (typeof key === 'number') text += `[${key}]`
@@ -41,7 +41,7 @@ export function formatPath(path: readonly (string | number)[]): string {
 }
 
 /** A value as JSON, cut short, with its type where the JSON does not show it. */
-export function preview(value: unknown): string {
+function preview(value: unknown): string {
   if (typeof value === 'string') return `${JSON.stringify(cut(value, longestPreview))} (string)`
   if (Array.isArray(value)) return `an array of ${value.length}`
   if (typeof value === 'object' && value !== null) {

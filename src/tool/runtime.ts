@@ -4,35 +4,171 @@
  */
 export interface ToolRuntime {
   readonly files?: RuntimeFiles
+  readonly search?: RuntimeSearch
   readonly shell?: RuntimeShell
   readonly net?: RuntimeNet
+  readonly scratch?: RuntimeScratch
 }
 
-/** Paths are relative to the workspace root; one that leads outside the grant is refused with an error that says so. */
+export type FileKind = 'file' | 'directory' | 'symlink' | 'other'
+export type FileStat = {
+  readonly kind: FileKind
+  readonly size: number
+  readonly mtimeMs: number
+  readonly mode: number
+}
+export type DirectoryEntry = { readonly name: string; readonly kind: FileKind; readonly size?: number }
+
+/** A file's bytes with a digest of the whole file, to notice that it changed before it is written again. */
+export type FileContent = { readonly bytes: Uint8Array; readonly size: number; readonly version: string }
+export type WriteOutcome = {
+  readonly path: string
+  readonly bytes: number
+  readonly created: boolean
+  readonly version: string
+}
+export type WriteOptions = {
+  /** Write only while the file still has this version; `null`: only while there is no file. */
+  readonly ifVersion?: string | null
+}
+
+/**
+ * Files under the workspace root (and the session's scratch directory). Paths are relative to the root, or absolute inside it. A
+ * path that leads outside the grant is refused with an error that says so. Directories on the way are made when writing.
+ */
 export interface RuntimeFiles {
-  readText(path: string): Promise<string>
-  readBytes(path: string, range?: { start: number; end: number }): Promise<Uint8Array>
-  writeText(path: string, text: string): Promise<void>
+  /** The real path of the workspace root. */
+  readonly root: string
+  stat(path: string): Promise<FileStat>
+  list(path: string): Promise<DirectoryEntry[]>
+  /** The whole file; refuses one larger than `maxBytes`. */
+  read(path: string, options?: { readonly maxBytes?: number }): Promise<FileContent>
+  /** The whole file as text; refuses one larger than `maxBytes`, and one that is not UTF-8. */
+  readText(path: string, options?: { readonly maxBytes?: number }): Promise<string>
+  /** Bytes `start` to `end` (exclusive), in memory that does not grow with the file. */
+  readRange(path: string, start: number, end: number): Promise<Uint8Array>
+  /** Replaces the file in one step, keeping its mode; other writes to the same path wait their turn. */
+  write(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<WriteOutcome>
+  remove(path: string): Promise<void>
+  move(from: string, to: string): Promise<void>
+}
+
+export type GrepRequest = {
+  readonly pattern: string
+  readonly path?: string
+  readonly glob?: string
+  readonly ignoreCase?: boolean
+  readonly before?: number
+  readonly after?: number
+  readonly mode?: 'content' | 'files' | 'count'
+  /** How many matches (or files) at most; the rest is only counted. */
+  readonly limit: number
+  readonly signal?: AbortSignal
+}
+export type GrepLine = {
+  readonly path: string
+  readonly line: number
+  readonly text: string
+  readonly match: boolean
+}
+export type GrepOutcome = {
+  readonly lines: readonly GrepLine[]
+  readonly files: readonly { readonly path: string; readonly count: number }[]
+  readonly matches: number
+  /** There is more than what is listed. */
+  readonly truncated: boolean
+  /** The search was cut short (deadline or abort): `matches` is a lower bound. */
+  readonly incomplete?: string
+}
+export type GlobRequest = {
+  readonly pattern: string
+  readonly path?: string
+  readonly order?: 'name' | 'newest'
+  readonly limit: number
+  readonly signal?: AbortSignal
+}
+export type GlobOutcome = {
+  readonly paths: readonly string[]
+  readonly total: number
+  readonly truncated: boolean
+  readonly incomplete?: string
+}
+
+export interface RuntimeSearch {
+  grep(request: GrepRequest): Promise<GrepOutcome>
+  glob(request: GlobRequest): Promise<GlobOutcome>
+}
+
+export type ShellOptions = {
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+  readonly cwd?: string
+  /** Output as it comes, both streams interleaved. */
+  readonly onOutput?: (text: string) => void
+  /** How much output to keep in memory; past it the head and the tail are kept, and the whole goes to a file. */
+  readonly maxBytes?: number
+}
+export type ShellOutcome = {
+  /** Null when a signal ended it. */
+  readonly exitCode: number | null
+  readonly signal?: string
+  readonly output: string
+  readonly outputBytes: number
+  readonly truncated: boolean
+  /** The file with the whole output, when it was longer than was kept. */
+  readonly outputPath?: string
+  readonly timedOut: boolean
+  readonly aborted: boolean
+  readonly durationMs: number
+  /** What confined it: the name of the sandbox, or `none`. */
+  readonly sandbox: string
+  /** What the sandbox is known to have refused, in words. */
+  readonly blocked: readonly string[]
+  /** Processes that outlived the command and now run as this background job. */
+  readonly leftover?: string
+}
+export type ShellJob = {
+  readonly id: string
+  readonly command: string
+  readonly running: boolean
+  readonly exitCode: number | null
+  readonly startedAtMs: number
 }
 
 export interface RuntimeShell {
-  run(command: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<ShellOutcome>
+  run(command: string, options?: ShellOptions): Promise<ShellOutcome>
+  /** Starts a command that goes on in the background until it ends, is killed, or the session closes. */
+  start(command: string, options?: Pick<ShellOptions, 'cwd'>): Promise<ShellJob>
+  jobs(): ShellJob[]
+  /** A job's output from a position on, and the position to go on from. */
+  readJob(id: string, from?: number): Promise<{ text: string; next: number; job: ShellJob }>
+  killJob(id: string): Promise<ShellJob>
 }
 
-export type ShellOutcome = {
-  readonly exitCode: number | null
-  readonly output: string
-  readonly timedOut: boolean
+export type NetRequest = {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+  readonly signal?: AbortSignal
+  readonly timeoutMs?: number
+  readonly maxBytes?: number
+}
+export type NetResponse = {
+  readonly status: number
+  /** Where the answer came from, after redirects. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  readonly truncated: boolean
 }
 
+/** Requests to hosts inside the grant; private, loopback and metadata addresses are refused on every hop. */
 export interface RuntimeNet {
-  fetch(
-    url: string,
-    init?: {
-      method?: string
-      headers?: Readonly<Record<string, string>>
-      body?: string
-      signal?: AbortSignal
-    },
-  ): Promise<Response>
+  fetch(url: string, request?: NetRequest): Promise<NetResponse>
+}
+
+/** The session's private directory for what does not belong into the workspace. */
+export interface RuntimeScratch {
+  /** Writes a new file with a name nobody can guess and gives its path, which `files.read` takes. */
+  write(label: string, data: string | Uint8Array): Promise<string>
 }

@@ -1,0 +1,203 @@
+import { type } from 'arktype'
+import { describe, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import type {
+  AgentMiddleware,
+  AnyTool,
+  CreateToolOptions,
+  DynamicToolIndex,
+  Envelope,
+  ErrorEnvelope,
+  GovernedTool,
+  NormalizedToolOutput,
+  OutputEnvelope,
+  RequirementSet,
+  Tool,
+  ToolApprovalContext,
+  ToolApprovalPolicy,
+  ToolCallContext,
+  ToolKind,
+  ToolMiddleware,
+  ToolResult,
+  ToolSet,
+  UpdatableToolIndex,
+} from './index.js'
+import {
+  createJsonTool,
+  createThinkTool,
+  createTool,
+  errorEnvelope,
+  isOutputEnvelope,
+  outputEnvelope,
+  toToolResult,
+} from './index.js'
+
+const input = z.object({ city: z.string(), days: z.number().default(1) })
+const output = z.object({ sky: z.string().transform((sky) => sky.length) })
+
+describe('createTool', () => {
+  test('infers arguments from the input schema’s output: defaults are there', () => {
+    createTool({
+      name: 't',
+      description: 'd',
+      input,
+      approval: {
+        when: ({ args }) => {
+          expectTypeOf(args).toEqualTypeOf<{ city: string; days: number }>()
+          return true
+        },
+      },
+      touches: (args) => {
+        expectTypeOf(args).toEqualTypeOf<{ city: string; days: number }>()
+        return []
+      },
+      execute: (args, context) => {
+        expectTypeOf(args).toEqualTypeOf<{ city: string; days: number }>()
+        expectTypeOf(context).toEqualTypeOf<ToolCallContext>()
+      },
+    })
+  })
+
+  test('infers the output from the output schema, and holds execute to what that schema takes', () => {
+    const tool = createTool({ name: 't', description: 'd', input, output, execute: () => ({ sky: 'clear' }) })
+    expectTypeOf(tool).toEqualTypeOf<GovernedTool<{ city: string; days: number }, { sky: number }>>()
+    createTool({
+      name: 't',
+      description: 'd',
+      input,
+      output,
+      execute: async () => errorEnvelope('no forecast'),
+    })
+    // @ts-expect-error the output schema takes a string
+    createTool({ name: 't', description: 'd', input, output, execute: () => ({ sky: 3 }) })
+  })
+
+  test('infers the output from execute when there is no output schema', () => {
+    const sync = createTool({ name: 't', description: 'd', input, execute: ({ days }) => days * 2 })
+    expectTypeOf(sync).toEqualTypeOf<GovernedTool<{ city: string; days: number }, number>>()
+    const later = createTool({ name: 't', description: 'd', input, execute: async () => ({ ok: true }) })
+    expectTypeOf(later.call).returns.resolves.toEqualTypeOf<{ ok: boolean }>()
+  })
+
+  test('looks inside an envelope that execute returns', () => {
+    const tool = createTool({
+      name: 't',
+      description: 'd',
+      input,
+      execute: ({ days }) => (days > 9 ? errorEnvelope('too far') : outputEnvelope({ sky: 'clear' })),
+    })
+    expectTypeOf(tool.call).returns.resolves.toEqualTypeOf<{ sky: string }>()
+    expectTypeOf(tool.execute).returns.resolves.toEqualTypeOf<Envelope<{ sky: string }>>()
+  })
+
+  test('takes its type parameters explicitly', () => {
+    const typed = createTool<typeof input, typeof output>({
+      name: 't',
+      description: 'd',
+      input,
+      output,
+      execute: () => ({ sky: 'x' }),
+    })
+    expectTypeOf(typed.call).returns.resolves.toEqualTypeOf<{ sky: number }>()
+    const options: CreateToolOptions<typeof input> = { name: 't', description: 'd', input, execute: () => 1 }
+    expectTypeOf(createTool(options)).toExtend<Tool<{ city: string; days: number }, unknown>>()
+  })
+
+  test('infers from other schema libraries as well', () => {
+    const tool = createTool({
+      name: 't',
+      description: 'd',
+      input: type({ n: 'number' }),
+      execute: ({ n }) => n,
+    })
+    expectTypeOf(tool).toEqualTypeOf<GovernedTool<{ n: number }, number>>()
+  })
+
+  test('refuses what is no schema, and a missing description', () => {
+    // @ts-expect-error a JSON Schema belongs to createJsonTool
+    createTool({ name: 't', description: 'd', input: { type: 'object' }, execute: () => 1 })
+    // @ts-expect-error every tool needs a description
+    createTool({ name: 't', input, execute: () => 1 })
+  })
+})
+
+describe('tools', () => {
+  test('of any arguments go into one collection', () => {
+    const tool = createTool({
+      name: 't',
+      description: 'd',
+      input,
+      approval: { when: ({ args }) => args.days > 1 },
+      execute: () => 1,
+    })
+    expectTypeOf(tool).toExtend<AnyTool>()
+    expectTypeOf<Tool<{ a: number }, string>>().toExtend<AnyTool>()
+    expectTypeOf<GovernedTool<{ a: number }, string>>().toExtend<Tool<{ a: number }, string>>()
+  })
+
+  test('have a kind of the Agent Client Protocol', () => {
+    expectTypeOf<ToolKind>().toEqualTypeOf<
+      'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'switch_mode' | 'other'
+    >()
+  })
+
+  test('made from a JSON Schema have the arguments that are claimed for them', () => {
+    const tool = createJsonTool<{ a: number }, number>({
+      name: 't',
+      description: 'd',
+      parameters: {},
+      execute: ({ a }) => a,
+    })
+    expectTypeOf(tool).toEqualTypeOf<GovernedTool<{ a: number }, number>>()
+    expectTypeOf(createThinkTool()).toEqualTypeOf<GovernedTool<{ thought: string }, string>>()
+  })
+
+  test('are called by name with text, and give text or blocks', () => {
+    expectTypeOf<ToolSet['call']>().parameter(1).toEqualTypeOf<string>()
+    expectTypeOf<ToolSet['call']>().returns.resolves.toEqualTypeOf<NormalizedToolOutput>()
+  })
+})
+
+describe('envelopes', () => {
+  test('narrow to data or to a text, never both', () => {
+    const envelope = {} as Envelope<number>
+    if (isOutputEnvelope(envelope)) expectTypeOf(envelope).toEqualTypeOf<OutputEnvelope<number>>()
+    else expectTypeOf(envelope).toEqualTypeOf<ErrorEnvelope>()
+    // @ts-expect-error an error has no data
+    envelope.data
+    expectTypeOf(toToolResult('t', envelope)).toEqualTypeOf<ToolResult<number>>()
+  })
+})
+
+describe('approval', () => {
+  test('policies see the arguments of their tool', () => {
+    expectTypeOf<ToolApprovalPolicy<{ a: 1 }>['when']>()
+      .parameter(0)
+      .toEqualTypeOf<ToolApprovalContext<{ a: 1 }>>()
+  })
+})
+
+describe('requirements', () => {
+  test('have the shape of the contract', () => {
+    const all: RequirementSet = {
+      fs: { read: ['{workspace}/**'], write: [] },
+      net: { hosts: ['*.example.com'] },
+      shell: [{ cmd: 'git', args: ['log', { prefix: '--since=' }, { wildcard: true }] }],
+      capabilities: ['secrets.has'],
+    }
+    expectTypeOf(all).toExtend<RequirementSet>()
+    // @ts-expect-error a wildcard is either there or not
+    const wrong: RequirementSet = { shell: [{ cmd: 'git', args: [{ wildcard: false }] }] }
+    expectTypeOf(wrong).not.toBeAny()
+  })
+})
+
+describe('the rest', () => {
+  test('deprecated names mean what the new ones mean', () => {
+    expectTypeOf<ToolMiddleware>().toEqualTypeOf<AgentMiddleware>()
+  })
+
+  test('an index that can be updated is a dynamic tool index', () => {
+    expectTypeOf<UpdatableToolIndex>().toExtend<DynamicToolIndex>()
+  })
+})

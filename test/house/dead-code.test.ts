@@ -1,0 +1,124 @@
+import { builtinModules } from 'node:module'
+import { describe, expect, it } from 'vitest'
+import { exportedNames, unreachedFiles, unusedExports, usedNames } from './live-names.js'
+import { entries, packageJson } from './package-entries.js'
+import { isTest, listFiles, parseSource, readSource, readSources, type SourceFile } from './source-tree.js'
+
+/** Names that are exported for tests, benchmarks or examples alone, each with its reason. */
+const onlyForTests: Readonly<Record<string, string>> = {
+  'src/tool/json-text.ts#JsonTextError': 'that nothing else is ever thrown is a promise of the parser',
+  'src/tool/json-text.ts#locateJsonError':
+    'must also answer for texts that the parser would never hand to it',
+  'src/tool/json-text.ts#maxJsonDepth': 'the tests stand on both sides of the limit',
+  'src/tool/search/dot-kernel.ts#dotKernelBase64': 'compared with what dot-kernel.wat compiles to',
+}
+
+describe('the sources', () => {
+  const sources = readSources()
+  const entrySources = entries.map(({ source }) => source)
+  const unused = unusedExports(sources, entrySources)
+
+  it('export no name that nobody takes', () => {
+    const dead = unused.filter((name) => !Object.hasOwn(onlyForTests, name))
+    expect(dead, 'keep these inside their file, or list them in onlyForTests with the reason').toEqual([])
+  })
+
+  it('export names for tests alone only where that is listed, and the list holds nothing else', () => {
+    const users = readUsers()
+    const inTests = usedNames(sources, users)
+    const stale = Object.keys(onlyForTests).filter((name) => !unused.includes(name) || !inTests.has(name))
+    expect(stale, 'no longer exported, or used by more or by less than tests').toEqual([])
+  })
+
+  it('have no file that no entry file leads to', () => {
+    expect(entrySources.filter((path) => !sources.some((file) => file.path === path))).toEqual([])
+    expect(unreachedFiles(sources, entrySources)).toEqual([])
+  })
+
+  it('import every package that is installed with them, and no other', () => {
+    const declared = Object.keys(packageJson.dependencies ?? {})
+    const allowed = [...declared, ...Object.keys(packageJson.peerDependencies ?? {})]
+    const imported = importedPackages(sources)
+    expect({
+      neverImported: declared.filter((name) => !imported.includes(name)),
+      neverDeclared: imported.filter((name) => !allowed.includes(name)),
+    }).toEqual({ neverImported: [], neverDeclared: [] })
+  })
+})
+
+describe('the search for unused names', () => {
+  it('finds a name that nobody takes, or only its own file', () => {
+    const files = house({
+      'src/index.ts': `export { a } from './tool/a.js'`,
+      'src/tool/a.ts': `import { b } from './b.js'\nexport const a = b\nexport const own = a`,
+      'src/tool/b.ts': 'export const b = 1\nexport type C = number',
+    })
+    expect(unusedExports(files, ['src/index.ts'])).toEqual(['src/tool/a.ts#own', 'src/tool/b.ts#C'])
+  })
+
+  it('finds a name that is only passed on', () => {
+    const files = house({
+      'src/index.ts': '',
+      'src/tool/index.ts': `export { a } from './a.js'\nexport * from './b.js'`,
+      'src/tool/a.ts': 'export const a = 1',
+      'src/tool/b.ts': 'export const b = 1',
+    })
+    expect(unusedExports(files, ['src/index.ts'])).toEqual([
+      'src/tool/index.ts#a',
+      'src/tool/a.ts#a',
+      'src/tool/b.ts#b',
+    ])
+  })
+
+  it('follows a name through new names, "export *", namespaces and imports on use', () => {
+    const files = house({
+      'src/index.ts': `export * from './tool/index.js'`,
+      'src/tool/index.ts': `export { a as renamed } from './a.js'\nexport * as space from './b.js'`,
+      'src/tool/a.ts': `export const a = 1\nconst { c } = await import('./c.js')`,
+      'src/tool/b.ts': 'export const b = 1',
+      'src/tool/c.ts': 'export const c = 1\nexport const d = 1',
+    })
+    expect(unusedExports(files, ['src/index.ts'])).toEqual(['src/tool/c.ts#d'])
+  })
+
+  it('knows which names tests take', () => {
+    const files = house({ 'src/tool/a.ts': 'export const a = 1\nexport const b = 1' })
+    const tests = house({ 'test/tool/a.test.ts': `import { b } from '../../src/tool/a.js'` })
+    expect(exportedNames(files).filter((name) => usedNames(files, tests).has(name))).toEqual([
+      'src/tool/a.ts#b',
+    ])
+  })
+
+  it('finds files that only keep each other alive', () => {
+    const files = house({
+      'src/index.ts': `export { a } from './tool/a.js'`,
+      'src/tool/a.ts': 'export const a = 1',
+      'src/tool/b.ts': `import { c } from './c.js'\nexport const b = c`,
+      'src/tool/c.ts': `import type { b } from './b.js'\nexport const c = 1`,
+    })
+    expect(unreachedFiles(files, ['src/index.ts'])).toEqual(['src/tool/b.ts', 'src/tool/c.ts'])
+  })
+
+  it('takes the package out of a specifier, and leaves Node out', () => {
+    const files = house({
+      'src/tool/a.ts': `import '@scope/one/part'\nimport type {} from 'two/part'\nimport 'node:fs'\nimport 'fs/promises'`,
+    })
+    expect(importedPackages(files)).toEqual(['@scope/one', 'two'])
+  })
+})
+
+function importedPackages(files: readonly SourceFile[]): string[] {
+  const specifiers = files.flatMap(({ references }) => references.map(({ specifier }) => specifier))
+  const names = specifiers.flatMap((specifier) => /^(?:@[^/]+\/)?[^./][^/]*/.exec(specifier)?.[0] ?? [])
+  return [...new Set(names)].filter((name) => !name.startsWith('node:') && !builtinModules.includes(name))
+}
+
+function readUsers(): SourceFile[] {
+  const tests = listFiles('src', /\.ts$/).filter(isTest)
+  const others = ['test', 'bench', 'examples'].flatMap((folder) => listFiles(folder, /\.(ts|mjs|js)$/))
+  return [...tests, ...others].map(readSource)
+}
+
+function house(files: Readonly<Record<string, string>>): SourceFile[] {
+  return Object.entries(files).map(([path, text]) => parseSource(path, text))
+}

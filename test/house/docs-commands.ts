@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageJson } from './package-entries.js'
+import { printed, root, runNode } from './run.js'
+import { isTest, listFiles } from './source-tree.js'
+
+/** A command that documents may show: which lines it is, and how such a line is tried. Gives what it printed, where it is run. */
+type Command = {
+  readonly line: RegExp
+  readonly attempt: (match: RegExpExecArray) => Promise<string | undefined> | string | undefined
+}
+
+const commands: readonly Command[] = [
+  { line: /^npm start$/, attempt: startDemonstration },
+  // This very run.
+  { line: /^npm test$/, attempt: () => needScript('test') },
+  { line: /^(?:UPDATE_EXPORTS=1 )?npm test -- (\S+)$/, attempt: ([, filter = '']) => needTests(filter) },
+  { line: /^npm install capstan(?: zod)?$/, attempt: () => needFile('test/house/package.test.ts') },
+  { line: /^npm run bench(?: -- (.+))?$/, attempt: ([, areas = '']) => needBenchmarks(areas) },
+  // What they do to the working tree is not for a test; building has happened before it.
+  { line: /^npm run (build|format)$/, attempt: ([, script = '']) => needScript(script) },
+]
+
+/** Tries each line of a `sh` block and gives what they printed; throws when one fails or is not known. */
+export async function tryCommands(code: string): Promise<string | undefined> {
+  const outputs: (string | undefined)[] = []
+  for (const line of commandLines(code)) outputs.push(await tryCommand(line))
+  return outputs.includes(undefined) ? undefined : outputs.join('')
+}
+
+function commandLines(code: string): string[] {
+  const withoutComments = code.split('\n').map((line) => line.replace(/(^|\s)#.*$/, '').trim())
+  return withoutComments.filter((line) => line !== '')
+}
+
+async function tryCommand(line: string): Promise<string | undefined> {
+  for (const command of commands) {
+    const match = command.line.exec(line)
+    if (match !== null) return command.attempt(match)
+  }
+  throw new Error(`Nobody tries the command "${line}": add it to the table in test/house/docs-commands.ts`)
+}
+
+async function startDemonstration(): Promise<string> {
+  needScript('start')
+  const outcome = await runNode(['scripts/capstan.mjs', 'start'])
+  if (outcome.code !== 0 || outcome.stdout.trim() === '')
+    throw new Error(`npm start failed: ${printed(outcome)}`)
+  return outcome.stdout
+}
+
+async function needBenchmarks(areas: string): Promise<undefined> {
+  needScript('bench')
+  for (const area of areas.split(' ').filter((each) => each !== '')) {
+    const file = `bench/${area}.bench.mjs`
+    needFile(file)
+    const outcome = await runNode(['--check', file])
+    if (outcome.code !== 0) throw new Error(`${file} is not JavaScript: ${printed(outcome)}`)
+  }
+  return undefined
+}
+
+function needTests(filter: string): undefined {
+  needScript('test')
+  const files = ['src', 'test'].flatMap((folder) => listFiles(folder, /\.ts$/)).filter(isTest)
+  if (!files.some((file) => file.includes(filter))) throw new Error(`No file of tests matches "${filter}"`)
+  return undefined
+}
+
+function needScript(name: string): undefined {
+  if (!Object.hasOwn(packageJson.scripts, name)) throw new Error(`package.json has no script "${name}"`)
+  return undefined
+}
+
+function needFile(path: string): undefined {
+  if (!existsSync(join(root, path))) throw new Error(`There is no ${path}`)
+  return undefined
+}

@@ -1,0 +1,229 @@
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Block, extractBlocks, pairOutputs, placeOf, type Trial } from './docs-blocks.js'
+import { tryCommands } from './docs-commands.js'
+import { type Programs, preparePrograms } from './docs-programs.js'
+import { printed, root, runNode, temporaryDirectory } from './run.js'
+import { listFiles } from './source-tree.js'
+
+const timeout = 120_000
+const elsewhere = temporaryDirectory()
+
+describe('the documents', { timeout }, () => {
+  const files = ['README.md', 'CONTRIBUTING.md', ...listFiles('docs', /\.md$/)].filter((file) =>
+    existsSync(join(root, file)),
+  )
+  const trials = pairOutputs(
+    files.flatMap((file) => extractBlocks(file, readFileSync(join(root, file), 'utf8'))),
+  )
+  let programs: Programs
+
+  beforeAll(async () => {
+    const code = trials.map(({ block }) => block).filter(({ language }) => isProgram(language))
+    programs = await preparePrograms('.build/docs', code)
+  }, timeout)
+
+  it('begin with a README', () => {
+    expect(files).toContain('README.md')
+  })
+
+  for (const trial of trials) {
+    it(`hold in ${placeOf(trial.block)} (${trial.block.language || 'no language'})`, async () => {
+      await tryBlock(trial, programs)
+    })
+  }
+})
+
+describe('the trial of a block', { timeout }, () => {
+  const made = {
+    wrongType: block('ts', `import { createTool } from 'capstan'\n\nconst made: number = createTool\n`),
+    throws: block('js', `throw new Error('it broke')\n`),
+    prints: block(
+      'ts',
+      `import { toolKinds } from 'capstan/tool'\nconst kinds: number = toolKinds.length\nconsole.log('kinds', kinds > 0)\n`,
+    ),
+    modern: block('mjs', `import { readdir } from 'node:fs/promises'\nconsole.log(await readdir('.'))\n`),
+    unusedName: block('ts', 'const unused = 1\nexport {}\n'),
+  }
+  let programs: Programs
+
+  beforeAll(async () => {
+    programs = await preparePrograms('.build/docs-made-up', Object.values(made))
+  }, timeout)
+
+  const attempt = (each: Block, output?: string) =>
+    tryBlock(
+      output === undefined ? { block: each } : { block: each, output: block('text', output, 'output') },
+      programs,
+    )
+
+  it('compiles and runs code against this package, in an empty directory', async () => {
+    await attempt(made.prints, 'kinds true\n')
+    await attempt(made.modern, '[]\n')
+    await attempt(made.unusedName)
+  })
+
+  it('fails on a wrong type, and names its line in the document', async () => {
+    await expect(attempt(made.wrongType)).rejects.toThrow(
+      `made-up.md:${made.wrongType.line + 3}: error TS2322`,
+    )
+  })
+
+  it('fails when the code throws', async () => {
+    await expect(attempt(made.throws)).rejects.toThrow('it broke')
+  })
+
+  it('fails when the code prints something else than the document says', async () => {
+    await expect(attempt(made.prints, 'kinds false\n')).rejects.toThrow('kinds false')
+  })
+
+  it('parses JSON', async () => {
+    await attempt(block('json', '{ "a": [1] }\n'))
+    await expect(attempt(block('json', '{ a: 1 }\n'))).rejects.toThrow('made-up.md')
+  })
+
+  it('knows every command, or fails', async () => {
+    await attempt(block('sh', '# All of it.\nnpm test\nnpm run build   # when sources have changed\n'))
+    await attempt(block('sh', 'npm test -- house/docs\n'))
+    await expect(attempt(block('sh', 'npm test -- no-such-test\n'))).rejects.toThrow(
+      'No file of tests matches',
+    )
+    await expect(attempt(block('sh', 'npm run bench -- nothing\n'))).rejects.toThrow(
+      'There is no bench/nothing.bench.mjs',
+    )
+    await expect(attempt(block('sh', 'npm test\nrm -rf build\n'))).rejects.toThrow(
+      'Nobody tries the command "rm -rf build"',
+    )
+  })
+
+  it('compares no output that it has not seen', async () => {
+    await expect(attempt(block('sh', 'npm test\n'), '1 passed\n')).rejects.toThrow('cannot be checked')
+  })
+
+  it('lets prose stand', async () => {
+    for (const language of ['text', 'diff', 'mermaid']) await attempt(block(language, 'anything\n'))
+  })
+
+  it('fails on a block without a language, with an unknown one, or with an unknown word behind it', async () => {
+    await expect(attempt(block('', 'x\n'))).rejects.toThrow('has no language')
+    await expect(attempt(block('python', 'x\n'))).rejects.toThrow('"python"')
+    await expect(attempt(block('ts', 'x\n', 'ignore'))).rejects.toThrow('"ts ignore"')
+  })
+})
+
+describe('the reader of Markdown', () => {
+  it('gives language, words, line and code of each block', () => {
+    const blocks = extractBlocks('a.md', 'Text\n\n```ts\nconst a = 1\n\n  a\n```\n\n~~~text output\nb\n~~~\n')
+    expect(blocks).toEqual([
+      { file: 'a.md', line: 3, language: 'ts', words: [], code: 'const a = 1\n\n  a\n' },
+      { file: 'a.md', line: 9, language: 'text', words: ['output'], code: 'b\n' },
+    ])
+  })
+
+  it('takes fences inside a longer fence, or inside one of the other kind, for text', () => {
+    const longer = extractBlocks('a.md', '````text\n```ts\na\n```\n````\n```js\nb\n```\n')
+    expect(longer.map(({ language, code }) => [language, code])).toEqual([
+      ['text', '```ts\na\n```\n'],
+      ['js', 'b\n'],
+    ])
+    expect(extractBlocks('a.md', '~~~text\n```\n~~~\n').map(({ code }) => code)).toEqual(['```\n'])
+  })
+
+  it('takes the indentation of lists and the marks of quotations away, and no more', () => {
+    const markdown =
+      '1. One\n\n   ```ts\n   if (a) {\n     b()\n   }\n\n   ```\n- ```js\n  c\n  ```\n> ```json\n> {\n>   "d": 1 }\n> ```\n'
+    expect(extractBlocks('a.md', markdown).map(({ language, code }) => [language, code])).toEqual([
+      ['ts', 'if (a) {\n  b()\n}\n\n'],
+      ['js', 'c\n'],
+      ['json', '{\n  "d": 1 }\n'],
+    ])
+  })
+
+  it('sees blocks without a language, and is not misled by ticks in a line', () => {
+    expect(extractBlocks('a.md', '```\na\n```\n').map(({ language }) => language)).toEqual([''])
+    expect(extractBlocks('a.md', 'Write ```ts for it.\n```ts``` is a fence.\n')).toEqual([])
+  })
+
+  it('reads lines that end as on Windows', () => {
+    expect(extractBlocks('a.md', '```ts\r\na\r\n```\r\n')[0]?.code).toBe('a\n')
+  })
+
+  it('refuses a block that never ends', () => {
+    expect(() => extractBlocks('a.md', 'Text\n```ts\na\n')).toThrow(
+      'a.md:2 opens a code block that is never closed',
+    )
+  })
+
+  it('puts an output to the block before it, and refuses one that has none', () => {
+    const [code, output] = extractBlocks('a.md', '```js\na\n```\nIt prints\n```text output\nb\n```\n')
+    expect(pairOutputs([code, output].flatMap((each) => each ?? []))).toEqual([{ block: code, output }])
+    expect(() => pairOutputs(output === undefined ? [] : [output])).toThrow(
+      'a.md:5 tells the output of nothing',
+    )
+  })
+})
+
+async function tryBlock({ block, output }: Trial, programs: Programs): Promise<void> {
+  const info = [block.language, ...block.words].join(' ')
+  if (info === '')
+    throw new Error(`${placeOf(block)} has no language: say "text" when it is neither code nor a command`)
+  const printedText = await attemptBlock(info, block, programs)
+  if (output === undefined) return
+  if (printedText === undefined)
+    throw new Error(`The output in ${placeOf(output)} cannot be checked: nothing is run for it`)
+  expect(printedText.trim(), `what ${placeOf(block)} prints, against ${placeOf(output)}`).toBe(
+    output.code.trim(),
+  )
+}
+
+async function attemptBlock(info: string, block: Block, programs: Programs): Promise<string | undefined> {
+  switch (info) {
+    case 'ts':
+    case 'js':
+    case 'mjs':
+      return runProgram(block, programs)
+    case 'json':
+      return void parseJson(block)
+    case 'sh':
+      return tryCommands(block.code)
+    case 'text':
+    case 'diff':
+    case 'mermaid':
+      return undefined
+    default:
+      throw new Error(
+        `${placeOf(block)} is marked "${info}", which no test knows: see test/house/docs.test.ts`,
+      )
+  }
+}
+
+async function runProgram(block: Block, programs: Programs): Promise<string> {
+  expect(programs.complaintsAbout(block).join('\n'), `what the compiler says about ${placeOf(block)}`).toBe(
+    '',
+  )
+  // Examples may write files, so each has a directory of its own.
+  const outcome = await runNode([programs.scriptOf(block)], { cwd: mkdtempSync(join(elsewhere, 'block-')) })
+  if (outcome.code !== 0) throw new Error(`${placeOf(block)} fails: ${printed(outcome)}`)
+  return outcome.stdout
+}
+
+function parseJson(block: Block): unknown {
+  try {
+    return JSON.parse(block.code)
+  } catch (cause) {
+    throw new Error(`${placeOf(block)} is not JSON: ${cause}`, { cause })
+  }
+}
+
+function isProgram(language: string): boolean {
+  return ['ts', 'js', 'mjs'].includes(language)
+}
+
+let lines = 0
+
+/** A block as a document would hold it; each stands at a line of its own. */
+function block(language: string, code: string, ...words: string[]): Block {
+  lines += 100
+  return { file: 'made-up.md', line: lines, language, words, code }
+}

@@ -1,0 +1,91 @@
+import { posix } from 'node:path'
+import { resolveRelative, type SourceFile } from './source-tree.js'
+
+/** The floor of each folder of `src/`: a folder imports from the floors below its own, and from itself. */
+export const floors: Readonly<Record<string, number>> = {
+  tool: 1,
+  authority: 2,
+  workspace: 3,
+  store: 4,
+  model: 4,
+  toolbox: 5,
+  program: 5,
+  loop: 6,
+  skills: 7,
+  memory: 7,
+  hooks: 7,
+  commands: 7,
+  mcp: 7,
+  queue: 7,
+  verify: 7,
+  subagents: 7,
+  supervise: 7,
+  session: 8,
+  agent: 9,
+  cli: 10,
+  acp: 10,
+  inspect: 10,
+  testing: 10,
+}
+
+/** What breaks the order of the floors, in words; type-only imports count, since they tie two folders together too. */
+export function floorProblems(files: readonly SourceFile[]): string[] {
+  const known = new Set(files.map(({ path }) => path))
+  const homeless = [...new Set(files.map(({ path }) => folderOf(path)))].filter(
+    (folder) => folder !== undefined && !Object.hasOwn(floors, folder),
+  )
+  return [
+    ...homeless.map((folder) => `src/${folder}/ has no floor: give it one in test/house/floors.ts`),
+    ...files.flatMap((file) =>
+      file.references.flatMap(({ specifier }) => linkProblem(file, specifier, known)),
+    ),
+    ...files
+      .filter(({ path, onlyReexports }) => folderOf(path) === undefined && !onlyReexports)
+      .map(
+        ({ path }) =>
+          `${path} stands outside every folder, so it may only re-export: move its code into a folder`,
+      ),
+  ]
+}
+
+function linkProblem({ path }: SourceFile, specifier: string, known: ReadonlySet<string>): string[] {
+  const target = resolveRelative(path, specifier)
+  if (target === undefined) return []
+  if (!known.has(target)) return [`${path} imports ${specifier}, which is no source file of src/`]
+  const [from, to] = [folderOf(path), folderOf(target)]
+  if (from === undefined || from === to) return []
+  if (to === undefined)
+    return [`${path} imports ${target}: entry files are for users of the package, not for its own code`]
+  const [lower, upper] = [floors[from], floors[to]]
+  // A folder without a floor is told once, not for each of its imports.
+  if (lower === undefined || upper === undefined || upper < lower) return []
+  const where = upper === lower ? `the same floor ${lower}` : `floor ${upper}, above its own floor ${lower}`
+  return [`${path} imports ${target} from ${where}: a folder imports only from floors below`]
+}
+
+/** The folder directly in `src/` that a file belongs to; undefined for an entry file. */
+function folderOf(path: string): string | undefined {
+  const parts = path.split(posix.sep)
+  return parts.length > 2 ? parts[1] : undefined
+}
+
+/** Rings of files that load each other, each written as `a -> b -> a`. Types load nothing, so they close no ring. */
+export function importCycles(files: readonly SourceFile[]): string[] {
+  const targets = new Map(files.map((file) => [file.path, loadedBy(file)]))
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (path: string, trail: readonly string[]): void => {
+    const seenAt = trail.indexOf(path)
+    if (seenAt >= 0) found.push([...trail.slice(seenAt), path].join(' -> '))
+    if (seenAt >= 0 || done.has(path)) return
+    for (const target of targets.get(path) ?? []) visit(target, [...trail, path])
+    done.add(path)
+  }
+  for (const { path } of files) visit(path, [])
+  return found
+}
+
+function loadedBy({ path, references }: SourceFile): string[] {
+  const loaded = references.filter(({ typeOnly }) => !typeOnly)
+  return [...new Set(loaded.flatMap(({ specifier }) => resolveRelative(path, specifier) ?? []))]
+}

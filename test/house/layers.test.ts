@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { floorProblems, importCycles } from './floors.js'
+import { parseSource, readSources } from './source-tree.js'
+
+describe('the house', () => {
+  const sources = readSources()
+
+  it('has folders that import only from floors below, and entry files that only re-export', () => {
+    expect(sources.length).toBeGreaterThan(0)
+    expect(floorProblems(sources)).toEqual([])
+  })
+
+  it('has no files that load each other in a ring', () => {
+    expect(importCycles(sources)).toEqual([])
+  })
+})
+
+describe('the check of the floors', () => {
+  it('lets a folder import from below and from itself, and an entry file from everywhere', () => {
+    const files = house({
+      'src/index.ts': `export * from './loop/run.js'`,
+      'src/loop/run.ts': `import { step } from './step.js'\nimport type { Tool } from '../tool/contract.js'`,
+      'src/loop/step.ts': `import { z } from 'zod'\nexport const step = z`,
+      'src/tool/contract.ts': 'export type Tool = {}',
+    })
+    expect(floorProblems(files)).toEqual([])
+  })
+
+  it.each([
+    ['an import', `import { run } from '../loop/run.js'`],
+    ['an import of types', `import type { Run } from '../loop/run.js'`],
+    ['a type in place', `type Run = import('../loop/run.js').Run`],
+    ['a re-export', `export { run } from '../loop/run.js'`],
+    ['an import when it runs', `await import('../loop/run.js')`],
+  ])('refuses to look up by %s', (_, text) => {
+    const files = house({ 'src/tool/contract.ts': text, 'src/loop/run.ts': 'export const run = 1' })
+    expect(floorProblems(files)).toEqual([
+      'src/tool/contract.ts imports src/loop/run.ts from floor 6, above its own floor 1: a folder imports only from floors below',
+    ])
+  })
+
+  it('refuses an import between two folders of one floor', () => {
+    const files = house({
+      'src/hooks/a.ts': `import { b } from '../memory/b.js'`,
+      'src/memory/b.ts': 'export const b = 1',
+    })
+    expect(floorProblems(files)).toEqual([expect.stringContaining('from the same floor 7')])
+  })
+
+  it('asks for a floor for a folder it does not know, once', () => {
+    const files = house({
+      'src/attic/a.ts': `import { b } from '../tool/b.js'`,
+      'src/attic/c.ts': '',
+      'src/tool/b.ts': `export const b = 1`,
+    })
+    expect(floorProblems(files)).toEqual(['src/attic/ has no floor: give it one in test/house/floors.ts'])
+  })
+
+  it('refuses code in an entry file, and imports of entry files', () => {
+    const files = house({
+      'src/index.ts': `export * from './tool/a.js'\nexport const version = '1'`,
+      'src/tool/a.ts': `import { version } from '../index.js'`,
+    })
+    expect(floorProblems(files)).toEqual([
+      expect.stringContaining('src/tool/a.ts imports src/index.ts: entry files are for users'),
+      expect.stringContaining('src/index.ts stands outside every folder, so it may only re-export'),
+    ])
+  })
+
+  it('refuses an import that leaves src/', () => {
+    const files = house({ 'src/tool/a.ts': `import { b } from '../../test/house/b.js'` })
+    expect(floorProblems(files)).toEqual([expect.stringContaining('which is no source file of src/')])
+  })
+})
+
+describe('the check for rings', () => {
+  it('shows the way around', () => {
+    const files = house({
+      'src/tool/a.ts': `import './b.js'`,
+      'src/tool/b.ts': `export * from './c.js'`,
+      'src/tool/c.ts': `await import('./b.js')`,
+    })
+    expect(importCycles(files)).toEqual(['src/tool/b.ts -> src/tool/c.ts -> src/tool/b.ts'])
+  })
+
+  it('finds a file that loads itself', () => {
+    expect(importCycles(house({ 'src/tool/a.ts': `import { a } from './a.js'` }))).toHaveLength(1)
+  })
+
+  it('does not mind types that name each other, nor two ways to one file', () => {
+    const files = house({
+      'src/tool/a.ts': `import type { B } from './b.js'\nimport './c.js'`,
+      'src/tool/b.ts': `import './a.js'\nimport './c.js'`,
+      'src/tool/c.ts': `export type { A } from './a.js'`,
+    })
+    expect(importCycles(files)).toEqual([])
+  })
+})
+
+function house(files: Readonly<Record<string, string>>) {
+  return Object.entries(files).map(([path, text]) => parseSource(path, text))
+}

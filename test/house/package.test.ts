@@ -1,0 +1,214 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { publint } from 'publint'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { entries, packageJson } from './package-entries.js'
+import { type Outcome, printed, root, runNode, runNpm, runTsc, temporaryDirectory } from './run.js'
+
+const timeout = 180_000
+const folder = temporaryDirectory()
+const tarball = join(folder, `${packageJson.name}-${packageJson.version}.tgz`)
+
+beforeAll(async () => {
+  succeed(await runNpm(['pack', '--ignore-scripts', '--pack-destination', folder]))
+}, timeout)
+
+describe('the published package', { timeout }, () => {
+  it('is small', () => {
+    expect(statSync(tarball).size).toBeLessThan(400 * 1024)
+  })
+
+  it('has nothing that publint would warn about', async () => {
+    const bytes = new Uint8Array(readFileSync(tarball)).buffer
+    const { messages } = await publint({ level: 'warning', pack: { tarball: bytes } })
+    expect(messages).toEqual([])
+  })
+
+  it('has types that every ES module resolution finds', async () => {
+    const checker = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js')
+    // The types are in the package, so there is nobody to ask about them.
+    succeed(await runNode([checker, tarball, '--profile', 'esm-only', '--no-definitely-typed']))
+  })
+})
+
+describe('a project that installs the package with zod', { timeout }, () => {
+  const project = join(folder, 'with-zod')
+
+  beforeAll(() => install(project, tarball, 'zod'), timeout)
+
+  it('gets only what is meant for users', async () => {
+    const files = await filesBelow(join(project, 'node_modules', packageJson.name))
+    expect(files.filter(isForeign)).toEqual([])
+    expect(files).toEqual(expect.arrayContaining(entries.flatMap(({ script, types }) => [script, types])))
+  })
+
+  it('gets at most 25 packages, none of which runs a script on installation', () => {
+    const packages = installedPackages(project)
+    expect(packages.length).toBeLessThanOrEqual(25)
+    expect(packages.flatMap(({ path, hasInstallScript }) => (hasInstallScript ? [path] : []))).toEqual([])
+  })
+
+  it('imports every entry', async () => {
+    const script = entries.map(({ specifier }) => `await import('${specifier}')`).join('\n')
+    succeed(await runScript(project, 'entries.mjs', script))
+  })
+
+  it('makes a tool from a schema, shows it to a model and calls it', async () => {
+    const script = `
+      import { createTool, ToolSet } from 'capstan'
+      import { checkToolContract } from 'capstan/testing'
+      import { z } from 'zod'
+
+      const add = createTool({
+        name: 'add',
+        description: 'Add two numbers.',
+        input: z.object({ a: z.number(), b: z.number().default(1) }),
+        output: z.number(),
+        execute: ({ a, b }) => a + b,
+      })
+      const tools = ToolSet.fromTools([add])
+      const [definition] = await tools.getToolDefinitions()
+      const refused = await tools.call('add', '{"a":"one"}').catch((error) => error)
+      console.log(JSON.stringify({
+        required: definition.parameters.required,
+        sum: await tools.call('add', '{"a":1,"b":2}'),
+        refused: refused instanceof Error && refused.message.includes('a:'),
+        wrongs: await checkToolContract(add, { valid: [{ a: 1 }], invalid: [{ a: 'one' }] }),
+      }))`
+    const { stdout } = succeed(await runScript(project, 'tool.mjs', script))
+    expect(JSON.parse(stdout)).toEqual({ required: ['a'], sum: '3', refused: true, wrongs: [] })
+  })
+
+  // No types of Node and no skipped checks: the declarations must stand on the language and the web alone.
+  it.each([
+    { module: 'nodenext', moduleResolution: 'nodenext' },
+    { module: 'esnext', moduleResolution: 'bundler' },
+  ])('is typed under module $module, and wrong use of it does not compile', async (settings) => {
+    // An error that is expected and does not come is itself an error, so this fails when the types turn into `any`.
+    const program = `
+      import { createTool, ToolSet, unionRequirements } from 'capstan'
+      import { checkToolContract } from 'capstan/testing'
+      import { type Envelope, type GovernedTool, isErrorEnvelope } from 'capstan/tool'
+      import { z } from 'zod'
+
+      const add = createTool({
+        name: 'add',
+        description: 'Add two numbers.',
+        input: z.object({ a: z.number(), b: z.number().default(1) }),
+        execute: ({ a, b }) => a + b,
+      })
+      export const sum: number = await add.call({ a: 1, b: 2 })
+      export const kept: GovernedTool<{ a: number; b: number }, number> = add
+      export const wrongs: string[] = await checkToolContract(add, { valid: [{ a: 1 }] })
+      export const tools: ToolSet = ToolSet.fromTools([add])
+      export const requires = unionRequirements(add.requires, { fs: { read: ['\${workspace}/**'] } })
+      export const failed = (envelope: Envelope<number>): string =>
+        isErrorEnvelope(envelope) ? envelope.error_text : String(envelope.data)
+
+      // @ts-expect-error the arguments are those of the schema
+      await add.call({ a: 'one', b: 2 })
+      // @ts-expect-error the result is what the function returns
+      export const text: string = await add.call({ a: 1, b: 2 })
+      // @ts-expect-error a tool needs a description
+      createTool({ name: 'bare', input: z.object({}), execute: () => 1 })
+      // @ts-expect-error there is no such name
+      import { createNothing } from 'capstan/tool'
+      // @ts-expect-error what is not an entry cannot be imported
+      import {} from 'capstan/dist/tool/json.js'`
+    await typeCheck(project, settings, program)
+  })
+})
+
+describe('a project that installs the package alone', { timeout }, () => {
+  const project = join(folder, 'alone')
+
+  beforeAll(() => install(project, tarball), timeout)
+
+  it('gets no zod, and makes and calls tools from JSON Schema all the same', async () => {
+    expect(existsSync(join(project, 'node_modules/zod'))).toBe(false)
+    const script = `
+      import { createJsonTool, createLexicalToolIndex, ToolSet } from 'capstan/tool'
+      import 'capstan'
+      import 'capstan/testing'
+
+      const add = createJsonTool({
+        name: 'add',
+        description: 'Add two numbers.',
+        parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+        execute: ({ a, b }) => a + b,
+      })
+      const index = await createLexicalToolIndex([add])
+      const [best] = await index.search({ query: 'numbers', topK: 1 })
+      console.log(await ToolSet.fromTools([add]).call('add', '{"a":1,"b":2}'), best.id)`
+    expect(succeed(await runScript(project, 'tool.mjs', script)).stdout).toBe('3 add\n')
+  })
+
+  it('is typed without zod', async () => {
+    const program = `
+      import { createJsonTool } from 'capstan'
+      import 'capstan/testing'
+
+      const add = createJsonTool({
+        name: 'add',
+        description: 'Add two numbers.',
+        parameters: { type: 'object' },
+        execute: ({ a, b }: { a: number; b: number }) => a + b,
+      })
+      export const sum: number = await add.call({ a: 1, b: 2 })
+      // @ts-expect-error the arguments are those of the function
+      await add.call({ a: 'one', b: 2 })`
+    await typeCheck(project, { module: 'nodenext', moduleResolution: 'nodenext' }, program)
+  })
+})
+
+async function install(project: string, ...packages: string[]): Promise<void> {
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{ "name": "project", "private": true, "type": "module" }\n')
+  const options = ['--prefer-offline', '--no-audit', '--no-fund']
+  succeed(await runNpm(['install', ...packages, ...options], { cwd: project, timeout }))
+}
+
+type InstalledPackage = { readonly path: string; readonly hasInstallScript?: boolean }
+
+function installedPackages(project: string): InstalledPackage[] {
+  const lock: { packages: Record<string, { hasInstallScript?: boolean }> } = JSON.parse(
+    readFileSync(join(project, 'package-lock.json'), 'utf8'),
+  )
+  return Object.entries(lock.packages).flatMap(([path, about]) => (path === '' ? [] : [{ path, ...about }]))
+}
+
+/** What no user has a use for: tests, sources, and the rest of the repository. */
+function isForeign(path: string): boolean {
+  const published = /^(dist\/.+|docs\/.+|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/
+  const source = path.endsWith('.ts') && !path.endsWith('.d.ts')
+  return !published.test(path) || /\.test(-d)?\./.test(path) || source
+}
+
+async function filesBelow(directory: string): Promise<string[]> {
+  const found = await readdir(directory, { recursive: true, withFileTypes: true })
+  const files = found.filter((entry) => entry.isFile())
+  return files.map((entry) => relative(directory, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
+}
+
+function runScript(project: string, name: string, text: string): Promise<Outcome> {
+  writeFileSync(join(project, name), text)
+  return runNode([name], { cwd: project })
+}
+
+async function typeCheck(
+  project: string,
+  settings: { module: string; moduleResolution: string },
+  program: string,
+) {
+  const options = { ...settings, target: 'es2023', strict: true, skipLibCheck: false, noEmit: true }
+  writeFileSync(join(project, 'program.ts'), program)
+  const config = JSON.stringify({ compilerOptions: options, files: ['program.ts'] })
+  writeFileSync(join(project, 'tsconfig.json'), config)
+  succeed(await runTsc(['-p', 'tsconfig.json'], { cwd: project }))
+}
+
+function succeed(outcome: Outcome): Outcome {
+  expect(outcome.code, printed(outcome)).toBe(0)
+  return outcome
+}

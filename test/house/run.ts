@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll } from 'vitest'
+
+/** The folder of the package. */
+export const root = fileURLToPath(new URL('../../', import.meta.url))
+
+export type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string }
+export type RunOptions = { readonly cwd?: string; readonly timeout?: number }
+
+/** Runs a program to its end; a code other than 0 is an answer, not an exception. */
+export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const { cwd = root, timeout = 60_000 } = options
+  // npm is a script there, not a program, and only a shell starts those.
+  const shell = process.platform === 'win32' && file === 'npm'
+  const settings = { cwd, timeout, shell, env: cleanEnvironment(), maxBuffer: 64 * 1024 * 1024 }
+  return new Promise((resolve, reject) => {
+    execFile(file, [...args], settings, (error, stdout, stderr) => {
+      if (error === null) resolve({ code: 0, stdout, stderr })
+      else if (error.killed) reject(new Error(`${[file, ...args].join(' ')} took longer than ${timeout} ms`))
+      else if (typeof error.code === 'number') resolve({ code: error.code, stdout, stderr })
+      else reject(error)
+    })
+  })
+}
+
+export function runNode(args: readonly string[], options?: RunOptions): Promise<Outcome> {
+  return run(process.execPath, args, options)
+}
+
+/** Runs the npm that runs these tests, or the one on the path when they were started without one. */
+export function runNpm(args: readonly string[], options?: RunOptions): Promise<Outcome> {
+  const npm = process.env['npm_execpath']
+  const isNpm = npm !== undefined && basename(npm) === 'npm-cli.js'
+  return isNpm ? runNode([npm, ...args], options) : run('npm', args, options)
+}
+
+export function runTsc(args: readonly string[], options?: RunOptions): Promise<Outcome> {
+  return runNode([join(root, 'node_modules/typescript/bin/tsc'), '--pretty', 'false', ...args], options)
+}
+
+/** Everything that a program printed, for the message of a failed expectation. */
+export function printed({ code, stdout, stderr }: Outcome): string {
+  return `exit code ${code}\n${stdout}${stderr}`
+}
+
+/** A new directory for the tests of one file (or one `describe`), gone after the last of them. */
+export function temporaryDirectory(): string {
+  // Made by a hook, not here: a file whose tests are only listed, or cannot be read, must leave nothing behind.
+  const path = join(realpathSync(tmpdir()), `capstan-house-${randomUUID()}`)
+  beforeAll(() => void mkdirSync(path, { mode: 0o700 }))
+  afterAll(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+/** The environment of a user's terminal: without what the test runner and the npm around it have put there. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const foreign =
+    /^(VITEST|TEST$|NODE_ENV$|NODE_OPTIONS$|FORCE_COLOR$|npm_package_|npm_lifecycle_|npm_config_local_prefix$)/
+  const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name))
+  return { ...Object.fromEntries(kept), NO_COLOR: '1' }
+}
