@@ -36,13 +36,15 @@ async function test(args) {
 async function bench(args) {
   ensureBuilt()
   const areas = readdirSync('bench').flatMap((name) => /^([a-z]+)\.bench\.mjs$/.exec(name)?.[1] ?? [])
-  const wanted = args.length > 0 ? args : areas
+  const flags = args.filter((arg) => arg.startsWith('-'))
+  const named = args.filter((arg) => !arg.startsWith('-'))
+  const wanted = named.length > 0 ? named : areas
   for (const area of wanted) {
     if (!areas.includes(area)) {
       console.error(`There is no benchmark "${area}". There are: ${areas.join(', ')}`)
       return 2
     }
-    const code = run(process.execPath, ['--expose-gc', `bench/${area}.bench.mjs`])
+    const code = run(process.execPath, ['--expose-gc', `bench/${area}.bench.mjs`, ...flags])
     if (code !== 0) return code
   }
   return 0
@@ -59,7 +61,7 @@ npm test                  every check and test
 npm test -- NAME …        only the tests whose files match
 npm run build             compile src/ to dist/
 npm run format            format and fix what can be fixed
-npm run bench -- AREA …   benchmarks (all areas when none is named)`)
+npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look)`)
   return command === 'help' ? 0 : 2
 }
 

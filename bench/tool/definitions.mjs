@@ -1,4 +1,4 @@
-// Making a thousand tools, and listing what a model is told of them.
+// Making tools, and listing what a model is told of them.
 import { createJsonTool, createTool, ToolSet } from 'capstan/tool'
 import { z } from 'zod'
 import { growthExponent, growthSizes, interleave, keep } from '../measure.mjs'

@@ -58,7 +58,10 @@ export async function measureSearch(seconds, tools, dimensions) {
     ],
     { seconds: seconds * 0.4 },
   )
-  const size = `${tools.length.toLocaleString('en-US')} tools, ${blocks.wasm.rows.toLocaleString('en-US')} vectors of ${dimensions.toLocaleString('en-US')}`
+  const [count, rows, length] = [tools.length, blocks.wasm.rows, dimensions].map((n) =>
+    n.toLocaleString('en-US'),
+  )
+  const size = `${count} tools, ${rows} vectors of ${length}`
   const areas = [
     timingArea(
       `Search by meaning, ${size}`,
@@ -166,9 +169,8 @@ export async function measureSearchGrowth(seconds, tools) {
   const points = sizes.map((size, at) => ({ size, value: timings[at]?.micros.median ?? Number.NaN }))
   const exponent = growthExponent(points)
   const lastExponent = growthExponent(points.slice(-2))
-  console.log(
-    `  grows with the number of tools to the power ${exponent.toFixed(2)}, from the last but one size to the last ${lastExponent.toFixed(2)} (1: in proportion)`,
-  )
+  console.log(`  grows with the number of tools to the power ${exponent.toFixed(2)} (1: in proportion),`)
+  console.log(`  from the last but one size to the last to the power ${lastExponent.toFixed(2)}`)
   return { ...area, exponent, lastExponent }
 }
 

@@ -2,7 +2,7 @@ import type { GovernedTool, ToolCallContext } from './contract.js'
 import type { Unwrapped } from './envelope.js'
 import { assembleTool, type GovernedOptions } from './govern.js'
 import type { JsonObject, JsonSchema } from './json.js'
-import { compileJsonSchema } from './json-schema.js'
+import { compileJsonSchema, frozenSchema } from './json-schema.js'
 import type { Validation } from './validation.js'
 
 export type CreateJsonToolOptions<Args = JsonObject, Returned = unknown> = GovernedOptions<Args> & {
@@ -31,11 +31,13 @@ export function createJsonTool<Args = JsonObject, Returned = unknown>(
   options: CreateJsonToolOptions<Args, Returned>,
 ): GovernedTool<Args, Unwrapped<Returned>> {
   const { execute, ...rest } = options
-  const schema = compileJsonSchema(options.parameters)
+  const parameters = frozenSchema(options.parameters)
+  const schema = compileJsonSchema(parameters)
   return assembleTool<Args, Unwrapped<Returned>>({
     ...rest,
+    parameters,
     // The schema is the caller's promise that what passes it is an `Args`.
     validate: (args) => schema.check(args) as Validation<Args>,
-    perform: (args, context) => execute(args, context),
+    perform: ({ value }, context) => execute(value, context),
   })
 }

@@ -80,7 +80,7 @@ export function createTool(options: CreateToolOptions<AnySchema, AnySchema | und
     name,
     parameters: parameters ?? parametersOf(input, name),
     validate: (args) => validateWith(input, args),
-    perform: (args, context) => execute(args, context),
+    perform: ({ value }, context) => execute(value, context),
     ...(output === undefined ? {} : { finish: (result) => checkOutput(name, output, result) }),
   })
 }

@@ -39,11 +39,6 @@ export function errorEnvelope(errorText: string, metadata?: Partial<EnvelopeMeta
   return marked({ type: 'error', error_text: errorText, metadata: { duration_ms: 0, ...metadata } })
 }
 
-/** The same envelope with more metadata. */
-export function withMetadata<Any extends Envelope>(envelope: Any, metadata: Partial<EnvelopeMetadata>): Any {
-  return marked({ ...envelope, metadata: { ...envelope.metadata, ...metadata } })
-}
-
 /** Whether a value has the shape of an envelope, for data that comes back from a log or over a wire. */
 export function isEnvelope(value: unknown): value is Envelope {
   if (

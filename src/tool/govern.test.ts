@@ -64,11 +64,21 @@ describe('governTool', () => {
     expect(tool.touches({ n: 1 })).toEqual([{ capability: 'arithmetic' }])
   })
 
-  it('lets it parse its own arguments, once', async () => {
-    const parseApprovalArgs = vi.fn((args: unknown) => ({ n: Number((args as { n: number }).n) + 1 }))
-    const tool = await governTool({ ...handWritten, parseApprovalArgs })
-    expect(await tool.execute({ n: 1 })).toMatchObject({ data: 4 })
-    expect(parseApprovalArgs).toHaveBeenCalledOnce()
+  it('shows policies what it parses for approval, and lets its call parse for itself', async () => {
+    const parse = (args: unknown): { n: number } => ({ n: Number((args as { n: string }).n) })
+    const tool = await governTool({
+      name: 'double',
+      definition: () => ({
+        name: 'double',
+        description: 'd',
+        parameters: { type: 'object', properties: { n: { type: 'string' } } },
+      }),
+      parseApprovalArgs: parse,
+      call: (args) => parse(args).n * 2,
+    })
+    const prepared = await tool.prepare({ n: '21' })
+    expect(prepared.ok && prepared.args).toEqual({ n: 21 })
+    expect(await tool.execute({ n: '21' })).toMatchObject({ type: 'output', data: 42 })
   })
 
   it('answers with an envelope when its own parsing throws', async () => {

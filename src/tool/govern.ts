@@ -10,14 +10,20 @@ import {
   type ToolKind,
   toolKinds,
 } from './contract.js'
-import { type Envelope, errorEnvelope, isMadeEnvelope, outputEnvelope, withMetadata } from './envelope.js'
+import {
+  type Envelope,
+  type EnvelopeMetadata,
+  errorEnvelope,
+  isMadeEnvelope,
+  outputEnvelope,
+} from './envelope.js'
 import { CapstanError, messageOf } from './errors.js'
 import type { JsonSchema } from './json.js'
-import { compileJsonSchema } from './json-schema.js'
+import { compileJsonSchema, frozenSchema } from './json-schema.js'
 import { describeProblems } from './problem.js'
 import type { RequirementSet } from './requirement.js'
 import type { Subject } from './subject.js'
-import { ToolInputError, type Validate, type Validation } from './validation.js'
+import { type Checked, ToolInputError, type Validate, type Validation } from './validation.js'
 
 /** The governed half of a tool's options, the same for every way of making one. */
 export type GovernedOptions<Args> = {
@@ -37,8 +43,8 @@ type ToolParts<Args, Output> = GovernedOptions<Args> & {
   description: string
   parameters: JsonSchema
   validate: Validate<Args>
-  /** The work itself, on checked arguments; gives the output or an envelope of it, or throws. */
-  perform(args: Args, context: ToolCallContext): unknown | Promise<unknown>
+  /** The work itself, on what was checked; gives the output or an envelope of it, or throws. */
+  perform(checked: Checked<Args>, context: ToolCallContext): unknown
   /** What is left of the work's result after its output schema. */
   finish?(output: unknown): Output | Promise<Output>
 }
@@ -49,7 +55,7 @@ const toolName = /^[A-Za-z0-9_.:-]{1,128}$/
 export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): GovernedTool<Args, Output> {
   assertParts(parts)
   const { name, description, validate } = parts
-  const parameters = frozen(parts.parameters)
+  const parameters = frozenSchema(parts.parameters)
   const definition = Object.freeze({ name, description, parameters })
   const touches = (args: Args): readonly Subject[] => parts.touches?.(args) ?? []
 
@@ -67,15 +73,18 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
     touches,
     parseApprovalArgs: (args) => parseNow(name, validate(args), args),
     async call(args, context = {}) {
-      const validation = await validate(args)
-      if (!validation.ok) throw new ToolInputError(name, validation.problems, args)
-      const envelope = await perform(parts, validation.value, context)
-      if (envelope.type === 'error') throw new CapstanError('tool_failed', envelope.error_text)
-      return envelope.data
+      const pending = validate(args)
+      const checked = 'then' in pending ? await pending : pending
+      if (!checked.ok) throw new ToolInputError(name, checked.problems, args)
+      context.signal?.throwIfAborted()
+      const { data, error } = await perform(parts, checked, context)
+      if (error !== undefined) throw new CapstanError('tool_failed', error)
+      return data as Output
     },
     prepare: (args) => prepare(parts, touches, args),
     async execute(args, context) {
-      const prepared = await prepare(parts, touches, args)
+      const pending = prepare(parts, touches, args)
+      const prepared = 'then' in pending ? await pending : pending
       return prepared.ok ? prepared.run(context) : prepared.envelope
     },
   }
@@ -83,24 +92,25 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
 
 /**
  * Any tool with the whole contract: itself when it has it already, else wrapped. A tool written by hand publishes its schema
- * through `definition`; its arguments are checked against that, so that nothing reaches it unchecked.
+ * through `definition`; its arguments are checked against that, so that nothing reaches it unchecked. When it parses arguments
+ * for approval, policies see what it parsed; its own `call` gets what was parsed from, and parses for itself.
  */
 export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
   if (isGovernedTool(tool)) return tool
-  const { description, parameters } = await tool.definition('')
+  const definition = await tool.definition('')
+  const parameters = frozenSchema(definition.parameters)
   const schema = compileJsonSchema(parameters)
   const { requires, kind, limits, idempotent, approval } = tool
   return assembleTool<unknown, unknown>({
     name: tool.name,
-    description,
+    description: definition.description,
     parameters,
     validate: (input) => {
       const checked = schema.check(input)
-      return checked.ok && tool.parseApprovalArgs
-        ? { ok: true, value: tool.parseApprovalArgs(checked.value) }
-        : checked
+      if (!checked.ok || tool.parseApprovalArgs === undefined) return checked
+      return { ok: true, value: tool.parseApprovalArgs(checked.value), source: checked.value }
     },
-    perform: (args, context) => tool.call(args, context),
+    perform: ({ value, source = value }, context) => tool.call(source, context),
     touches: (args) => tool.touches?.(args) ?? [],
     ...(requires === undefined ? {} : { requires }),
     ...(kind === undefined ? {} : { kind }),
@@ -118,12 +128,12 @@ function prepare<Args, Output>(
   const proceed = (validation: Validation<Args>): Preparation<Args, Output> => {
     if (!validation.ok)
       return { ok: false, envelope: errorEnvelope(describeProblems(parts.name, validation.problems, args)) }
-    const { value } = validation
+    const subjects = touches(validation.value)
     return {
       ok: true,
-      args: value,
-      subjects: touches(value),
-      run: (context = {}) => run(parts, value, context),
+      args: validation.value,
+      subjects,
+      run: (context = {}) => run(parts, validation, context),
     }
   }
   const refuse = (thrown: unknown): Preparation<Args, Output> => ({
@@ -142,30 +152,40 @@ function prepare<Args, Output>(
 
 async function run<Args, Output>(
   parts: ToolParts<Args, Output>,
-  args: Args,
+  checked: Checked<Args>,
   context: ToolCallContext,
 ): Promise<Envelope<Output>> {
-  const now = context.now ?? (() => performance.now())
-  const start = now()
-  const elapsed = (): number => Math.max(0, Math.round(now() - start))
   if (context.signal?.aborted) return errorEnvelope(`Tool "${parts.name}" was not run: the run was aborted.`)
+  const start = context.now?.() ?? performance.now()
+  const timed = (): { duration_ms: number } => ({
+    duration_ms: Math.max(0, Math.round((context.now?.() ?? performance.now()) - start)),
+  })
   try {
-    return withMetadata(await perform(parts, args, context), { duration_ms: elapsed() })
+    const { data, error, metadata } = await perform(parts, checked, context)
+    const all = metadata === undefined ? timed() : { ...metadata, ...timed() }
+    return error === undefined ? outputEnvelope(data as Output, all) : errorEnvelope(error, all)
   } catch (thrown) {
-    return errorEnvelope(messageOf(thrown), { duration_ms: elapsed() })
+    return errorEnvelope(messageOf(thrown), timed())
   }
 }
 
+/** What the work came to, taken out of the envelope if the tool made one. */
+type Performed<Output> = { data?: Output; error?: string; metadata?: EnvelopeMetadata }
+
 async function perform<Args, Output>(
   parts: ToolParts<Args, Output>,
-  args: Args,
+  checked: Checked<Args>,
   context: ToolCallContext,
-): Promise<Envelope<Output>> {
-  const returned = await parts.perform(args, context)
-  const envelope = isMadeEnvelope(returned) ? returned : outputEnvelope(returned)
-  if (envelope.type === 'error') return envelope
-  const data = parts.finish === undefined ? (envelope.data as Output) : await parts.finish(envelope.data)
-  return outputEnvelope(data, envelope.metadata)
+): Promise<Performed<Output>> {
+  const returned = await parts.perform(checked, context)
+  if (!isMadeEnvelope(returned)) return { data: await finished(parts, returned) }
+  const { metadata } = returned
+  if (returned.type === 'error') return { error: returned.error_text, metadata }
+  return { data: await finished(parts, returned.data), metadata }
+}
+
+function finished<Args, Output>(parts: ToolParts<Args, Output>, output: unknown): Output | Promise<Output> {
+  return parts.finish === undefined ? (output as Output) : parts.finish(output)
 }
 
 function parseNow<Args>(
@@ -203,15 +223,4 @@ function assertParts({
     throw new TypeError(
       `Tool "${name}" has the unknown kind ${JSON.stringify(kind)}; it is one of ${toolKinds.join(', ')}`,
     )
-}
-
-/** A schema is shared by every definition and prompt, so it must not change under them. */
-function frozen(schema: JsonSchema): JsonSchema {
-  return deepFreeze(structuredClone(schema))
-}
-
-function deepFreeze<Value>(value: Value): Value {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const member of Object.values(value)) deepFreeze(member)
-  return Object.freeze(value)
 }

@@ -1,10 +1,27 @@
 import { describe, expect, it } from 'vitest'
-import { compileJsonSchema } from './json-schema.js'
+import { compileJsonSchema, frozenSchema } from './json-schema.js'
 
 describe('compileJsonSchema', () => {
-  it('compiles a schema once, however often it is asked', () => {
-    const schema = { type: 'object' }
+  it('compiles a schema that cannot change once, however often it is asked', () => {
+    const schema = frozenSchema({ type: 'object' })
+    expect(frozenSchema(schema)).toBe(schema)
     expect(compileJsonSchema(schema)).toBe(compileJsonSchema(schema))
+  })
+
+  it('does not remember a schema that was changed afterwards', () => {
+    const schema: { type: string; properties: { a: { type: string } } } = {
+      type: 'object',
+      properties: { a: { type: 'string' } },
+    }
+    expect(compileJsonSchema(schema).check({ a: 'x' }).ok).toBe(true)
+    schema.properties.a.type = 'number'
+    expect(compileJsonSchema(schema).check({ a: 'x' }).ok).toBe(false)
+  })
+
+  it('copies a schema with hostile keys as data', () => {
+    const copy = frozenSchema(JSON.parse('{"properties": {"__proto__": {"type": "string"}}}'))
+    expect(JSON.stringify(copy)).toBe('{"properties":{"__proto__":{"type":"string"}}}')
+    expect(Object.getPrototypeOf(copy['properties'])).toBe(Object.prototype)
   })
 
   it('gives the checked value, or the problems with their paths', () => {

@@ -11,7 +11,10 @@ type CompiledSchema = {
 
 const compiled = new WeakMap<JsonSchema, CompiledSchema>()
 
-/** Compiles a JSON Schema (draft 2020-12, 2019-09, 07 or 04 by its `$schema`). Throws `TypeError` when it is not a schema. */
+/**
+ * Compiles a JSON Schema (draft 2020-12, 2019-09, 07 or 04 by its `$schema`), once for each frozen schema. Throws `TypeError`
+ * when it is not a schema.
+ */
 export function compileJsonSchema(schema: JsonSchema): CompiledSchema {
   const known = compiled.get(schema)
   if (known !== undefined) return known
@@ -21,9 +24,30 @@ export function compileJsonSchema(schema: JsonSchema): CompiledSchema {
   const ready: ReadySchema = { schema: own, lookup: dereference(own), draft: draftOf(schema) }
   assertReferences(own, ready.lookup)
   const made: CompiledSchema = { check: (input) => check(ready, input) }
-  compiled.set(schema, made)
+  // A schema that may still change is compiled anew: what was compiled must be what is published.
+  if (copies.has(schema)) compiled.set(schema, made)
   return made
 }
+
+/**
+ * A copy of a schema that cannot change: it is shared by every definition and prompt, and what is checked must stay what is
+ * shown. One that is frozen already is taken as it is.
+ */
+export function frozenSchema(schema: JsonSchema): JsonSchema {
+  return frozenCopy(schema) as JsonSchema
+}
+
+function frozenCopy(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || copies.has(value)) return value
+  const copy = Array.isArray(value)
+    ? value.map(frozenCopy)
+    : Object.fromEntries(Object.entries(value).map(([key, member]) => [key, frozenCopy(member)]))
+  copies.add(copy)
+  return Object.freeze(copy)
+}
+
+/** What frozenCopy made: frozen all the way down. */
+const copies = new WeakSet<object>()
 
 function check(ready: ReadySchema, input: unknown): Validation<unknown> {
   let value: unknown

@@ -38,7 +38,7 @@ export function parseJsonText(text: string): JsonValue {
     // The engine's own message differs between engines and versions and often has no position.
     throw locateJsonError(text)
   }
-  if (nestingOf(text) > maxJsonDepth && depthOf(value) > maxJsonDepth) {
+  if (text.length > 2 * maxJsonDepth && nestingOf(text) > maxJsonDepth && depthOf(value) > maxJsonDepth) {
     throw new JsonTextError(text, 0, `nested deeper than ${maxJsonDepth} levels`)
   }
   return mayHoldPrototypeKey(text)

@@ -174,6 +174,12 @@ describe('ToolSet.call', () => {
     })
   })
 
+  it('does not start a created tool once the run is aborted', async () => {
+    await expect(set.call('add', '{"a":1,"b":2}', { signal: AbortSignal.abort() })).rejects.toBeInstanceOf(
+      ToolCallError,
+    )
+  })
+
   it('does not consult approval policies', async () => {
     const when = vi.fn(() => true)
     const guarded = createTool({

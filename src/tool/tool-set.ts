@@ -50,7 +50,10 @@ export class ToolSet {
 
   /** What a model is told of each tool, in order. `prompt` lets a tool written by hand fit its description to the turn. */
   async getToolDefinitions(prompt = ''): Promise<ToolDefinition[]> {
-    return Promise.all(this.values().map((tool) => tool.definition(prompt)))
+    const definitions = this.values().map((tool) => tool.definition(prompt))
+    return definitions.some((definition) => 'then' in definition)
+      ? Promise.all(definitions)
+      : (definitions as ToolDefinition[])
   }
 
   /**

@@ -3,8 +3,11 @@ import { type ArgumentProblem, describeProblems } from './problem.js'
 
 /** What a check of untrusted data gives: the value to use from here on, or what is wrong with it. */
 export type Validation<Value> =
-  | { readonly ok: true; readonly value: Value }
+  | Checked<Value>
   | { readonly ok: false; readonly problems: readonly ArgumentProblem[] }
+
+/** `source` is what `value` was parsed from, where the work has to start from that. */
+export type Checked<Value> = { readonly ok: true; readonly value: Value; readonly source?: unknown }
 
 export type Validate<Value> = (input: unknown) => Validation<Value> | Promise<Validation<Value>>
 

@@ -52,10 +52,14 @@ function rankByVectors(model: EmbeddingModel, options: EmbedToolsOptions): ToolR
       let row = 0
       const best = selectTop(entries.length, topK, (at) => {
         const { id, rows } = entries[at] ?? { id: '', rows: 0 }
-        let score = -1
-        for (const end = row + rows; row < end; row++) score = Math.max(score, scores[row] ?? -1)
-        score = rounded(score)
-        return (threshold === undefined || score >= threshold) && fits(id) ? score : undefined
+        let best = -1
+        for (const end = row + rows; row < end; row++) {
+          const one = scores[row] ?? -1
+          if (one > best) best = one
+        }
+        const score = rounded(best)
+        if (threshold !== undefined && score < threshold) return undefined
+        return fits === undefined || fits(id) ? score : undefined
       })
       return best.map(({ at, score }) => ({ score, id: entries[at]?.id ?? '' }))
     },

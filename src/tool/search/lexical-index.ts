@@ -52,7 +52,7 @@ function rankByWords(search: MiniSearch<LexicalDocument>, ownTexts: boolean): To
     },
     async rank(query, topK, threshold, fits) {
       const found = search
-        .search(query, { filter: ({ id }) => fits(String(id)) })
+        .search(query, fits === undefined ? {} : { filter: ({ id }) => fits(String(id)) })
         .map(({ id, score }) => ({ id: String(id), score }))
       found.sort((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0))
       const best = selectTop(found.length, topK, (at) => {

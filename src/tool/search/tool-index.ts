@@ -46,12 +46,12 @@ export interface ToolRanker {
   /** Gets ready whatever may fail; the function it gives puts the tools in, and does not fail. */
   stage(tools: readonly DescribedTool[]): Promise<() => void>
   drop(toolName: string): void
-  /** The best tools by score, at most `topK`, none below the threshold, only those that `fits` lets through. */
+  /** The best tools by score, at most `topK`, none below the threshold, only those that `fits` (when given) lets through. */
   rank(
     query: string,
     topK: number,
     threshold: number | undefined,
-    fits: (toolName: string) => boolean,
+    fits: ((toolName: string) => boolean) | undefined,
   ): Promise<VectorSearchId[]>
 }
 
@@ -67,7 +67,7 @@ export async function indexTools(
   const toolSet = tools instanceof ToolSet ? tools : ToolSet.fromTools(toolsOf(tools))
   const documents = new Map<string, ToolSearchDocument>()
 
-  const add = async (added: readonly AnyTool[]): Promise<void> => {
+  const addNow = async (added: readonly AnyTool[]): Promise<void> => {
     const described = await describeTools(added, options)
     const commit = await ranker.stage(described)
     for (const { document } of described) if (documents.has(document.toolName)) ranker.drop(document.toolName)
@@ -77,15 +77,21 @@ export async function indexTools(
       if (toolSet.get(tool.name) !== tool) toolSet.addTool(tool)
     }
   }
+  // One after the other, so that what one has staged still fits when it is put in.
+  let turn: Promise<void> = Promise.resolve()
+  const add = (added: readonly AnyTool[]): Promise<void> => {
+    const mine = turn.then(() => addNow(added))
+    turn = mine.catch(() => undefined)
+    return mine
+  }
   // By name, so that a list which names a tool twice gives it one place, as a tool set does.
   await add(toolSet.values())
 
   const searchIds = async (request: VectorSearchRequest): Promise<VectorSearchId[]> => {
     assertSearch(request)
     const { query, topK, threshold, filter } = request
-    return ranker.rank(query, topK, threshold, (toolName) =>
-      matchesVectorFilter(documents.get(toolName)?.metadata, filter),
-    )
+    const fits = (toolName: string): boolean => matchesVectorFilter(documents.get(toolName)?.metadata, filter)
+    return ranker.rank(query, topK, threshold, filter === undefined ? undefined : fits)
   }
   const search = async (request: VectorSearchRequest): Promise<VectorSearchResult<ToolSearchDocument>[]> =>
     (await searchIds(request)).flatMap(({ id, score }) => {

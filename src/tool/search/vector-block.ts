@@ -105,8 +105,8 @@ export class VectorBlock {
     let squares = 0
     for (let i = 0; i < vector.length; i++) squares += ((vector[i] ?? 0) / largest) ** 2
     const length = largest === 0 ? 1 : Math.sqrt(squares)
-    const scale = largest === 0 ? 1 : largest
-    for (let i = 0; i < vector.length; i++) this.#floats[at + i] = (vector[i] ?? 0) / scale / length
+    for (let i = 0; i < vector.length; i++)
+      this.#floats[at + i] = largest === 0 ? 0 : (vector[i] ?? 0) / largest / length
     this.#floats.fill(0, at + vector.length, at + this.#stride)
   }
 }
