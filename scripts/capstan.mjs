@@ -27,7 +27,8 @@ async function start(args) {
 async function test(args) {
   ensureBuilt()
   // With names of tests: only those. Without: everything that keeps the house.
-  if (args.length > 0) return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args])
+  if (args.length > 0)
+    return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--typecheck', ...args])
   const { runChecks } = await import('./checks.mjs')
   return runChecks()
 }
@@ -85,6 +86,7 @@ function ensureBuilt() {
   const stamp = '.build/built'
   if (existsSync(stamp) && existsSync('dist') && readFileSync(stamp, 'utf8') === wanted) return
   console.log('capstan: building dist/ (sources have changed) …')
+  rmSync(stamp, { force: true })
   rmSync('dist', { recursive: true, force: true })
   const code = run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'])
   if (code !== 0) process.exit(code)

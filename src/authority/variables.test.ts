@@ -29,6 +29,15 @@ describe('expandVariables', () => {
     },
   )
 
+  it('takes a brace with a backslash for itself', () => {
+    expect(expandVariables('\\{x\\}/{scratch}', values)).toEqual(['\\{x\\}//tmp/s'])
+  })
+
+  it('does not take a blank value for the root of the disk, nor a trailing slash for a name', () => {
+    expect(expandVariables('{workspace}/**', { workspace: ['', ' '] })).toEqual([])
+    expect(expandVariables('{workspace}/**', { workspace: ['/ws/', '/'] })).toEqual(['/ws/**', '//**'])
+  })
+
   it('takes the characters of a directory’s name for themselves', () => {
     expect(expandVariables('{workspace}/**', { workspace: ['/w/a*b[c]{d}'] })).toEqual([
       '/w/a\\*b\\[c\\]\\{d\\}/**',
@@ -73,6 +82,11 @@ describe('unknown variables', () => {
     )
     expect(() => expandVariables('{Workspace}', values)).toThrow('did you mean "{workspace}"?')
     expect(() => expandVariables('{}', values)).toThrow(UnknownVariableError)
+    expect(() => expandVariables('{wrokspace,scratch}/**', values)).toThrow(
+      'A choice cannot hold a variable: {wrokspace,scratch}',
+    )
+    expect(() => expandVariables('{workspace/**', values)).toThrow('A "{" that is never closed (at 0)')
+    expect(() => expandVariables('a}/**', values)).toThrow('A "}" that closes nothing (at 1)')
   })
 
   it('throw for every name that is not known', () => {

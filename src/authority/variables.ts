@@ -8,20 +8,14 @@ export type VariableName = (typeof variableNames)[number]
 
 /**
  * The directories each variable stands for: `workspace` the root and any further roots, `ad-hoc` those of open single files,
- * `user-data` the host's own directory for the user, `scratch` the session's. None, or left out: patterns with it match nothing.
+ * `user-data` the host's own directory for the user, `scratch` the session's. None, blank, or left out: patterns with it match
+ * nothing.
  */
 export type VariableValues = { readonly [Name in VariableName]?: readonly string[] }
 
-const reference = /\{([^{}]*)\}/g
-
 /** Throws when a pattern names a variable that does not exist: a typing error must not silently match nothing. */
 export function assertVariables(requirements: RequirementSet): void {
-  for (const pattern of patternsOf(requirements)) {
-    for (const [, name] of pattern.matchAll(reference)) {
-      if (isVariable(name) || isAlternation(name)) continue
-      throw new UnknownVariableError(name ?? '', pattern)
-    }
-  }
+  for (const pattern of patternsOf(requirements)) readPattern(pattern)
 }
 
 /**
@@ -29,17 +23,13 @@ export function assertVariables(requirements: RequirementSet): void {
  * nothing, so that the pattern matches nothing.
  */
 export function expandVariables(pattern: string, values: VariableValues): string[] {
-  assertVariables({ fs: { read: [pattern] } })
   let expanded = ['']
-  let from = 0
-  for (const found of pattern.matchAll(reference)) {
-    const name = found[1]
-    const options = isVariable(name) ? (values[name] ?? []) : [found[0]]
-    const between = pattern.slice(from, found.index)
-    expanded = expanded.flatMap((start) => options.map((option) => start + between + literal(option, name)))
-    from = found.index + found[0].length
+  for (const part of readPattern(pattern)) {
+    const options =
+      part.variable === undefined ? [part.text] : directories(values[part.variable]).map(literal)
+    expanded = expanded.flatMap((start) => options.map((option) => start + option))
   }
-  return expanded.map((start) => start + pattern.slice(from))
+  return expanded
 }
 
 /** A requirement set with every variable replaced; ready to be matched against real paths and hosts. */
@@ -59,11 +49,11 @@ export function compileRequirements(requirements: RequirementSet, values: Variab
   }
 }
 
-/** A pattern names a variable that does not exist. */
+/** A pattern names a variable that does not exist, or has a brace that belongs to nothing. */
 export class UnknownVariableError extends CapstanError {
   readonly variable: string
 
-  constructor(variable: string, pattern: string) {
+  constructor(variable: string, pattern: string, problem?: string) {
     const near = nearestNames(variable, variableNames)
     const hint =
       near.length > 0
@@ -71,7 +61,7 @@ export class UnknownVariableError extends CapstanError {
         : `known: ${variableNames.map((name) => `{${name}}`).join(', ')}`
     super(
       'unknown_variable',
-      `Unknown variable {${variable}} in the pattern ${JSON.stringify(pattern)}; ${hint}`,
+      `${problem ?? `Unknown variable {${variable}}`} in the pattern ${JSON.stringify(pattern)}; ${hint}`,
     )
     this.variable = variable
   }
@@ -79,18 +69,66 @@ export class UnknownVariableError extends CapstanError {
 
 markErrorClass(UnknownVariableError, 'UnknownVariableError')
 
-function isVariable(name: string | undefined): name is VariableName {
-  return (variableNames as readonly (string | undefined)[]).includes(name)
+type Part = { readonly text: string; readonly variable?: VariableName }
+
+/** Takes a pattern apart at its variables. `{ts,tsx}` is a choice of texts; a backslash takes the next character for itself. */
+function readPattern(pattern: string): Part[] {
+  const parts: Part[] = []
+  let text = ''
+  for (let at = 0; at < pattern.length; at++) {
+    const char = pattern[at]
+    if (char === '\\') {
+      text += pattern.slice(at, at + 2)
+      at++
+    } else if (char === '}') {
+      throw new UnknownVariableError('', pattern, `A "}" that closes nothing (at ${at})`)
+    } else if (char !== '{') {
+      text += char
+    } else {
+      const end = pattern.indexOf('}', at)
+      const name = end < 0 ? pattern.slice(at + 1) : pattern.slice(at + 1, end)
+      if (end < 0 || name.includes('{'))
+        throw new UnknownVariableError(
+          name.split(/[/,{]/)[0] ?? '',
+          pattern,
+          `A "{" that is never closed (at ${at})`,
+        )
+      const part = readBraces(name, pattern)
+      if (part.variable === undefined) text += part.text
+      else {
+        parts.push({ text }, part)
+        text = ''
+      }
+      at = end
+    }
+  }
+  return [...parts, { text }]
 }
 
-/** `{ts,tsx}` is a choice of endings, not a variable. */
-function isAlternation(name: string | undefined): boolean {
-  return name?.includes(',') ?? false
+function readBraces(name: string, pattern: string): Part {
+  if (isVariable(name)) return { text: '', variable: name }
+  if (!name.includes(',')) throw new UnknownVariableError(name, pattern)
+  // A choice that has a variable's name in it, or nearly so, was meant to be something that does not exist.
+  const meant = name.split(',').find((choice) => nearestNames(choice, variableNames).length > 0)
+  if (meant !== undefined)
+    throw new UnknownVariableError(meant, pattern, `A choice cannot hold a variable: {${name}}`)
+  return { text: `{${name}}` }
+}
+
+function isVariable(name: string): name is VariableName {
+  return (variableNames as readonly string[]).includes(name)
+}
+
+/** Blank values stand for nothing: an unset path must not come to mean the root of the disk. */
+function directories(values: readonly string[] = []): string[] {
+  return values
+    .filter((value) => value.trim() !== '')
+    .map((value) => (/^\/+$/.test(value) ? '/' : value.replace(/\/+$/, '')))
 }
 
 /** A directory may have a name that looks like a pattern; it stands for itself. */
-function literal(value: string, name: string | undefined): string {
-  return isVariable(name) ? value.replace(/[\\*?[\]{}!()]/g, '\\$&') : value
+function literal(value: string): string {
+  return value.replace(/[\\*?[\]{}!()]/g, '\\$&')
 }
 
 function* patternsOf({ fs, net }: RequirementSet): Generator<string> {

@@ -69,6 +69,21 @@ describe('checkToolContract', () => {
       'it takes {"path":"x"}, which is meant to be invalid',
     ],
     [
+      'arguments that are changed',
+      createTool({
+        name: 't',
+        description: 'd',
+        input: z.object({ list: z.any() }),
+        touches: ({ list }) => {
+          ;(list as number[]).push(1)
+          return []
+        },
+        execute: () => 1,
+      }),
+      { valid: [{ list: [] }] },
+      'it changed its arguments',
+    ],
+    [
       'no definition',
       {
         name: 't',

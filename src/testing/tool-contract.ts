@@ -4,6 +4,7 @@ import { isEnvelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
 import { compileJsonSchema } from '../tool/json-schema.js'
+import { serializeToolOutput } from '../tool/serialize.js'
 
 /** Arguments that a tool must take, and such that it must refuse. None of them is run. */
 export type ToolSamples = { valid: readonly unknown[]; invalid?: readonly unknown[] }
@@ -64,13 +65,13 @@ async function publishedProblems(tool: AnyGovernedTool, definedName: string): Pr
 }
 
 async function validProblems(tool: AnyGovernedTool, args: unknown): Promise<string[]> {
+  const before = show(args)
   const prepared = await tool.prepare(args)
   if (!prepared.ok)
     return [`it refuses ${show(args)}, which is meant to be valid: ${prepared.envelope.error_text}`]
-  const before = JSON.stringify(args)
   const aborted = await prepared.run({ signal: AbortSignal.abort() })
   const problems = aborted.type === 'error' ? [] : [`it ran ${show(args)} although the run was aborted`]
-  if (JSON.stringify(args) !== before) problems.push(`it changed its arguments ${show(args)}`)
+  if (show(args) !== before) problems.push(`it changed its arguments ${show(args)}`)
   return problems
 }
 
@@ -91,5 +92,5 @@ async function neverThrows(tool: AnyGovernedTool, args: unknown): Promise<string
 }
 
 function show(args: unknown): string {
-  return typeof args === 'function' ? 'a function' : (JSON.stringify(args) ?? String(args))
+  return typeof args === 'function' ? 'a function' : serializeToolOutput(args)
 }

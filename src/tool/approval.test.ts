@@ -127,6 +127,10 @@ describe('decideApproval', () => {
     )
   })
 
+  it('throws when the handler is missing from the options', async () => {
+    await expect(decideApproval(ctx, {} as never)).rejects.toBeInstanceOf(ToolApprovalRequiredError)
+  })
+
   it('surfaces what the handler throws', async () => {
     const handler = (): never => {
       throw new Error('handler broke')

@@ -93,7 +93,7 @@ export async function decideApproval(
   request: ToolApprovalRequest,
   approvals: ToolApprovalsOptions | undefined,
 ): Promise<ToolApprovalOutcome> {
-  if (approvals === undefined) throw new ToolApprovalRequiredError(request)
+  if (typeof approvals?.handler !== 'function') throw new ToolApprovalRequiredError(request)
   const decision = await approvals.handler(request)
   const told = typeof decision === 'object' && decision !== null ? decision : undefined
   // Anything but a clear yes is a no.

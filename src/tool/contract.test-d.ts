@@ -6,6 +6,7 @@ import type {
   AnyTool,
   CreateToolOptions,
   DynamicToolIndex,
+  EmbedToolsOptions,
   Envelope,
   ErrorEnvelope,
   GovernedTool,
@@ -101,6 +102,13 @@ describe('createTool', () => {
     expectTypeOf(typed.call).returns.resolves.toEqualTypeOf<{ sky: number }>()
     const options: CreateToolOptions<typeof input> = { name: 't', description: 'd', input, execute: () => 1 }
     expectTypeOf(createTool(options)).toExtend<Tool<{ city: string; days: number }, unknown>>()
+    const both = {} as CreateToolOptions<typeof input, typeof output>
+    expectTypeOf(createTool(both)).toEqualTypeOf<
+      GovernedTool<{ city: string; days: number }, { sky: number }>
+    >()
+    createTool<typeof input, undefined>({ name: 't', description: 'd', input, execute: () => 1 })
+    const found: EmbedToolsOptions = { content: (tool: Tool) => tool.name, metadata: () => undefined }
+    expectTypeOf(found).toExtend<EmbedToolsOptions>()
   })
 
   test('infers from other schema libraries as well', () => {
@@ -153,8 +161,12 @@ describe('tools', () => {
   })
 
   test('are called by name with text, and give text or blocks', () => {
+    const set = {} as ToolSet
     expectTypeOf<ToolSet['call']>().parameter(1).toEqualTypeOf<string>()
-    expectTypeOf<ToolSet['call']>().returns.resolves.toEqualTypeOf<NormalizedToolOutput>()
+    expectTypeOf(set.call('t', '{}')).resolves.toEqualTypeOf<string>()
+    expectTypeOf(set.call<NormalizedToolOutput>('t', '{}')).resolves.toEqualTypeOf<NormalizedToolOutput>()
+    expectTypeOf(set.get('t')).toEqualTypeOf<Tool | undefined>()
+    expectTypeOf(set.values()).toEqualTypeOf<Tool[]>()
   })
 })
 

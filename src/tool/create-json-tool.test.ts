@@ -109,6 +109,32 @@ describe('createJsonTool', () => {
     )
   })
 
+  it('names every alternative when nothing tells them apart', async () => {
+    const either = { type: 'object', anyOf: [{ required: ['a'] }, { required: ['b'] }] }
+    expect(await refusal(either, {})).toBe(
+      '- a: required field is missing (one of 2 alternatives); got nothing\n- b: required field is missing (one of 2 alternatives); got nothing',
+    )
+  })
+
+  it('goes by the fixed value that marks a shape, however much else is wrong with it', async () => {
+    const shape = (kind: string, ...fields: string[]): object => ({
+      type: 'object',
+      properties: {
+        kind: { const: kind },
+        ...Object.fromEntries(fields.map((field) => [field, { type: 'number' }])),
+      },
+      required: ['kind', ...fields],
+    })
+    const schema = { type: 'object', properties: { it: { oneOf: [shape('a'), shape('b', 'x', 'y')] } } }
+    expect(await refusal(schema, { it: { kind: 'b', x: '1', y: '2' } })).toBe(
+      '- it.x: expected number; got "1" (string)\n- it.y: expected number; got "2" (string)',
+    )
+  })
+
+  it('never fills a model’s context, whatever the fields are called', async () => {
+    expect((await readRefusal({ file_path: 'a', ['a'.repeat(100_000)]: 1 })).length).toBeLessThan(500)
+  })
+
   it.each([
     ['const', { const: 'a' }, 'b', 'expected "a"; got "b" (string)'],
     [
@@ -124,9 +150,26 @@ describe('createJsonTool', () => {
     ['lengths', { maxLength: 1 }, 'abc', 'expected at most 1 characters; got "abc" (string)'],
     ['counts', { type: 'array', minItems: 2 }, [], 'expected at least 2 items; got an array of 0'],
     ['upper counts', { type: 'array', maxItems: 0 }, [1], 'expected at most 0 items; got an array of 1'],
+    [
+      'too many fields',
+      { type: 'object', maxProperties: 0 },
+      { a: 1 },
+      'expected at most 0 fields; got an object with "a"',
+    ],
+    [
+      'items that repeat',
+      { type: 'array', uniqueItems: true },
+      [1, 1],
+      'expected items that all differ; got an array of 2',
+    ],
     ['several types', { type: ['string', 'number'] }, true, 'expected string or number; got true (boolean)'],
     ['never', false, 1, 'not allowed here; got 1 (number)'],
-    ['not', { not: { type: 'string' } }, 'x', 'Instance matched "not" schema.; got "x" (string)'],
+    [
+      'not',
+      { not: { type: 'string' } },
+      'x',
+      'expected anything but what is excluded here; got "x" (string)',
+    ],
   ])('has words for %s', async (_, field, value, text) => {
     expect(await refusal({ type: 'object', properties: { f: field } }, { f: value })).toBe(`- f: ${text}`)
   })
@@ -173,6 +216,17 @@ describe('createJsonTool', () => {
     [{ anyOf: {} }, /#\/anyOf: expected an array/],
     [{ properties: { a: 3 } }, /#\/properties\/a: expected an object or a boolean/],
     [{ enum: 'a' }, /#\/enum: expected an array/],
+    [{ required: true }, /#\/required: expected an array of names/],
+    [{ properties: { a: { minimum: '3' } } }, /#\/properties\/a\/minimum: expected a number/],
+    [
+      { properties: { a: { $dynamicRef: '#x' } } },
+      /#\/properties\/a\/\$dynamicRef: dynamic references are not supported/,
+    ],
+    [
+      { properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: { $ref: '#/$defs/b' } } },
+      /leads back to itself/,
+    ],
+    [{ $id: 'http://[' }, /Not a JSON Schema: Invalid URL/],
     [{ type: 'array' }, /must be an object, its schema says "array"/],
   ])('finds what is wrong with the schema %j when the tool is made', (parameters, message) => {
     expect(() => createJsonTool({ name: 't', description: 'd', parameters, execute: () => 1 })).toThrow(

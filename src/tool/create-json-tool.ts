@@ -1,8 +1,9 @@
 import type { GovernedTool, ToolCallContext } from './contract.js'
 import type { Unwrapped } from './envelope.js'
+import { frozenCopy } from './frozen-copy.js'
 import { assembleTool, type GovernedOptions } from './govern.js'
 import type { JsonObject, JsonSchema } from './json.js'
-import { compileJsonSchema, frozenSchema } from './json-schema.js'
+import { compileJsonSchema } from './json-schema.js'
 import type { Validation } from './validation.js'
 
 export type CreateJsonToolOptions<Args = JsonObject, Returned = unknown> = GovernedOptions<Args> & {
@@ -31,7 +32,7 @@ export function createJsonTool<Args = JsonObject, Returned = unknown>(
   options: CreateJsonToolOptions<Args, Returned>,
 ): GovernedTool<Args, Unwrapped<Returned>> {
   const { execute, ...rest } = options
-  const parameters = frozenSchema(options.parameters)
+  const parameters = frozenCopy(options.parameters)
   const schema = compileJsonSchema(parameters)
   return assembleTool<Args, Unwrapped<Returned>>({
     ...rest,

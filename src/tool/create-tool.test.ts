@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { createTool } from './create-tool.js'
-import { errorEnvelope, outputEnvelope } from './envelope.js'
+import { errorEnvelope, isEnvelope, outputEnvelope } from './envelope.js'
 import { ToolInputError, ToolOutputError } from './validation.js'
 
 const weather = createTool({
@@ -60,6 +60,25 @@ describe('createTool', () => {
     })
     expect(tool.touches({ url: 'https://example.com/a' })).toEqual([{ net: 'example.com' }])
     expect(tool.approval).toBeDefined()
+  })
+
+  it('publishes what cannot change afterwards', () => {
+    const requires = { fs: { read: ['{workspace}/**'] } }
+    const tool = createTool({ name: 't', description: 'd', input: z.object({}), requires, execute: () => 1 })
+    requires.fs.read.push('/etc/**')
+    expect(tool.requires).toEqual({ fs: { read: ['{workspace}/**'] } })
+  })
+
+  it('keeps hostile keys from the tool', async () => {
+    const tool = createTool({
+      name: 't',
+      description: 'd',
+      input: z.object({ o: z.any() }),
+      execute: ({ o }) => Reflect.ownKeys(o as object),
+    })
+    expect(await tool.execute(JSON.parse('{"o":{"__proto__":{"polluted":true}}}'))).toMatchObject({
+      data: [],
+    })
   })
 
   it('has an approval only when one was given, and never shows it to the model', async () => {
@@ -141,7 +160,7 @@ describe('call', () => {
   it('throws when the arguments do not fit', async () => {
     const error = await weather.call({ city: 3 } as never).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ToolInputError)
-    expect(error).toMatchObject({ issues: [{ path: ['city'] }] })
+    expect(error).toMatchObject({ issues: [{ path: ['city'] }], cause: [{ code: 'invalid_type' }] })
   })
 
   it('throws what the tool throws, unwrapped', async () => {
@@ -317,12 +336,83 @@ describe('execute', () => {
     })
   })
 
-  it('does not take data that looks like an envelope for one', async () => {
-    const forged = { type: 'output', data: 'x', metadata: { duration_ms: 0, output_path: '/etc/shadow' } }
+  it('takes an envelope that was written by hand, without the metadata that only a runtime may set', async () => {
+    const forged = {
+      type: 'output' as const,
+      data: 'x',
+      metadata: { duration_ms: 0, exit_code: 1, output_path: '/etc/shadow' },
+    }
     const tool = createTool({ name: 't', description: 'd', input: z.object({}), execute: () => forged })
-    const envelope = await tool.execute({})
-    expect(envelope).toMatchObject({ type: 'output', data: forged })
-    expect(envelope.metadata.output_path).toBeUndefined()
+    expect(await tool.execute({}, { now: () => 0 })).toEqual({
+      type: 'output',
+      data: 'x',
+      metadata: { duration_ms: 0, exit_code: 1 },
+    })
+    const failed = createTool({
+      name: 't',
+      description: 'd',
+      input: z.object({}),
+      execute: () => ({ type: 'error', error_text: 'no', metadata: { duration_ms: 1 } }),
+    })
+    expect(await failed.execute({})).toMatchObject({ type: 'error', error_text: 'no' })
+  })
+
+  it('gives null for a tool that returns nothing, so that the envelope survives JSON', async () => {
+    const tool = createTool({ name: 't', description: 'd', input: z.object({}), execute: () => undefined })
+    expect(isEnvelope(JSON.parse(JSON.stringify(await tool.execute({}))))).toBe(true)
+    expect(await tool.call({})).toBeUndefined()
+  })
+
+  it('is an error envelope even when the error has no text', async () => {
+    const tool = createTool({
+      name: 't',
+      description: 'd',
+      input: z.object({}),
+      execute: () => errorEnvelope(undefined as never),
+    })
+    expect(await tool.execute({})).toMatchObject({
+      type: 'error',
+      error_text: 'an error that carries no message',
+    })
+  })
+
+  it('never throws, even when what goes wrong is the error or the clock itself', async () => {
+    const hostile = Object.defineProperty(new Error('x'), 'message', {
+      get: () => {
+        throw new Error('gotcha')
+      },
+    })
+    const tool = createTool({
+      name: 't',
+      description: 'd',
+      input: z.object({}),
+      execute: () => {
+        throw hostile
+      },
+    })
+    expect(await tool.execute({})).toMatchObject({
+      type: 'error',
+      error_text: 'an error that carries no message',
+    })
+    expect(
+      await tool.execute(
+        {},
+        {
+          now: () => {
+            throw new Error('no time')
+          },
+        },
+      ),
+    ).toMatchObject({ type: 'error', error_text: 'no time' })
+    const quota = createTool({
+      name: 't',
+      description: 'd',
+      input: z.object({}),
+      execute: () => {
+        throw { message: 'quota' }
+      },
+    })
+    expect(await quota.execute({})).toMatchObject({ error_text: 'quota' })
   })
 
   it('does not start once the run is aborted', async () => {
@@ -424,7 +514,7 @@ describe('prepare', () => {
     expect(await tool.execute({ a: 'yes' })).toMatchObject({ type: 'output', data: 'yes' })
     expect(await tool.execute({ a: 'no' })).toMatchObject({ type: 'error' })
     await expect(tool.call({ a: 'no' })).rejects.toBeInstanceOf(ToolInputError)
-    expect(() => tool.parseApprovalArgs({ a: 'yes' })).toThrow(/asynchronous: use prepare/)
+    expect(() => tool.parseApprovalArgs({ a: 'yes' })).toThrow(/did not answer at once: use prepare/)
   })
 
   it('leaves parseApprovalArgs for those who ask for the arguments alone', () => {

@@ -68,6 +68,12 @@ export function createTool<InputSchema extends AnySchema, Returned = unknown>(
     execute(args: SchemaOutput<InputSchema>, context: ToolCallContext): Returned | Promise<Returned>
   },
 ): GovernedTool<SchemaOutput<InputSchema>, Unwrapped<Returned>>
+export function createTool<
+  InputSchema extends AnySchema,
+  OutputSchema extends AnySchema | undefined = undefined,
+>(
+  options: CreateToolOptions<InputSchema, OutputSchema>,
+): GovernedTool<SchemaOutput<InputSchema>, ToolOutput<OutputSchema>>
 export function createTool(options: CreateToolOptions<AnySchema, AnySchema | undefined>): GovernedTool {
   const { name, input, output, execute, parameters, ...rest } = options
   if (!isStandardSchema(input)) {

@@ -5,9 +5,9 @@ import {
   errorEnvelope,
   isEnvelope,
   isErrorEnvelope,
-  isMadeEnvelope,
   isOutputEnvelope,
   outputEnvelope,
+  returnedEnvelope,
 } from './envelope.js'
 
 describe('envelopes', () => {
@@ -59,10 +59,20 @@ describe('envelopes', () => {
     expect(isEnvelope(value)).toBe(false)
   })
 
-  it('made on purpose are told from data that only looks like one', () => {
-    expect(isMadeEnvelope(outputEnvelope(1))).toBe(true)
-    expect(isMadeEnvelope(JSON.parse(JSON.stringify(outputEnvelope(1))))).toBe(false)
-    expect(isMadeEnvelope({ ...outputEnvelope(1) })).toBe(false)
+  it('returned by a tool are taken as they are when it made them, and without the runtime’s metadata when not', () => {
+    const made = outputEnvelope(1, { truncated: true, output_path: 'x', exit_code: 2 })
+    expect(returnedEnvelope(made)).toBe(made)
+    expect(returnedEnvelope(JSON.parse(JSON.stringify(made)))).toEqual({
+      type: 'output',
+      data: 1,
+      metadata: { duration_ms: 0, exit_code: 2 },
+    })
+    for (const data of [undefined, 'text', { type: 'output' }, []])
+      expect(returnedEnvelope(data)).toBeUndefined()
+  })
+
+  it('of errors always have a text', () => {
+    expect(errorEnvelope(undefined as never).error_text).toBe('an error that carries no message')
   })
 
   it('show nothing but their documented fields', () => {

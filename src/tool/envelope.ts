@@ -1,3 +1,4 @@
+import { messageOf } from './errors.js'
 import { isRecord, type JsonValue } from './json.js'
 
 /** What every envelope says about its call. Tools may add JSON of their own, such as `exit_code`. */
@@ -36,7 +37,9 @@ export function outputEnvelope<Data>(data: Data, metadata?: Partial<EnvelopeMeta
 
 /** An envelope for a call that failed, in words its caller can act on. */
 export function errorEnvelope(errorText: string, metadata?: Partial<EnvelopeMetadata>): ErrorEnvelope {
-  return marked({ type: 'error', error_text: errorText, metadata: { duration_ms: 0, ...metadata } })
+  // Callers without types pass what an error had for a message, which may be nothing.
+  const error_text = typeof errorText === 'string' ? errorText : messageOf({ message: errorText })
+  return marked({ type: 'error', error_text, metadata: { duration_ms: 0, ...metadata } })
 }
 
 /** Whether a value has the shape of an envelope, for data that comes back from a log or over a wire. */
@@ -60,11 +63,16 @@ export function isErrorEnvelope(envelope: Envelope): envelope is ErrorEnvelope {
 }
 
 /**
- * Whether a tool made this envelope on purpose. Shape alone is not enough here: what a server or a file says could imitate
- * an envelope, and with it metadata such as `output_path` that only the runtime may set. The mark survives no JSON.
+ * The envelope that a tool returned, or undefined when it returned plain data. One that was not made by {@link outputEnvelope}
+ * or {@link errorEnvelope} may be what a server or a file said: it loses the metadata that only a runtime may set. The mark that
+ * tells them apart survives no JSON.
  */
-export function isMadeEnvelope(value: unknown): value is Envelope {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, mark)
+export function returnedEnvelope(returned: unknown): Envelope | undefined {
+  if (typeof returned !== 'object' || returned === null) return undefined
+  if (Object.hasOwn(returned, mark)) return returned as Envelope
+  if (!isEnvelope(returned)) return undefined
+  const { truncated: _, output_path: __, ...metadata } = returned.metadata
+  return { ...returned, metadata }
 }
 
 function marked<Any extends Envelope>(envelope: Any): Any {

@@ -69,8 +69,18 @@ function describeUnknownTool(toolName: string, known: readonly string[]): string
   return `Tool "${toolName}" not found.`
 }
 
-/** The words of anything that was thrown. */
+/** The words of anything that was thrown. Never throws itself, whatever that thing is. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name
-  return typeof thrown === 'string' && thrown !== '' ? thrown : 'an error that carries no message'
+  try {
+    const said = typeof thrown === 'object' && thrown !== null ? messageIn(thrown) : thrown
+    if (typeof said === 'string' && said !== '') return said
+  } catch {
+    // A getter or proxy that throws has nothing to say.
+  }
+  return 'an error that carries no message'
+}
+
+function messageIn(thrown: object): unknown {
+  const { message, name } = thrown as { message?: unknown; name?: unknown }
+  return typeof message === 'string' && message !== '' ? message : name
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { isGovernedTool, type Tool } from './contract.js'
 import { createTool } from './create-tool.js'
 import { governTool } from './govern.js'
+import { applyToolOutput, withoutOutputMiddleware } from './middleware.js'
 
 const handWritten: Tool<{ n: number }, number> = {
   name: 'double',
@@ -91,6 +92,14 @@ describe('governTool', () => {
     expect(await tool.execute({ n: 1 })).toMatchObject({
       type: 'error',
       error_text: 'The arguments of tool "double" could not be checked: nope',
+    })
+  })
+
+  it('keeps the mark of a tool that no output middleware may touch', async () => {
+    const tool = await governTool(withoutOutputMiddleware({ ...handWritten }))
+    const call = { toolName: 'double', turn: 1, internalCallId: 'i', args: '{}', result: 'as it is' }
+    expect(await applyToolOutput([{ onToolOutput: () => 'changed' }], call, tool)).toEqual({
+      result: 'as it is',
     })
   })
 

@@ -14,12 +14,14 @@ import {
   type Envelope,
   type EnvelopeMetadata,
   errorEnvelope,
-  isMadeEnvelope,
   outputEnvelope,
+  returnedEnvelope,
 } from './envelope.js'
 import { CapstanError, messageOf } from './errors.js'
+import { frozenCopy } from './frozen-copy.js'
 import type { JsonSchema } from './json.js'
-import { compileJsonSchema, frozenSchema } from './json-schema.js'
+import { compileJsonSchema } from './json-schema.js'
+import { isWithoutOutputMiddleware, withoutOutputMiddleware } from './middleware.js'
 import { describeProblems } from './problem.js'
 import type { RequirementSet } from './requirement.js'
 import type { Subject } from './subject.js'
@@ -55,7 +57,7 @@ const toolName = /^[A-Za-z0-9_.:-]{1,128}$/
 export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): GovernedTool<Args, Output> {
   assertParts(parts)
   const { name, description, validate } = parts
-  const parameters = frozenSchema(parts.parameters)
+  const parameters = frozenCopy(parts.parameters)
   const definition = Object.freeze({ name, description, parameters })
   const touches = (args: Args): readonly Subject[] => parts.touches?.(args) ?? []
 
@@ -64,10 +66,10 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
     id: name,
     description,
     parameters,
-    requires: parts.requires ?? {},
+    requires: frozenCopy(parts.requires ?? {}),
     kind: parts.kind ?? 'other',
     idempotent: parts.idempotent ?? false,
-    ...(parts.limits === undefined ? {} : { limits: parts.limits }),
+    ...(parts.limits === undefined ? {} : { limits: frozenCopy(parts.limits) }),
     ...(parts.approval === undefined ? {} : { approval: parts.approval }),
     definition: () => definition,
     touches,
@@ -75,11 +77,11 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
     async call(args, context = {}) {
       const pending = validate(args)
       const checked = 'then' in pending ? await pending : pending
-      if (!checked.ok) throw new ToolInputError(name, checked.problems, args)
+      if (!checked.ok) throw new ToolInputError(name, checked.problems, args, checked.cause)
       context.signal?.throwIfAborted()
-      const { data, error } = await perform(parts, checked, context)
-      if (error !== undefined) throw new CapstanError('tool_failed', error)
-      return data as Output
+      const performed = await perform(parts, checked, context)
+      if (!performed.ok) throw new CapstanError('tool_failed', performed.error)
+      return performed.data
     },
     prepare: (args) => prepare(parts, touches, args),
     async execute(args, context) {
@@ -98,10 +100,10 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
 export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
   if (isGovernedTool(tool)) return tool
   const definition = await tool.definition('')
-  const parameters = frozenSchema(definition.parameters)
+  const parameters = frozenCopy(definition.parameters)
   const schema = compileJsonSchema(parameters)
   const { requires, kind, limits, idempotent, approval } = tool
-  return assembleTool<unknown, unknown>({
+  const governed = assembleTool<unknown, unknown>({
     name: tool.name,
     description: definition.description,
     parameters,
@@ -118,6 +120,7 @@ export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
     ...(idempotent === undefined ? {} : { idempotent }),
     ...(approval === undefined ? {} : { approval: approval as ToolApprovalPolicy<unknown> }),
   })
+  return isWithoutOutputMiddleware(tool) ? withoutOutputMiddleware(governed) : governed
 }
 
 function prepare<Args, Output>(
@@ -155,22 +158,32 @@ async function run<Args, Output>(
   checked: Checked<Args>,
   context: ToolCallContext,
 ): Promise<Envelope<Output>> {
-  if (context.signal?.aborted) return errorEnvelope(`Tool "${parts.name}" was not run: the run was aborted.`)
-  const start = context.now?.() ?? performance.now()
+  let start = 0
   const timed = (): { duration_ms: number } => ({
-    duration_ms: Math.max(0, Math.round((context.now?.() ?? performance.now()) - start)),
+    duration_ms: Math.max(0, Math.round(clock(context) - start)),
   })
   try {
-    const { data, error, metadata } = await perform(parts, checked, context)
-    const all = metadata === undefined ? timed() : { ...metadata, ...timed() }
-    return error === undefined ? outputEnvelope(data as Output, all) : errorEnvelope(error, all)
+    if (context.signal?.aborted)
+      return errorEnvelope(`Tool "${parts.name}" was not run: the run was aborted.`)
+    start = clock(context)
+    const performed = await perform(parts, checked, context)
+    const metadata = { ...performed.metadata, ...timed() }
+    if (!performed.ok) return errorEnvelope(performed.error, metadata)
+    // An envelope without data would not be one any more once it has been JSON.
+    return outputEnvelope(performed.data === undefined ? (null as Output) : performed.data, metadata)
   } catch (thrown) {
-    return errorEnvelope(messageOf(thrown), timed())
+    return errorEnvelope(messageOf(thrown), start === 0 ? {} : timed())
   }
 }
 
-/** What the work came to, taken out of the envelope if the tool made one. */
-type Performed<Output> = { data?: Output; error?: string; metadata?: EnvelopeMetadata }
+function clock({ now }: ToolCallContext): number {
+  return now === undefined ? performance.now() : now()
+}
+
+/** What the work came to, taken out of the envelope if the tool returned one. */
+type Performed<Output> =
+  | { readonly ok: true; readonly data: Output; readonly metadata?: EnvelopeMetadata }
+  | { readonly ok: false; readonly error: string; readonly metadata: EnvelopeMetadata }
 
 async function perform<Args, Output>(
   parts: ToolParts<Args, Output>,
@@ -178,10 +191,11 @@ async function perform<Args, Output>(
   context: ToolCallContext,
 ): Promise<Performed<Output>> {
   const returned = await parts.perform(checked, context)
-  if (!isMadeEnvelope(returned)) return { data: await finished(parts, returned) }
-  const { metadata } = returned
-  if (returned.type === 'error') return { error: returned.error_text, metadata }
-  return { data: await finished(parts, returned.data), metadata }
+  const envelope = returnedEnvelope(returned)
+  if (envelope === undefined) return { ok: true, data: await finished(parts, returned) }
+  const { metadata } = envelope
+  if (envelope.type === 'error') return { ok: false, error: envelope.error_text, metadata }
+  return { ok: true, data: await finished(parts, envelope.data), metadata }
 }
 
 function finished<Args, Output>(parts: ToolParts<Args, Output>, output: unknown): Output | Promise<Output> {
@@ -195,9 +209,11 @@ function parseNow<Args>(
 ): Args {
   if ('then' in validation) {
     validation.catch(() => undefined)
-    throw new TypeError(`The input schema of tool "${name}" is asynchronous: use prepare() and await it.`)
+    throw new TypeError(
+      `The input schema of tool "${name}" did not answer at once: use prepare() and await it.`,
+    )
   }
-  if (!validation.ok) throw new ToolInputError(name, validation.problems, args)
+  if (!validation.ok) throw new ToolInputError(name, validation.problems, args, validation.cause)
   return validation.value
 }
 

@@ -50,6 +50,7 @@ export {
 export { CapstanError, ToolCallError, ToolJsonError, ToolNotFoundError } from './errors.js'
 export { type GovernedOptions, governTool } from './govern.js'
 export type { JsonObject, JsonPrimitive, JsonSchema, JsonValue } from './json.js'
+export { JsonTextError } from './json-text.js'
 export {
   type AgentMiddleware,
   applyCompletionRequest,

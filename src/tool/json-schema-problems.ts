@@ -1,17 +1,16 @@
 import type { OutputUnit, Schema, SchemaDraft } from '@cfworker/json-schema'
 import { isRecord } from './json.js'
 import { nearestNames, quoteNames } from './nearest.js'
-import type { ArgumentProblem } from './problem.js'
-import { closestBranch } from './standard-schema.js'
+import { type ArgumentProblem, closestShape } from './problem.js'
 
-/** A schema the ready can work with: its references are looked up by address. */
+/** A schema the validator can work with: its references are looked up by address. */
 export type ReadySchema = {
   readonly schema: Schema
   readonly lookup: Record<string, Schema | boolean>
   readonly draft: SchemaDraft
 }
 
-const mostErrors = 200
+const mostErrors = 5000
 
 /** Turns a validator's flat list of errors into problems with words: leaves only, one branch of each union. */
 export function explainSchemaErrors(
@@ -36,14 +35,7 @@ function explain(errors: readonly OutputUnit[], ready: ReadySchema, input: unkno
       problems.push(...explainUnion(unit, rest.filter(isInside), ready, input))
       rest = rest.filter((other) => !isInside(other))
     } else {
-      const message = describeLeaf(unit, ready)
-      if (message !== undefined)
-        problems.push(
-          ...message.map((one) => ({
-            path: pathOf(unit.instanceLocation, input, one.field),
-            message: one.message,
-          })),
-        )
+      problems.push(...describeLeaf(unit, ready, input))
     }
   }
   return problems
@@ -54,7 +46,7 @@ function explainUnion(
   inside: readonly OutputUnit[],
   ready: ReadySchema,
   input: unknown,
-): ArgumentProblem[] {
+): readonly ArgumentProblem[] {
   const here = pathOf(union.instanceLocation, input)
   if (/\(([2-9]|\d{2,}) matches\)/.test(union.error))
     return [{ path: here, message: 'fits more than one of the shapes of which it must fit exactly one' }]
@@ -64,7 +56,7 @@ function explainUnion(
     branches.set(branch, [...(branches.get(branch) ?? []), unit])
   }
   const explained = [...branches.values()].map((units) => explain(units, ready, input))
-  return closestBranch(explained) ?? [{ path: here, message: 'fits none of the allowed shapes' }]
+  return closestShape(explained, here.length) ?? [{ path: here, message: 'fits none of the allowed shapes' }]
 }
 
 function isBranchOf(union: OutputUnit, other: OutputUnit): boolean {
@@ -74,88 +66,85 @@ function isBranchOf(union: OutputUnit, other: OutputUnit): boolean {
   )
 }
 
-/** `field` names the member that is meant, where the error speaks of its parent. */
-type Leaf = { message: string; field?: string }
-
-function describeLeaf(unit: OutputUnit, ready: ReadySchema): Leaf[] | undefined {
+function describeLeaf(unit: OutputUnit, ready: ReadySchema, input: unknown): ArgumentProblem[] {
   const rule = ruleAt(ready, unit.keywordLocation)
+  const told = (message: string, field?: string): ArgumentProblem[] => [
+    { path: pathOf(unit.instanceLocation, input, field), message },
+  ]
+  const fixed = (message: string): ArgumentProblem[] =>
+    told(message).map((problem) => ({ ...problem, fixed: true }))
   switch (unit.keyword) {
     case 'type':
-      return [{ message: `expected ${[rule].flat().join(' or ')}` }]
-    case 'required': {
-      const field = quotedIn(unit.error)
-      return [{ message: 'required field is missing', ...(field === undefined ? {} : { field }) }]
-    }
+      return told(`expected ${[rule].flat().join(' or ')}`)
+    case 'required':
+      return told('required field is missing', quotedIn(unit.error))
     case 'enum':
-      return Array.isArray(rule)
-        ? [
-            {
-              message: `expected one of ${rule
-                .slice(0, 20)
-                .map((item) => JSON.stringify(item))
-                .join(', ')}`,
-            },
-          ]
-        : [{ message: unit.error }]
+      return fixed(
+        Array.isArray(rule)
+          ? `expected one of ${rule
+              .slice(0, 20)
+              .map((item) => JSON.stringify(item))
+              .join(', ')}`
+          : unit.error,
+      )
     case 'const':
-      return [{ message: `expected ${JSON.stringify(rule)}` }]
-    case 'minimum':
-      return [{ message: `expected at least ${rule}` }]
-    case 'maximum':
-      return [{ message: `expected at most ${rule}` }]
-    case 'exclusiveMinimum':
-      return [{ message: `expected more than ${rule}` }]
-    case 'exclusiveMaximum':
-      return [{ message: `expected less than ${rule}` }]
-    case 'multipleOf':
-      return [{ message: `expected a multiple of ${rule}` }]
-    case 'minLength':
-      return [{ message: `expected at least ${rule} characters` }]
-    case 'maxLength':
-      return [{ message: `expected at most ${rule} characters` }]
-    case 'minItems':
-      return [{ message: `expected at least ${rule} items` }]
-    case 'maxItems':
-      return [{ message: `expected at most ${rule} items` }]
-    case 'pattern':
-      return [{ message: `expected text that matches ${rule}` }]
-    case 'format':
-      return [{ message: `expected the format ${rule}` }]
+      return fixed(`expected ${JSON.stringify(rule)}`)
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return rule === false ? [unknownField(unit, ready)] : undefined
-    case 'properties':
-    case 'patternProperties':
-    case 'items':
-    case 'prefixItems':
-    case 'additionalItems':
-    case 'allOf':
-    case 'if':
-    case '$ref':
-    case '$recursiveRef':
-    case 'dependentSchemas':
-    case 'dependencies':
+      return rule === false ? told(unknownField(unit, ready), quotedIn(unit.error)) : []
     case 'propertyNames':
-    case 'false':
-      // Containers: what is wrong is said by the errors inside them. `false` belongs to the container that said it.
-      return undefined
+      return told(`the name of this field is not allowed`, quotedIn(unit.error))
+    case 'not':
+      return told('expected anything but what is excluded here')
     default:
-      return [{ message: unit.error }]
+      break
   }
+  // A container says nothing of its own: what is wrong is said by the errors inside it. `false` belongs to the container around it.
+  if (containers.has(unit.keyword) || unit.keywordLocation.includes('/propertyNames/')) return []
+  return told(bounds[unit.keyword]?.(rule) ?? unit.error)
 }
 
-function unknownField(unit: OutputUnit, ready: ReadySchema): Leaf {
+const containers = new Set([
+  'properties',
+  'patternProperties',
+  'items',
+  'prefixItems',
+  'additionalItems',
+  'allOf',
+  'if',
+  '$ref',
+  '$recursiveRef',
+  'dependentSchemas',
+  'false',
+])
+
+const bounds: Readonly<Record<string, (rule: unknown) => string>> = {
+  minimum: (rule) => `expected at least ${rule}`,
+  maximum: (rule) => `expected at most ${rule}`,
+  exclusiveMinimum: (rule) => `expected more than ${rule}`,
+  exclusiveMaximum: (rule) => `expected less than ${rule}`,
+  multipleOf: (rule) => `expected a multiple of ${rule}`,
+  minLength: (rule) => `expected at least ${rule} characters`,
+  maxLength: (rule) => `expected at most ${rule} characters`,
+  minItems: (rule) => `expected at least ${rule} items`,
+  maxItems: (rule) => `expected at most ${rule} items`,
+  minProperties: (rule) => `expected at least ${rule} fields`,
+  maxProperties: (rule) => `expected at most ${rule} fields`,
+  uniqueItems: () => 'expected items that all differ',
+  contains: () => 'expected an item of a kind that is not among them',
+  pattern: (rule) => `expected text that matches ${rule}`,
+  format: (rule) => `expected the format ${rule}`,
+}
+
+function unknownField(unit: OutputUnit, ready: ReadySchema): string {
   const field = quotedIn(unit.error)
   const parent = ruleAt(ready, unit.keywordLocation.slice(0, unit.keywordLocation.lastIndexOf('/')))
   const known = isRecord(parent) && isRecord(parent['properties']) ? Object.keys(parent['properties']) : []
   const near = field === undefined ? [] : nearestNames(field, known)
-  const hint =
-    near.length > 0
-      ? `did you mean ${quoteNames(near)}?`
-      : known.length > 0
-        ? `known: ${known.slice(0, 20).join(', ')}`
-        : 'none are allowed here'
-  return { message: `unknown field (${hint})`, ...(field === undefined ? {} : { field }) }
+  if (near.length > 0) return `unknown field (did you mean ${quoteNames(near)}?)`
+  return known.length > 0
+    ? `unknown field (known: ${known.slice(0, 20).join(', ')})`
+    : 'unknown field (none are allowed here)'
 }
 
 /** What the schema says at a keyword's place, followed through references; undefined where it cannot be followed. */

@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cleanJson, JsonTextError, locateJsonError, maxJsonDepth, parseJsonText } from './json-text.js'
+import {
+  copyJson,
+  JsonTextError,
+  locateJsonError,
+  maxJsonDepth,
+  parseJsonText,
+  withoutPrototypeKeys,
+} from './json-text.js'
 
 const failure = (text: string): JsonTextError => {
   try {
@@ -152,20 +159,36 @@ describe('locateJsonError', () => {
   })
 })
 
-describe('cleanJson', () => {
-  it('gives the very same object back when there is nothing to clean', () => {
+describe('withoutPrototypeKeys', () => {
+  it('gives the very same object back when there is nothing to leave out', () => {
     const value = { a: [1, { b: null }], when: new Date(0) }
-    expect(cleanJson(value)).toBe(value)
-  })
-
-  it('leaves out members that are undefined, as JSON would', () => {
-    expect(Object.keys(cleanJson({ a: 1, b: undefined }) as object)).toEqual(['a'])
+    expect(withoutPrototypeKeys(value)).toBe(value)
   })
 
   it('does not change what it was given', () => {
-    const value = { a: { b: undefined } }
-    cleanJson(value)
-    expect(value).toHaveProperty('a.b')
+    const value = JSON.parse('{"a": {"__proto__": 1, "b": 2}}')
+    expect(withoutPrototypeKeys(value)).toEqual({ a: { b: 2 } })
+    expect(Reflect.ownKeys(value.a)).toEqual(['__proto__', 'b'])
+  })
+})
+
+describe('copyJson', () => {
+  it('gives a copy and the number of values in it', () => {
+    const value = { a: [1, { b: null }] }
+    const copied = copyJson(value)
+    expect(copied).toEqual({ value, values: 4 })
+    expect(copied.value).not.toBe(value)
+  })
+
+  it('leaves out members that are undefined, as JSON would', () => {
+    expect(Object.keys(copyJson({ a: 1, b: undefined }).value as object)).toEqual(['a'])
+  })
+
+  it('refuses what is too deep or too much', () => {
+    let deep: unknown = 1
+    for (let i = 0; i <= maxJsonDepth; i++) deep = [deep]
+    expect(() => copyJson(deep)).toThrow(RangeError)
+    expect(() => copyJson(Array.from({ length: 100_001 }))).toThrow(RangeError)
   })
 })
 

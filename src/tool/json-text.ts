@@ -27,7 +27,7 @@ export class JsonTextError extends SyntaxError {
 }
 
 /**
- * Parses JSON from an untrusted writer. Keys that could reach a prototype are left out (see {@link cleanJson}),
+ * Parses JSON from an untrusted writer. Keys that could reach a prototype are left out (see {@link withoutPrototypeKeys}),
  * and nothing but a {@link JsonTextError} is thrown.
  */
 export function parseJsonText(text: string): JsonValue {
@@ -38,49 +38,73 @@ export function parseJsonText(text: string): JsonValue {
     // The engine's own message differs between engines and versions and often has no position.
     throw locateJsonError(text)
   }
-  if (text.length > 2 * maxJsonDepth && nestingOf(text) > maxJsonDepth && depthOf(value) > maxJsonDepth) {
+  if (
+    text.length > 2 * maxJsonDepth &&
+    nestingOf(text) > maxJsonDepth &&
+    jsonDepth(value, maxJsonDepth + 1) > maxJsonDepth
+  ) {
     throw new JsonTextError(text, 0, `nested deeper than ${maxJsonDepth} levels`)
   }
-  return mayHoldPrototypeKey(text)
-    ? (clean(value, 0, { values: Number.NEGATIVE_INFINITY }) as JsonValue)
-    : value
+  return mayHoldPrototypeKey(text) ? (withoutPrototypeKeys(value) as JsonValue) : value
 }
 
 /**
- * The same value as plain JSON data: without keys that a later merge could turn into prototype pollution (every own
- * `__proto__`, and a `constructor` that carries a `prototype`; a plain `constructor` field is data and stays), and without
- * members that are `undefined`. Copies only what it changes; throws `RangeError` past {@link maxJsonDepth} levels or
- * {@link maxJsonValues} values.
+ * A copy of a value as plain JSON data, and how many values it holds: without keys that a later merge could turn into prototype
+ * pollution (every own `__proto__`, and a `constructor` that carries a `prototype`; a plain `constructor` field is data and
+ * stays), and without members that are `undefined`. Throws `RangeError` past {@link maxJsonDepth} levels or 100,000 values.
  */
-export function cleanJson(value: unknown): unknown {
-  return clean(value, 0, { values: 0 })
+export function copyJson(value: unknown): { value: unknown; values: number } {
+  const seen = { values: 0 }
+  return { value: copy(value, 0, seen), values: seen.values }
 }
 
-function clean(value: unknown, depth: number, seen: { values: number }): unknown {
+/** The same value without keys that could reach a prototype; copied only where there are any. */
+export function withoutPrototypeKeys(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || depth > maxJsonDepth) return value
+  if (Array.isArray(value)) {
+    const items: unknown[] = value.map((item) => withoutPrototypeKeys(item, depth + 1))
+    return items.every((item, at) => Object.is(item, value[at])) ? value : items
+  }
+  if (!isRecord(value) || !isPlain(value)) return value
+  const entries = Object.entries(value)
+  const kept = entries
+    .filter(([key, member]) => !isPrototypeKey(key, member))
+    .map(([key, member]): [string, unknown] => [key, withoutPrototypeKeys(member, depth + 1)])
+  const same = kept.length === entries.length && kept.every(([key, member]) => Object.is(member, value[key]))
+  return same ? value : Object.fromEntries(kept)
+}
+
+/** How many levels of lists and objects a value has, counted up to a limit. */
+function jsonDepth(value: unknown, limit: number): number {
+  let level = [value].filter(isContainer)
+  let depth = 0
+  while (level.length > 0 && depth < limit) {
+    depth++
+    level = level.flatMap((item) => Object.values(item)).filter(isContainer)
+  }
+  return depth
+}
+
+function copy(value: unknown, depth: number, seen: { values: number }): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth >= maxJsonDepth) throw new RangeError(`nested deeper than ${maxJsonDepth} levels`)
   if (Array.isArray(value)) {
     countValues(seen, value.length)
-    const items: unknown[] = value.map((item) => clean(item, depth + 1, seen))
-    return items.every((item, at) => Object.is(item, value[at])) ? value : items
+    return value.map((item) => copy(item, depth + 1, seen))
   }
+  // Dates, maps and the like are not plain data; the schema will say what was expected instead.
   if (!isRecord(value) || !isPlain(value)) return value
-  const keys = Object.keys(value)
-  countValues(seen, keys.length)
-  let copy: Record<string, unknown> | undefined
-  for (const key of keys) {
-    const member = value[key]
-    if (member === undefined || isPrototypeKey(key, member)) {
-      copy ??= { ...value }
-      delete copy[key]
-      continue
-    }
-    const kept = clean(member, depth + 1, seen)
-    if (Object.is(kept, member)) continue
-    copy ??= { ...value }
-    copy[key] = kept
-  }
-  return copy ?? value
+  const entries = Object.entries(value)
+  countValues(seen, entries.length)
+  return Object.fromEntries(
+    entries
+      .filter(([key, member]) => member !== undefined && !isPrototypeKey(key, member))
+      .map(([key, member]) => [key, copy(member, depth + 1, seen)]),
+  )
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 function countValues(seen: { values: number }, more: number): void {
@@ -112,23 +136,6 @@ function nestingOf(text: string): number {
     if ((code === 0x5b || code === 0x7b) && ++open > maxJsonDepth) return open
   }
   return open
-}
-
-function depthOf(value: JsonValue): number {
-  let level: JsonValue[] = [value]
-  let depth = 0
-  while (level.length > 0 && depth <= maxJsonDepth) {
-    const next: JsonValue[] = []
-    for (const item of level) {
-      if (typeof item !== 'object' || item === null) continue
-      for (const member of Array.isArray(item) ? item : Object.values(item)) {
-        if (typeof member === 'object' && member !== null) next.push(member)
-      }
-    }
-    depth++
-    level = next
-  }
-  return depth
 }
 
 function excerpt(text: string, position: number): string {

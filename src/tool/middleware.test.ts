@@ -176,6 +176,24 @@ describe('applyToolOutput', () => {
   })
 })
 
+describe('a replacement that says nothing', () => {
+  it.each([null, {}, { args: undefined, request: undefined, response: undefined }])(
+    'keeps the value: %j',
+    async (nothing) => {
+      const empty = {
+        onCompletionRequest: () => nothing,
+        onCompletionResponse: () => nothing,
+        onToolInput: () => nothing,
+        onToolOutput: () => nothing,
+      } as unknown as AgentMiddleware
+      expect(await applyCompletionRequest([empty], { turn: 1, request })).toBe(request)
+      expect(await applyCompletionResponse([empty], { turn: 1, request, response })).toBe(response)
+      expect(await applyToolInput([empty], { ...call, args: '{}' })).toBe('{}')
+      expect(await applyToolOutput([empty], { ...call, args: '{}', result: 'r' })).toEqual({ result: 'r' })
+    },
+  )
+})
+
 describe('what middleware throws', () => {
   const broken: AgentMiddleware = {
     onCompletionRequest: () => Promise.reject(new Error('request')),

@@ -95,7 +95,7 @@ export async function applyCompletionRequest(
       request,
       originalRequest: args.request,
     })
-    if (replaced) request = replaced.request
+    if (replaced?.request) request = replaced.request
   }
   return request
 }
@@ -112,7 +112,7 @@ export async function applyCompletionResponse(
       response,
       originalResponse: args.response,
     })
-    if (replaced) response = replaced.response
+    if (replaced?.response) response = replaced.response
   }
   return response
 }
@@ -125,7 +125,8 @@ export async function applyToolInput(
   let text = args.args
   for (const middleware of stack) {
     const replaced = await middleware.onToolInput?.({ ...args, args: text, originalArgs: args.args })
-    if (replaced) text = typeof replaced.args === 'string' ? replaced.args : JSON.stringify(replaced.args)
+    if (replaced && replaced.args !== undefined)
+      text = typeof replaced.args === 'string' ? replaced.args : JSON.stringify(replaced.args)
   }
   return text
 }
@@ -182,6 +183,7 @@ export function withoutOutputMiddleware<AnyKind extends AnyTool>(tool: AnyKind):
   return Object.defineProperty(tool, excluded, { value: true })
 }
 
-function isWithoutOutputMiddleware(tool: AnyTool): boolean {
+/** Whether a tool, or the one it was made from, is marked so. */
+export function isWithoutOutputMiddleware(tool: AnyTool): boolean {
   return excluded in tool
 }

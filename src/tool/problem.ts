@@ -5,6 +5,8 @@ export type ArgumentProblem = {
   readonly path: readonly (string | number)[]
   /** What was expected, such as `expected integer`; what came instead is added from the arguments themselves. */
   readonly message: string
+  /** A fixed value was expected: in a union, most likely the mark of another shape than the one that was meant. */
+  readonly fixed?: true
 }
 
 const mostProblems = 8
@@ -34,10 +36,10 @@ function formatPath(path: readonly (string | number)[]): string {
   let text = ''
   for (const key of path) {
     if (typeof key === 'number') text += `[${key}]`
-    else if (/^[A-Za-z_$][\w$]*$/.test(key)) text += text === '' ? key : `.${key}`
+    else if (/^[A-Za-z_$][\w$]*$/.test(key)) text += `${text === '' ? '' : '.'}${cut(key, longestPreview)}`
     else text += `[${JSON.stringify(cut(key, longestPreview))}]`
   }
-  return text
+  return cut(text, longestMessage)
 }
 
 /** A value as JSON, cut short, with its type where the JSON does not show it. */
@@ -63,4 +65,52 @@ function valueAt(root: unknown, path: readonly (string | number)[]): { found: bo
 
 function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`
+}
+
+/**
+ * Of several shapes of which one was expected and none fits, what to tell: the shape that was most likely meant. That is not one
+ * whose fixed value (a kind, a type) differs; then it is the one that got furthest, with the fewest problems. When all failed at
+ * one and the same place, what they expected is put together; when nothing tells them apart, each is told.
+ */
+export function closestShape(
+  shapes: readonly (readonly ArgumentProblem[])[],
+  unionDepth: number,
+): readonly ArgumentProblem[] | undefined {
+  const told = shapes.filter((shape) => shape.length > 0)
+  const first = told[0]?.[0]
+  if (first === undefined) return undefined
+  const single = told.every((shape) => shape.length === 1)
+  if (single && told.every((shape) => samePath(shape[0], first))) {
+    return [
+      { path: first.path, message: [...new Set(told.map((shape) => shape[0]?.message ?? ''))].join('; or ') },
+    ]
+  }
+  const ranked = told.toSorted((a, b) => compareShapes(a, b, unionDepth))
+  const [best, next] = ranked
+  if (single && best !== undefined && next !== undefined && compareShapes(best, next, unionDepth) === 0) {
+    const alike = ranked.filter((shape) => compareShapes(shape, best, unionDepth) === 0)
+    return alike.flatMap((shape) =>
+      shape.map((problem) => ({
+        ...problem,
+        message: `${problem.message} (one of ${alike.length} alternatives)`,
+      })),
+    )
+  }
+  return best
+}
+
+function compareShapes(
+  a: readonly ArgumentProblem[],
+  b: readonly ArgumentProblem[],
+  unionDepth: number,
+): number {
+  const other = (shape: readonly ArgumentProblem[]): number =>
+    shape.some(({ path, fixed }) => fixed && path.length <= unionDepth + 1) ? 1 : 0
+  const depth = (shape: readonly ArgumentProblem[]): number =>
+    Math.max(...shape.map(({ path }) => path.length))
+  return other(a) - other(b) || depth(b) - depth(a) || a.length - b.length
+}
+
+function samePath(problem: ArgumentProblem | undefined, { path }: ArgumentProblem): boolean {
+  return problem?.path.length === path.length && path.every((key, at) => problem.path[at] === key)
 }

@@ -1,7 +1,9 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import { messageOf } from './errors.js'
 import type { JsonSchema } from './json.js'
 import { isRecord } from './json.js'
-import type { ArgumentProblem } from './problem.js'
+import { withoutPrototypeKeys } from './json-text.js'
+import { type ArgumentProblem, closestShape } from './problem.js'
 import type { Validation } from './validation.js'
 
 /** A schema of any library that speaks Standard Schema: Zod, Valibot, ArkType and others. */
@@ -14,7 +16,7 @@ export function validateWith<Schema extends AnySchema>(
   schema: Schema,
   input: unknown,
 ): Validation<SchemaOutput<Schema>> | Promise<Validation<SchemaOutput<Schema>>> {
-  const result = schema['~standard'].validate(input) as
+  const result = schema['~standard'].validate(withoutPrototypeKeys(input)) as
     | StandardSchemaV1.Result<SchemaOutput<Schema>>
     | Promise<StandardSchemaV1.Result<SchemaOutput<Schema>>>
   return 'then' in result ? result.then(toValidation) : toValidation(result)
@@ -36,8 +38,10 @@ export function parametersOf(schema: AnySchema, toolName: string): JsonSchema {
   try {
     parameters = standard.jsonSchema.input({ target: 'draft-2020-12' })
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new TypeError(`The input schema of tool "${toolName}" has no JSON Schema form: ${why}`, { cause })
+    throw new TypeError(
+      `The input schema of tool "${toolName}" has no JSON Schema form: ${messageOf(cause)}`,
+      { cause },
+    )
   }
   const { $schema: _, ...rest } = parameters
   return rest
@@ -52,18 +56,25 @@ export function isStandardSchema(value: unknown): value is AnySchema {
 
 function toValidation<Value>(result: StandardSchemaV1.Result<Value>): Validation<Value> {
   if (result.issues === undefined) return { ok: true, value: result.value }
-  return { ok: false, problems: result.issues.flatMap((issue) => toProblems(issue, [])) }
+  return {
+    ok: false,
+    problems: result.issues.flatMap((issue) => toProblems(issue, [])),
+    cause: result.issues,
+  }
 }
 
-function toProblems(issue: StandardSchemaV1.Issue, prefix: ArgumentProblem['path']): ArgumentProblem[] {
+function toProblems(
+  issue: StandardSchemaV1.Issue,
+  prefix: ArgumentProblem['path'],
+): readonly ArgumentProblem[] {
   const path = [...prefix, ...(issue.path ?? []).map(toKey)]
-  const branches = unionBranches(issue)
-  if (branches === undefined) return [{ path, message: issue.message }]
-  return (
-    closestBranch(branches.map((branch) => branch.flatMap((inner) => toProblems(inner, path)))) ?? [
-      { path, message: issue.message },
-    ]
-  )
+  const own: ArgumentProblem = {
+    path,
+    message: issue.message,
+    ...(isFixedValue(issue) ? { fixed: true } : {}),
+  }
+  const branches = unionBranches(issue)?.map((branch) => branch.flatMap((inner) => toProblems(inner, path)))
+  return (branches && closestShape(branches, path.length)) ?? [own]
 }
 
 /** Zod reports a failed union as one "Invalid input" with the issues of every branch inside; only those help a model. */
@@ -77,20 +88,8 @@ function unionBranches(issue: StandardSchemaV1.Issue): StandardSchemaV1.Issue[][
   return readable ? (inner as StandardSchemaV1.Issue[][]) : undefined
 }
 
-/**
- * Of several shapes that all failed, the one the caller most likely meant: it got furthest, with the fewest problems. When
- * all failed alike at one place, their expectations are put together.
- */
-export function closestBranch(branches: readonly ArgumentProblem[][]): ArgumentProblem[] | undefined {
-  const told = branches.filter((branch) => branch.length > 0)
-  const first = told[0]?.[0]
-  if (first === undefined) return undefined
-  const alike = told.every((branch) => branch.length === 1 && branch[0]?.path.length === first.path.length)
-  if (alike)
-    return [{ path: first.path, message: told.map((branch) => branch[0]?.message ?? '').join('; or ') }]
-  const depth = (branch: ArgumentProblem[]): number =>
-    Math.max(...branch.map((problem) => problem.path.length))
-  return told.toSorted((a, b) => depth(b) - depth(a) || a.length - b.length)[0]
+function isFixedValue(issue: StandardSchemaV1.Issue): boolean {
+  return (issue as { code?: unknown }).code === 'invalid_value'
 }
 
 function toKey(segment: PropertyKey | StandardSchemaV1.PathSegment): string | number {

@@ -70,6 +70,13 @@ describe('ToolSet', () => {
     await expect(ToolSet.fromTools([broken]).getToolDefinitions()).rejects.toThrow('no definition')
   })
 
+  it('asks for definitions one after the other, so that no failure goes unheard', async () => {
+    const later = { ...tool('a'), definition: () => Promise.reject(new Error('later')) }
+    const never = { ...tool('b'), definition: vi.fn() }
+    await expect(ToolSet.fromTools([later, never]).getToolDefinitions()).rejects.toThrow('later')
+    expect(never.definition).not.toHaveBeenCalled()
+  })
+
   it('is recognised when another copy of the package made it', async () => {
     vi.resetModules()
     const other = await import('./tool-set.js')
@@ -134,6 +141,12 @@ describe('ToolSet.call', () => {
     expect((error as Error).cause).toBeInstanceOf(SyntaxError)
     expect((error as Error).message).toMatch(
       /^The arguments of tool "add" are not JSON. Invalid JSON at line 1, column 6/,
+    )
+  })
+
+  it('throws ToolJsonError for arguments that are not text', async () => {
+    await expect(set.call('add', { a: 1 } as never)).rejects.toThrow(
+      'The arguments of tool "add" must be JSON text.',
     )
   })
 

@@ -1,4 +1,4 @@
-import type { AnyTool, ToolCallContext, ToolDefinition } from './contract.js'
+import type { AnyTool, Tool, ToolCallContext, ToolDefinition } from './contract.js'
 import { messageOf, ToolCallError, ToolJsonError, ToolNotFoundError } from './errors.js'
 import type { JsonValue } from './json.js'
 import { type NormalizedToolOutput, normalizeToolResultOutput, parseToolArgs } from './serialize.js'
@@ -10,7 +10,7 @@ const mark = Symbol.for('capstan.toolSet')
  * place. `instanceof` recognises a set made by another copy of this package.
  */
 export class ToolSet {
-  readonly #tools = new Map<string, AnyTool>()
+  readonly #tools = new Map<string, Tool>()
 
   static fromTools(tools: readonly AnyTool[]): ToolSet {
     return new ToolSet().addTools(tools)
@@ -22,7 +22,7 @@ export class ToolSet {
   }
 
   addTool(tool: AnyTool): this {
-    this.#tools.set(tool.name, tool)
+    this.#tools.set(tool.name, tool as Tool)
     return this
   }
 
@@ -39,33 +39,40 @@ export class ToolSet {
     return this.#tools.has(toolName)
   }
 
-  get(toolName: string): AnyTool | undefined {
+  get(toolName: string): Tool | undefined {
     return this.#tools.get(toolName)
   }
 
   /** The tools, in the order in which their names were first added; a copy. */
-  values(): AnyTool[] {
+  values(): Tool[] {
     return [...this.#tools.values()]
   }
 
   /** What a model is told of each tool, in order. `prompt` lets a tool written by hand fit its description to the turn. */
   async getToolDefinitions(prompt = ''): Promise<ToolDefinition[]> {
-    const definitions = this.values().map((tool) => tool.definition(prompt))
-    return definitions.some((definition) => 'then' in definition)
-      ? Promise.all(definitions)
-      : (definitions as ToolDefinition[])
+    const definitions: ToolDefinition[] = []
+    for (const tool of this.values()) {
+      const definition = tool.definition(prompt)
+      definitions.push('then' in definition ? await definition : definition)
+    }
+    return definitions
   }
 
   /**
-   * Calls a tool with arguments as JSON text. Gives text, or the blocks of a multimodal result. Throws
-   * {@link ToolNotFoundError}, {@link ToolJsonError} or {@link ToolCallError}. Approval policies are not consulted here.
+   * Calls a tool with arguments as JSON text and gives its output as text. A tool that returns text and image blocks has them
+   * passed through: say `call<NormalizedToolOutput>(…)` where such tools are in the set. Throws {@link ToolNotFoundError},
+   * {@link ToolJsonError} or {@link ToolCallError}. Approval policies are not consulted here.
    */
-  async call(toolName: string, args: string, context?: ToolCallContext): Promise<NormalizedToolOutput> {
+  async call<Output extends NormalizedToolOutput = string>(
+    toolName: string,
+    args: string,
+    context?: ToolCallContext,
+  ): Promise<Output> {
     const tool = this.#tools.get(toolName)
     if (tool === undefined) throw new ToolNotFoundError(toolName, [...this.#tools.keys()])
     const parsed = parseArgs(toolName, args)
     try {
-      return normalizeToolResultOutput(await tool.call(parsed, context))
+      return normalizeToolResultOutput(await tool.call(parsed, context)) as Output
     } catch (thrown) {
       throw new ToolCallError(messageOf(thrown), thrown)
     }
@@ -74,7 +81,9 @@ export class ToolSet {
 
 Object.defineProperty(ToolSet.prototype, mark, { value: true })
 
-function parseArgs(toolName: string, args: string): JsonValue {
+function parseArgs(toolName: string, args: unknown): JsonValue {
+  if (typeof args !== 'string')
+    throw new ToolJsonError(`The arguments of tool "${toolName}" must be JSON text.`)
   try {
     return parseToolArgs(args)
   } catch (cause) {

@@ -4,7 +4,7 @@ import { type ArgumentProblem, describeProblems } from './problem.js'
 /** What a check of untrusted data gives: the value to use from here on, or what is wrong with it. */
 export type Validation<Value> =
   | Checked<Value>
-  | { readonly ok: false; readonly problems: readonly ArgumentProblem[] }
+  | { readonly ok: false; readonly problems: readonly ArgumentProblem[]; readonly cause?: unknown }
 
 /** `source` is what `value` was parsed from, where the work has to start from that. */
 export type Checked<Value> = { readonly ok: true; readonly value: Value; readonly source?: unknown }
@@ -15,8 +15,13 @@ export type Validate<Value> = (input: unknown) => Validation<Value> | Promise<Va
 export class ToolInputError extends CapstanError {
   readonly issues: readonly ArgumentProblem[]
 
-  constructor(toolName: string, problems: readonly ArgumentProblem[], args: unknown) {
-    super('tool_input_invalid', describeProblems(toolName, problems, args))
+  /** `cause` is what the schema library itself reported. */
+  constructor(toolName: string, problems: readonly ArgumentProblem[], args: unknown, cause?: unknown) {
+    super(
+      'tool_input_invalid',
+      describeProblems(toolName, problems, args),
+      cause === undefined ? undefined : { cause },
+    )
     this.issues = problems
   }
 }

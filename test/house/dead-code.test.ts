@@ -6,7 +6,6 @@ import { isTest, listFiles, parseSource, readSource, readSources, type SourceFil
 
 /** Names that are exported for tests, benchmarks or examples alone, each with its reason. */
 const onlyForTests: Readonly<Record<string, string>> = {
-  'src/tool/json-text.ts#JsonTextError': 'that nothing else is ever thrown is a promise of the parser',
   'src/tool/json-text.ts#locateJsonError':
     'must also answer for texts that the parser would never hand to it',
   'src/tool/json-text.ts#maxJsonDepth': 'the tests stand on both sides of the limit',

@@ -55,6 +55,13 @@ describe('embedInBatches', () => {
     )
   })
 
+  it('refuses numbers that make no sense', async () => {
+    for (const bad of [0, -1, 1.5, Number.NaN]) {
+      await expect(embedInBatches(watchedModel(bad), texts)).rejects.toThrow(RangeError)
+      await expect(embedInBatches(watchedModel(), texts, bad)).rejects.toThrow(RangeError)
+    }
+  })
+
   it('stops asking once a batch has failed', async () => {
     let calls = 0
     const model: EmbeddingModel = {

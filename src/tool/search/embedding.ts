@@ -25,7 +25,11 @@ export async function embedInBatches(
   texts: readonly string[],
   concurrency = 1,
 ): Promise<Embedding[]> {
-  const size = Math.max(1, model.maxBatchSize ?? texts.length)
+  const size = countFrom1(
+    'maxBatchSize of the embedding model',
+    model.maxBatchSize ?? Math.max(1, texts.length),
+  )
+  const workers = countFrom1('concurrency', concurrency)
   const batches: string[][] = []
   for (let from = 0; from < texts.length; from += size) batches.push(texts.slice(from, from + size))
   const results: Embedding[][] = []
@@ -42,10 +46,14 @@ export async function embedInBatches(
       }
     }
   }
-  await Promise.all(
-    Array.from({ length: Math.min(Math.max(1, Math.trunc(concurrency)), batches.length) }, work),
-  )
+  await Promise.all(Array.from({ length: Math.min(workers, batches.length) }, work))
   return results.flat()
+}
+
+function countFrom1(name: string, value: number): number {
+  if (!Number.isInteger(value) || value < 1)
+    throw new RangeError(`The ${name} is a whole number from 1 on, not ${value}.`)
+  return value
 }
 
 async function embedBatch(model: EmbeddingModel, batch: string[]): Promise<Embedding[]> {

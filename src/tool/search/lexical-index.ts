@@ -33,28 +33,36 @@ export async function createLexicalToolIndex(
   return indexTools(rankByWords(search, options.content !== undefined), tools, options)
 }
 
+/** A whole message may be the query; the first so many different words say enough. */
+const mostWords = 64
+
 type LexicalDocument = { id: string; name: string; text: string; parameters: string }
 
 function rankByWords(search: MiniSearch<LexicalDocument>, ownTexts: boolean): ToolRanker {
-  const order = new Map<string, number>()
+  const indexed = new Map<string, { document: LexicalDocument; order: number }>()
   let added = 0
   return {
     async stage(tools) {
       const documents = tools.map((tool) => lexicalDocument(tool, ownTexts))
       return () => {
         search.addAll(documents)
-        for (const { id } of documents) order.set(id, added++)
+        for (const document of documents) indexed.set(document.id, { document, order: added++ })
       }
     },
     drop(toolName) {
-      search.discard(toolName)
-      order.delete(toolName)
+      // Not `discard`: it leaves the words behind until a search meets them, and scores waver until then.
+      const known = indexed.get(toolName)
+      if (known !== undefined) search.remove(known.document)
+      indexed.delete(toolName)
     },
     async rank(query, topK, threshold, fits) {
       const found = search
-        .search(query, fits === undefined ? {} : { filter: ({ id }) => fits(String(id)) })
+        .search(
+          [...new Set(wordsOf(query))].slice(0, mostWords).join(' '),
+          fits === undefined ? {} : { filter: ({ id }) => fits(String(id)) },
+        )
         .map(({ id, score }) => ({ id: String(id), score }))
-      found.sort((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0))
+      found.sort((a, b) => (indexed.get(a.id)?.order ?? 0) - (indexed.get(b.id)?.order ?? 0))
       const best = selectTop(found.length, topK, (at) => {
         const score = found[at]?.score ?? 0
         return threshold === undefined || score >= threshold ? score : undefined

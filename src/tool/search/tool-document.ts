@@ -1,4 +1,4 @@
-import type { AnyTool, ToolDefinition } from '../contract.js'
+import type { AnyTool, Tool, ToolDefinition } from '../contract.js'
 import type { ToolSet } from '../tool-set.js'
 import {
   type EmbeddedDocument,
@@ -17,8 +17,8 @@ export type ToolSearchDocument = {
 
 export type EmbedToolsOptions = {
   /** The texts a tool is found by. Default: its name, its description and its parameters. */
-  content?: (tool: AnyTool, definition: ToolDefinition) => string | string[]
-  metadata?: (tool: AnyTool, definition: ToolDefinition) => VectorMetadata | undefined
+  content?: (tool: Tool, definition: ToolDefinition) => string | string[]
+  metadata?: (tool: Tool, definition: ToolDefinition) => VectorMetadata | undefined
   /** How many batches may be with the embedding model at once. Default: 1. */
   concurrency?: number
 }
@@ -71,9 +71,9 @@ export function toolsOf(tools: readonly AnyTool[] | ToolSet): readonly AnyTool[]
 
 async function describeTool(tool: AnyTool, options: EmbedToolsOptions): Promise<DescribedTool> {
   const definition = await tool.definition('')
-  const texts = [options.content?.(tool, definition) ?? defaultTexts(definition)].flat()
+  const texts = [options.content?.(tool as Tool, definition) ?? defaultTexts(definition)].flat()
   if (texts.length === 0) throw new TypeError(`Tool "${tool.name}" has no text to be found by.`)
-  const metadata = options.metadata?.(tool, definition)
+  const metadata = options.metadata?.(tool as Tool, definition)
   const document = {
     toolName: tool.name,
     definition,

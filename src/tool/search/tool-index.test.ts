@@ -89,14 +89,50 @@ describe.each(kinds)('%s', (_, create) => {
     ).toContainEqual(all[1])
   })
 
-  it('gives equal scores in the order in which the tools were added', async () => {
+  it('gives equal scores in the order in which the tools were added; one that is replaced comes last', async () => {
     const twins = Array.from({ length: 30 }, (_, i) => tool(`t${i}`, 'same words'))
     const index = await create(twins, { content: () => 'the very same words' })
     const ids = async (topK: number): Promise<string[]> =>
-      (await index.searchIds({ query: 'same words', topK })).map(({ id }) => id)
-    const first = await ids(30)
-    expect(await ids(30)).toEqual(first)
-    expect(await ids(5)).toEqual(first.slice(0, 5))
+      (await index.searchIds({ query: 'very same words', topK })).map(({ id }) => id)
+    const names = twins.map(({ name }) => name)
+    // Names count in the lexical index, and none of these has a word of the query in it.
+    expect(await ids(30)).toEqual(names)
+    expect(await ids(5)).toEqual(names.slice(0, 5))
+    await index.add([tool('t3', 'same words')])
+    expect(await ids(30)).toEqual([...names.filter((name) => name !== 't3'), 't3'])
+    expect((await index.inspect()).items.at(-1)?.id).toBe('t3')
+  })
+
+  it('removes a tool that is still on its way in', async () => {
+    const index = await create([refund])
+    const adding = index.add([weather, email])
+    expect(index.remove('get_weather')).toBe(true)
+    await adding
+    expect(index.size).toBe(2)
+    expect(index.toolSet.contains('get_weather')).toBe(false)
+    expect((await index.searchIds({ query: 'weather', topK: 9 })).map(({ id }) => id)).not.toContain(
+      'get_weather',
+    )
+  })
+
+  it('does not offer a tool that was taken out of its set by others', async () => {
+    const set = ToolSet.fromTools(tools)
+    const index = await create(set)
+    set.deleteTool('get_weather')
+    expect((await index.searchIds({ query: 'weather email', topK: 1 })).map(({ id }) => id)).toEqual([
+      'send_email',
+    ])
+  })
+
+  it('answers in time when the query is a whole conversation', async () => {
+    const index = await create(
+      Array.from({ length: 200 }, (_, i) =>
+        tool(`tool_${i}`, `Does thing number ${i} with files and weather.`),
+      ),
+    )
+    const start = performance.now()
+    await index.search({ query: 'please do the thing with the files and the weather '.repeat(1000), topK: 5 })
+    expect(performance.now() - start).toBeLessThan(1500)
   })
 
   it('filters by metadata; tools without any never fit a filter', async () => {

@@ -67,22 +67,40 @@ export async function indexTools(
   const toolSet = tools instanceof ToolSet ? tools : ToolSet.fromTools(toolsOf(tools))
   const documents = new Map<string, ToolSearchDocument>()
 
+  /** Names that are on their way in. */
+  const coming = new Set<string>()
+
   const addNow = async (added: readonly AnyTool[]): Promise<void> => {
     const described = await describeTools(added, options)
     const commit = await ranker.stage(described)
-    for (const { document } of described) if (documents.has(document.toolName)) ranker.drop(document.toolName)
+    const leaving = described.map(({ tool }) => tool.name).filter((name) => !coming.has(name))
+    for (const { tool } of described) if (documents.delete(tool.name)) ranker.drop(tool.name)
     commit()
     for (const { tool, document } of described) {
-      documents.set(document.toolName, document)
+      documents.set(tool.name, document)
       if (toolSet.get(tool.name) !== tool) toolSet.addTool(tool)
     }
+    // Removed while the embedding model was still at work on them.
+    for (const toolName of leaving) remove(toolName)
   }
   // One after the other, so that what one has staged still fits when it is put in.
   let turn: Promise<void> = Promise.resolve()
-  const add = (added: readonly AnyTool[]): Promise<void> => {
+  const add = async (added: readonly AnyTool[]): Promise<void> => {
+    for (const { name } of added) coming.add(name)
     const mine = turn.then(() => addNow(added))
     turn = mine.catch(() => undefined)
-    return mine
+    try {
+      await mine
+    } finally {
+      for (const { name } of added) coming.delete(name)
+    }
+  }
+  const remove = (toolName: string): boolean => {
+    const wasComing = coming.delete(toolName)
+    if (!documents.delete(toolName)) return wasComing
+    ranker.drop(toolName)
+    toolSet.deleteTool(toolName)
+    return true
   }
   // By name, so that a list which names a tool twice gives it one place, as a tool set does.
   await add(toolSet.values())
@@ -90,8 +108,11 @@ export async function indexTools(
   const searchIds = async (request: VectorSearchRequest): Promise<VectorSearchId[]> => {
     assertSearch(request)
     const { query, topK, threshold, filter } = request
-    const fits = (toolName: string): boolean => matchesVectorFilter(documents.get(toolName)?.metadata, filter)
-    return ranker.rank(query, topK, threshold, filter === undefined ? undefined : fits)
+    const fits = (toolName: string): boolean =>
+      toolSet.contains(toolName) && matchesVectorFilter(documents.get(toolName)?.metadata, filter)
+    const found = await ranker.rank(query, topK, threshold, filter === undefined ? undefined : fits)
+    // A tool that was taken out of the set cannot run, so it is not offered either; asked only when that has happened.
+    return found.every(({ id }) => toolSet.contains(id)) ? found : ranker.rank(query, topK, threshold, fits)
   }
   const search = async (request: VectorSearchRequest): Promise<VectorSearchResult<ToolSearchDocument>[]> =>
     (await searchIds(request)).flatMap(({ id, score }) => {
@@ -114,12 +135,7 @@ export async function indexTools(
       return documents.size
     },
     add: (added) => add(ToolSet.fromTools(toolsOf(added)).values()),
-    remove(toolName) {
-      if (!documents.delete(toolName)) return false
-      ranker.drop(toolName)
-      toolSet.deleteTool(toolName)
-      return true
-    },
+    remove,
     search,
     searchIds,
     inspect: async (request = {}) => inspectPage(documents, request),

@@ -69,6 +69,14 @@ describe.each([
     expect(scores[3]).toBeCloseTo(Math.SQRT1_2, 6)
   })
 
+  it('takes vectors of another length once it is empty again', () => {
+    const block = new VectorBlock({ plain })
+    block.push([1, 2, 3])
+    block.remove(0, 1)
+    block.push([1, 0])
+    expect([...block.scores([2, 0])]).toEqual([1])
+  })
+
   it('is empty at first', () => {
     expect(new VectorBlock({ plain }).scores([1, 2])).toHaveLength(0)
   })

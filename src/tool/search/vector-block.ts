@@ -63,6 +63,7 @@ export class VectorBlock {
     const from = (1 + first) * this.#stride
     this.#floats.copyWithin(from, from + count * this.#stride, (1 + this.#rows) * this.#stride)
     this.#rows -= count
+    if (this.#rows === 0) this.#reset()
   }
 
   /** The cosine of the query with every row, in order. The view is valid until the next call. A zero vector scores 0. */
@@ -76,6 +77,16 @@ export class VectorBlock {
     if (this.#kernel !== undefined) this.#kernel.dots(0, rowBytes, outAt * floatBytes, this.#rows, rowBytes)
     else dotsInJavaScript(this.#floats, this.#stride, this.#rows, out)
     return out
+  }
+
+  /** An empty block takes vectors of any length again, and keeps no memory. */
+  #reset(): void {
+    this.#dimensions = 0
+    this.#stride = 0
+    this.#capacity = 0
+    this.#memory = undefined
+    this.#kernel = undefined
+    this.#floats = new Float32Array(0)
   }
 
   /** The first place holds the query, then come the rows, then the scores. */

@@ -2,12 +2,17 @@ const empty = new Set(
   'a an and are as at be by for from in is it its of on or that the this to with'.split(' '),
 )
 
-/** The words of a text for searching: split at case changes and anything but letters and digits, lower-cased, plurals cut. */
+/**
+ * The words of a text for searching: split at case changes and anything but letters and digits, lower-cased, plurals cut. Scripts
+ * that write no spaces come out as whole runs.
+ */
 export function wordsOf(text: string): string[] {
   return text
+    .normalize('NFC')
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
     .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== '' && !empty.has(word))
     .map(singular)
 }

@@ -1,0 +1,160 @@
+import { messageOf } from './errors.js'
+import { isRecord } from './json.js'
+
+const typeNames = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
+const schemaMaps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
+const schemaLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+const singleSchemas = [
+  'items',
+  'additionalProperties',
+  'additionalItems',
+  'contains',
+  'not',
+  'if',
+  'then',
+  'else',
+  'propertyNames',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+]
+const numbers = [
+  'minimum',
+  'maximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'minContains',
+  'maxContains',
+]
+
+/** Finds what would otherwise fail, or silently pass, at the first call. Throws `TypeError` with the place. */
+export function assertJsonSchema(schema: unknown, at = '#'): void {
+  if (typeof schema === 'boolean') return
+  if (!isRecord(schema)) throw wrong(at, 'expected an object or a boolean')
+  if (schema['$dynamicRef'] !== undefined)
+    throw wrong(`${at}/$dynamicRef`, 'dynamic references are not supported; use $ref')
+  for (const type of schema['type'] === undefined ? [] : [schema['type']].flat()) {
+    if (typeof type !== 'string' || !typeNames.has(type))
+      throw wrong(`${at}/type`, `unknown type ${JSON.stringify(type)}`)
+  }
+  const required = schema['required']
+  if (
+    required !== undefined &&
+    !(Array.isArray(required) && required.every((name) => typeof name === 'string'))
+  ) {
+    throw wrong(`${at}/required`, 'expected an array of names')
+  }
+  if (schema['enum'] !== undefined && !Array.isArray(schema['enum']))
+    throw wrong(`${at}/enum`, 'expected an array')
+  for (const keyword of numbers) {
+    if (schema[keyword] !== undefined && typeof schema[keyword] !== 'number')
+      throw wrong(`${at}/${keyword}`, 'expected a number')
+  }
+  assertPattern(schema['pattern'], `${at}/pattern`)
+  assertMembers(schema, at)
+}
+
+function assertMembers(schema: Record<string, unknown>, at: string): void {
+  for (const keyword of schemaMaps) {
+    const members = schema[keyword]
+    if (members === undefined) continue
+    if (!isRecord(members)) throw wrong(`${at}/${keyword}`, 'expected an object')
+    for (const [name, member] of Object.entries(members)) {
+      if (keyword === 'patternProperties') assertPattern(name, `${at}/${keyword}`)
+      assertJsonSchema(member, `${at}/${keyword}/${name}`)
+    }
+  }
+  for (const keyword of schemaLists) {
+    const members = schema[keyword]
+    if (members === undefined) continue
+    if (!Array.isArray(members)) throw wrong(`${at}/${keyword}`, 'expected an array')
+    for (const [index, member] of members.entries()) assertJsonSchema(member, `${at}/${keyword}/${index}`)
+  }
+  for (const keyword of singleSchemas) {
+    const member = schema[keyword]
+    if (member === undefined) continue
+    // Draft-07 allows a list of schemas under `items`.
+    const list = keyword === 'items' && Array.isArray(member) ? member : [member]
+    for (const one of list) assertJsonSchema(one, `${at}/${keyword}`)
+  }
+}
+
+function assertPattern(pattern: unknown, at: string): void {
+  if (pattern === undefined) return
+  try {
+    new RegExp(String(pattern), 'u')
+  } catch (cause) {
+    throw wrong(at, messageOf(cause), cause)
+  }
+}
+
+type Lookup = Readonly<Record<string, unknown>>
+
+/** Every `$ref` must lead somewhere inside the schema, and not only to itself: nothing is fetched, and nothing goes in circles. */
+export function assertReferences(schema: unknown, lookup: Lookup): void {
+  for (const node of nodesOf(schema)) {
+    const chain = new Set<unknown>()
+    for (
+      let next: unknown = node;
+      isRecord(next) && next['__absolute_ref__'] !== undefined;
+      next = target(next, lookup)
+    ) {
+      if (chain.has(next))
+        throw new TypeError(`Not a JSON Schema: "$ref": ${JSON.stringify(node['$ref'])} leads back to itself`)
+      chain.add(next)
+      if (target(next, lookup) === undefined) {
+        throw new TypeError(
+          `Not a JSON Schema: "$ref": ${JSON.stringify(next['$ref'])} leads nowhere inside the schema`,
+        )
+      }
+    }
+  }
+}
+
+/**
+ * How many branches the largest union has when values of the schema may nest without end, else 0. With both, the work grows with
+ * every level of a value.
+ */
+export function recursiveBranches(schema: unknown, lookup: Lookup): number {
+  const nodes = [...nodesOf(schema)]
+  const sizes = nodes.flatMap(({ anyOf, oneOf }) =>
+    [anyOf, oneOf].map((union) => (Array.isArray(union) ? union.length : 0)),
+  )
+  const largest = Math.max(0, ...sizes)
+  const recurses = (node: Record<string, unknown>): boolean => {
+    const to = target(node, lookup)
+    return to !== undefined && reaches(to, node, lookup, new Set())
+  }
+  return largest > 1 && nodes.some(recurses) ? largest : 0
+}
+
+function reaches(from: unknown, wanted: unknown, lookup: Lookup, seen: Set<unknown>): boolean {
+  for (const node of nodesOf(from)) {
+    if (node === wanted) return true
+    const to = target(node, lookup)
+    if (to === undefined || seen.has(to)) continue
+    seen.add(to)
+    if (reaches(to, wanted, lookup, seen)) return true
+  }
+  return false
+}
+
+function target(node: Record<string, unknown>, lookup: Lookup): unknown {
+  const reference = node['__absolute_ref__']
+  return typeof reference === 'string' ? lookup[reference] : undefined
+}
+
+/** Every object inside a schema, itself included. */
+function* nodesOf(schema: unknown): Generator<Record<string, unknown>> {
+  if (typeof schema !== 'object' || schema === null) return
+  if (isRecord(schema)) yield schema
+  for (const member of Object.values(schema)) yield* nodesOf(member)
+}
+
+function wrong(at: string, problem: string, cause?: unknown): TypeError {
+  return new TypeError(`Not a JSON Schema at ${at}: ${problem}`, cause === undefined ? undefined : { cause })
+}
