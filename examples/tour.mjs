@@ -1,4 +1,8 @@
-// The tour behind `npm start`: a tool set is defined, called, refused and explained. Needs no key and no network.
+// The tour behind `npm start`: tools are defined, called, refused and explained, then walk the gate on a workspace of their own. Needs
+// no key and no network, and leaves nothing behind.
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   compileRequirements,
   createHashingEmbedding,
@@ -11,6 +15,9 @@ import {
   ToolSet,
   unionRequirements,
 } from 'capstan'
+import { defaultWatchdog } from 'capstan/authority'
+import { createGate, createSessionAuthority, permitFor } from 'capstan/gate'
+import { openWorkspace } from 'capstan/workspace'
 import { z } from 'zod'
 
 const color = process.stdout.isTTY && !process.env['NO_COLOR']
@@ -71,7 +78,7 @@ const speed = createJsonTool({
 
 const tools = ToolSet.fromTools([checkStock, order, speed])
 
-console.log(paint(1, 'Capstan: the tool contract'))
+console.log(paint(1, 'Capstan: tools, and the gate they walk'))
 
 step('1. A tool is called by name, with arguments as a model writes them')
 show('check_stock {"item":"rope"}', String(await tools.call('check_stock', '{"item":"rope"}')))
@@ -125,4 +132,102 @@ for (const query of ['how much rope is in the store', 'go faster, set knots']) {
   show(query, `${byWords?.id} (words), ${byVectors?.id} (vectors)`)
 }
 
-console.log(`\nNext: README.md, then docs/tools.md.`)
+step('6. On a workspace, every call walks the gate')
+const place = await mkdtemp(join(tmpdir(), 'capstan-tour-'))
+const ship = join(place, 'ship')
+await mkdir(ship)
+await writeFile(join(ship, 'log.txt'), 'fair wind, nine knots\n')
+await writeFile(join(ship, '.env'), 'PORT_CODE=1234\n')
+await symlink('/etc/hostname', join(ship, 'chart'))
+
+const readFile = createTool({
+  name: 'read',
+  description: 'Read a file.',
+  input: z.object({ path: z.string() }),
+  kind: 'read',
+  requires: { fs: { read: ['{workspace}/**'] } },
+  touches: ({ path }) => [{ fs: 'read', path }],
+  execute: ({ path }, { runtime }) => runtime?.files?.readText(path),
+})
+const writeToFile = createTool({
+  name: 'write',
+  description: 'Write a file.',
+  input: z.object({ path: z.string(), text: z.string() }),
+  kind: 'edit',
+  requires: { fs: { write: ['{workspace}/**'] } },
+  touches: ({ path }) => [{ fs: 'write', path }],
+  execute: async ({ path, text }, { runtime }) => `${(await runtime?.files?.write(path, text))?.bytes} bytes`,
+})
+const bash = createTool({
+  name: 'bash',
+  description: 'Run a command.',
+  input: z.object({ command: z.string() }),
+  kind: 'execute',
+  requires: { shell: [{ cmd: '*' }] },
+  touches: ({ command }) => [{ shell: { text: command } }],
+  execute: async ({ command }, { runtime }) => (await runtime?.shell?.run(command))?.output.trim(),
+})
+const crew = ToolSet.fromTools([readFile, writeToFile, bash])
+
+/** @type {string[]} */
+const notices = []
+const workspace = openWorkspace({
+  root: ship,
+  scratchDir: place,
+  ledgerDir: join(place, 'processes'),
+  onNotice: (text) => notices.push(text),
+})
+const authority = createSessionAuthority({
+  scope: () => workspace.scope,
+  tools: () => crew.values(),
+  policy: {
+    deny: ['read(**/.env*)', 'bash(rm -rf*)'],
+    allow: ['bash(wc *)', 'bash(cat *)', 'bash(touch *)'],
+  },
+})
+let calls = 0
+const gate = createGate({
+  tools: { get: (name) => crew.get(name), names: () => crew.values().map(({ name }) => name) },
+  authorityFor: (tool) => authority.for(tool),
+  watchdog: defaultWatchdog,
+  onAsk: ({ toolName, args }) => {
+    const yes = toolName === 'write'
+    console.log(
+      `  ${paint(33, `? may ${toolName} run with ${JSON.stringify(args)}?`)} ${yes ? 'once' : 'no'}`,
+    )
+    return yes ? { decision: 'once' } : { decision: 'reject', message: 'The captain said no.' }
+  },
+  runtimeFor: ({ call, authority: own, signal, origin }) =>
+    workspace.runtimeFor(permitFor(call, own, origin === 'host'), signal),
+  spill: (label, data) => workspace.scratch.write(label, data),
+  now: () => performance.now(),
+  newId: () => `call-${++calls}`,
+})
+/** @param {string} name @param {Record<string, string>} args */
+const walk = async (name, args) => {
+  const { envelope } = await gate.call({ name, origin: 'model', input: { text: JSON.stringify(args) } })
+  show(`${name} ${JSON.stringify(args)}`, said(envelope).replaceAll(place, '…'), envelope.type === 'output')
+}
+try {
+  await walk('read', { path: 'log.txt' })
+  await walk('read', { path: '.env' })
+  await walk('read', { path: 'chart' })
+  await walk('write', { path: 'log.txt', text: 'calm\n' })
+  await walk('bash', { command: 'wc -l log.txt' })
+  await walk('bash', { command: 'wc -l log.txt && rm -r -f .' })
+  await walk('bash', { command: 'echo $(cat .env)' })
+  await walk('bash', { command: 'touch /etc/mutiny' })
+
+  step('7. What a command may do to the machine')
+  const { output, exitCode, sandbox } = await workspace.shell.run('touch /etc/mutiny; ls /root; echo done')
+  show(
+    `confined by: ${sandbox}`,
+    sandbox === 'none' ? (notices[0] ?? '') : `${output.trim()} (exit ${exitCode})`,
+    sandbox !== 'none',
+  )
+} finally {
+  await workspace.close()
+  await rm(place, { recursive: true, force: true })
+}
+
+console.log(`\nNext: README.md, then docs/tools.md, docs/authority.md and docs/workspace.md.`)

@@ -1,4 +1,5 @@
 import type { ArgPattern, RequirementSet, ShellRunRequirement } from '../tool/requirement.js'
+import { canonicalJson } from './canonical-json.js'
 
 /** What several sets ask for together. Nothing is asked for twice; the order is that of first mention. */
 export function unionRequirements(...sets: readonly RequirementSet[]): RequirementSet {
@@ -35,17 +36,8 @@ function union<Item>(lists: readonly (readonly Item[] | undefined)[]): Item[] | 
   if (lists.every((list) => list === undefined)) return undefined
   const byContent = new Map<string, Item>()
   for (const item of lists.flatMap((list) => list ?? [])) {
-    const content = canonical(item)
+    const content = canonicalJson(item)
     if (!byContent.has(content)) byContent.set(content, item)
   }
   return [...byContent.values()]
-}
-
-/** The same text for the same content, whatever the order of its fields. */
-function canonical(item: unknown): string {
-  return JSON.stringify(item, (_, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
-  )
 }

@@ -63,7 +63,7 @@ markErrorClass(ToolNotFoundError, 'ToolNotFoundError')
 markErrorClass(ToolJsonError, 'ToolJsonError')
 
 /** The sentence for an unknown tool, with the nearest known names when there are any. */
-function describeUnknownTool(toolName: string, known: readonly string[]): string {
+export function describeUnknownTool(toolName: string, known: readonly string[]): string {
   const near = nearestNames(toolName, known)
   if (near.length > 0) return `Tool "${toolName}" not found. Did you mean ${quoteNames(near)}?`
   return `Tool "${toolName}" not found.`

@@ -94,13 +94,14 @@ function copy(value: unknown, depth: number, seen: { values: number }): unknown 
   }
   // Dates, maps and the like are not plain data; the schema will say what was expected instead.
   if (!isRecord(value) || !isPlain(value)) return value
-  const entries = Object.entries(value)
-  countValues(seen, entries.length)
-  return Object.fromEntries(
-    entries
-      .filter(([key, member]) => member !== undefined && !isPrototypeKey(key, member))
-      .map(([key, member]) => [key, copy(member, depth + 1, seen)]),
-  )
+  const keys = Object.keys(value)
+  countValues(seen, keys.length)
+  const made: Record<string, unknown> = {}
+  for (const key of keys) {
+    const member = value[key]
+    if (member !== undefined && !isPrototypeKey(key, member)) made[key] = copy(member, depth + 1, seen)
+  }
+  return made
 }
 
 function isContainer(value: unknown): value is object {

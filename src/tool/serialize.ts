@@ -12,14 +12,16 @@ export function parseToolArgs(args: string): JsonValue {
 
 /** Strings stay as they are, everything else becomes JSON; what JSON cannot say becomes its string form. Never throws. */
 export function serializeToolOutput(output: unknown): string {
-  if (typeof output === 'string') return output
+  return typeof output === 'string' ? output : (jsonTextOf(output) ?? stringForm(output))
+}
+
+/** A value as JSON, or undefined when JSON cannot say it: circular, a bigint, a function, a `toJSON` that throws. */
+export function jsonTextOf(value: unknown): string | undefined {
   try {
-    const text: string | undefined = JSON.stringify(output)
-    if (text !== undefined) return text
+    return JSON.stringify(value)
   } catch {
-    // Circular, a bigint, a throwing toJSON: the string form below is what is left to say.
+    return undefined
   }
-  return stringForm(output)
 }
 
 /** Keeps multimodal content; everything else becomes text. */

@@ -1,8 +1,8 @@
 import { type Export, resolveRelative, type SourceFile } from './source-tree.js'
 
 /**
- * The exported names, written `file#name`, that no other source file imports and no entry file makes public. A re-export alone
- * keeps nothing alive: someone has to take the name at its end.
+ * The exported values, written `file#name`, that no other source file imports and no entry file makes public. A re-export alone
+ * keeps nothing alive: someone has to take the name at its end. Types may be exported beside the function that speaks of them.
  */
 export function unusedExports(files: readonly SourceFile[], entrySources: readonly string[]): string[] {
   const used = usedNames(files, files, entrySources)
@@ -46,7 +46,7 @@ function passesOn({ name: given }: Export, name: string): boolean {
 
 export function exportedNames(files: readonly SourceFile[]): string[] {
   return files.flatMap(({ path, exports }) =>
-    exports.flatMap(({ name }) => (name === '*' ? [] : [`${path}#${name}`])),
+    exports.flatMap(({ name, isType }) => (name === '*' || isType ? [] : [`${path}#${name}`])),
   )
 }
 

@@ -71,7 +71,9 @@ describe('the reader of sources', () => {
       export default j
     `)
     expect(exports).toEqual([
-      ...['a', 'b', 'd', 'e', 'f', 'G', 'H', 'I', 'k'].map((name) => ({ name })),
+      ...['a', 'b', 'd', 'e', 'f', 'G'].map((name) => ({ name })),
+      ...['H', 'I'].map((name) => ({ name, isType: true })),
+      { name: 'k' },
       { name: 'm', from: { specifier: './one.js', name: 'l' } },
       { name: '*', from: { specifier: './two.js', name: '*' } },
       { name: 'n', from: { specifier: './three.js', name: '*' } },

@@ -17,6 +17,8 @@ export type Reference = {
 export type Export = {
   readonly name: string
   readonly from?: { readonly specifier: string; readonly name: string }
+  /** Gone once compiled. */
+  readonly isType?: true
 }
 
 export type SourceFile = {
@@ -157,8 +159,15 @@ function exportsOf(node: Node): Export[] {
   const listed = nodesIn(node['specifiers']).map((each) => ({
     name: nameOf(each['exported']),
     ...(specifier === undefined ? {} : { from: { specifier, name: nameOf(each['local']) } }),
+    ...typeMark(node['exportKind'] === 'type' || each['exportKind'] === 'type'),
   }))
-  return [...listed, ...declaredNames(node['declaration']).map((name) => ({ name }))]
+  const { declaration } = node
+  const typeMade = isNode(declaration) && /^TS(Interface|TypeAlias)Declaration$/.test(declaration.type)
+  return [...listed, ...declaredNames(declaration).map((name) => ({ name, ...typeMark(typeMade) }))]
+}
+
+function typeMark(isType: boolean): { isType?: true } {
+  return isType ? { isType } : {}
 }
 
 function declaredNames(declaration: unknown): string[] {

@@ -1,0 +1,161 @@
+import type { Call, ExpandedCall, JudgedSubject } from './call.js'
+import { quoteArgv } from './call.js'
+import { canonicalJson } from './canonical-json.js'
+import { commandName } from './destructive-command.js'
+import { sha256 } from './digest.js'
+import { type Judgement, judge } from './judge.js'
+import { relativeTo } from './lexical-path.js'
+import { mcpOfToolId } from './permission.js'
+import { formatRule, type Rule } from './rule.js'
+import { createRuleBook, type RuleBook } from './rule-book.js'
+import { workspaceRoot } from './scope.js'
+
+/** What an approval is bound to. Change any of it and the question has to be asked again (SEC-221). */
+export type ApprovalFacts = {
+  readonly tool: string
+  /** The validated arguments, as they will be run. */
+  readonly args: unknown
+  readonly cwd: string
+  readonly session: string
+  readonly agent: string
+  /** Variables given to the call beside the usual ones. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly sandbox?: string
+}
+
+/** The digest of what was approved; compare it with the digest of what is about to run, right before it runs. */
+export async function approvalKey(facts: ApprovalFacts): Promise<string> {
+  return sha256(approvalText(facts))
+}
+
+/** What is digested: the same text for the same facts and for no others. */
+export function approvalText({ tool, args, cwd, session, agent, env = {}, sandbox }: ApprovalFacts): string {
+  return canonicalJson(['capstan-approval-1', { tool, args, cwd, session, agent, env, sandbox }])
+}
+
+export type RuleSuggestion =
+  | { readonly rules: readonly Rule[]; readonly text: readonly string[] }
+  /** Why "always" is not to be offered. */
+  | { readonly refused: string }
+
+/**
+ * The rules that "always" would store, to be shown to the person before: this command with these words, this file, this host, and
+ * nothing that merely begins alike. None for commands that can run anything (SEC-222).
+ */
+export function suggestRule(expanded: ExpandedCall, judgement: Judgement, book: RuleBook): RuleSuggestion {
+  const rules: Rule[] = []
+  for (const { subject, verdict } of judgement.subjects) {
+    if (verdict.action === 'deny') return { refused: 'the call is denied' }
+    if (verdict.action === 'allow') continue
+    const suggested = suggestFor(subject, expanded)
+    if (typeof suggested === 'string') return { refused: suggested }
+    if (!rules.some((rule) => formatRule(rule) === formatRule(suggested))) rules.push(suggested)
+  }
+  if (rules.length === 0) return { refused: 'the call needs no rule' }
+  // Only what works is offered: a pinned ask, or a word that a pattern cannot say, leaves nothing to promise.
+  const tried = createRuleBook({ ...book, rules: [...book.rules, ...rules] })
+  if (judge(expanded, tried).verdict.action !== 'allow')
+    return { refused: 'no rule can answer this question once and for all' }
+  return { rules, text: rules.map(formatRule) }
+}
+
+function suggestFor(subject: JudgedSubject, { call, scope }: ExpandedCall): Rule | string {
+  switch (subject.kind) {
+    case 'command': {
+      if (subject.doubts[0] !== undefined) return `the command is not fully understood: ${subject.doubts[0]}`
+      const argv = subject.unit.words.flatMap(({ value }) => (value === undefined ? [] : [value]))
+      if (canRunAnything(commandName(subject.unit), argv)) return `${argv[0]} can run anything`
+      if (argv.some((word) => /[*?\\]/.test(word)))
+        return 'a word of the command would be taken for a pattern'
+      return rule(call.tool, quoteArgv(argv))
+    }
+    case 'path':
+      if (subject.origin !== 'tool')
+        return 'the command touches files that a rule for the command does not cover'
+      return rule(call.tool, literalPath(relativeTo(workspaceRoot(scope), subject.path.path)))
+    case 'host':
+      return subject.host === undefined ? 'the host is not known' : rule(call.tool, subject.host.name)
+    case 'capability':
+      return rule(subject.name, '*')
+    case 'call':
+      return rule(permissionOf(call), '*')
+  }
+}
+
+function rule(permission: string, pattern: string): Rule {
+  return { permission, pattern, action: 'allow', source: 'project' }
+}
+
+function permissionOf(call: Call): string {
+  const mcp = call.mcp ?? mcpOfToolId(call.tool)
+  return mcp === undefined ? call.tool : `mcp:${mcp.server}:${mcp.tool}`
+}
+
+function literalPath(path: string): string {
+  const escaped = path.replace(/[\\*?[\]{}]/g, '\\$&')
+  return escaped.startsWith('~') ? `./${escaped}` : escaped
+}
+
+const interpreters =
+  /^(ba|z|da|k|c|tc|fi)?sh$|^(python|pypy|ruby|perl|php|lua|node|deno|bun|tclsh|awk|gawk|mawk|nawk|sed|osascript|Rscript|irb|ghci|jshell|ed|ex|vi|vim|nvim|emacs|psql|mysql|sqlite|sqlite3)[\d.]*$/
+const wrappers = new Set([
+  ...[
+    'env',
+    'xargs',
+    'sudo',
+    'doas',
+    'su',
+    'nohup',
+    'timeout',
+    'time',
+    'nice',
+    'ionice',
+    'watch',
+    'parallel',
+    'find',
+  ],
+  ...[
+    'eval',
+    'exec',
+    'source',
+    '.',
+    'command',
+    'builtin',
+    'trap',
+    'alias',
+    'setsid',
+    'stdbuf',
+    'chroot',
+    'unshare',
+  ],
+  ...[
+    'npx',
+    'bunx',
+    'pnpx',
+    'uvx',
+    'pipx',
+    'ssh',
+    'docker',
+    'podman',
+    'kubectl',
+    'tmux',
+    'screen',
+    'script',
+    'make',
+  ],
+])
+const runners: Readonly<Record<string, ReadonlySet<string>>> = {
+  npm: new Set(['exec', 'x', 'create', 'init']),
+  pnpm: new Set(['exec', 'dlx', 'create']),
+  yarn: new Set(['exec', 'dlx', 'create', 'node']),
+  uv: new Set(['run', 'tool']),
+  cargo: new Set(['run']),
+  go: new Set(['run', 'generate']),
+  git: new Set(['-c', '-C', 'bisect', 'submodule']),
+}
+
+function canRunAnything(name: string, argv: readonly string[]): boolean {
+  if (interpreters.test(name) || wrappers.has(name)) return true
+  const subcommands = Object.hasOwn(runners, name) ? runners[name] : undefined
+  return subcommands !== undefined && argv.slice(1).some((word) => subcommands.has(word))
+}

@@ -1,0 +1,17 @@
+import { protectedFileRules } from './protected-files.js'
+import type { Rule } from './rule.js'
+
+/** Tools that touch nothing but the session itself. */
+export const sessionTools = ['todo', 'skill', 'search_skills', 'tool_search', 'think', 'question'] as const
+
+/**
+ * The built-in manifest: what holds when nobody has said anything. Reading inside the workspace and the session's scratch directory
+ * and the session's own tools are allowed, files that decide what may run are protected, and everything else is asked about.
+ */
+export const defaultRules: readonly Rule[] = [
+  { permission: 'fs.read', pattern: '*', action: 'allow', source: 'manifest' },
+  ...sessionTools.map(
+    (permission): Rule => ({ permission, pattern: '*', action: 'allow', source: 'manifest' }),
+  ),
+  ...protectedFileRules,
+]

@@ -1,0 +1,136 @@
+import { type Call, type ExpandedCall, expandCall, type JudgedSubject } from './call.js'
+import { preparePath } from './path-pattern.js'
+import { formatRule, type Rule } from './rule.js'
+import { hasUnseenRestrictions, type MatchingRule, matchingRules, type RuleBook } from './rule-book.js'
+import { type Action, strictest, strictness, type Verdict } from './verdict.js'
+
+/** What the rules say of one thing that a call touches. */
+export type SubjectJudgement = {
+  readonly subject: JudgedSubject
+  readonly verdict: Verdict
+  /** The rule that decided; absent when none did. */
+  readonly rule?: Rule
+  /** What decided: a rule, that there was none, a doubt, or (for a file that a command merely names) the command's own verdict. */
+  readonly decidedBy: 'rule' | 'default' | 'doubt' | 'command'
+  /** Every rule that matches, the most specific first. */
+  readonly matches: readonly MatchingRule[]
+}
+
+export type Judgement = { readonly verdict: Verdict; readonly subjects: readonly SubjectJudgement[] }
+
+/**
+ * Judges a call by rules. For each subject a pinned deny ends it, else the most specific rule decides, else the default; across
+ * subjects the strictest verdict counts. Never throws.
+ *
+ * @example
+ * judge({ tool: 'write', subjects: [{ fs: 'write', path: '.env' }] }, book).verdict
+ * // { action: 'deny', reason: 'writing "/work/.env" is denied by the rule write(**\/.env*) (manifest)' }
+ */
+export function judge(call: Call | ExpandedCall, book: RuleBook): Judgement {
+  const expanded = 'scope' in call ? call : expandCall(call, book.scope)
+  const subjects = expanded.subjects.map((subject) => judgeSubject(subject, expanded.call, book))
+  if (expanded.invalid !== undefined)
+    return { verdict: { action: 'deny', reason: `the call can never run: ${expanded.invalid}` }, subjects }
+  return { verdict: strictest(...subjects.map(({ verdict }) => verdict)), subjects }
+}
+
+/**
+ * Whether a search may show a result: rules that restrict reading hold for what is found, not only for where the search starts
+ * (SEC-025). Takes absolute paths; made once for a call and asked for each result.
+ */
+export function readableResults(book: RuleBook, call: Call): (path: string) => boolean {
+  return (path) => {
+    const subject: JudgedSubject = {
+      kind: 'path',
+      fs: 'read',
+      path: preparePath(path),
+      origin: 'argument',
+      inside: true,
+    }
+    return judgeSubject(subject, call, book).verdict.action === 'allow'
+  }
+}
+
+function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): SubjectJudgement {
+  const matches = matchingRules(book, call, subject)
+  const asked = { subject, matches }
+  const pinnedDeny = matches.find(({ pinned, rule }) => pinned && rule.action === 'deny')
+  if (pinnedDeny !== undefined) return decided(pinnedDeny)
+
+  // What nobody has confirmed only holds back, below: as the best match it could soften a refusal.
+  const best = matches.find(({ rule }) => !rule.untrusted)
+  const judged = best === undefined ? byDefault() : decided(best, actionOf(best, book))
+  const pinnedAsk = matches.find(({ pinned }) => pinned)
+  const held = judged.verdict.action === 'allow' && pinnedAsk !== undefined ? decided(pinnedAsk) : judged
+
+  const doubt = doubtOf(subject) ?? unseen(subject, call, book)
+  if (doubt === undefined || strictness(book.doubts) <= strictness(held.verdict.action)) return held
+  const reason = `${describeSubject(subject, call)} is not fully understood: ${doubt}`
+  return { ...asked, decidedBy: 'doubt', verdict: withReason(book.doubts, reason) }
+
+  function byDefault(): SubjectJudgement {
+    if (isIncidental(subject)) return { ...asked, decidedBy: 'command', verdict: { action: 'allow' } }
+    const outcome = book.defaultDecision === 'deny' ? 'denied' : 'asked about'
+    const reason = `no rule covers ${describeSubject(subject, call)}, and what no rule covers is ${outcome} (${book.defaultReason})`
+    return { ...asked, decidedBy: 'default', verdict: withReason(book.defaultDecision, reason) }
+  }
+
+  function decided({ rule }: MatchingRule, taken: Action = rule.action): SubjectJudgement {
+    if (taken === 'allow') return { ...asked, rule, decidedBy: 'rule', verdict: { action: taken } }
+    const verb = taken === 'deny' ? 'is denied' : 'needs approval'
+    const why = rule.reason === undefined ? '' : `: ${rule.reason}`
+    const reason = `${describeSubject(subject, call)} ${verb} by the rule ${formatRule(rule)} (${rule.source})${why}`
+    return { ...asked, rule, decidedBy: 'rule', verdict: { action: taken, reason } }
+  }
+}
+
+/** A subject in words: `writing "/work/.env"`. */
+export function describeSubject(subject: JudgedSubject, call: Call): string {
+  switch (subject.kind) {
+    case 'path':
+      return `${subject.fs === 'read' ? 'reading' : 'writing'} ${quoted(subject.path.path)}`
+    case 'host':
+      return `reaching ${quoted(subject.text)}`
+    case 'command':
+      return `running ${quoted(subject.unit.text)}`
+    case 'capability':
+      return `the capability "${subject.name}"`
+    case 'call':
+      return `the tool ${quoted(call.tool)}`
+  }
+}
+
+/** An ask that was written for another tool may hold an allow back; it must not soften a refusal by default. */
+function actionOf({ rule, widened }: MatchingRule, { defaultDecision }: RuleBook): Action {
+  const soft = widened && rule.action === 'ask' && strictness(defaultDecision) > strictness('ask')
+  return soft ? defaultDecision : rule.action
+}
+
+function withReason(action: Action, reason: string): Verdict {
+  return action === 'allow' ? { action } : { action, reason }
+}
+
+/**
+ * What a command only mentions is covered by the verdict on the command, unless it leads out of the scope. Redirections are not: the
+ * pattern that allowed the command says nothing of them (SEC-039).
+ */
+function isIncidental(subject: JudgedSubject): boolean {
+  if (subject.kind === 'host') return subject.origin === 'command'
+  return subject.kind === 'path' && subject.origin === 'argument' && subject.inside
+}
+
+function doubtOf(subject: JudgedSubject): string | undefined {
+  if (subject.kind === 'command') return subject.doubts[0]
+  return subject.kind === 'path' ? subject.doubt : undefined
+}
+
+function unseen(subject: JudgedSubject, call: Call, book: RuleBook): string | undefined {
+  if (subject.kind !== 'call') return undefined
+  return hasUnseenRestrictions(book, call)
+    ? 'there are rules for parts of what this tool does, and it does not say what it touches'
+    : undefined
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)
+}

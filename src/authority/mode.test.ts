@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import type { Call } from './call.js'
+import { decide } from './decide.js'
+import { defaultRules } from './default-rules.js'
+import { createModeBooks, type ModeName, modeNames, modes } from './mode.js'
+import type { Rule } from './rule.js'
+import type { Action } from './verdict.js'
+
+const scope = { variables: { workspace: ['/w'], scratch: ['/tmp/s'] }, home: '/home/u' }
+const bash = (text: string): Call => ({ tool: 'bash', subjects: [{ shell: { text } }] })
+const write = (path: string, tool = 'write'): Call => ({ tool, subjects: [{ fs: 'write', path }] })
+const everything: Rule = { permission: '*', pattern: '*', action: 'allow', source: 'session' }
+
+function inMode(name: ModeName, call: Call, ...rules: Rule[]): Action {
+  const { book, limit } = createModeBooks({ scope, rules: [...defaultRules, ...rules] }, modes[name])
+  return decide(call, { book, ...(limit && { limits: [limit] }) }).verdict.action
+}
+
+describe('modes are permission sets', () => {
+  it.each<[string, Call, Record<ModeName, Action>]>([
+    [
+      'read inside',
+      { tool: 'read', subjects: [{ fs: 'read', path: 'a' }] },
+      { plan: 'allow', 'read-only': 'allow', 'accept-edits': 'allow', full: 'allow' },
+    ],
+    [
+      'read outside',
+      { tool: 'read', subjects: [{ fs: 'read', path: '/etc/hosts' }] },
+      { plan: 'ask', 'read-only': 'ask', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    ['write', write('a'), { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'allow', full: 'allow' }],
+    [
+      'write outside',
+      write('/etc/x'),
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'write by an MCP tool',
+      write('a', 'mcp__fs__put'),
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'allow', full: 'allow' },
+    ],
+    [
+      'an MCP tool that says nothing',
+      { tool: 'mcp__x__y', subjects: [] },
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'a command that reads',
+      bash('git log'),
+      { plan: 'deny', 'read-only': 'ask', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'a command that writes',
+      bash('rm x'),
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'a redirection',
+      bash('ls > x'),
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'a doubtful command',
+      bash('ls $X'),
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'fetch',
+      { tool: 'web_fetch', subjects: [{ net: 'a.com' }] },
+      { plan: 'ask', 'read-only': 'ask', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'todo',
+      { tool: 'todo', subjects: [] },
+      { plan: 'allow', 'read-only': 'allow', 'accept-edits': 'allow', full: 'allow' },
+    ],
+    [
+      'a child',
+      { tool: 'task', subjects: [] },
+      { plan: 'ask', 'read-only': 'ask', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'a hook of git',
+      write('.git/hooks/x'),
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'ask' },
+    ],
+    [
+      'its own rules',
+      write('.capstan/rules'),
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'deny', full: 'deny' },
+    ],
+  ])('%s', (_, call, expected) => {
+    expect(Object.fromEntries(modeNames.map((name) => [name, inMode(name, call)]))).toEqual(expected)
+  })
+
+  it('no rule lifts what a mode leaves out', () => {
+    for (const name of ['plan', 'read-only'] as const) {
+      expect(inMode(name, write('a'), everything)).toBe('deny')
+      expect(inMode(name, bash('rm x'), everything)).toBe('deny')
+      expect(inMode(name, bash('git log > x'), everything)).toBe('deny')
+      expect(inMode(name, { tool: 'deploy', subjects: [] }, everything)).toBe('deny')
+    }
+    expect(inMode('read-only', bash('git log -5 | head -2'), everything)).toBe('allow')
+  })
+
+  it('a mode does not lift what rules hold back', () => {
+    expect(
+      inMode('full', bash('git push'), {
+        permission: 'bash',
+        pattern: 'git push*',
+        action: 'ask',
+        source: 'manifest',
+      }),
+    ).toBe('ask')
+    expect(
+      inMode('accept-edits', write('a'), {
+        permission: 'write',
+        pattern: 'a',
+        action: 'deny',
+        source: 'session',
+      }),
+    ).toBe('deny')
+  })
+
+  it('binds the children of a session too', () => {
+    const parent = createModeBooks({ scope, rules: defaultRules }, modes.plan)
+    const child = createModeBooks({ scope, rules: [everything] }, modes.full)
+    const authority = {
+      book: child.book,
+      parent: { book: parent.book, limits: parent.limit ? [parent.limit] : [] },
+    }
+    expect(decide(write('a'), authority).verdict).toEqual({
+      action: 'deny',
+      reason:
+        'no rule covers writing "/w/a", and what no rule covers is denied (the mode "plan" looks and thinks; changes nothing and runs no command)',
+    })
+  })
+})

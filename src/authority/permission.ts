@@ -1,0 +1,88 @@
+/**
+ * The names that rules are written for: a tool id, a capability, a tool of an MCP server, or everything; and what a pattern after such
+ * a name is about.
+ */
+
+export type Permission =
+  | { readonly kind: 'everything' }
+  | { readonly kind: 'capability'; readonly name: string }
+  | { readonly kind: 'tool'; readonly id: string }
+  | { readonly kind: 'mcp'; readonly server: string; readonly tool: string }
+
+/** What the pattern of a rule is compared with. `any`: with whatever the call touches. */
+export type PatternLanguage = 'path' | 'command' | 'host' | 'any'
+
+/** A permission as written, or why it is none. */
+export function parsePermission(text: string): Permission | { readonly problem: string } {
+  if (text === '*') return { kind: 'everything' }
+  if (text.startsWith('mcp:')) return parseMcp(text)
+  if (/^[a-z][\w-]*(\.[\w-]+)+$/.test(text)) return { kind: 'capability', name: text }
+  if (isToolId(text)) return { kind: 'tool', id: text }
+  if (text.trim() !== text) return { problem: `the name ${JSON.stringify(text)} has blanks around it` }
+  if (/[^\x20-\x7e]/.test(text))
+    return {
+      problem: `the name ${JSON.stringify(text)} has characters that only look like letters of a tool id`,
+    }
+  return {
+    problem: `${JSON.stringify(text)} is neither a tool id, a capability, "mcp:<server>:<tool>" nor "*"`,
+  }
+}
+
+/** Letters, digits, `_` and `-` only: ids that differ by a look-alike or a blank must not pass for each other (SEC-048). */
+export function isToolId(text: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9_-]{0,127}$/.test(text)
+}
+
+/** The server and tool behind the id of an MCP tool. */
+export function mcpOfToolId(id: string): { readonly server: string; readonly tool: string } | undefined {
+  const found = /^mcp__(.+?)__(.+)$/.exec(id)
+  return found === null ? undefined : { server: found[1] ?? '', tool: found[2] ?? '' }
+}
+
+export function languageOf(permission: Permission): PatternLanguage {
+  if (permission.kind === 'capability') return capabilityLanguages[permission.name] ?? 'any'
+  if (permission.kind !== 'tool') return 'any'
+  const capability =
+    boundCapability(permission.id) ?? (permission.id === 'web_search' ? 'net.fetch' : undefined)
+  return capability === undefined ? 'any' : (capabilityLanguages[capability] ?? 'any')
+}
+
+/**
+ * The capability whose every use a restriction on this tool binds: who may not `read` a file may not `cat` it either. Permissions are
+ * never carried over like that.
+ */
+export function boundCapability(toolId: string): string | undefined {
+  return boundCapabilities.get(toolId)
+}
+
+/** The nearest known spelling may be asked for with these. */
+export const knownCapabilities = [
+  'fs.read',
+  'fs.write',
+  'shell.run',
+  'net.fetch',
+  'secrets.has',
+  'stream.send',
+] as const
+
+const capabilityLanguages: Readonly<Record<string, PatternLanguage>> = {
+  'fs.read': 'path',
+  'fs.write': 'path',
+  'shell.run': 'command',
+  'net.fetch': 'host',
+}
+
+const boundCapabilities: ReadonlyMap<string, string> = new Map([
+  ...['read', 'grep', 'glob', 'ls'].map((id) => [id, 'fs.read'] as const),
+  ...['write', 'edit', 'patch', 'apply_patch', 'multi_edit'].map((id) => [id, 'fs.write'] as const),
+  ['bash', 'shell.run'],
+  ['web_fetch', 'net.fetch'],
+])
+
+function parseMcp(text: string): Permission | { readonly problem: string } {
+  const [, server = '', tool = '*', ...more] = text.split(':')
+  const label = /^[A-Za-z0-9_.*-]+$/
+  if (more.length > 0 || !label.test(server) || !label.test(tool))
+    return { problem: `${JSON.stringify(text)} is not of the form "mcp:<server>:<tool>"` }
+  return { kind: 'mcp', server, tool }
+}

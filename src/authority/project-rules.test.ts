@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  formatProjectRules,
+  loadProjectRules,
+  ProjectRulesError,
+  parseProjectRules,
+  projectConfirmation,
+} from './project-rules.js'
+import type { Rule } from './rule.js'
+import { actions } from './verdict.js'
+
+const scope = { variables: { workspace: ['/w'] }, home: '/home/u' }
+const text = `# Rules of this project
+
+deny read(**/.env*)
+  match .env.local
+  not_match src/env.ts
+  reason secrets of the staging system
+# Added by a person who answered "always".
+allow bash(npm test)
+  added 1767225600000
+ask mcp__github
+`
+
+describe('parseProjectRules', () => {
+  it('reads one rule a line, with what is said about it below', () => {
+    expect(parseProjectRules(text, scope)).toEqual([
+      {
+        permission: 'read',
+        pattern: '**/.env*',
+        action: 'deny',
+        source: 'project',
+        match: ['.env.local'],
+        not_match: ['src/env.ts'],
+        reason: 'secrets of the staging system',
+      },
+      {
+        permission: 'bash',
+        pattern: 'npm test',
+        action: 'allow',
+        source: 'project',
+        added_at: 1767225600000,
+      },
+      { permission: 'mcp:github:*', pattern: '*', action: 'ask', source: 'project' },
+    ])
+    expect(parseProjectRules(`\ufeff${text.replaceAll('\n', '\r\n')}`, scope)).toHaveLength(3)
+    expect(parseProjectRules('', scope)).toEqual([])
+  })
+
+  it.each<[string, number, string]>([
+    ['# ok\npermit bash', 2, 'begins with "permit"'],
+    ['allow', 1, 'nothing to allow'],
+    ['allow bash(', 1, 'without its ")"'],
+    ['allow bash()', 1, 'empty pattern'],
+    ['deny read(a[)', 1, 'without its "]"'],
+    ['  match x', 1, 'there is none above it'],
+    ['allow bash\n  matches x', 2, '"matches" is not one of'],
+    ['allow bash\n  match', 2, 'needs a value'],
+    ['allow bash\n  added today', 2, '"added" is not one of'],
+    ['allow bash(git log)\n  match git push', 1, 'does not match its example "git push"'],
+    ['allow bash\n\ndeny bash', 3, 'is both allow (line 1) and deny'],
+    ['defaultDecision allow', 1, 'nothing else can be set here'],
+    ['enabled: false', 1, 'nothing else can be set here'],
+    ['{"trusted": true}', 1, 'nothing else can be set here'],
+    ['allow bash\n  pinned true', 2, '"pinned" is not one of'],
+    ['allow bash\n  source manifest', 2, '"source" is not one of'],
+  ])('refuses %j in line %i', (content, line, message) => {
+    try {
+      parseProjectRules(content, scope)
+      expect.unreachable()
+    } catch (error) {
+      expect(error).toBeInstanceOf(ProjectRulesError)
+      expect(error).toMatchObject({ line, message: expect.stringContaining(message) })
+    }
+  })
+
+  it('reads back what it writes', () => {
+    const rules: fc.Arbitrary<Rule> = fc.record(
+      {
+        permission: fc.constantFrom('bash', 'mcp:a:*', '*'),
+        pattern: fc.stringMatching(/^[a-z][a-z *]{0,8}[a-z]$/),
+        action: fc.constantFrom(...actions),
+        source: fc.constant('project' as const),
+        added_at: fc.nat(),
+        reason: fc.stringMatching(/^[a-z][a-z ]{0,8}[a-z]$/),
+      },
+      { requiredKeys: ['permission', 'pattern', 'action', 'source'] },
+    )
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(rules, { selector: ({ permission, pattern }) => permission + pattern, maxLength: 5 }),
+        (all) => {
+          expect(parseProjectRules(formatProjectRules(all), scope)).toEqual(all)
+        },
+      ),
+    )
+    expect(formatProjectRules(parseProjectRules(text, scope))).toBe(
+      `${text
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('#'))
+        .join('\n')
+        .replace('mcp__github', 'mcp:github:*')}\n`,
+    )
+  })
+
+  it('throws nothing but ProjectRulesError', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.constantFrom('', 'allow ', 'deny read('),
+        (content, start) => {
+          try {
+            parseProjectRules(start + content, scope)
+          } catch (error) {
+            expect(error).toBeInstanceOf(ProjectRulesError)
+          }
+        },
+      ),
+    )
+  })
+})
+
+describe('loadProjectRules', () => {
+  it('trusts a text only where and as it was confirmed', async () => {
+    const unconfirmed = await loadProjectRules(text, { root: '/w', scope, confirmations: new Set() })
+    expect(unconfirmed.confirmed).toBe(false)
+    expect(unconfirmed.rules.every((rule) => rule.untrusted)).toBe(true)
+    const confirmations = new Set([unconfirmed.confirmation])
+    const confirmed = await loadProjectRules(text, { root: '/w', scope, confirmations })
+    expect(confirmed.confirmed).toBe(true)
+    expect(confirmed.rules.some((rule) => rule.untrusted)).toBe(false)
+    for (const [root, content] of [
+      ['/w/nested', text],
+      ['/w', `${text}allow bash\n`],
+    ] as const) {
+      expect((await loadProjectRules(content, { root, scope, confirmations })).confirmed).toBe(false)
+    }
+    expect(await projectConfirmation('/a', 'b')).not.toBe(await projectConfirmation('/a\0b', ''))
+  })
+})

@@ -1,0 +1,57 @@
+import type { ExpandedCall } from './call.js'
+import { compilePathPattern, matchesPath } from './path-pattern.js'
+import type { Rule } from './rule.js'
+
+/** A pattern and why it is there. */
+type Reasoned = readonly [pattern: string, reason: string]
+
+const askedFor: readonly Reasoned[] = [
+  ['**/.git/**', 'git runs what its hooks, configuration and attributes name'],
+  ['**/.husky/**', 'git hooks that run on every commit'],
+  ['**/.envrc', 'direnv runs it when the directory is entered'],
+  ['**/.npmrc', 'it decides where packages come from and which scripts run'],
+  ['**/.yarnrc.yml', 'it can load plugins that run at once'],
+  ['**/.vscode/**', 'its tasks and settings can run commands'],
+  ['**/.idea/**', 'its run configurations can run commands'],
+]
+
+const noted: readonly Reasoned[] = [
+  ['**/package.json', 'its scripts run on install, test and build'],
+  ['**/.gitattributes', 'it can name filters that git runs'],
+  ['**/.gitmodules', 'it names repositories that git will fetch'],
+  ['**/{Makefile,GNUmakefile,*.mk}', 'its recipes run on build'],
+  ['**/{.bashrc,.bash_profile,.profile,.zshrc,.zprofile}', 'a shell runs it at start'],
+  ['**/.github/workflows/**', 'it runs on the build server, with its secrets'],
+]
+
+/**
+ * Files that run by themselves or decide what may run. Compared loosely, since `.GIT/hooks` and `.git./hooks` open the same file on
+ * many volumes; a pattern covers files that do not exist yet (SEC-015 to SEC-021).
+ */
+export const protectedFileRules: readonly Rule[] = [
+  ...['**/.capstan/**', '**/.mcp.json'].map(
+    (pattern): Rule => ({
+      ...write(pattern),
+      action: 'deny',
+      reason: 'an agent must not change the rules and configuration it runs under',
+    }),
+  ),
+  ...askedFor.map(([pattern, reason]): Rule => ({ ...write(pattern), action: 'ask', reason })),
+]
+
+/** What a person should know before approving the writes of a call: files that are ordinary, and yet run commands. */
+export function approvalNotes({ subjects, scope }: ExpandedCall): string[] {
+  const notes = new Set<string>()
+  for (const subject of subjects) {
+    if (subject.kind !== 'path' || subject.fs !== 'write') continue
+    for (const [pattern, note] of noted) {
+      const compiled = compilePathPattern(pattern, { scope, use: 'restrict', loose: true })
+      if (matchesPath(compiled, subject.path)) notes.add(`${subject.path.path}: ${note}`)
+    }
+  }
+  return [...notes]
+}
+
+function write(pattern: string): Pick<Rule, 'permission' | 'pattern' | 'source' | 'pinned' | 'loose'> {
+  return { permission: 'fs.write', pattern, source: 'manifest', pinned: true, loose: true }
+}

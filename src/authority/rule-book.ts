@@ -1,0 +1,186 @@
+import type { Call, JudgedSubject } from './call.js'
+import { type CompiledRule, compileRule } from './compiled-rule.js'
+import { boundCapability, mcpOfToolId } from './permission.js'
+import { isPinned, type Rule, ruleSources } from './rule.js'
+import {
+  collect,
+  type Entry,
+  type Found,
+  fill,
+  type Level,
+  newShelf,
+  type Shelf,
+  tryEntry,
+} from './rule-shelf.js'
+import type { Scope } from './scope.js'
+import { type Action, strictness } from './verdict.js'
+
+export type RuleBookOptions = {
+  readonly rules: readonly Rule[]
+  readonly scope: Scope
+  /** When no rule matches. Absent: ask. */
+  readonly defaultDecision?: Action
+  /** What becomes of an allowed command that is not fully understood. Absent: ask. */
+  readonly doubts?: Action
+  /** Why the default is what it is, for messages. */
+  readonly defaultReason?: string
+}
+
+/** Rules read once and sorted by what they can match, so that a call meets few of them. */
+export type RuleBook = {
+  readonly rules: readonly Rule[]
+  readonly scope: Scope
+  readonly defaultDecision: Action
+  readonly doubts: Action
+  readonly defaultReason: string
+  /** Allows that nobody has confirmed; they count for nothing. */
+  readonly ignored: readonly Rule[]
+  readonly shelves: ReadonlyMap<string, Shelf>
+  readonly wildcards: readonly Entry[]
+}
+
+/** A rule that matches a subject, and what its rank is made of. */
+export type MatchingRule = {
+  readonly rule: Rule
+  /** 1 is the rule that decides, unless a pinned one does. */
+  readonly rank: number
+  readonly pinned: boolean
+  /** `tool` over `capability` over `wildcard` over `everything`. */
+  readonly level: Level
+  readonly specificity: number
+  /** It names another tool, and holds for every use of that tool's capability. */
+  readonly widened: boolean
+}
+
+/** Reads and sorts rules. Throws `RuleError` for the first that cannot be used. */
+export function createRuleBook(options: RuleBookOptions): RuleBook {
+  const { rules, scope, defaultDecision = 'ask', doubts = 'ask' } = options
+  const { defaultReason = 'permissionPolicy.defaultDecision' } = options
+  const shelves = new Map<string, Shelf>()
+  const wildcards: Entry[] = []
+  const ignored: Rule[] = []
+  for (const [order, rule] of rules.entries()) {
+    const compiled = compileRule(rule, order, scope)
+    if (rule.untrusted && rule.action === 'allow') ignored.push(rule)
+    else shelve(compiled, shelves, wildcards)
+  }
+  return { rules, scope, defaultDecision, doubts, defaultReason, ignored, shelves, wildcards }
+}
+
+/** Every rule that matches one subject of a call, the most specific first. */
+export function matchingRules(book: RuleBook, call: Call, subject: JudgedSubject): MatchingRule[] {
+  const found: Found[] = []
+  const mcp = call.mcp ?? mcpOfToolId(call.tool)
+  for (const key of shelfKeys(call.tool, mcp, subject)) {
+    const shelf = book.shelves.get(key)
+    if (shelf !== undefined) collect(shelf, call.tool, subject, found)
+  }
+  if (mcp !== undefined) {
+    for (const entry of book.wildcards) {
+      if (coversMcp(entry.compiled, mcp)) tryEntry(entry, call.tool, subject, found)
+    }
+  }
+  if (found.length > 1) found.sort(compareRank)
+  return found.map(({ entry: { compiled, level, widened, pinned }, specificity }, at) => ({
+    rule: compiled.rule,
+    rank: at + 1,
+    pinned,
+    level,
+    specificity,
+    widened,
+  }))
+}
+
+/** Whether rules for this very tool restrict what cannot be seen, because the tool names nothing that it touches. */
+export function hasUnseenRestrictions(book: RuleBook, call: Call): boolean {
+  const mcp = call.mcp ?? mcpOfToolId(call.tool)
+  const shelves = [
+    book.shelves.get(`tool:${call.tool}`),
+    mcp && book.shelves.get(mcpKey(mcp.server, mcp.tool)),
+  ]
+  return shelves.some((shelf) => shelf?.restrictsPart ?? false)
+}
+
+const levels: readonly Level[] = ['everything', 'wildcard', 'capability', 'tool']
+
+function shelve(compiled: CompiledRule, shelves: Map<string, Shelf>, wildcards: Entry[]): void {
+  const { permission, rule } = compiled
+  const pinned = isPinned(rule)
+  const put = (key: string, level: Level, widened = false): void => {
+    const shelf = shelves.get(key) ?? newShelf()
+    shelves.set(key, shelf)
+    fill(shelf, { compiled, level, widened, pinned })
+  }
+  if (permission.kind === 'everything') put('*', 'everything')
+  else if (permission.kind === 'capability') put(`capability:${permission.name}`, 'capability')
+  else if (permission.kind === 'mcp') {
+    const { server, tool } = permission
+    if (!server.includes('*') && tool === '*') put(mcpKey(server, tool), 'wildcard')
+    else if (!server.includes('*') && !tool.includes('*')) put(mcpKey(server, tool), 'tool')
+    else wildcards.push({ compiled, level: 'wildcard', widened: false, pinned })
+  } else {
+    put(`tool:${permission.id}`, 'tool')
+    const bound = boundCapability(permission.id)
+    // A rule about a part of what a tool does is about files, commands or hosts, whoever touches them, and ranks as if it were written
+    // for each tool. One about a whole tool is about that tool: `grep` denied must not stop every reading.
+    if (bound !== undefined && rule.action !== 'allow' && !compiled.all)
+      put(`capability:${bound}`, 'tool', true)
+  }
+}
+
+type McpName = { readonly server: string; readonly tool: string }
+
+function shelfKeys(tool: string, mcp: McpName | undefined, subject: JudgedSubject): string[] {
+  const keys = [`tool:${tool}`, capabilityKey(subject), '*']
+  if (mcp !== undefined) keys.push(mcpKey(mcp.server, mcp.tool), mcpKey(mcp.server, '*'))
+  return keys
+}
+
+function capabilityKey(subject: JudgedSubject): string {
+  if (subject.kind === 'path') return `capability:fs.${subject.fs}`
+  if (subject.kind === 'host') return 'capability:net.fetch'
+  if (subject.kind === 'command') return 'capability:shell.run'
+  return subject.kind === 'capability' ? `capability:${subject.name}` : ''
+}
+
+function mcpKey(server: string, tool: string): string {
+  return `mcp:${server}:${tool}`
+}
+
+function coversMcp({ permission }: CompiledRule, mcp: McpName): boolean {
+  return (
+    permission.kind === 'mcp' &&
+    fitsStars(permission.server, mcp.server) &&
+    fitsStars(permission.tool, mcp.tool)
+  )
+}
+
+/** `*` in a name stands for any characters; each part must follow the one before, so no backtracking is needed. */
+function fitsStars(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return name === first
+  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length)
+    return false
+  let at = first.length
+  for (const part of rest) {
+    const next = name.indexOf(part, at)
+    if (next < 0) return false
+    at = next + part.length
+  }
+  return at <= name.length - last.length
+}
+
+/** Exact tool over capability over wildcard; then longer literal pattern; then scope; then newest; then the stricter. */
+function compareRank(a: Found, b: Found): number {
+  const { rule: ruleA, order: orderA } = a.entry.compiled
+  const { rule: ruleB, order: orderB } = b.entry.compiled
+  return (
+    levels.indexOf(b.entry.level) - levels.indexOf(a.entry.level) ||
+    b.specificity - a.specificity ||
+    ruleSources.indexOf(ruleB.source) - ruleSources.indexOf(ruleA.source) ||
+    (ruleB.added_at ?? 0) - (ruleA.added_at ?? 0) ||
+    strictness(ruleB.action) - strictness(ruleA.action) ||
+    orderA - orderB
+  )
+}

@@ -1,0 +1,144 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+import { isRecord } from '../tool/json.js'
+import { nearestNames, quoteNames } from '../tool/nearest.js'
+import { parsePermission } from './permission.js'
+import { type Action, actions } from './verdict.js'
+
+/** Where a rule comes from; the later of these counts for more when two rules are equally specific. */
+export const ruleSources = ['manifest', 'project', 'session'] as const
+export type RuleSource = (typeof ruleSources)[number]
+
+/** `(permission, pattern, action)` with its scope. The field names are those that sessions store. */
+export type Rule = {
+  /** A tool id, a capability such as `fs.write`, `mcp:<server>:<tool>` with `*` in either, or `*`. */
+  readonly permission: string
+  /** What it is about: a path, a command or a host, as the permission has it; `*` is all. */
+  readonly pattern: string
+  readonly action: Action
+  readonly source: RuleSource
+  /** Milliseconds since 1970. */
+  readonly added_at?: number
+  /** A deny that no rule can lift; on an ask: that no allow can. Every manifest deny is pinned. */
+  readonly pinned?: boolean
+  /** Examples that must match, and must not: checked when the rule is loaded. */
+  readonly match?: readonly string[]
+  readonly not_match?: readonly string[]
+  /** Shown with the verdict. */
+  readonly reason?: string
+  /** Paths are compared as the least careful file system would: `.GIT`, `.git.` and `GIT~1` are `.git`. */
+  readonly loose?: boolean
+  /** Found in a workspace and not confirmed by a person: it may hold back, and never lets anything pass. */
+  readonly untrusted?: boolean
+}
+
+/** A rule that cannot be used. */
+export class RuleError extends CapstanError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('invalid_rule', message, options)
+  }
+}
+
+markErrorClass(RuleError, 'RuleError')
+
+/** Takes a rule out of stored data. Throws {@link RuleError} that says which field is wrong; nothing unknown is passed over. */
+export function parseRule(value: unknown): Rule {
+  if (!isRecord(value)) throw new RuleError(`A rule must be an object, not ${JSON.stringify(value)}`)
+  for (const key of Object.keys(value)) {
+    if (!(ruleFields as readonly string[]).includes(key)) throw new RuleError(unknownField(key))
+  }
+  const { permission, pattern, action, source = 'session', added_at } = value
+  if (typeof permission !== 'string') throw new RuleError('A rule needs a `permission`')
+  if (typeof pattern !== 'string') throw new RuleError(`The rule for "${permission}" needs a \`pattern\``)
+  const written = `${permission}(${pattern})`
+  const parsed = parsePermission(permission)
+  if ('problem' in parsed)
+    throw new RuleError(`The rule ${JSON.stringify(written)} is not valid: ${parsed.problem}`)
+  if (pattern === '')
+    throw new RuleError(`The rule for "${permission}" has an empty pattern; "*" matches everything`)
+  if (!isOneOf(actions, action))
+    throw new RuleError(`The action of ${written} must be allow, deny or ask, not ${JSON.stringify(action)}`)
+  if (!isOneOf(ruleSources, source))
+    throw new RuleError(
+      `The source of ${written} must be manifest, project or session, not ${JSON.stringify(source)}`,
+    )
+  if (added_at !== undefined && (typeof added_at !== 'number' || !Number.isFinite(added_at)))
+    throw new RuleError(`\`added_at\` of ${written} must be a number of milliseconds`)
+  return {
+    permission,
+    pattern,
+    action,
+    source,
+    ...(added_at === undefined ? {} : { added_at }),
+    ...flag(value, 'pinned', written),
+    ...flag(value, 'loose', written),
+    ...flag(value, 'untrusted', written),
+    ...examples(value, 'match', written),
+    ...examples(value, 'not_match', written),
+    ...reasonOf(value, written),
+  }
+}
+
+/** The rule as a policy string: `bash(git push*)`; plain `bash` when it is about all of it. */
+export function formatRule({ permission, pattern }: Pick<Rule, 'permission' | 'pattern'>): string {
+  return pattern === '*' ? permission : `${permission}(${pattern})`
+}
+
+/** Whether no other rule can lift what this one holds back. */
+export function isPinned({ action, source, pinned, untrusted }: Rule): boolean {
+  if (action === 'allow') return false
+  return pinned === true || untrusted === true || (action === 'deny' && source === 'manifest')
+}
+
+const ruleFields = [
+  'permission',
+  'pattern',
+  'action',
+  'source',
+  'added_at',
+  'pinned',
+  'match',
+  'not_match',
+  'reason',
+  'loose',
+  'untrusted',
+] as const
+
+function unknownField(key: string): string {
+  const near = nearestNames(key, ruleFields)
+  const hint = near.length > 0 ? `did you mean ${quoteNames(near)}?` : `known: ${ruleFields.join(', ')}`
+  return `A rule has no field "${key}"; ${hint}`
+}
+
+function isOneOf<Item extends string>(items: readonly Item[], value: unknown): value is Item {
+  return (items as readonly unknown[]).includes(value)
+}
+
+function flag<Name extends 'pinned' | 'loose' | 'untrusted'>(
+  value: Record<string, unknown>,
+  name: Name,
+  written: string,
+): { [Key in Name]?: boolean } {
+  const given = value[name]
+  if (given === undefined) return {}
+  if (typeof given !== 'boolean') throw new RuleError(`\`${name}\` of ${written} must be true or false`)
+  return { [name]: given } as { [Key in Name]?: boolean }
+}
+
+function examples<Name extends 'match' | 'not_match'>(
+  value: Record<string, unknown>,
+  name: Name,
+  written: string,
+): { [Key in Name]?: string[] } {
+  const given = value[name]
+  if (given === undefined) return {}
+  if (!Array.isArray(given) || !given.every((one) => typeof one === 'string'))
+    throw new RuleError(`\`${name}\` of ${written} must be a list of examples`)
+  return { [name]: [...given] } as { [Key in Name]?: string[] }
+}
+
+function reasonOf(value: Record<string, unknown>, written: string): { reason?: string } {
+  const { reason } = value
+  if (reason === undefined) return {}
+  if (typeof reason !== 'string') throw new RuleError(`\`reason\` of ${written} must be text`)
+  return { reason }
+}

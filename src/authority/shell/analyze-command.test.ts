@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { analyzeCommand } from './analyze-command.js'
+
+describe('analyzeCommand', () => {
+  it('takes a command apart into simple commands with their words', () => {
+    const { units, doubts } = analyzeCommand('cd src && git log --oneline | head -n "5"')
+    expect(doubts).toEqual([])
+    expect(
+      units.map(({ text, words, cwd }) => ({ text, words: words.map((word) => word.value), cwd })),
+    ).toEqual([
+      { text: 'cd src', words: ['cd', 'src'], cwd: '.' },
+      { text: 'git log --oneline', words: ['git', 'log', '--oneline'], cwd: 'src' },
+      { text: 'head -n "5"', words: ['head', '-n', '5'], cwd: 'src' },
+    ])
+  })
+
+  it('starts where it is told', () => {
+    const { units, paths } = analyzeCommand('cat a; cd sub && ./x', { cwd: '/work' })
+    expect(units.map((unit) => unit.cwd)).toEqual(['/work', '/work', '/work/sub'])
+    expect(paths[0]).toEqual({ fs: 'read', path: 'a', cwd: '/work', unit: 0 })
+    expect(units[2]?.doubts).toEqual(['./x is a program of another directory'])
+  })
+
+  it('keeps what is certain of a word that is not', () => {
+    const [unit] = analyzeCommand('cat "src/$x" $y ~/z').units
+    expect(unit?.words.slice(1)).toEqual([
+      { text: '"src/$x"', prefix: 'src/' },
+      { text: '$y' },
+      { text: '~/z' },
+    ])
+  })
+
+  it('records assignments and redirections of a command', () => {
+    const [unit] = analyzeCommand('CI=1 LANG="C" ls > out 2>&1 < in').units
+    expect(unit?.assignments.map(({ name, value }) => [name, value.value])).toEqual([
+      ['CI', '1'],
+      ['LANG', 'C'],
+    ])
+    expect(unit?.redirections.map(({ mode, target }) => [mode, target.value])).toEqual([
+      ['write', 'out'],
+      ['read', 'in'],
+    ])
+  })
+
+  it.each([
+    ['timeout 10 npm test', [true, undefined]],
+    ["bash -c 'npm test'", [true, undefined]],
+    ['CI=1', [true]],
+    ['cd a && ls', [true, undefined]],
+    ['cd "$a" && ls', [undefined, undefined]],
+    ['./env ls', [undefined, undefined]],
+    ['sudo ls', [undefined, undefined]],
+    ['> f', [undefined]],
+    ['env', [undefined]],
+  ])('tells what only starts others: %s', (command, transparent) => {
+    expect(analyzeCommand(command).units.map((unit) => unit.transparent)).toEqual(transparent)
+  })
+
+  it('puts the doubt of a redefinition on every unit', () => {
+    for (const command of [
+      'ls; f() { rm x; }; pwd',
+      'ls; PATH=/evil; pwd',
+      'ls; alias a=b; pwd',
+      'ls; hash -r; pwd',
+    ]) {
+      for (const unit of analyzeCommand(command).units) expect(unit.doubts).not.toEqual([])
+    }
+  })
+
+  it('refuses what can never run', () => {
+    expect(analyzeCommand('ls \0')).toMatchObject({ invalid: 'the command contains a NUL byte', units: [] })
+    expect(analyzeCommand('ls \ud800').invalid).toBeDefined()
+  })
+
+  it.each([
+    ['', 'there is no command in it'],
+    ['# nothing', 'there is no command in it'],
+    [`echo ${'a'.repeat(9000)}`, 'the command is longer than 8192 bytes'],
+    [`echo ${'é'.repeat(5000)}`, 'the command is longer than 8192 bytes'],
+    [`${'('.repeat(33)}ls${')'.repeat(33)}`, 'the command nests more than 32 levels deep'],
+    ['ls; '.repeat(201), 'it has more than 200 commands'],
+    ['ls \u202e', 'the command contains the invisible or unusual character U+202E'],
+    ['echo "', 'the command was not understood'],
+    ["bash -c 'echo \"'", 'a script inside the command was not understood'],
+    ['(( x ))', 'bash evaluates the variables of an arithmetic expression'],
+  ])('says of %j that %s', (command, doubt) => {
+    expect(analyzeCommand(command).doubts).toContain(doubt)
+  })
+
+  it('looks into scripts four deep, and says so when there are more', () => {
+    const nest = (script: string): string => `bash -c '${script.replaceAll("'", "'\\''")}'`
+    let script = 'rm x'
+    for (let depth = 1; depth <= 4; depth++) script = nest(script)
+    expect(analyzeCommand(script).doubts).toEqual([])
+    expect(analyzeCommand(script).units.at(-1)?.text).toBe('rm x')
+    const deeper = analyzeCommand(nest(script))
+    expect(deeper.doubts).toContain('scripts are nested too deep')
+    expect(deeper.units.some((unit) => unit.words[0]?.value === 'rm')).toBe(true)
+  })
+})

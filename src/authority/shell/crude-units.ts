@@ -1,0 +1,44 @@
+import type { CommandUnit, Word } from './analysis.js'
+
+/**
+ * What may be commands in a text that is not parsed, so that a deny still hits. Cut at everything that could end a command,
+ * once with the quotes taken off and once with them as cuts: it sees too much rather than too little, and every unit has a doubt.
+ */
+export function crudeUnits(text: string, doubt: string): CommandUnit[] {
+  const units = new Map<string, CommandUnit>()
+  const joined = text.replaceAll('\\\n', '')
+  // What is glued to a closing bracket may belong to the word before it, so that the name comes after.
+  const afterGlued = joined.split(GLUED).slice(1).join(';')
+  for (const pieces of [joined.split(CUTS), joined.split(CUTS_AND_QUOTES), afterGlued.split(CUTS)]) {
+    for (const piece of pieces) {
+      const bare = piece.replaceAll(/["'\\]/g, '').trim()
+      if (bare === '' || units.has(bare)) continue
+      units.set(bare, crudeUnit(bare, doubt))
+      if (units.size >= MAX_CRUDE_UNITS) return [...units.values()]
+    }
+  }
+  return [...units.values()]
+}
+
+const MAX_CRUDE_UNITS = 5_000
+const IN_FRONT =
+  /^(\w+=.*|if|then|elif|else|while|until|do|in|time|coproc|function|env|command|builtin|exec|sudo|nohup|nice|setsid|stdbuf|timeout|xargs|[-+].*|[0-9.]+[smhd]?)$/
+const CUTS = /[;&|\n\r(){}`<>!]+/
+const GLUED = /[)}`][^\s;&|()]+/
+const CUTS_AND_QUOTES = /[;&|\n\r(){}`<>!"']+/
+
+function crudeUnit(text: string, doubt: string): CommandUnit {
+  const words = text
+    .split(/\s+/)
+    .map((word): Word => (/[$*?[~]/.test(word) ? { text: word } : { text: word, value: word }))
+  // Keywords, assignments and plain wrappers in front would hide the name.
+  const first = words.findIndex((word) => !IN_FRONT.test(word.text))
+  return {
+    text,
+    words: first > 0 ? words.slice(first) : words,
+    assignments: [],
+    redirections: [],
+    cwd: undefined,
+    doubts: [doubt],
+  }
+}

@@ -1,0 +1,196 @@
+import type { CommandUnit, NamedPath, Redirection, Word } from './analysis.js'
+import { builtinDoubt, isSteering, neverReturns, redefinesNames } from './builtins.js'
+import { collectUnits, type Findings, type Scope } from './collect-units.js'
+import { crudeUnits } from './crude-units.js'
+import { assignmentDoubt, changesNames } from './environment.js'
+import { fileArguments } from './file-arguments.js'
+import { hazardsOf } from './hazards.js'
+import { hostArguments } from './hosts.js'
+import { parseBash } from './parse-bash.js'
+import { isSystemPath } from './system-path.js'
+import { type Inner, type Unwrapped, unwrap } from './unwrap.js'
+import {
+  enterDirectory,
+  type Outcome,
+  onlyPlace,
+  type Places,
+  staysAt,
+  UNKNOWN,
+} from './working-directory.js'
+
+export const MAX_DEPTH = 4
+const MAX_WRAPPERS = 8
+const MAX_COLLECTED = 4_000
+
+/** A simple command as it stands in the text. */
+export type Draft = {
+  readonly text: string
+  readonly words: readonly Word[]
+  readonly assignments: CommandUnit['assignments']
+  readonly redirections: readonly Redirection[]
+  readonly paths: readonly Omit<NamedPath, 'unit'>[]
+  readonly hosts: readonly string[]
+  readonly doubts: readonly string[]
+  readonly input: string | undefined
+  readonly places: Places
+  /** How many wrappers it stands in. */
+  readonly wrappers: number
+}
+
+/** Records a command as a unit, then what it starts; tells where the shell is afterwards. */
+export function expandCommand(draft: Draft, scope: Scope, findings: Findings): Outcome {
+  if (findings.units.length >= MAX_COLLECTED) {
+    findings.doubts.add(`more than ${MAX_COLLECTED} commands`)
+    return staysAt(UNKNOWN)
+  }
+  const unwrapped = scope.covered
+    ? withoutSuffixes(unwrap(draft.words, draft.input))
+    : unwrap(draft.words, draft.input)
+  record(draft, unwrapped, scope, findings)
+  let outcome = ownOutcome(draft, findings)
+  for (const inner of unwrapped.inner) {
+    const after = expandInner(inner, draft, scope, findings)
+    if (inner.inShell) outcome = after
+  }
+  return outcome
+}
+
+function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Findings): void {
+  const { text, words, assignments, redirections, places } = draft
+  const unit = findings.units.length
+  const cwd = onlyPlace(places)
+  const doubts = new Set([
+    ...scope.inherited,
+    ...draft.doubts,
+    ...assignmentDoubts(draft, findings),
+    ...nameDoubts(draft, findings),
+    ...hazardsOf(words),
+    ...unwrapped.doubts,
+    ...(cwd === undefined ? ['it cannot be known in which directory it runs'] : []),
+  ])
+  findings.units.push({
+    text,
+    words,
+    assignments,
+    redirections,
+    cwd,
+    doubts: [...doubts],
+    ...(isTransparent(draft, unwrapped) && { transparent: true as const }),
+  })
+  for (const path of draft.paths) findings.paths.push({ ...path, unit })
+  for (const file of fileArguments(words)) {
+    for (const place of places.length > 0 ? places : UNKNOWN)
+      findings.paths.push({ ...file, cwd: place, unit })
+  }
+  for (const host of [...draft.hosts, ...hostArguments(words)]) findings.hosts.add(host)
+}
+
+function assignmentDoubts({ assignments }: Draft, findings: Findings): string[] {
+  return assignments.flatMap(({ name, value }) => {
+    if (changesNames(name)) findings.renamed.add(`it sets ${name}`)
+    const doubt = assignmentDoubt(name, value)
+    return doubt === undefined ? [] : [doubt]
+  })
+}
+
+function nameDoubts({ words: [first], places }: Draft, findings: Findings): string[] {
+  if (!first) return []
+  const name = first.value
+  if (name === undefined) return ['the name of the command is only known when it runs']
+  if (name === '') return ['the name of the command is empty']
+  if (redefinesNames(name)) findings.renamed.add(`it uses ${name}`)
+  const builtin = builtinDoubt(name)
+  if (builtin !== undefined) return [builtin]
+  if (!name.includes('/') || isSystemPath(name)) return []
+  if (name.split('/').includes('..')) return ['the path of the command goes up']
+  if (!name.startsWith('/') && onlyPlace(places) !== findings.start)
+    return [`${name} is a program of another directory`]
+  return []
+}
+
+/** What only starts others, steers, or sets harmless variables; a word that is not static may make it something else. */
+function isTransparent({ words, redirections }: Draft, unwrapped: Unwrapped): boolean {
+  const [first] = words
+  if (!first) return redirections.length === 0
+  const name = first.value ?? ''
+  if (name.includes('/') && !isSystemPath(name)) return false
+  if (unwrapped.transparent) return true
+  return isSteering(name) && words.every((word) => word.value !== undefined)
+}
+
+/** Where the shell is after a command, leaving aside what it starts. */
+function ownOutcome({ words, places }: Draft, findings: Findings): Outcome {
+  const [first, ...args] = words
+  if (!first) return staysAt(places)
+  const name = first.value
+  // What these run may change the directory, a trap even later.
+  if (name === undefined || /^(source|\.|eval|popd|trap)$/.test(name)) return staysAt(UNKNOWN)
+  if (neverReturns(name, args)) return { success: [], failure: [] }
+  if (name !== 'cd' && name !== 'pushd') return staysAt(places)
+  return { success: findings.lost ? UNKNOWN : afterChange(name, args, places), failure: places }
+}
+
+function afterChange(name: string, args: readonly Word[], places: Places): Places {
+  const options = args.filter((word) => word.value !== undefined && /^-[LPe@]+$/.test(word.value))
+  const [directory, ...more] = args.filter((word) => !options.includes(word) && word.value !== '--')
+  const value = directory?.value
+  if (value === undefined || more.length > 0 || /^[-+]/.test(value)) return UNKNOWN
+  if (name === 'pushd' && options.length > 0) return UNKNOWN
+  // With -P the parent of a link is that of its target, which only the file system knows.
+  if (options.some((word) => word.value?.includes('P')) && value.includes('..')) return UNKNOWN
+  return places.map((place) => enterDirectory(place, value))
+}
+
+function expandInner(inner: Inner, outer: Draft, scope: Scope, findings: Findings): Outcome {
+  const within: Scope = {
+    ...scope,
+    inherited: inner.doubt === undefined ? scope.inherited : [...scope.inherited, inner.doubt],
+  }
+  if (typeof inner.run === 'string') return expandScript(inner.run, within, outer.places, findings)
+  const words = inner.run
+  if (words.length === 0) return staysAt(outer.places)
+  const draft: Draft = {
+    ...outer,
+    text: words.map((word) => word.text).join(' '),
+    words,
+    assignments: inner.assignments ?? [],
+    redirections: [],
+    paths: [],
+    hosts: [],
+    doubts: [],
+    wrappers: outer.wrappers + 1,
+  }
+  if (outer.wrappers >= MAX_WRAPPERS) {
+    findings.doubts.add(`more than ${MAX_WRAPPERS} wrappers around one command`)
+    findings.units.push(...crudeUnits(draft.text, 'it stands in too many wrappers'))
+    return staysAt(UNKNOWN)
+  }
+  return expandCommand(draft, inner.doubt === undefined ? within : { ...within, covered: true }, findings)
+}
+
+function expandScript(text: string, scope: Scope, places: Places, findings: Findings): Outcome {
+  const script = scope.depth < MAX_DEPTH ? parseBash(text) : undefined
+  if (!script) {
+    const doubt =
+      scope.depth < MAX_DEPTH
+        ? 'a script inside the command was not understood'
+        : 'scripts are nested too deep'
+    findings.doubts.add(doubt)
+    findings.units.push(...crudeUnits(text, doubt))
+    return staysAt(UNKNOWN)
+  }
+  return collectUnits(
+    script,
+    { source: text, depth: scope.depth + 1, inherited: scope.inherited },
+    places,
+    findings,
+  )
+}
+
+/** The outer command has had every suffix of its words looked at; doing so again for each would take exponential time. */
+function withoutSuffixes(unwrapped: Unwrapped): Unwrapped {
+  return {
+    ...unwrapped,
+    inner: unwrapped.inner.filter(({ run, doubt }) => typeof run === 'string' || doubt === undefined),
+  }
+}

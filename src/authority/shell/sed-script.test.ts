@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest'
+import { isHarmlessSedScript } from './sed-script.js'
+
+it.each([
+  ...[
+    'p',
+    '1,5p',
+    '$d',
+    '/a/d',
+    '/a/,/b/p',
+    '5q',
+    's/a/b/',
+    's/a/b/gI',
+    's|a/b|c|2p',
+    's/[a-z]*[^,[:space:]]/x/',
+    's/a\\/b/c/',
+    'y/abc/xyz/',
+    '',
+  ],
+  ...[
+    '/x/{s/a/b/;p}',
+    '1!d',
+    'n;d',
+    '$!N;P;D',
+    ':a;N;$!ba;s/\\n/ /g',
+    '# comment w f',
+    'a\\ text with w f',
+    '0~3d',
+    '1,+2p',
+    '=',
+  ],
+])('%j only changes the text', (script) => expect(isHarmlessSedScript(script)).toBe(true))
+
+it.each([
+  ...[
+    'w f',
+    's/[/]/w/',
+    's/[/]e/e',
+    '1w f',
+    '/a/w f',
+    'W f',
+    'e',
+    '1e date',
+    'e date',
+    'r f',
+    'R f',
+    's/a/b/w f',
+    's/a/b/e',
+    's/a/b/gw f',
+    's/a/b/ge',
+  ],
+  ...[
+    'p;w f',
+    '{w f}',
+    'p\nw f',
+    '/a/{p;e date}',
+    '1,5{w f',
+    's/a/b/;e',
+    's/a/b',
+    'F w',
+    'v',
+    'y/a/b/w f',
+    '\\,a,w f',
+    'a\\ x\ne date',
+  ],
+])('%j may do more', (script) => expect(isHarmlessSedScript(script)).toBe(false))

@@ -1,0 +1,91 @@
+import { messageOf } from '../tool/errors.js'
+import type { RequirementSet } from '../tool/requirement.js'
+import type { ExpandedCall } from './call.js'
+import { describeDestruction } from './destructive-command.js'
+import { describeExfiltration } from './exfiltration.js'
+import { type Action, actions, strictest, type Verdict } from './verdict.js'
+
+/** What a watchdog sees: the call after validation and all rewriting, what the agent declares, and whose call it is. */
+export type WatchdogCall = {
+  readonly tool: string
+  readonly args: unknown
+  readonly manifest?: RequirementSet
+  readonly session?: string
+  /** The call taken apart: commands, files and hosts. */
+  readonly expanded: ExpandedCall
+}
+
+export type WatchdogVerdict = { readonly action: Action; readonly reason?: string }
+
+/** Looks at every call before it runs. It may only narrow: what rules and grant refuse, it cannot permit. */
+export type Watchdog = (call: WatchdogCall) => WatchdogVerdict | Promise<WatchdogVerdict>
+
+export type WatchdogOptions = {
+  /** How long it may think before the call is refused. */
+  readonly timeoutMs?: number
+  /** Calls back after a time and returns what cancels that; a test or replay brings its own. */
+  readonly after?: (ms: number, callback: () => void) => () => void
+}
+
+/** Asks a watchdog. Whatever goes wrong with it refuses the call: a guard that fails must not let pass (SEC-229). */
+export async function runWatchdog(
+  watchdog: Watchdog,
+  call: WatchdogCall,
+  { timeoutMs = 5_000, after = afterTimeout }: WatchdogOptions = {},
+): Promise<Verdict> {
+  let cancel: (() => void) | undefined
+  const late = new Promise<Verdict>((resolve) => {
+    cancel = after(timeoutMs, () => resolve(deny(`the watchdog did not answer within ${timeoutMs} ms`)))
+  })
+  try {
+    return await Promise.race([answer(watchdog, call), late])
+  } catch (error) {
+    return deny(`the watchdog failed: ${messageOf(error)}`)
+  } finally {
+    cancel?.()
+  }
+}
+
+/** Several watchdogs as one: all are asked, and the strictest answer counts. */
+export function combineWatchdogs(...watchdogs: readonly Watchdog[]): Watchdog {
+  return async (call) => {
+    const verdicts = await Promise.all(watchdogs.map((watchdog) => answer(watchdog, call)))
+    return strictest(...verdicts)
+  }
+}
+
+/**
+ * The watchdog that every session has: refuses commands that would destroy the system or the user's home, and those that look as if
+ * they send files, variables or command output elsewhere. It reads shapes and can be fooled; confinement does not depend on it.
+ */
+export const defaultWatchdog: (call: WatchdogCall) => Verdict = ({ expanded }) => {
+  for (const analysis of expanded.commands) {
+    const reason = describeDestruction(analysis, expanded.scope) ?? describeExfiltration(analysis)
+    if (reason !== undefined) return deny(reason)
+  }
+  return { action: 'allow' }
+}
+
+async function answer(watchdog: Watchdog, call: WatchdogCall): Promise<Verdict> {
+  const verdict: unknown = await watchdog(call)
+  if (!isVerdict(verdict)) return deny('the watchdog gave no verdict that can be understood')
+  const { action, reason } = verdict
+  if (action === 'allow') return { action }
+  if (action === 'ask') return { action, ...(reason === undefined ? {} : { reason }) }
+  return deny(reason ?? 'the watchdog refused the call without saying why')
+}
+
+function isVerdict(value: unknown): value is WatchdogVerdict {
+  if (typeof value !== 'object' || value === null || !('action' in value)) return false
+  if (!(actions as readonly unknown[]).includes(value.action)) return false
+  return !('reason' in value) || value.reason === undefined || typeof value.reason === 'string'
+}
+
+function deny(reason: string): Verdict {
+  return { action: 'deny', reason }
+}
+
+function afterTimeout(ms: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, ms)
+  return () => clearTimeout(timer)
+}

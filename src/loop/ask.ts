@@ -1,0 +1,53 @@
+import type { Rule } from '../authority/rule.js'
+import type { RunIdentity } from '../tool/contract.js'
+import type { Subject } from '../tool/subject.js'
+
+/** Everything a person needs to decide on one call. */
+export type AskRequest = {
+  /** Answers are given to this id, never to an order of arrival. */
+  readonly id: string
+  readonly toolName: string
+  /** The very arguments that will run when the answer is yes. */
+  readonly args: unknown
+  readonly subjects: readonly Subject[]
+  /** Why it is asked: the rules, the watchdog, the tool's own policy. */
+  readonly reasons: readonly string[]
+  /** The rules that asked. */
+  readonly rules: readonly Rule[]
+  /** What changes in files, for tools that can say. */
+  readonly diff?: string
+  /** The rules that `session` or `always` would add; absent when none is safe to offer. */
+  readonly suggestion?: readonly Rule[]
+  /** Whose call it is: a child's question names the child. */
+  readonly run?: RunIdentity
+}
+
+export type AskAnswer = {
+  /** `session` and `always` add the suggested rule, for this session or for the project. */
+  readonly decision: 'once' | 'session' | 'always' | 'reject'
+  readonly message?: string
+}
+
+export type AskHandler = (request: AskRequest) => AskAnswer | Promise<AskAnswer>
+
+/** A call that was refused because nobody was there to be asked, with the rule that would have allowed it. */
+export type RefusedAsk = {
+  readonly toolName: string
+  readonly args: unknown
+  readonly reasons: readonly string[]
+  readonly suggestion?: readonly Rule[]
+}
+
+/** What an answer comes to. Anything but a clear yes is a no. */
+export function readAnswer(answer: unknown): {
+  readonly approved: boolean
+  readonly keep?: 'session' | 'always'
+  readonly message?: string
+} {
+  const told = typeof answer === 'object' && answer !== null ? (answer as Partial<AskAnswer>) : {}
+  const message = typeof told.message === 'string' ? { message: told.message } : {}
+  if (told.decision === 'once') return { approved: true, ...message }
+  if (told.decision === 'session' || told.decision === 'always')
+    return { approved: true, keep: told.decision, ...message }
+  return { approved: false, ...message }
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { boundOutput, defaultMaxBytes } from './bound-output.js'
+
+/** Keeps what was spilled. */
+function spillway(): {
+  spilled: (string | Uint8Array)[]
+  spill: (label: string, data: string | Uint8Array) => Promise<string>
+} {
+  const spilled: (string | Uint8Array)[] = []
+  return {
+    spilled,
+    spill: async (label, data) => {
+      spilled.push(data)
+      return `scratch/${label}-${spilled.length}`
+    },
+  }
+}
+
+describe('boundOutput', () => {
+  it('leaves alone what fits', async () => {
+    const { spill, spilled } = spillway()
+    for (const envelope of [
+      outputEnvelope('short'),
+      outputEnvelope({ a: 1 }),
+      errorEnvelope('no'),
+      outputEnvelope([1, 2]),
+    ]) {
+      expect(await boundOutput('t', envelope, { maxBytes: 100, maxItems: 2 }, spill)).toBe(envelope)
+    }
+    expect(spilled).toEqual([])
+  })
+
+  it('keeps the head of a text and puts the whole into a file', async () => {
+    const { spill, spilled } = spillway()
+    const text = 'x'.repeat(500)
+    const bounded = await boundOutput(
+      'bash',
+      outputEnvelope(text, { exit_code: 1, duration_ms: 3 }),
+      { maxBytes: 100 },
+      spill,
+    )
+    expect(bounded).toEqual({
+      type: 'output',
+      data: { head: 'x'.repeat(100), bytes: 500 },
+      metadata: { exit_code: 1, duration_ms: 3, truncated: true, output_path: 'scratch/bash-1' },
+    })
+    expect(spilled).toEqual([text])
+  })
+
+  it('counts bytes, and cuts between characters', async () => {
+    const { spill } = spillway()
+    const bounded = await boundOutput('t', outputEnvelope('é💡'.repeat(50)), { maxBytes: 10 }, spill)
+    expect(bounded).toMatchObject({ data: { head: 'é💡é', bytes: 300 } })
+  })
+
+  it('has a limit for tools that name none', async () => {
+    const { spill, spilled } = spillway()
+    await boundOutput('t', outputEnvelope('x'.repeat(defaultMaxBytes)), {}, spill)
+    expect(spilled).toEqual([])
+    await boundOutput('t', outputEnvelope('x'.repeat(defaultMaxBytes + 1)), {}, spill)
+    expect(spilled).toHaveLength(1)
+  })
+
+  it('cuts lists by their items: the next one after the limit triggers it', async () => {
+    const { spill, spilled } = spillway()
+    const bounded = await boundOutput('glob', outputEnvelope(['a', 'b', 'c']), { maxItems: 2 }, spill)
+    expect(bounded).toMatchObject({
+      data: { head: ['a', 'b'], total: 3 },
+      metadata: { truncated: true, output_path: 'scratch/glob-1' },
+    })
+    expect(spilled).toEqual(['["a","b","c"]'])
+  })
+
+  it('keeps bytes as bytes in the file', async () => {
+    const { spill, spilled } = spillway()
+    const bytes = new Uint8Array([0xff, 0xfe, 0x41, 0x00, 0xc3])
+    const bounded = await boundOutput('t', outputEnvelope(bytes), { maxBytes: 3 }, spill)
+    expect(bounded).toMatchObject({ data: { head: '\ufffd\ufffdA', bytes: 5 } })
+    expect(spilled).toEqual([bytes])
+  })
+
+  it('keeps images and shares the limit among the texts around them', async () => {
+    const { spill, spilled } = spillway()
+    const image = { type: 'image' as const, data: 'A'.repeat(1000) }
+    const bounded = await boundOutput(
+      't',
+      outputEnvelope([{ type: 'text', text: 'abcdef' }, image, { type: 'text', text: 'ghijkl' }]),
+      { maxBytes: 8 },
+      spill,
+    )
+    expect(bounded).toMatchObject({
+      data: [{ type: 'text', text: 'abcdef' }, image, { type: 'text', text: 'gh' }],
+      metadata: { truncated: true },
+    })
+    expect(spilled).toEqual(['abcdef\nghijkl'])
+  })
+
+  it('bounds errors too', async () => {
+    const { spill } = spillway()
+    expect(await boundOutput('t', errorEnvelope('x'.repeat(300)), { maxBytes: 10 }, spill)).toMatchObject({
+      error_text: 'x'.repeat(10),
+      metadata: { truncated: true, output_path: 'scratch/t-1' },
+    })
+  })
+
+  it('survives lone surrogates', async () => {
+    const { spill } = spillway()
+    expect(await boundOutput('t', outputEnvelope('\ud800'.repeat(20)), { maxBytes: 9 }, spill)).toMatchObject(
+      { data: { bytes: 60 } },
+    )
+  })
+})

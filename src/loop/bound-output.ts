@@ -1,0 +1,93 @@
+import { isToolResultContentArray, type ToolResultContent } from '../tool/content.js'
+import type { OutputLimits } from '../tool/contract.js'
+import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { jsonTextOf, serializeToolOutput } from '../tool/serialize.js'
+
+/** Writes what does not fit to a file of the session and gives its path. */
+export type Spill = (label: string, data: string | Uint8Array) => Promise<string>
+
+/** What reaches a model of a tool that names no limit of its own. */
+export const defaultMaxBytes = 200 * 1024
+
+/**
+ * Holds an output to its tool's limit. What is longer goes to a file as a whole; the model gets the head and the file's path,
+ * which `read` takes. Bytes, text in any encoding, lists and other data all survive in the file as they are.
+ */
+export async function boundOutput(
+  toolName: string,
+  envelope: Envelope,
+  limits: OutputLimits,
+  spill: Spill,
+): Promise<Envelope> {
+  const maxBytes = limits.maxBytes ?? defaultMaxBytes
+  if (envelope.type === 'error') return boundError(toolName, envelope, maxBytes, spill)
+  const { data, metadata } = envelope
+  if (data instanceof Uint8Array) {
+    if (data.byteLength <= maxBytes) return envelope
+    return cut({ head: decodeHead(data, maxBytes), bytes: data.byteLength }, data)
+  }
+  if (isToolResultContentArray(data)) return boundContent(data)
+  if (Array.isArray(data) && limits.maxItems !== undefined && data.length > limits.maxItems) {
+    return cut({ head: data.slice(0, limits.maxItems), total: data.length }, serializeToolOutput(data))
+  }
+  const json = typeof data === 'string' ? data : jsonTextOf(data)
+  const text = json ?? serializeToolOutput(data)
+  // Cheap first: a character is at most three bytes of UTF-8.
+  const fits = text.length * 3 <= maxBytes || byteLength(text) <= maxBytes
+  // What JSON cannot say (a cycle, a bigint) goes on as its text: an envelope must survive the log.
+  if (fits) return json === undefined ? outputEnvelope(text, metadata) : envelope
+  return cut({ head: headOfText(text, maxBytes), bytes: byteLength(text) }, text)
+
+  async function cut(kept: object, whole: string | Uint8Array): Promise<Envelope> {
+    const output_path = await spill(toolName, whole)
+    return outputEnvelope(kept, { ...metadata, truncated: true, output_path })
+  }
+
+  /** Images stay; the texts around them share the limit. */
+  async function boundContent(content: readonly ToolResultContent[]): Promise<Envelope> {
+    const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    if (texts.reduce((sum, text) => sum + byteLength(text), 0) <= maxBytes) return envelope
+    let left = maxBytes
+    const kept = content.map((part) => {
+      if (part.type !== 'text') return part
+      const text = headOfText(part.text, left)
+      left -= byteLength(text)
+      return { ...part, text }
+    })
+    const output_path = await spill(toolName, texts.join('\n'))
+    return outputEnvelope(kept, { ...metadata, truncated: true, output_path })
+  }
+}
+
+async function boundError(
+  toolName: string,
+  envelope: Envelope & { type: 'error' },
+  maxBytes: number,
+  spill: Spill,
+): Promise<Envelope> {
+  if (envelope.error_text.length * 3 <= maxBytes || byteLength(envelope.error_text) <= maxBytes)
+    return envelope
+  const output_path = await spill(toolName, envelope.error_text)
+  return errorEnvelope(headOfText(envelope.error_text, maxBytes), {
+    ...envelope.metadata,
+    truncated: true,
+    output_path,
+  })
+}
+
+const encoder = new TextEncoder()
+
+function byteLength(text: string): number {
+  return encoder.encode(text).byteLength
+}
+
+/** As much of the beginning as fits, never half a character. */
+function headOfText(text: string, maxBytes: number): string {
+  const buffer = new Uint8Array(Math.max(0, maxBytes))
+  const { read } = encoder.encodeInto(text, buffer)
+  return text.slice(0, read)
+}
+
+function decodeHead(bytes: Uint8Array, maxBytes: number): string {
+  return new TextDecoder().decode(bytes.subarray(0, maxBytes), { stream: true })
+}

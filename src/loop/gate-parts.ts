@@ -1,0 +1,132 @@
+import type { Call } from '../authority/call.js'
+import type { Authority } from '../authority/decide.js'
+import type { Rule } from '../authority/rule.js'
+import type { Verdict } from '../authority/verdict.js'
+import type { Watchdog } from '../authority/watchdog.js'
+import type { ToolApprovalsOptions } from '../tool/approval.js'
+import type { AnyGovernedTool, AnyTool, RunIdentity, ToolCallContext, ToolKind } from '../tool/contract.js'
+import type { Envelope } from '../tool/envelope.js'
+import type { AgentMiddleware } from '../tool/middleware.js'
+import type { RequirementSet } from '../tool/requirement.js'
+import type { ToolRuntime } from '../tool/runtime.js'
+import type { AskHandler } from './ask.js'
+import type { Spill } from './bound-output.js'
+
+/** Who calls. It decides only which of the middle steps apply. */
+export type CallOrigin = 'model' | 'host' | 'program' | 'child'
+
+/** One tool call at the gate. */
+export type GateCall = {
+  readonly name: string
+  /** What a model wrote, or a value from code. */
+  readonly input: { readonly text: string } | { readonly value: unknown }
+  readonly origin: CallOrigin
+  readonly toolCallId?: string
+  readonly turn?: number
+  /** Where relative paths start. */
+  readonly cwd?: string
+  readonly signal?: AbortSignal
+  readonly timeoutMs?: number
+} & Pick<ToolCallContext, 'progress' | 'emitStreamEvent'>
+
+/** The steps of the gate, in order. */
+export type Step =
+  | 'resolve'
+  | 'parse'
+  | 'input'
+  | 'validate'
+  | 'capability'
+  | 'rules'
+  | 'watchdog'
+  | 'hooks'
+  | 'approval'
+  | 'budget'
+  | 'execute'
+  | 'bound'
+  | 'output'
+  | 'done'
+
+/** What was decided and what came of it: for the log, the trace and the events. */
+export type CallRecord = {
+  readonly callId: string
+  readonly toolCallId?: string
+  readonly toolName: string
+  readonly origin: CallOrigin
+  /** As JSON text. */
+  readonly args: string
+  /** The last step it reached; `done` when it went all the way. */
+  readonly endedAt: Step
+  readonly durationMs: number
+  readonly verdict?: Verdict
+  readonly rules?: readonly Rule[]
+  readonly watchdog?: Verdict
+  /** How it was approved: `once`, `session`, `always`, or by the tool's own policy. */
+  readonly approval?: string
+  readonly envelope: Envelope
+}
+
+export type GateOutcome = {
+  readonly envelope: Envelope
+  readonly record: CallRecord
+  /** Set when the run must end as well. */
+  readonly fatal?: { readonly error: unknown }
+}
+
+export type HookCall = {
+  readonly toolName: string
+  readonly args: unknown
+  readonly origin: CallOrigin
+  readonly callId: string
+}
+export type HookVerdict =
+  | { readonly action: 'continue' }
+  | { readonly action: 'block'; readonly reason: string }
+  | { readonly action: 'skip'; readonly output: string }
+  | { readonly action: 'change'; readonly args: unknown }
+
+/** What a gate is made of. Everything that can change during a session is asked for anew at each call. */
+export type GateParts = {
+  /** Only tools offered in this round are here. */
+  readonly tools: { get(name: string): AnyTool | undefined; names(): readonly string[] }
+  /** What holds for a call of this tool: rules, limits, and a grant of the tool's own requirements inside the agent's. */
+  authorityFor(tool: AnyGovernedTool): Authority
+  readonly manifest?: RequirementSet
+  readonly watchdog?: Watchdog
+  readonly watchdogTimeoutMs?: number
+  /** Absent: nobody is there, and what must be asked is refused. */
+  readonly onAsk?: AskHandler
+  /** The handler for tools' own approval policies; without it `onAsk` is asked. */
+  readonly approvals?: ToolApprovalsOptions
+  /** Keeps a rule that a person agreed to. */
+  readonly keepRule?: (rule: Rule, scope: 'session' | 'project') => void | Promise<void>
+  /** What a call would change in files, for the person who decides. */
+  readonly diffFor?: (tool: AnyGovernedTool, args: unknown) => Promise<string | undefined>
+  readonly middleware?: readonly AgentMiddleware[]
+  readonly before?: (call: HookCall) => HookVerdict | Promise<HookVerdict>
+  readonly after?: (call: HookCall & { readonly envelope: Envelope }) => void | Promise<void>
+  /** Words when a call must not be made. */
+  readonly budget?: (call: {
+    readonly toolName: string
+    readonly args: unknown
+  }) => string | undefined | Promise<string | undefined>
+  /** Queues a call, or sends it elsewhere. */
+  readonly lane?: (
+    call: { readonly toolName: string; readonly args: unknown; readonly kind: ToolKind },
+    run: () => Promise<Envelope>,
+  ) => Promise<Envelope>
+  readonly runtimeFor?: (call: RuntimeRequest) => ToolRuntime | undefined | Promise<ToolRuntime | undefined>
+  readonly spill: Spill
+  readonly record?: (record: CallRecord) => void | Promise<void>
+  readonly run?: RunIdentity
+  readonly toolTimeoutMs?: number
+  readonly stopGraceMs?: number
+  now(): number
+  newId(): string
+}
+
+export type RuntimeRequest = {
+  readonly call: Call
+  readonly authority: Authority
+  readonly signal: AbortSignal
+  readonly origin: CallOrigin
+}

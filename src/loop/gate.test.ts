@@ -1,0 +1,552 @@
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { PermissionPolicy } from '../authority/policy.js'
+import { ToolApprovalRequiredError } from '../tool/approval.js'
+import type { AnyTool } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { ToolSet } from '../tool/tool-set.js'
+import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
+import { permitFor } from './call-permit.js'
+import { createGate, type Gate } from './gate.js'
+import type { CallOrigin, CallRecord, GateOutcome, GateParts } from './gate-parts.js'
+import { createSessionAuthority, type SessionAuthorityOptions } from './session-authority.js'
+
+const read = createJsonTool<{ path: string }>({
+  name: 'read',
+  description: 'Read a file.',
+  kind: 'read',
+  requires: { fs: { read: ['{workspace}/**', '{scratch}/**'] } },
+  parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  touches: ({ path }) => [{ fs: 'read', path }],
+  execute: async ({ path }, { runtime }) => (await runtime?.files?.readText(path)) ?? '',
+})
+const write = createJsonTool<{ path: string; text: string }>({
+  name: 'write',
+  description: 'Write a file.',
+  kind: 'edit',
+  requires: { fs: { write: ['{workspace}/**'] } },
+  parameters: {
+    type: 'object',
+    properties: { path: { type: 'string' }, text: { type: 'string' } },
+    required: ['path', 'text'],
+  },
+  touches: ({ path }) => [{ fs: 'write', path }],
+  execute: async ({ path, text }, { runtime }) => (await runtime?.files?.write(path, text))?.bytes,
+})
+const bash = createJsonTool<{ command: string }>({
+  name: 'bash',
+  description: 'Run a command.',
+  kind: 'execute',
+  requires: {
+    shell: [{ cmd: 'echo' }, { cmd: 'rm' }, { cmd: 'ls' }, { cmd: 'sleep' }, { cmd: 'yes' }, { cmd: 'head' }],
+  },
+  parameters: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
+  touches: ({ command }) => [{ shell: { text: command } }],
+  execute: async ({ command }, { runtime }) => {
+    const outcome = await runtime?.shell?.run(command)
+    return outputEnvelope(outcome?.output ?? '', { exit_code: outcome?.exitCode ?? null })
+  },
+})
+const think = createJsonTool<{ n?: number }>({
+  name: 'think',
+  description: 'Think.',
+  parameters: { type: 'object', properties: { n: { type: 'number' } } },
+  execute: ({ n }) => `thought ${n ?? 0}`,
+})
+
+let workspace: Workspace
+let root: string
+let base: string
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), 'capstan-gate-'))
+  root = join(base, 'work')
+  await rm(root, { recursive: true, force: true })
+  await import('node:fs/promises').then(({ mkdir }) => mkdir(join(root, 'src'), { recursive: true }))
+  await writeFile(join(root, 'src/a.txt'), 'alpha')
+  await writeFile(join(root, '.env'), 'SECRET=1')
+  await writeFile(join(base, 'outside.txt'), 'outside')
+  workspace = openWorkspace({ root, sandbox: 'off', scratchDir: base, ledgerDir: join(base, 'ledger') })
+})
+afterEach(async () => {
+  await workspace.close()
+  await rm(base, { recursive: true, force: true })
+})
+
+type Setup = Partial<GateParts> & {
+  policy?: PermissionPolicy
+  authority?: Partial<SessionAuthorityOptions>
+  extra?: readonly AnyTool[]
+}
+
+function setUp({ policy, authority: more, extra = [], ...parts }: Setup = {}): {
+  gate: Gate
+  records: CallRecord[]
+  call(name: string, args: unknown, origin?: CallOrigin): Promise<GateOutcome>
+  text(name: string, args: unknown, origin?: CallOrigin): Promise<string>
+} {
+  const tools = ToolSet.fromTools([read, write, bash, think, ...extra])
+  const records: CallRecord[] = []
+  let ids = 0
+  const authority = createSessionAuthority({
+    scope: () => workspace.scope,
+    tools: () => tools.values(),
+    ...(policy && { policy }),
+    ...more,
+  })
+  const gate = createGate({
+    tools: { get: (name) => tools.get(name), names: () => tools.values().map(({ name }) => name) },
+    authorityFor: (tool) => authority.for(tool),
+    keepRule: (rule) => authority.addRule(rule),
+    runtimeFor: ({ call, authority: own, signal, origin }) =>
+      workspace.runtimeFor(permitFor(call, own, origin === 'host'), signal),
+    spill: (label, data) => workspace.scratch.write(label, data),
+    record: (record) => {
+      records.push(record)
+    },
+    now: () => performance.now(),
+    newId: () => `call-${++ids}`,
+    stopGraceMs: 50,
+    ...parts,
+  })
+  const call = (name: string, args: unknown, origin: CallOrigin = 'model'): Promise<GateOutcome> =>
+    gate.call({ name, origin, input: typeof args === 'string' ? { text: args } : { value: args } })
+  const text = async (name: string, args: unknown, origin?: CallOrigin): Promise<string> => {
+    const { envelope } = await call(name, args, origin)
+    return envelope.type === 'error' ? envelope.error_text : JSON.stringify(envelope.data)
+  }
+  return { gate, records, call, text }
+}
+
+const allowAll: PermissionPolicy = { allow: ['read(*)', 'write(*)', 'bash'] }
+
+describe('the gate', () => {
+  it('lets through what the built-in manifest allows, and records it', async () => {
+    const { call, records } = setUp()
+    expect((await call('read', '{"path":"src/a.txt"}')).envelope).toMatchObject({
+      type: 'output',
+      data: 'alpha',
+    })
+    expect(records).toMatchObject([
+      {
+        callId: 'call-1',
+        toolName: 'read',
+        origin: 'model',
+        args: '{"path":"src/a.txt"}',
+        endedAt: 'done',
+        verdict: { action: 'allow' },
+      },
+    ])
+  })
+
+  it('suggests the nearest tools, and runs only those that are offered', async () => {
+    expect(await setUp().text('raed', {})).toBe('Tool "raed" not found. Did you mean "read"?')
+  })
+
+  it('answers malformed and unfitting arguments in words, before anything is judged', async () => {
+    const { text, records } = setUp()
+    expect(await text('read', '{"path":')).toContain('are not JSON. Invalid JSON at line 1, column 9')
+    expect(await text('read', '')).toContain('- path: required field is missing')
+    expect(records.map(({ endedAt }) => endedAt)).toEqual(['parse', 'validate'])
+    expect(records.every(({ verdict }) => verdict === undefined)).toBe(true)
+  })
+
+  it('refuses what lies outside the grant before anyone is asked', async () => {
+    const onAsk = vi.fn()
+    const { text } = setUp({ onAsk, policy: allowAll })
+    for (const path of ['../outside.txt', join(base, 'outside.txt'), '/etc/passwd'])
+      expect(await text('read', { path })).toMatch(/grant|declare|requires/i)
+    expect(onAsk).not.toHaveBeenCalled()
+  })
+
+  it('gives each tool its own powers: one tool’s network is not another’s', async () => {
+    const fetcher = createJsonTool<{ url: string }>({
+      name: 'fetcher',
+      description: 'd',
+      requires: { net: { hosts: ['example.com'] } },
+      parameters: {},
+      touches: ({ url }) => [{ net: new URL(url).host }],
+      execute: () => 'fetched',
+    })
+    const leaky = createJsonTool<{ url: string }>({
+      name: 'leaky',
+      description: 'd',
+      parameters: {},
+      touches: ({ url }) => [{ net: new URL(url).host }],
+      execute: () => 'leaked',
+    })
+    const { text } = setUp({ extra: [fetcher, leaky], policy: { allow: ['fetcher', 'leaky'] } })
+    expect(await text('fetcher', { url: 'https://example.com/' })).toBe('"fetched"')
+    expect(await text('leaky', { url: 'https://example.com/' })).not.toContain('leaked')
+  })
+
+  it('holds everything to the ceiling', async () => {
+    const { text } = setUp({
+      policy: allowAll,
+      authority: { ceiling: { fs: { read: ['{workspace}/docs/**'] } } },
+    })
+    expect(await text('read', { path: 'src/a.txt' })).toContain('ceiling')
+  })
+
+  it('refuses by rule and says which', async () => {
+    const { text } = setUp({ policy: { ...allowAll, deny: ['write(**/.env*)', 'bash(rm -rf*)'] } })
+    expect(await text('write', { path: '.env', text: 'x' })).toContain('write(**/.env*)')
+    expect(await text('bash', { command: 'echo hi; rm -fr x' })).toContain('bash(rm -rf*)')
+    expect(await readFile(join(root, '.env'), 'utf8')).toBe('SECRET=1')
+  })
+
+  it('applies a deny to what a link really leads to', async () => {
+    await symlink('.env', join(root, 'harmless.txt'))
+    const { text } = setUp({ policy: { ...allowAll, deny: ['read(**/.env*)'] } })
+    expect(await text('read', { path: 'harmless.txt' })).not.toContain('SECRET')
+    expect(await text('read', { path: '.env' })).not.toContain('SECRET')
+  })
+
+  it('never lets a link lead out of the workspace', async () => {
+    await symlink('../outside.txt', join(root, 'link.txt'))
+    expect(await setUp({ policy: allowAll }).text('read', { path: 'link.txt' })).not.toContain('outside"')
+  })
+})
+
+describe('asking', () => {
+  it('refuses when nobody is there, with the words that would allow it, and remembers', async () => {
+    const { text, gate } = setUp()
+    expect(await text('write', { path: 'b.txt', text: 'x' })).toMatch(
+      /Nobody is there to be asked\. To allow it, add "write\(.*b\.txt\)" to permissionPolicy\.allow/,
+    )
+    expect(gate.refusedAsks()).toMatchObject([{ toolName: 'write', args: { path: 'b.txt', text: 'x' } }])
+  })
+
+  it('shows a person everything, and runs exactly that when they agree', async () => {
+    const onAsk = vi.fn(() => ({ decision: 'once' as const }))
+    const { call, records } = setUp({ onAsk, diffFor: async () => '+x' })
+    expect((await call('write', { path: 'b.txt', text: 'x' })).envelope.type).toBe('output')
+    expect(onAsk).toHaveBeenCalledWith(
+      expect.objectContaining({
+        id: 'call-1',
+        toolName: 'write',
+        args: { path: 'b.txt', text: 'x' },
+        subjects: [{ fs: 'write', path: 'b.txt' }],
+        diff: '+x',
+      }),
+    )
+    expect(records[0]).toMatchObject({ approval: 'once' })
+    await call('write', { path: 'b.txt', text: 'x' })
+    expect(onAsk).toHaveBeenCalledTimes(2)
+  })
+
+  it('does not ask again for what was allowed for the session, and still asks for anything else', async () => {
+    const onAsk = vi.fn(() => ({ decision: 'session' as const }))
+    const { text } = setUp({ onAsk })
+    await text('write', { path: 'b.txt', text: 'x' })
+    await text('write', { path: 'b.txt', text: 'y' })
+    expect(onAsk).toHaveBeenCalledTimes(1)
+    await text('write', { path: 'c.txt', text: 'z' })
+    expect(onAsk).toHaveBeenCalledTimes(2)
+  })
+
+  it.each([{ decision: 'reject', message: 'not now' }, undefined, {}, true, { decision: 'yes' }])(
+    'takes the answer %j for a no',
+    async (answer) => {
+      const { text } = setUp({ onAsk: () => answer as never })
+      expect(await text('write', { path: 'b.txt', text: 'x' })).toMatch(/not now|was rejected/)
+      await expect(readFile(join(root, 'b.txt'))).rejects.toThrow()
+    },
+  )
+
+  it('refuses when the arguments change under the one who approves', async () => {
+    const onAsk = (request: { args: unknown }): { decision: 'once' } => {
+      ;(request.args as { path: string }).path = '.env'
+      return { decision: 'once' }
+    }
+    const { text } = setUp({ onAsk })
+    expect(await text('write', { path: 'b.txt', text: 'x' })).toContain('the arguments changed')
+    expect(await readFile(join(root, '.env'), 'utf8')).toBe('SECRET=1')
+  })
+
+  it('refuses when the handler fails, and ends the run', async () => {
+    const { call } = setUp({
+      onAsk: () => {
+        throw new Error('terminal gone')
+      },
+    })
+    expect(await call('write', { path: 'b.txt', text: 'x' })).toMatchObject({
+      envelope: { error_text: expect.stringContaining('terminal gone') },
+      fatal: { error: expect.any(Error) },
+    })
+  })
+
+  it('stops waiting for an answer when the run is aborted', async () => {
+    const controller = new AbortController()
+    const { gate } = setUp({ onAsk: () => new Promise(() => undefined) })
+    const pending = gate.call({
+      name: 'write',
+      origin: 'model',
+      input: { value: { path: 'b.txt', text: 'x' } },
+      signal: controller.signal,
+    })
+    controller.abort()
+    expect((await pending).envelope).toMatchObject({
+      type: 'error',
+      error_text: expect.stringContaining('aborted'),
+    })
+  })
+
+  const guarded = createJsonTool<{ cents: number }>({
+    name: 'refund',
+    description: 'd',
+    parameters: { type: 'object', properties: { cents: { type: 'number' } } },
+    approval: { when: ({ args }) => args.cents > 100, reason: 'large', rejectMessage: 'too much' },
+    execute: () => 'refunded',
+  })
+  const refunds: Setup = { extra: [guarded], policy: { allow: ['refund'] } }
+
+  it('asks the handler of tools’ own policies', async () => {
+    const handler = vi.fn(() => false)
+    const { text } = setUp({ ...refunds, approvals: { handler } })
+    expect(await text('refund', { cents: 50 })).toBe('"refunded"')
+    expect(await text('refund', { cents: 500 })).toBe('too much')
+    expect(handler).toHaveBeenCalledOnce()
+  })
+
+  it('asks the person when there is no such handler, and ends the run when there is nobody at all', async () => {
+    expect(
+      await setUp({ ...refunds, onAsk: () => ({ decision: 'once' }) }).text('refund', { cents: 500 }),
+    ).toBe('"refunded"')
+    const { fatal } = await setUp(refunds).call('refund', { cents: 500 })
+    expect(fatal?.error).toBeInstanceOf(ToolApprovalRequiredError)
+  })
+})
+
+describe('the watchdog', () => {
+  it('may only narrow: its refusal counts, its permission does not', async () => {
+    const watchdog = vi.fn(() => ({ action: 'allow' as const }))
+    const { text } = setUp({ policy: { deny: ['bash'] }, watchdog })
+    expect(await text('bash', { command: 'echo hi' })).toContain('Refused')
+    const refusing = setUp({ policy: allowAll, watchdog: () => ({ action: 'deny', reason: 'it smells' }) })
+    expect(await refusing.text('read', { path: 'src/a.txt' })).toBe('Refused by the watchdog: it smells.')
+  })
+
+  it('makes someone be asked, or the call be refused', async () => {
+    const { text } = setUp({ policy: allowAll, watchdog: () => ({ action: 'ask', reason: 'look twice' }) })
+    expect(await text('read', { path: 'src/a.txt' })).toContain('look twice')
+  })
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('broken')
+      },
+    ],
+    ['never answers', () => new Promise<never>(() => undefined)],
+    ['answers nonsense', () => 'sure' as never],
+  ])('refuses when it %s', async (_, watchdog) => {
+    const { text } = setUp({ policy: allowAll, watchdog, watchdogTimeoutMs: 20 })
+    expect(await text('read', { path: 'src/a.txt' })).toMatch(/^Refused by the watchdog: /)
+  })
+})
+
+describe('hooks, middleware and budget', () => {
+  it('block, skip, or change a call; what is changed is judged again', async () => {
+    expect(
+      await setUp({ before: () => ({ action: 'block', reason: 'office hours' }) }).text('think', {}),
+    ).toBe('Blocked by a hook: office hours')
+    expect(await setUp({ before: () => ({ action: 'skip', output: 'cached' }) }).text('think', {})).toBe(
+      '"cached"',
+    )
+    expect(await setUp({ before: () => ({ action: 'change', args: { n: 7 } }) }).text('think', {})).toBe(
+      '"thought 7"',
+    )
+    expect(
+      await setUp({ before: () => ({ action: 'change', args: { n: 'x' } }) }).text('think', {}),
+    ).toContain('expected number')
+    const escaping = setUp({
+      policy: allowAll,
+      before: () => ({ action: 'change', args: { path: '../outside.txt' } }),
+    })
+    expect(await escaping.text('read', { path: 'src/a.txt' })).not.toContain('outside"')
+  })
+
+  it('fail closed when they throw', async () => {
+    const { call } = setUp({
+      before: () => {
+        throw new Error('hook broke')
+      },
+    })
+    expect(await call('think', {})).toMatchObject({
+      envelope: { error_text: expect.stringContaining('hook broke') },
+      fatal: { error: expect.any(Error) },
+    })
+  })
+
+  it('replace arguments before they are checked and judged, and results before the model sees them', async () => {
+    const { text } = setUp({
+      policy: { deny: ['read(**/.env*)'] },
+      middleware: [
+        {
+          onToolInput: () => ({ args: { path: '.env' } }),
+          onToolOutput: ({ result }) => result.toUpperCase(),
+        },
+      ],
+    })
+    expect(await text('read', { path: 'src/a.txt' })).not.toMatch(/secret/i)
+    const shout = setUp({ middleware: [{ onToolOutput: ({ result }) => result.toUpperCase() }] })
+    expect(await shout.text('read', { path: 'src/a.txt' })).toBe('"ALPHA"')
+  })
+
+  it('refuse by budget', async () => {
+    expect(await setUp({ budget: () => 'spent' }).text('think', {})).toBe('Refused by the budget: spent')
+  })
+
+  it('hear of the result', async () => {
+    const after = vi.fn()
+    await setUp({ after }).call('think', { n: 2 })
+    expect(after).toHaveBeenCalledWith(
+      expect.objectContaining({
+        toolName: 'think',
+        args: { n: 2 },
+        envelope: expect.objectContaining({ data: 'thought 2' }),
+      }),
+    )
+  })
+
+  it('queue a call in a lane', async () => {
+    const lane = vi.fn((_: unknown, run: () => Promise<never>) => run())
+    await setUp({ lane: lane as never }).call('think', {})
+    expect(lane).toHaveBeenCalledWith(
+      expect.objectContaining({ toolName: 'think', kind: 'other' }),
+      expect.any(Function),
+    )
+  })
+})
+
+describe('whoever calls', () => {
+  it('the host is not judged by rules nor asked, and held to everything else', async () => {
+    const { text } = setUp({ policy: { deny: ['write(**)'] } })
+    expect(await text('write', { path: 'b.txt', text: 'xy' }, 'host')).toBe('2')
+    expect(await text('read', { path: '../outside.txt' }, 'host')).toMatch(/grant|declare|requires/i)
+    expect(await text('read', { path: 3 }, 'host')).toContain('expected string')
+    const watched = setUp({ watchdog: () => ({ action: 'deny', reason: 'no' }) })
+    expect(await watched.text('read', { path: 'src/a.txt' }, 'host')).toContain('watchdog')
+  })
+
+  it.each(['program', 'child'] as const)('a %s is judged like the model', async (origin) => {
+    expect(await setUp().text('write', { path: 'b.txt', text: 'x' }, origin)).toContain('Nobody is there')
+  })
+
+  it('a child is denied what its parent is denied', async () => {
+    const parent = createSessionAuthority({
+      scope: () => workspace.scope,
+      tools: () => [read, write],
+      policy: { deny: ['read(**/.env*)'] },
+    })
+    const { text } = setUp({ policy: { allow: ['read(**)'] }, authority: { parent: parent.for(read) } })
+    expect(await text('read', { path: '.env' }, 'child')).not.toContain('SECRET')
+    expect(await text('read', { path: 'src/a.txt' }, 'child')).toBe('"alpha"')
+  })
+})
+
+describe('modes', () => {
+  it('are permissions, not prompts: what a mode does not allow is denied whatever rules say', async () => {
+    const { text } = setUp({ policy: allowAll, authority: { mode: 'plan' } })
+    expect(await text('read', { path: 'src/a.txt' })).toBe('"alpha"')
+    expect(await text('write', { path: 'b.txt', text: 'x' })).toContain('plan')
+    expect(await text('bash', { command: 'echo hi > b.txt' })).toContain('plan')
+  })
+
+  it('accept-edits writes without asking, and nothing more', async () => {
+    const { text } = setUp({ authority: { mode: 'accept-edits' } })
+    expect(await text('write', { path: 'b.txt', text: 'x' })).toBe('1')
+    expect(await text('bash', { command: 'rm b.txt' })).toContain('Nobody is there')
+  })
+})
+
+describe('running', () => {
+  it('puts output past the limit into a file that read takes', async () => {
+    const { call, text } = setUp({ policy: allowAll })
+    const { envelope } = await call('bash', { command: 'yes capstan | head -n 60000' })
+    expect(envelope.metadata.truncated).toBe(true)
+    const path = envelope.metadata.output_path ?? ''
+    expect(path).not.toBe('')
+    expect((await text('read', { path })).length).toBeGreaterThan(200_000)
+  })
+
+  it('gives up on a tool that ignores its deadline, and kills its command', async () => {
+    const { gate } = setUp({ policy: allowAll })
+    const outcome = await gate.call({
+      name: 'bash',
+      origin: 'model',
+      input: { value: { command: 'sleep 30' } },
+      timeoutMs: 200,
+    })
+    expect(outcome.record.durationMs).toBeLessThan(5000)
+    expect(workspace.shell.jobs().filter(({ running }) => running)).toEqual([])
+  })
+
+  it('abandons a tool that never settles, with an honest error', async () => {
+    const stuck = createJsonTool({
+      name: 'stuck',
+      description: 'd',
+      parameters: {},
+      execute: () => new Promise(() => undefined),
+    })
+    const { gate } = setUp({ extra: [stuck], policy: { allow: ['stuck'] } })
+    const { envelope } = await gate.call({
+      name: 'stuck',
+      origin: 'model',
+      input: { value: {} },
+      timeoutMs: 20,
+    })
+    expect(envelope).toMatchObject({
+      type: 'error',
+      error_text: 'Tool "stuck" did not finish within 20 ms; what it had already done may remain.',
+    })
+  })
+
+  it('never starts once the run is aborted', async () => {
+    const { gate } = setUp()
+    const { envelope } = await gate.call({
+      name: 'think',
+      origin: 'model',
+      input: { value: {} },
+      signal: AbortSignal.abort(),
+    })
+    expect(envelope).toMatchObject({ type: 'error', error_text: expect.stringContaining('aborted') })
+  })
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('x')
+      },
+    ],
+    ['rejects with nothing', () => Promise.reject()],
+    [
+      'returns something circular',
+      () => {
+        const a: Record<string, unknown> = {}
+        a['a'] = a
+        return a
+      },
+    ],
+    ['returns a bigint', () => 10n],
+    ['returns nothing', () => undefined],
+    ['returns an error envelope', () => errorEnvelope('no')],
+  ])('always has a valid envelope: a tool that %s', async (_, execute) => {
+    const odd = createJsonTool({ name: 'odd', description: 'd', parameters: {}, execute })
+    const { envelope } = await setUp({ extra: [odd], policy: { allow: ['odd'] } }).call('odd', {})
+    expect(() => JSON.parse(JSON.stringify(envelope))).not.toThrow()
+    expect(JSON.parse(JSON.stringify(envelope))).toEqual(envelope)
+  })
+
+  it('says what broke when a part of the host does', async () => {
+    const { call } = setUp({ spill: () => Promise.reject(new Error('disk full')), policy: allowAll })
+    expect(await call('bash', { command: 'yes capstan | head -n 60000' })).toMatchObject({
+      envelope: { type: 'error', error_text: expect.stringContaining('disk full') },
+    })
+  })
+})

@@ -1,0 +1,21 @@
+/** The path that every tool call walks: the whole of `capstan/gate`. */
+export type { AskAnswer, AskHandler, AskRequest, RefusedAsk } from './ask.js'
+export { boundOutput, type Spill } from './bound-output.js'
+export { type CallPermit, permitFor } from './call-permit.js'
+export { createGate, type Gate } from './gate.js'
+export type {
+  CallOrigin,
+  CallRecord,
+  GateCall,
+  GateOutcome,
+  GateParts,
+  HookCall,
+  HookVerdict,
+  RuntimeRequest,
+  Step,
+} from './gate-parts.js'
+export {
+  createSessionAuthority,
+  type SessionAuthority,
+  type SessionAuthorityOptions,
+} from './session-authority.js'

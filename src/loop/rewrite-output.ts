@@ -1,0 +1,36 @@
+import { isToolResultContentArray } from '../tool/content.js'
+import type { AnyGovernedTool } from '../tool/contract.js'
+import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { applyToolOutput } from '../tool/middleware.js'
+import { toToolResult } from '../tool/tool-result.js'
+import type { Passage } from './gate.js'
+
+/** The result after `onToolOutput`: what the model gets. A failure stays a failure, in other words. */
+export async function rewriteOutput(
+  passage: Passage,
+  tool: AnyGovernedTool,
+  envelope: Envelope,
+): Promise<Envelope> {
+  passage.step = 'output'
+  const { parts, request } = passage
+  if (!parts.middleware?.some((one) => one.onToolOutput ?? one.onResult)) return envelope
+  const { output } = toToolResult(tool.name, envelope)
+  const content =
+    envelope.type === 'output' && isToolResultContentArray(envelope.data) ? envelope.data : undefined
+  const rewritten = await applyToolOutput(
+    parts.middleware,
+    {
+      toolName: tool.name,
+      args: passage.text,
+      result: output,
+      turn: request.turn ?? 0,
+      internalCallId: passage.id,
+      ...(content === undefined ? {} : { structuredResult: content }),
+      ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
+    },
+    tool,
+  )
+  if (rewritten.result === output && rewritten.structuredResult === content) return envelope
+  if (envelope.type === 'error') return errorEnvelope(rewritten.result, envelope.metadata)
+  return outputEnvelope(rewritten.structuredResult ?? rewritten.result, envelope.metadata)
+}

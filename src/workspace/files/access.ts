@@ -1,0 +1,55 @@
+import { type Area, type RootMatch, rootOfReal } from './contained-path.js'
+import { PathNotPermittedError, PathOutsideError, PathProtectedError } from './errors.js'
+import type { OpenMethod } from './open-directory.js'
+import { type Protection, protectedBelow, protectedBy } from './protected-path.js'
+
+/** Judges a real path at the moment of use: why it is refused, or nothing when it may be used. */
+export type Permit = (kind: 'read' | 'write', realPath: string) => string | undefined
+
+/** What one user of the files may do, and how they are reached. */
+export type Access = {
+  readonly area: Area
+  readonly method: OpenMethod
+  readonly protection: Protection
+  readonly permit: Permit
+  /** Whether a change is on the disk, safe from a power cut, before it is acknowledged. */
+  readonly durable: boolean
+  /** Real directories that are protected because the workspace's `.git` only points there. */
+  linkedGit(): Promise<readonly string[]>
+}
+
+/** Throws unless this real path may be used so. `asWritten` is for the message. */
+export async function authorise(
+  access: Access,
+  kind: 'read' | 'write',
+  realPath: string,
+  asWritten: string,
+): Promise<RootMatch> {
+  const match = rootOfReal(access.area, realPath)
+  if (match === undefined) throw new PathOutsideError(asWritten, 'leads outside the workspace')
+  if (kind === 'write') await refuseProtected(access, match, realPath, asWritten)
+  const refusal = access.permit(kind, realPath)
+  if (refusal !== undefined) throw new PathNotPermittedError(asWritten, kind, refusal)
+  return match
+}
+
+/** Throws when something protected would go along if this were moved or removed. */
+export function refuseCarrying(access: Access, match: RootMatch, asWritten: string): void {
+  const root = match.names.length === 0 ? 'the workspace root' : undefined
+  const carried = root ?? protectedBelow(access.protection, match.names)
+  if (carried !== undefined) throw new PathProtectedError(asWritten, carried)
+}
+
+async function refuseProtected(
+  access: Access,
+  match: RootMatch,
+  realPath: string,
+  asWritten: string,
+): Promise<void> {
+  const name = protectedBy(access.protection, match.names)
+  if (name !== undefined) throw new PathProtectedError(asWritten, name)
+  for (const directory of await access.linkedGit()) {
+    if (realPath === directory || realPath.startsWith(`${directory}/`))
+      throw new PathProtectedError(asWritten, '.git')
+  }
+}

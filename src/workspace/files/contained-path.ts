@@ -1,0 +1,139 @@
+import { PathInvalidError, PathOutsideError } from './errors.js'
+import {
+  joinParts,
+  type PathParts,
+  type PathStyle,
+  sameName,
+  splitAbsolute,
+  splitNames,
+  withoutDots,
+} from './path-style.js'
+
+/** A directory that paths may lie in. `path` is its real path; `given` is how the host spelt it. */
+export type Root = {
+  readonly kind: 'workspace' | 'additional' | 'scratch'
+  readonly path: string
+  readonly given: string
+}
+
+/** All roots of a session. Asked anew each time: the scratch directory comes into being when it is first needed. */
+export type Area = { readonly style: PathStyle; readonly workspace: Root; roots(): readonly Root[] }
+
+declare const contained: unique symbol
+
+/**
+ * A path that lies in a root by its text. That says nothing yet of links on the way: only opening does (`open-contained.ts`).
+ * Nothing but `containPath` makes one.
+ */
+export type ContainedPath = {
+  readonly [contained]: true
+  readonly asWritten: string
+  readonly root: Root
+  /** The names below the root; none for the root itself. */
+  readonly names: readonly string[]
+  readonly absolute: string
+}
+
+// The limits of Linux. Others allow more in places, but a path that works on one machine only helps nobody.
+const mostPathBytes = 4096
+const mostNameBytes = 255
+const encoder = new TextEncoder()
+
+/** Resolves a path against the workspace root, by its text alone, and refuses what lies in no root. */
+export function containPath(area: Area, path: string): ContainedPath {
+  const problem = textProblem(area.style, path)
+  if (problem !== undefined) throw new PathInvalidError(path, problem)
+  const match = matchRoot(area, absoluteParts(area, path), (root) => [root.path, root.given])
+  if (match === undefined) throw new PathOutsideError(path)
+  const base = partsOf(area.style, match.root.path)
+  const absolute = joinParts(area.style, { start: base.start, names: [...base.names, ...match.names] })
+  if (byteLength(absolute) >= mostPathBytes) throw new PathInvalidError(path, tooLong)
+  return { asWritten: path, ...match, absolute } as ContainedPath
+}
+
+export type RootMatch = { readonly root: Root; readonly names: readonly string[] }
+
+/** The root that a real path lies in, and the names below it; undefined when it lies in none. */
+export function rootOfReal(area: Area, realPath: string): RootMatch | undefined {
+  const parts = splitAbsolute(area.style, realPath)
+  return parts && matchRoot(area, parts, (root) => [root.path])
+}
+
+function absoluteParts(area: Area, path: string): PathParts {
+  const absolute = splitAbsolute(area.style, path)
+  if (absolute !== undefined) return { start: absolute.start, names: withoutDots(absolute.names) }
+  const base = partsOf(area.style, area.workspace.path)
+  return { start: base.start, names: withoutDots([...base.names, ...splitNames(area.style, path)]) }
+}
+
+function matchRoot(area: Area, parts: PathParts, spellings: (root: Root) => string[]): RootMatch | undefined {
+  if (isSystemTree(area, parts.names)) return undefined
+  let best: RootMatch | undefined
+  for (const root of area.roots()) {
+    for (const spelling of spellings(root)) {
+      const names = below(area.style, partsOf(area.style, spelling), parts)
+      if (names !== undefined && (best === undefined || isPreferred(root, best.root))) best = { root, names }
+    }
+  }
+  return best
+}
+
+/** The names of `inner` below `outer`. Compared name by name: `/w-evil` is not in `/w`. */
+function below(style: PathStyle, outer: PathParts, inner: PathParts): readonly string[] | undefined {
+  if (outer.start !== inner.start || outer.names.length > inner.names.length) return undefined
+  const same = outer.names.every((name, index) => sameName(style, name, inner.names[index] ?? ''))
+  return same ? inner.names.slice(outer.names.length) : undefined
+}
+
+/** Scratch before others; else the outermost, so that a root inside another does not take a `.git` on the way out of sight. */
+function isPreferred(root: Root, best: Root): boolean {
+  if ((root.kind === 'scratch') !== (best.kind === 'scratch')) return root.kind === 'scratch'
+  return root.path.length < best.path.length
+}
+
+function partsOf(style: PathStyle, absolute: string): PathParts {
+  return splitAbsolute(style, absolute) ?? { start: style.separator, names: [] }
+}
+
+// With `/` as a root these would be inside it, and they are not files: they are the kernel, other processes, the devices.
+const systemTrees = ['proc', 'sys', 'dev']
+
+function isSystemTree(area: Area, names: readonly string[]): boolean {
+  const first = names[0]
+  if (area.style.separator !== '/' || first === undefined || !systemTrees.includes(first)) return false
+  return !area.roots().some((root) => splitAbsolute(area.style, root.path)?.names[0] === first)
+}
+
+const tooLong = `it is longer than ${mostPathBytes - 1} bytes; use a shorter path`
+
+function textProblem(style: PathStyle, path: string): string | undefined {
+  if (path === '') return 'it is empty; use "." for the workspace root'
+  if (path.includes('\0')) return 'it holds a NUL character; take it out'
+  // Half a surrogate pair becomes a replacement character on its way to the disk, where it names another file.
+  if (/\p{Surrogate}/u.test(path)) return 'it is not well-formed Unicode; write it anew'
+  if (byteLength(path) >= mostPathBytes) return tooLong
+  const names = splitNames(style, path)
+  if (names.some((name) => byteLength(name) > mostNameBytes)) {
+    return `a name in it is longer than ${mostNameBytes} bytes; use a shorter one`
+  }
+  return style.separator === '\\' ? windowsProblem(path, names) : undefined
+}
+
+function windowsProblem(path: string, names: readonly string[]): string | undefined {
+  if (/^[\\/]/.test(path))
+    return 'network, device and drive-less absolute paths are not taken; write it relative to the workspace'
+  const plain = /^[A-Za-z]:[\\/]/.test(path) ? names.slice(1) : names
+  for (const name of plain) {
+    if (name === '.' || name === '..') continue
+    // A colon opens another stream of a file; trailing dots and spaces are dropped: both spell a name that was not checked.
+    if (/[<>:"|?*]/.test(name)) return 'a name in it holds one of < > : " | ? *'
+    if (/[. ]$/.test(name)) return 'a name in it ends in a dot or a space'
+    if (/^(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(?:\.|$)/i.test(name))
+      return 'a name in it is reserved for a device'
+  }
+  return undefined
+}
+
+function byteLength(text: string): number {
+  return encoder.encode(text).length
+}

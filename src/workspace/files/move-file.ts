@@ -1,0 +1,118 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Access, authorise, refuseCarrying } from './access.js'
+import { rootOfReal } from './contained-path.js'
+import { DirectoryTooLargeError, FileExistsError, FileNotFoundError, FileSystemError } from './errors.js'
+import { entriesOf } from './list-directory.js'
+import { openRegular, type Place } from './open-contained.js'
+import { openDirectory } from './open-directory.js'
+import { chunkBytes, stopIfAborted } from './read-file.js'
+import { syncDirectory } from './replace-file.js'
+import { errnoOf } from './system-error.js'
+
+export type MoveOptions = { readonly temporaryName: string; readonly signal?: AbortSignal | undefined }
+
+/**
+ * Gives what is at one place the name of another. Nothing is replaced. A link is moved as a link. The caller holds the locks on
+ * both paths; another process that creates the target in the last instant is not held off.
+ */
+export async function moveFile(access: Access, from: Place, to: Place, options: MoveOptions): Promise<void> {
+  if (from.stat === undefined) throw new FileNotFoundError(from.asWritten)
+  await refuseUnmovable(access, from)
+  // The same file under two spellings of its name may be renamed to the other spelling.
+  if (to.stat !== undefined && !(to.stat.ino === from.stat.ino && to.stat.dev === from.stat.dev)) {
+    throw new FileExistsError(to.asWritten)
+  }
+  stopIfAborted(options.signal, from.asWritten)
+  try {
+    await rename(from.directory.at(from.name), to.directory.at(to.name))
+  } catch (thrown) {
+    if (errnoOf(thrown) !== 'EXDEV' || !from.stat.isFile()) throw thrown
+    await copyAcross(access, from, to, options)
+  }
+  if (access.durable) await Promise.all([syncDirectory(from), syncDirectory(to)])
+}
+
+/** What is moved can be read at its new place: so all of it must be readable, and nothing protected may go along. */
+async function refuseUnmovable(access: Access, from: Place): Promise<void> {
+  refuseCarrying(access, await authorise(access, 'read', from.realPath, from.asWritten), from.asWritten)
+  if (!from.stat?.isDirectory()) return
+  const budget = { entries: mostEntries }
+  await authoriseTree(access, from, from.directory.at(from.name), from.realPath, budget, 0)
+}
+
+const mostEntries = 20_000
+const deepest = 100
+
+async function authoriseTree(
+  access: Access,
+  from: Place,
+  at: string,
+  realPath: string,
+  budget: { entries: number },
+  depth: number,
+): Promise<void> {
+  const directory = await openDirectory(access.method, at, { follow: false })
+  try {
+    const entries = depth > deepest ? undefined : await entriesOf(directory, budget.entries)
+    if (entries === undefined) throw new DirectoryTooLargeError(from.asWritten, mostEntries)
+    budget.entries -= entries.length
+    for (const { name, kind } of entries) {
+      const inner = join(realPath, name)
+      await authorise(access, 'read', inner, from.asWritten)
+      const match = await authorise(access, 'write', inner, from.asWritten)
+      refuseCarrying(access, match, from.asWritten)
+      if (kind === 'directory')
+        await authoriseTree(access, from, directory.at(name), inner, budget, depth + 1)
+    }
+  } finally {
+    await directory.close()
+  }
+}
+
+/** From scratch into the workspace may be from one file system to another: then the bytes are carried over. */
+async function copyAcross(access: Access, from: Place, to: Place, options: MoveOptions): Promise<void> {
+  if (rootOfReal(access.area, to.realPath) === undefined)
+    throw new FileSystemError(to.asWritten, 'EXDEV', 'cannot be moved there')
+  const temporary = to.directory.at(options.temporaryName)
+  const { file: source, stat } = await openRegular(from)
+  try {
+    const target = await open(temporary, createFlags, 0o600)
+    try {
+      await copyBytes(source, target, options.signal, from.asWritten)
+      await target.chmod(stat.mode & 0o777)
+      if (access.durable) await target.sync()
+      await target.close()
+      await rename(temporary, to.directory.at(to.name))
+    } catch (thrown) {
+      await target.close()
+      // The first failure is the one to report.
+      await unlink(temporary).catch(() => undefined)
+      throw thrown
+    }
+  } finally {
+    await source.close()
+  }
+  await unlink(from.directory.at(from.name))
+}
+
+const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
+
+async function copyBytes(
+  source: FileHandle,
+  target: FileHandle,
+  signal: AbortSignal | undefined,
+  path: string,
+): Promise<void> {
+  const chunk = new Uint8Array(chunkBytes)
+  for (;;) {
+    stopIfAborted(signal, path)
+    const { bytesRead } = await source.read(chunk, 0, chunk.length, null)
+    if (bytesRead === 0) return
+    for (let written = 0; written < bytesRead; ) {
+      const outcome = await target.write(chunk, written, bytesRead - written)
+      written += outcome.bytesWritten
+    }
+  }
+}

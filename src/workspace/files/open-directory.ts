@@ -1,0 +1,107 @@
+import { closeSync, constants, openSync, readlinkSync, realpathSync } from 'node:fs'
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/**
+ * How the gap between checking a path and using it is closed.
+ *
+ * `handle`: a directory is opened first and its real path asked of the open handle (`/proc/self/fd`); all that follows goes
+ * through that handle, so that no link put in its place afterwards can matter. Linux.
+ *
+ * `compare`: the real path is computed, used, and computed again afterwards. A swap in between is noticed, but for an effect such
+ * as a rename only after it happened. Everywhere else, since Node has no `openat`.
+ */
+export type OpenMethod = 'handle' | 'compare'
+
+/** A directory that is open, with the real path it had when it was opened. */
+export type OpenDirectory = {
+  readonly realPath: string
+  /** The path to use for an entry of this directory. */
+  at(name: string): string
+  /** Whether the directory is still the one whose real path was checked. Always so with `handle`. */
+  isSame(): Promise<boolean>
+  /** Makes names that were added or taken away survive a power cut. */
+  sync(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens a directory, following links unless told otherwise. Whether it may be used is for the caller to decide by `realPath`. */
+export async function openDirectory(
+  method: OpenMethod,
+  path: string,
+  options: { readonly follow?: boolean } = {},
+): Promise<OpenDirectory> {
+  return method === 'handle'
+    ? byHandle(path, options.follow ?? true)
+    : byComparison(path, options.follow ?? true)
+}
+
+/** The best method that works here. `/proc` may be missing or not show our own handles. */
+export function bestMethod(root: string): OpenMethod {
+  if (process.platform !== 'linux') return 'compare'
+  const fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`) === realpathSync.native(root) ? 'handle' : 'compare'
+  } catch {
+    return 'compare'
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const directoryFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
+const noFollow = constants.O_NOFOLLOW ?? 0
+
+async function byHandle(path: string, follow: boolean): Promise<OpenDirectory> {
+  const handle = await open(path, directoryFlags | (follow ? 0 : noFollow))
+  try {
+    const realPath = await pathOfHandle(handle)
+    return {
+      realPath,
+      at: (name) => `/proc/self/fd/${handle.fd}/${name}`,
+      isSame: () => Promise.resolve(true),
+      sync: () => handle.sync(),
+      close: () => handle.close(),
+    }
+  } catch (thrown) {
+    await handle.close()
+    throw thrown
+  }
+}
+
+/** Where an open file or directory really is (Linux). */
+async function pathOfHandle(handle: FileHandle): Promise<string> {
+  const bytes = await readlink(`/proc/self/fd/${handle.fd}`, 'buffer')
+  const path = bytes.toString('utf8')
+  // A name that is not UTF-8 cannot be compared as text: two of them could look alike.
+  if (!Buffer.from(path, 'utf8').equals(bytes))
+    throw Object.assign(new Error('not UTF-8'), { code: 'EILSEQ' })
+  return path
+}
+
+async function byComparison(path: string, follow: boolean): Promise<OpenDirectory> {
+  if (!follow && (await lstat(path)).isSymbolicLink())
+    throw Object.assign(new Error('a link'), { code: 'ELOOP' })
+  const realPath = await realpath(path)
+  // Windows cannot open a directory; there the comparison of its identity has to do.
+  const handle = process.platform === 'win32' ? undefined : await open(realPath, directoryFlags | noFollow)
+  try {
+    const identity = await identityOf(realPath)
+    return {
+      realPath,
+      at: (name) => join(realPath, name),
+      isSame: async () =>
+        (await realpath(realPath)) === realPath && (await identityOf(realPath)) === identity,
+      sync: async () => handle?.sync(),
+      close: async () => handle?.close(),
+    }
+  } catch (thrown) {
+    await handle?.close()
+    throw thrown
+  }
+}
+
+async function identityOf(path: string): Promise<string> {
+  const { dev, ino, mode } = await lstat(path, { bigint: true })
+  return `${dev}:${ino}:${mode & 0o170000n}`
+}

@@ -1,0 +1,112 @@
+import type { Stats } from 'node:fs'
+import { lstat, mkdir } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { type Access, authorise } from './access.js'
+import { type ContainedPath, rootOfReal } from './contained-path.js'
+import { FileKindError, FileNotFoundError, PathOutsideError, PathUnstableError } from './errors.js'
+import { type OpenDirectory, openDirectory } from './open-directory.js'
+import { errnoOf, tolerate } from './system-error.js'
+
+export type ParentWant = { readonly kind: 'read' | 'write'; readonly makeParents?: boolean }
+
+export const nowhere = 'is a link that leads to nothing inside the workspace'
+
+/**
+ * Opens the directory that a path's last name is in. When it is missing and may be made, it is, step by step, each one inside.
+ */
+export async function openParent(
+  access: Access,
+  path: ContainedPath,
+  parent: string,
+  name: string,
+  want: ParentWant,
+): Promise<OpenDirectory> {
+  const { directory, missing, blocked } = await openNearest(access, path, parent)
+  const [first] = missing
+  if (first === undefined) return directory
+  try {
+    explainBlocked(path, await lstat(directory.at(first)).catch(tolerate(['ENOENT'], undefined)), blocked)
+    if (want.makeParents !== true) throw new FileNotFoundError(path.asWritten)
+    await authorise(access, want.kind, join(directory.realPath, ...missing, name), path.asWritten)
+  } catch (thrown) {
+    await directory.close()
+    throw thrown
+  }
+  return makeDirectories(access, path, directory, missing)
+}
+
+type Nearest = {
+  readonly directory: OpenDirectory
+  /** The names that could not be opened. */
+  readonly missing: readonly string[]
+  /** What the system said to the first of them. */
+  readonly blocked: string | undefined
+}
+
+/** Opens the deepest directory on the way that exists, and makes sure that it is inside a root. */
+export async function openNearest(access: Access, path: ContainedPath, wanted: string): Promise<Nearest> {
+  const missing: string[] = []
+  let blocked: string | undefined
+  for (let at = wanted; ; at = dirname(at)) {
+    const opened = await openDirectory(access.method, at).catch((thrown: unknown) => {
+      // What blocks the way may lie behind a link that leads outside; climbing on keeps its secrets.
+      blocked = errnoOf(thrown) ?? ''
+      if (
+        ['ENOENT', 'ENOTDIR', 'EACCES'].includes(blocked) &&
+        rootOfReal(access.area, dirname(at)) !== undefined
+      )
+        return undefined
+      throw thrown
+    })
+    if (opened !== undefined) {
+      if (rootOfReal(access.area, opened.realPath) !== undefined)
+        return { directory: opened, missing, blocked }
+      await opened.close()
+      throw new PathOutsideError(path.asWritten, 'leads outside the workspace')
+    }
+    missing.unshift(basename(at))
+  }
+}
+
+/** Says why the way ends here, when something is there that is no directory we can open. */
+function explainBlocked(path: ContainedPath, stat: Stats | undefined, blocked: string | undefined): void {
+  if (stat === undefined) return
+  if (stat.isSymbolicLink()) throw new PathOutsideError(path.asWritten, nowhere)
+  if (stat.isDirectory()) {
+    if (blocked === 'EACCES') throw Object.assign(new Error('no access'), { code: 'EACCES' })
+    // Somebody else has made it since we looked.
+    return
+  }
+  throw new FileKindError(path.asWritten, 'runs through a file as if it were a directory; use another path')
+}
+
+async function makeDirectories(
+  access: Access,
+  path: ContainedPath,
+  from: OpenDirectory,
+  names: readonly string[],
+): Promise<OpenDirectory> {
+  let directory = from
+  for (const name of names) {
+    const parent = directory
+    try {
+      const made = await mkdir(parent.at(name)).then(() => true, tolerate(['EEXIST'], false))
+      if (made && access.durable) await parent.sync()
+      // Not following: what we made is a directory, and whoever puts a link in its place gets nothing.
+      directory = await openDirectory(access.method, parent.at(name), { follow: false }).catch(
+        (thrown: unknown) => {
+          if (['ELOOP', 'ENOTDIR', 'ENOENT'].includes(errnoOf(thrown) ?? ''))
+            throw new PathUnstableError(path.asWritten)
+          throw thrown
+        },
+      )
+    } finally {
+      await parent.close()
+    }
+    if (rootOfReal(access.area, directory.realPath) === undefined) {
+      await directory.close()
+      throw new PathOutsideError(path.asWritten, 'leads outside the workspace')
+    }
+  }
+  return directory
+}

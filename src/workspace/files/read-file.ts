@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
+import type { FileContent } from '../../tool/runtime.js'
+import { FileAbortedError, FileTooLargeError } from './errors.js'
+import { openRegular, type Place } from './open-contained.js'
+import { versionBytes } from './version.js'
+
+export type ReadLimits = { readonly maxBytes: number; readonly signal?: AbortSignal | undefined }
+
+/** The whole file at a place. The version is of the very bytes that are returned, also when the file changes meanwhile. */
+export async function readWhole(place: Place, limits: ReadLimits): Promise<FileContent> {
+  const { file, stat } = await openRegular(place)
+  try {
+    refuseLarge(place.asWritten, stat.size, limits.maxBytes)
+    const bytes = await readToEnd(file, stat.size, place.asWritten, limits)
+    return { bytes, size: bytes.length, version: digest(createHash('sha256').update(bytes)) }
+  } finally {
+    await file.close()
+  }
+}
+
+/** The bytes from `start` to `end`, fewer where the file ends before. Only they are ever in memory. */
+export async function readSlice(
+  place: Place,
+  start: number,
+  end: number,
+  limits: ReadLimits,
+): Promise<Uint8Array> {
+  const { file, stat } = await openRegular(place)
+  try {
+    const length = Math.max(0, Math.min(end, stat.size) - start)
+    if (length > limits.maxBytes)
+      throw new FileTooLargeError(place.asWritten, length, limits.maxBytes, readLess)
+    const bytes = new Uint8Array(length)
+    let filled = 0
+    while (filled < length) {
+      stopIfAborted(limits.signal, place.asWritten)
+      const { bytesRead } = await file.read(
+        bytes,
+        filled,
+        Math.min(chunkBytes, length - filled),
+        start + filled,
+      )
+      if (bytesRead === 0) break
+      filled += bytesRead
+    }
+    return bytes.subarray(0, filled)
+  } finally {
+    await file.close()
+  }
+}
+
+/** The version of the file at a place, in memory that does not grow with it. */
+export async function versionAt(place: Place): Promise<string> {
+  const { file } = await openRegular(place)
+  try {
+    const hash = createHash('sha256')
+    const chunk = new Uint8Array(chunkBytes)
+    for (;;) {
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, null)
+      if (bytesRead === 0) return digest(hash)
+      hash.update(chunk.subarray(0, bytesRead))
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+export function stopIfAborted(signal: AbortSignal | undefined, path: string): void {
+  if (signal?.aborted) throw new FileAbortedError(path)
+}
+
+export const chunkBytes = 1024 * 1024
+const readLess = 'Read a part of it by its range.'
+
+/** Reads until the file really ends: it may have grown since its size was asked, and some files do not know their size. */
+async function readToEnd(
+  file: FileHandle,
+  size: number,
+  path: string,
+  limits: ReadLimits,
+): Promise<Uint8Array> {
+  let bytes = new Uint8Array(size + 1)
+  let filled = 0
+  for (;;) {
+    stopIfAborted(limits.signal, path)
+    const { bytesRead } = await file.read(bytes, filled, Math.min(chunkBytes, bytes.length - filled), null)
+    if (bytesRead === 0) return bytes.subarray(0, filled)
+    filled += bytesRead
+    refuseLarge(path, filled > size ? undefined : filled, limits.maxBytes, filled)
+    if (filled === bytes.length) {
+      const wider = new Uint8Array(Math.min(bytes.length * 2, limits.maxBytes) + 1)
+      wider.set(bytes)
+      bytes = wider
+    }
+  }
+}
+
+function refuseLarge(path: string, shown: number | undefined, limit: number, size = shown ?? 0): void {
+  if (size > limit) throw new FileTooLargeError(path, shown, limit, readLess)
+}
+
+function digest(hash: ReturnType<typeof createHash>): string {
+  return hash.digest('hex').slice(0, versionBytes * 2)
+}

@@ -1,0 +1,20 @@
+/** The door to disk, processes and network: the whole of `capstan/workspace`. Needs Node. */
+export * from './files/index.js'
+export { NetError, type NetErrorCode } from './net/index.js'
+export {
+  openWorkspace,
+  type Workspace,
+  type WorkspaceOptions,
+  type WorkspacePermit,
+} from './open-workspace.js'
+export {
+  type LoadedRules,
+  openRuleFiles,
+  RuleFileError,
+  type RuleFiles,
+  type RuleFilesOptions,
+} from './rules/rule-files.js'
+export * from './sandbox/index.js'
+export { ScratchClosedError, ScratchForeignError, ScratchFullError } from './scratch/index.js'
+export { SearchError } from './search/index.js'
+export * from './shell/index.js'

@@ -1,0 +1,25 @@
+import { CapstanError, markErrorClass } from '../../tool/errors.js'
+
+export type NetErrorCode =
+  /** The request itself is malformed: URL, method or headers. */
+  | 'net_request_invalid'
+  /** The guard said no: scheme, host, address or redirect. */
+  | 'net_refused'
+  | 'net_unresolved'
+  | 'net_unreachable'
+  | 'net_tls'
+  | 'net_timeout'
+  | 'net_aborted'
+  /** The server answered, and the answer cannot be used: cut off, malformed, or in an encoding we do not read. */
+  | 'net_bad_response'
+
+/** A request that was refused or failed. `net_refused` is final: the same request is refused again. */
+export class NetError extends CapstanError {
+  declare readonly code: NetErrorCode
+
+  constructor(code: NetErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options)
+  }
+}
+
+markErrorClass(NetError, 'NetError')

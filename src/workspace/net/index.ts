@@ -1,0 +1,3 @@
+export { NetError, type NetErrorCode } from './errors.js'
+export { createGuardedFetch, type GuardedFetchOptions, type NetSeams } from './guarded-fetch.js'
+export { resolveChecked, systemResolver } from './resolve.js'

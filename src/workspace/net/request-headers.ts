@@ -1,0 +1,64 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { messageOf } from '../../tool/errors.js'
+import { NetError } from './errors.js'
+
+export type Headers = Readonly<Record<string, string>>
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+// They frame the message or name the destination; a caller who sets them could smuggle a second request or another host.
+const ours = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+// What may follow a redirect to another origin. Any other header may be a credential (X-Api-Key), so it stays.
+const harmless = new Set(['accept', 'accept-language', 'user-agent'])
+
+export function checkMethod(method: string): string {
+  const upper = method.toUpperCase()
+  if (methods.has(upper)) return upper
+  throw new NetError(
+    'net_request_invalid',
+    `The method ${JSON.stringify(method)} is not supported. Use one of ${[...methods].join(', ')}.`,
+  )
+}
+
+/** Lower-cased, validated headers of a request, with ours where the caller left them out. */
+export function checkHeaders(given: Headers, userAgent: string): Headers {
+  const headers: Record<string, string> = { accept: '*/*', 'user-agent': userAgent }
+  for (const [name, value] of Object.entries(given)) {
+    const lower = name.toLowerCase()
+    if (ours.has(lower) || lower.startsWith('proxy-')) {
+      throw new NetError('net_request_invalid', `The header "${lower}" cannot be set; leave it out.`)
+    }
+    try {
+      validateHeaderName(name)
+      validateHeaderValue(name, value)
+    } catch (cause) {
+      throw new NetError('net_request_invalid', messageOf(cause), { cause })
+    }
+    headers[lower] = value
+  }
+  // After the caller's: only what we can decode, and count while decoding, may come back.
+  headers['accept-encoding'] = 'gzip, deflate, br'
+  return headers
+}
+
+export function headersForOtherOrigin(headers: Headers): Headers {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => harmless.has(name) || name === 'accept-encoding'),
+  )
+}
+
+export function headersWithoutBody(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('content-')))
+}

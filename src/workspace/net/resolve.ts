@@ -1,0 +1,45 @@
+import { isIP } from 'node:net'
+import { type AddressPolicy, refuseAddress } from './address-guard.js'
+import { NetError } from './errors.js'
+
+export type Address = { readonly address: string; readonly family: number }
+export type Resolver = (host: string) => Promise<readonly Address[]>
+
+/**
+ * The addresses that may be dialled for a host. A name is resolved once, here, and every address it has must pass: a name with one
+ * private address among public ones is refused, since nobody says which one a client picks.
+ */
+export async function resolveChecked(
+  host: string,
+  policy: AddressPolicy,
+  resolver: Resolver,
+): Promise<readonly Address[]> {
+  const family = isIP(host)
+  const addresses = family === 0 ? await lookup(host, resolver) : [{ address: host, family }]
+  for (const { address } of addresses) {
+    const why = refuseAddress(address, policy)
+    if (why !== undefined) {
+      throw new NetError('net_refused', `"${host}" is refused: its address ${address} ${why}.`)
+    }
+  }
+  return addresses
+}
+
+/** The system's resolver, hosts file included. */
+export const systemResolver: Resolver = async (host) => {
+  const dns = await import('node:dns')
+  return dns.promises.lookup(host, { all: true })
+}
+
+async function lookup(host: string, resolver: Resolver): Promise<readonly Address[]> {
+  let addresses: readonly Address[]
+  try {
+    addresses = await resolver(host)
+  } catch (cause) {
+    throw new NetError('net_unresolved', `The host name "${host}" cannot be resolved. Is it spelled right?`, {
+      cause,
+    })
+  }
+  if (addresses.length > 0) return addresses
+  throw new NetError('net_unresolved', `The host name "${host}" has no address.`)
+}

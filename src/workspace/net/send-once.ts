@@ -1,0 +1,72 @@
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import type { LookupFunction } from 'node:net'
+import type { Destination } from './judge-url.js'
+import type { HopRequest } from './redirect.js'
+import type { Address } from './resolve.js'
+
+/** What tests replace: which address a checked address is reached at, and whom TLS trusts. Production leaves both out. */
+export type Wire = { readonly reach?: (address: string) => Address; readonly trustedCertificates?: string }
+
+/**
+ * One request and the head of its answer, over a connection of its own to one of the checked addresses.
+ *
+ * Node's own client rather than a pooling one: a pool hands out connections by name, so a later request could ride on one that other
+ * checks opened. Proxy variables of the environment are not read either: behind a proxy the name would be resolved again, by
+ * somebody else, after the check.
+ */
+export async function sendOnce(
+  { url, host, port }: Destination,
+  addresses: readonly Address[],
+  { method, headers, body }: HopRequest,
+  signal: AbortSignal,
+  wire: Wire,
+): Promise<IncomingMessage> {
+  const reached = addresses.map((each) => wire.reach?.(each.address) ?? each)
+  const client = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
+  const literal = addresses.length === 1 && addresses[0]?.address === host
+  const options: RequestOptions & {
+    rejectUnauthorized: boolean
+    ca?: string
+    servername?: string
+    autoSelectFamily: boolean
+  } = {
+    method,
+    // Node does not call `lookup` for a literal address; it dials it as it stands, and it has been checked as it stands.
+    host: literal ? (reached[0]?.address ?? host) : host,
+    port,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...headers, host: url.host, ...lengthOf(method, body) },
+    lookup: pinned(reached),
+    autoSelectFamily: true,
+    agent: false,
+    signal,
+    // Said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment does not switch verification off.
+    rejectUnauthorized: true,
+    ...(wire.trustedCertificates === undefined ? {} : { ca: wire.trustedCertificates }),
+    // No SNI for literals; the certificate is then compared with the address.
+    servername: literal ? '' : host,
+  }
+  return new Promise<IncomingMessage>((resolve, reject) => {
+    const request = client.request(options)
+    request.on('response', (response) => resolve(response))
+    request.on('error', reject)
+    // A 101 nobody asked for closes the connection without an error.
+    request.on('close', () => reject(new Error('the connection was closed before an answer came')))
+    request.end(body)
+  })
+}
+
+/** A lookup that knows one answer: the addresses that were checked. */
+function pinned(addresses: readonly Address[]): LookupFunction {
+  return (_host, options, callback) => {
+    const first = addresses[0]
+    if (options.all) callback(null, [...addresses])
+    else if (first !== undefined) callback(null, first.address, first.family)
+    else callback(new Error('no address'), '', 0)
+  }
+}
+
+function lengthOf(method: string, body: Uint8Array | undefined): Record<string, string> {
+  if (body !== undefined) return { 'content-length': String(body.length) }
+  return method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' }
+}

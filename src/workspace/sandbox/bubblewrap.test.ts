@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import { bubblewrapArgs, isInside, type SandboxProfile } from './bubblewrap.js'
+
+const profile: SandboxProfile = {
+  root: '/home/me/project',
+  cwd: '/home/me/project/src',
+  tmp: '/state/tmp',
+  home: '/state/home',
+  hidden: [
+    { kind: 'directory', path: '/home' },
+    { kind: 'file', path: '/etc/shadow' },
+    { kind: 'directory', path: '/home/me/project/.capstan/state' },
+    { kind: 'directory', path: '/tmp/ledger' },
+  ],
+  readOnly: ['/home/me/.cargo'],
+  writable: ['/cache'],
+  pins: [
+    { path: '/home/me/project/.git', how: 'own-mount' },
+    { path: '/home/me/project/.git/hooks', how: 'read-only' },
+    { path: '/home/me/project/.mcp.json', how: 'blank' },
+  ],
+  sockets: ['/var/lib/db.sock'],
+}
+
+function position(args: readonly string[], ...words: string[]): number {
+  return args.findIndex((_, index) => words.every((word, offset) => args[index + offset] === word))
+}
+
+describe('bubblewrapArgs', () => {
+  const args = bubblewrapArgs(profile)
+
+  it('covers in order: all read-only, hidden, shown again, writable, held', () => {
+    const order = [
+      position(args, '--ro-bind', '/', '/'),
+      position(args, '--tmpfs', '/home'),
+      position(args, '--ro-bind', '/home/me/.cargo', '/home/me/.cargo'),
+      position(args, '--bind', '/home/me/project', '/home/me/project'),
+      position(args, '--bind', '/home/me/project/.git', '/home/me/project/.git'),
+      position(args, '--ro-bind', '/home/me/project/.git/hooks', '/home/me/project/.git/hooks'),
+      position(args, '--ro-bind', '/dev/null', '/home/me/project/.mcp.json'),
+      position(args, '--tmpfs', '/home/me/project/.capstan/state'),
+      position(args, '--chdir', '/home/me/project/src'),
+    ]
+    expect(order.every((at) => at >= 0)).toBe(true)
+    expect(order.toSorted((a, b) => a - b)).toEqual(order)
+  })
+
+  it('takes away namespaces, capabilities, the terminal and the parent', () => {
+    for (const word of [
+      '--unshare-all',
+      '--unshare-user',
+      '--disable-userns',
+      '--new-session',
+      '--die-with-parent',
+    ]) {
+      expect(args).toContain(word)
+    }
+    expect(position(args, '--cap-drop', 'ALL')).toBeGreaterThan(0)
+    expect(args).not.toContain('--share-net')
+    expect(args.at(-1)).toBe('--')
+  })
+
+  it('covers sockets and single files with /dev/null, and has nothing to hide below /tmp', () => {
+    expect(position(args, '--ro-bind', '/dev/null', '/var/lib/db.sock')).toBeGreaterThan(0)
+    expect(position(args, '--ro-bind', '/dev/null', '/etc/shadow')).toBeGreaterThan(0)
+    expect(args).not.toContain('/tmp/ledger')
+  })
+
+  it('opens a way to the proxy only when there is one, and never the network itself', () => {
+    expect(args.join(' ')).not.toContain('proxy.sock')
+    const online = bubblewrapArgs({ ...profile, network: { socket: '/s/p', node: '/n/node' } })
+    expect(position(online, '--ro-bind', '/s/p', '/run/capstan/proxy.sock')).toBeGreaterThan(0)
+    expect(online).toContain('--unshare-all')
+    expect(online).not.toContain('--share-net')
+  })
+})
+
+describe('isInside', () => {
+  it.each([
+    ['/a', '/a', true],
+    ['/a', '/a/b', true],
+    ['/a', '/ab', false],
+    ['/', '/a', true],
+    ['/a/b', '/a', false],
+  ])('%s holds %s: %s', (directory, path, expected) => {
+    expect(isInside(directory, path)).toBe(expected)
+  })
+})

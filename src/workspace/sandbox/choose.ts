@@ -1,0 +1,72 @@
+import { realpath } from 'node:fs/promises'
+import type { Confinement } from '../shell/confinement.js'
+import type { Ledger } from '../shell/ledger.js'
+import type { ResourceLimits } from '../shell/resource-limits.js'
+import { unconfined } from '../shell/unconfined.js'
+import { bubblewrapConfinement, type SandboxNetwork } from './confine-bubblewrap.js'
+import { provenSandbox } from './doctor.js'
+import { SandboxUnavailableError } from './errors.js'
+import { checkRoot, hiddenPaths } from './hidden-paths.js'
+
+/** `required`: no sandbox, no command. `auto`: a sandbox where there is one, and a notice where there is none. */
+export type SandboxMode = 'auto' | 'required' | 'off'
+
+export type SandboxOptions = {
+  /** Places shown read-only although they lie in a hidden one, such as toolchains in a home directory. */
+  readonly readOnly?: readonly string[]
+  readonly writable?: readonly string[]
+  /** Places to hide beside home directories, `/run`, `/tmp` and the like. */
+  readonly hidden?: readonly string[]
+  /** Names in the workspace to protect beside `.git`, `.capstan`, `.mcp.json`, `.vscode`, `.husky`. */
+  readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[]
+  /** Where bubblewrap is, when it is not in one of the usual places. */
+  readonly bubblewrap?: string
+  /** Absent: no network at all. */
+  readonly network?: SandboxNetwork
+}
+
+export type Choice = {
+  readonly mode: SandboxMode
+  readonly root: string
+  readonly ledger: Ledger
+  readonly directory: string
+  readonly env?: Readonly<Record<string, string>> | undefined
+  readonly path?: string | undefined
+  readonly limits: ResourceLimits
+  readonly options: SandboxOptions
+  readonly onNotice?: ((text: string) => void) | undefined
+}
+
+/** Decides once per shell what confines its commands; a command never changes it (SEC-138). */
+export async function chooseConfinement(choice: Choice): Promise<Confinement> {
+  const { env, path, limits, root, ledger, directory, options } = choice
+  if (choice.mode === 'off') return unconfined({ env, path, limits })
+  await checkRoot(root)
+  const sandbox = await provenSandbox(options.bubblewrap)
+  if (sandbox.kind === 'bubblewrap') {
+    return bubblewrapConfinement({
+      bwrap: sandbox.path,
+      root,
+      ledger,
+      directory,
+      // The ledger says which processes to kill: not for the eyes or hands of a command.
+      hidden: await hiddenPaths([...(options.hidden ?? []), ledger.directory]),
+      readOnly: await realPaths(options.readOnly),
+      writable: await realPaths(options.writable),
+      protect: options.protect,
+      network: options.network,
+      env,
+      path,
+      limits: { processes: 1024, ...limits },
+    })
+  }
+  if (choice.mode === 'required') throw new SandboxUnavailableError(sandbox.reason, sandbox.advice)
+  const notice =
+    choice.onNotice ?? ((text: string) => process.emitWarning(text, { code: 'CAPSTAN_NO_SANDBOX' }))
+  notice(`Commands run without a sandbox, with all rights of this user: ${sandbox.reason}. ${sandbox.advice}`)
+  return unconfined({ env, path, limits })
+}
+
+async function realPaths(paths: readonly string[] = []): Promise<string[]> {
+  return Promise.all(paths.map((path) => realpath(path)))
+}

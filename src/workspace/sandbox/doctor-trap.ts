@@ -1,0 +1,216 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { newToken } from '../shell/run-marker.js'
+
+export type DoctorCheck = {
+  readonly check: string
+  /** The wall held: what was tried did not succeed. */
+  readonly held: boolean
+  readonly detail: string
+}
+
+/** A world to break out of: canaries outside, listeners on the host, and a script that goes for all of them. */
+export type Trap = {
+  readonly root: string
+  readonly tmp: string
+  readonly home: string
+  readonly script: string
+  /** Judges by what happened to the host where that can be seen, and else by what the script could see. */
+  judge(output: string, survivors: number): Promise<DoctorCheck[]>
+  close(): Promise<void>
+}
+
+const secret = 'capstan-canary-5f1c'
+
+export async function buildTrap(place: string): Promise<Trap> {
+  const root = join(place, 'work')
+  const tmp = join(place, 'tmp')
+  const home = join(place, 'home')
+  const git = join(root, '.git')
+  for (const directory of [tmp, home, join(git, 'hooks'), join(git, 'info')])
+    await mkdir(directory, { recursive: true })
+  await writeFile(join(git, 'config'), '[core]\n')
+  await writeFile(join(place, 'secret'), secret)
+  // Readable for all: only the sandbox is to keep it from the command.
+  await chmod(join(place, 'secret'), 0o644)
+  const reached = { tcp: 0, udp: 0, unix: 0 }
+  const tcp = await listening(() => reached.tcp++, { port: 0, host: '127.0.0.1' })
+  const unixOutside = await listening(() => reached.unix++, { path: join(place, 'host.sock') })
+  const unixInside = await listening(() => reached.unix++, { path: join(root, 'host.sock') })
+  const udp = createSocket('udp4', () => reached.udp++)
+  udp.bind(0, '127.0.0.1')
+  await once(udp, 'listening')
+  const outside = ['/etc', '/usr', '/var', homedir(), place].map((path) =>
+    join(path, `capstan-doctor-${newToken()}`),
+  )
+  const script = escapeScript({
+    place,
+    outside,
+    tcpPort: (tcp.address() as AddressInfo).port,
+    udpPort: udp.address().port,
+    environment: Object.keys(process.env).filter(
+      (name) => /^[A-Za-z_]\w*$/.test(name) && !expected.has(name),
+    ),
+  })
+  return {
+    root,
+    tmp,
+    home,
+    script,
+    judge: async (output, survivors) => judge({ root, outside, output, survivors, reached }),
+    async close() {
+      for (const server of [tcp, unixOutside, unixInside]) server.close()
+      udp.close()
+      // There only if the sandbox did not hold.
+      for (const path of outside.filter((each) => existsSync(each))) await rm(path, { force: true })
+    },
+  }
+}
+
+/** Names of the fixed list, which a host may well have too. */
+const expected = new Set(
+  'PATH HOME TMPDIR LANG TERM PWD SHLVL _ PAGER GIT_PAGER GIT_EDITOR GIT_ASKPASS SSH_ASKPASS GIT_TERMINAL_PROMPT GIT_CONFIG_NOSYSTEM DEBIAN_FRONTEND CAPSTAN_RUN_ID OLDPWD'.split(
+    ' ',
+  ),
+)
+
+type Targets = {
+  readonly place: string
+  readonly outside: readonly string[]
+  readonly tcpPort: number
+  readonly udpPort: number
+  readonly environment: readonly string[]
+}
+
+/**
+ * Each line reports one thing that could be done or seen; silence is what we want. On a machine whose sandbox does not hold, all
+ * of this happens to the host: so nothing here may do harm or stay. Files are removed by `close`, the process ends by itself.
+ */
+function escapeScript({ place, outside, tcpPort, udpPort, environment }: Targets): string {
+  const q = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+  return `
+exec 2>/dev/null
+echo started
+[ -z "$(ls -A ${q(homedir())})" ] || echo home
+echo inside > inside && echo wrote-inside
+for f in ${outside.map(q).join(' ')}; do echo x > "$f"; done
+grep -q . ${q(join(place, 'secret'))} && echo secret
+grep -qs ${secret} /proc/*/environ && echo environ
+for n in ${environment.join(' ')}; do printenv "$n" >/dev/null && echo "env $n"; done
+(exec 3<>/dev/tcp/127.0.0.1/${tcpPort}) && echo tcp-host
+echo x > /dev/udp/127.0.0.1/${udpPort}
+[ "$(wc -l < /proc/net/route)" -le 1 ] || echo route
+[ "$(grep -c : /proc/net/dev)" -le 1 ] || echo interfaces
+unshare -Ur true && echo nested
+unshare -m true && echo mounts
+mount -t tmpfs none "$TMPDIR" && { echo mount; umount "$TMPDIR"; }
+grep -q '^CapEff:[[:space:]]*0*$' /proc/self/status || echo capabilities
+grep -q '^NoNewPrivs:[[:space:]]*1$' /proc/self/status || echo privileges
+mv .git .git-moved && echo moved-git
+echo x > .git/hooks/post-checkout
+echo x >> .git/config
+echo x > .git/info/attributes
+mkdir -p .husky/x .vscode/x
+echo x > .mcp.json
+echo index > .git/index && echo git-writable
+[ -S host.sock ] && echo socket-in-workspace
+[ -S ${q(join(place, 'host.sock'))} ] && echo socket-outside
+for d in /run/docker.sock /run/dbus /run/user /tmp/.X11-unix; do [ -e $d ] && echo "socket-place $d"; done
+(exec 9<>/dev/tty) && echo terminal
+[ "$(ls -d /proc/[0-9]* | wc -l)" -lt 20 ] || echo processes
+[ "$(ulimit -c)" = 0 ] || echo core
+(setsid sleep 5 >/dev/null &)
+echo finished
+`
+}
+
+type Evidence = {
+  readonly root: string
+  readonly outside: readonly string[]
+  readonly output: string
+  readonly survivors: number
+  readonly reached: { readonly tcp: number; readonly udp: number; readonly unix: number }
+}
+
+function judge({ root, outside, output, survivors, reached }: Evidence): DoctorCheck[] {
+  const said = output.split('\n')
+  const saw = (...words: string[]): string[] =>
+    said.filter((line) => words.some((word) => line === word || line.startsWith(`${word} `)))
+  const check = (name: string, bad: readonly string[], good: string): DoctorCheck => ({
+    check: name,
+    held: bad.length === 0,
+    detail: bad.length === 0 ? good : bad.join(', '),
+  })
+  const inWork = (path: string): string => join(root, path)
+  const changed = [
+    ...(existsSync(inWork('.git/hooks/post-checkout')) ? ['a hook was written'] : []),
+    ...(contentOf(inWork('.git/config')) === '[core]\n' ? [] : ['.git/config was changed']),
+    ...(existsSync(inWork('.git/info/attributes')) ? ['.git/info/attributes was written'] : []),
+    ...['.husky/x', '.vscode/x'].filter((path) => existsSync(inWork(path))).map((path) => `${path} was made`),
+    ...saw('moved-git'),
+  ]
+  const works = [
+    ...(said.includes('finished') ? [] : ['the test did not run to its end']),
+    ...(existsSync(inWork('inside')) ? [] : ['the workspace is not writable']),
+    ...(existsSync(inWork('.git/index')) ? [] : ['.git is not writable, so nothing can be committed']),
+  ]
+  return [
+    check('commands work inside', works, 'the workspace and its .git take writes'),
+    check(
+      'write outside the workspace',
+      outside.filter((path) => existsSync(path)),
+      'refused everywhere',
+    ),
+    check('read a secret', saw('secret', 'home', 'environ'), 'home directories and other places look empty'),
+    check('environment', saw('env'), "nothing of the host's environment is inside"),
+    check(
+      'network TCP',
+      [...saw('tcp-host'), ...(reached.tcp > 0 ? ['a connection arrived'] : [])],
+      'nothing can be reached',
+    ),
+    check('network UDP', reached.udp > 0 ? ['a datagram arrived'] : [], 'nothing can be reached'),
+    // Without an interface and a route there is no way out, for names neither: nothing has to be sent to strangers to see that.
+    check('network beyond the host', saw('interfaces', 'route'), 'no interface and no route leads out'),
+    check('nested namespace', saw('nested', 'mounts', 'mount'), 'refused'),
+    check('capabilities', saw('capabilities', 'privileges'), 'none, and none can be gained'),
+    check(
+      'protected paths',
+      changed,
+      '.git cannot be renamed; hooks, config, .husky, .vscode cannot be written',
+    ),
+    check(
+      'host Unix sockets',
+      [
+        ...saw('socket-in-workspace', 'socket-outside', 'socket-place'),
+        ...(reached.unix > 0 ? ['a connection arrived'] : []),
+      ],
+      'covered',
+    ),
+    check('terminal', saw('terminal'), 'there is none to push input into'),
+    check(
+      'process escape',
+      [...saw('processes'), ...(survivors > 0 ? [`${survivors} processes outlived it`] : [])],
+      'host processes are not visible, and nothing outlives the command',
+    ),
+    check('core dumps', saw('core'), 'off'),
+  ]
+}
+
+async function listening(onConnection: () => void, where: ListenOptions): Promise<Server> {
+  const server = createServer((socket) => {
+    onConnection()
+    socket.destroy()
+  })
+  server.listen(where)
+  await once(server, 'listening')
+  return server
+}
+
+function contentOf(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined
+}

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { holdLedger } from '../shell/ledger.js'
+import { readProcess } from '../shell/process-table.js'
+import { newToken } from '../shell/run-marker.js'
+import { endRun, findMembers } from '../shell/run-trace.js'
+import { bubblewrapConfinement } from './confine-bubblewrap.js'
+import { buildTrap, type DoctorCheck, type Trap } from './doctor-trap.js'
+import { hiddenPaths } from './hidden-paths.js'
+import { detectSandbox, type SandboxDetection } from './probe.js'
+
+export type { DoctorCheck }
+
+/** Tries to break out of the sandbox in every way we know, from inside, and reports what held. */
+export async function doctor(bubblewrap?: string): Promise<DoctorCheck[]> {
+  const detection = await detectAt(bubblewrap)
+  if (detection.kind === 'none') {
+    return [{ check: 'sandbox', held: false, detail: `${detection.reason}. ${detection.advice}` }]
+  }
+  const found = { check: 'sandbox', held: true, detail: `${detection.path}, version ${detection.version}` }
+  return [found, ...(await tryToBreakOut(detection.path))]
+}
+
+const proven = new Map<string | undefined, Promise<SandboxDetection>>()
+
+/** The sandbox of this machine, if it withstands its own test. Tested once per process; a failure is looked at anew (SEC-135). */
+export async function provenSandbox(bubblewrap?: string): Promise<SandboxDetection> {
+  const known = proven.get(bubblewrap)
+  if (known !== undefined) return known
+  const proving = prove(bubblewrap)
+  proven.set(bubblewrap, proving)
+  let holds = false
+  try {
+    const verdict = await proving
+    holds = verdict.kind !== 'none'
+    return verdict
+  } finally {
+    if (!holds) proven.delete(bubblewrap)
+  }
+}
+
+async function prove(bubblewrap: string | undefined): Promise<SandboxDetection> {
+  const detection = await detectAt(bubblewrap)
+  if (detection.kind === 'none') return detection
+  const broken = (await tryToBreakOut(detection.path)).filter(({ held }) => !held)
+  if (broken.length === 0) return detection
+  return {
+    kind: 'none',
+    reason: `bubblewrap is there but does not hold (${broken.map(({ check, detail }) => `${check}: ${detail}`).join('; ')})`,
+    advice:
+      'Run the doctor for the whole list, and do not trust this machine with commands until it is clean.',
+  }
+}
+
+function detectAt(bubblewrap: string | undefined): Promise<SandboxDetection> {
+  return bubblewrap === undefined ? detectSandbox() : detectSandbox([bubblewrap])
+}
+
+async function tryToBreakOut(bwrap: string): Promise<DoctorCheck[]> {
+  const place = await realpath(await mkdtemp(join(tmpdir(), 'capstan-doctor-')))
+  const { ledger, release } = await holdLedger(join(place, 'ledger'))
+  let trap: Trap | undefined
+  try {
+    trap = await buildTrap(place)
+    const confinement = bubblewrapConfinement({
+      bwrap,
+      root: trap.root,
+      ledger,
+      directory: ledger.privateDirectory,
+      hidden: await hiddenPaths(),
+      limits: {},
+    })
+    const token = newToken()
+    const launched = await confinement.confine({
+      argv: ['/bin/bash', '--noprofile', '--norc', '-c', trap.script],
+      cwd: trap.root,
+      home: trap.home,
+      tmp: trap.tmp,
+      marker: token,
+    })
+    try {
+      const said = await runTrap(launched, token)
+      return await trap.judge(said.output, said.survivors)
+    } finally {
+      await launched.finish({ exitCode: 0, output: '' })
+    }
+  } finally {
+    await trap?.close()
+    await release()
+    await rm(place, { recursive: true, force: true })
+  }
+}
+
+async function runTrap(
+  plan: { file: string; args: readonly string[]; cwd: string; env: Readonly<Record<string, string>> },
+  token: string,
+): Promise<{ output: string; survivors: number }> {
+  const child = spawn(plan.file, plan.args, {
+    cwd: plan.cwd,
+    env: plan.env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const pid = child.pid ?? -1
+  const trace = { token, leader: { pid, startTime: readProcess(pid)?.startTime ?? '' }, namespaced: true }
+  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (output.length < 100_000) output += text
+  })
+  try {
+    await new Promise<void>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', () => resolve())
+    })
+    // The kernel clears a dead namespace within moments; what is there after those was not in it.
+    for (let look = 0; look < 50 && findMembers(trace).length > 0; look++) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    return { output, survivors: findMembers(trace).length }
+  } finally {
+    clearTimeout(timer)
+    await endRun(trace, { graceMs: 0, killMs: 2000 })
+  }
+}

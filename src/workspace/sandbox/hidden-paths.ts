@@ -1,0 +1,92 @@
+import { type Stats, statSync } from 'node:fs'
+import { access, constants, realpath } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { isInside, type PathOfKind } from './bubblewrap.js'
+import { SandboxRootError } from './errors.js'
+
+/**
+ * Where a machine keeps what is private to people and services, and the sockets of its daemons. Some of it is readable for
+ * root only, but the host may be root.
+ */
+const privatePlaces = [
+  '/home',
+  '/root',
+  '/var/tmp',
+  '/mnt',
+  '/media',
+  '/etc/shadow',
+  '/etc/shadow-',
+  '/etc/gshadow',
+  '/etc/gshadow-',
+  '/etc/sudoers',
+  '/etc/sudoers.d',
+  '/etc/ssh',
+  '/etc/ssl/private',
+  '/etc/kubernetes',
+  '/var/spool/cron',
+  '/var/lib/docker',
+  '/var/lib/kubelet',
+  '/var/lib/containerd',
+]
+
+/** What is hidden from every command: the private places that exist, the home of the host's user, and what the host adds. */
+export async function hiddenPaths(extra: readonly string[] = []): Promise<PathOfKind[]> {
+  const hidden = new Map<string, PathOfKind>()
+  for (const place of [...privatePlaces, ...homes(), ...extra]) {
+    const path = await realpath(place).catch(() => undefined)
+    const stat = path === undefined ? undefined : statOf(path)
+    if (path === undefined || stat === undefined || path === '/' || path === '/tmp') continue
+    // What the host itself cannot read needs no mount.
+    if (!stat.isDirectory() && !(await isReadable(path))) continue
+    hidden.set(path, { kind: stat.isDirectory() ? 'directory' : 'file', path })
+  }
+  return [...hidden.values()].filter(
+    ({ path }) => ![...hidden.keys()].some((other) => other !== path && isInside(other, path)),
+  )
+}
+
+/** Refuses a workspace that is, or holds, a place the sandbox must hide (SEC-130). */
+export async function checkRoot(root: string): Promise<void> {
+  if (root === '/') throw new SandboxRootError(root, 'it is the whole machine')
+  if (/[\n\0]/.test(root)) throw new SandboxRootError(JSON.stringify(root), 'its name holds a line break')
+  for (const place of [
+    ...homes(),
+    '/home',
+    '/root',
+    '/tmp',
+    '/var/tmp',
+    '/run',
+    '/etc',
+    '/usr',
+    '/var',
+    '/proc',
+    '/dev',
+    '/sys',
+  ]) {
+    const path = await realpath(place).catch(() => place)
+    if (isInside(root, path))
+      throw new SandboxRootError(
+        root,
+        root === path ? 'it is a home or system directory' : `it holds ${place}`,
+      )
+  }
+  for (const place of ['/proc', '/dev', '/sys', '/run/capstan']) {
+    if (isInside(place, root)) throw new SandboxRootError(root, `it is inside ${place}`)
+  }
+}
+
+function homes(): string[] {
+  const home = process.env['HOME']
+  return [homedir(), ...(home?.startsWith('/') === true ? [home] : [])]
+}
+
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
+
+function isReadable(path: string): Promise<boolean> {
+  return access(path, constants.R_OK).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,48 @@
+import { CapstanError, markErrorClass } from '../../tool/errors.js'
+
+/** An entry of an allow-list of hosts that cannot be one. */
+export class HostPatternError extends CapstanError {
+  constructor(pattern: string) {
+    super(
+      'host_pattern_malformed',
+      `${JSON.stringify(pattern)} is not a host to allow. Write "example.com", "*.example.com" (its subdomains), with ":port" for ports other than 80 and 443.`,
+    )
+  }
+}
+markErrorClass(HostPatternError, 'HostPatternError')
+
+export type HostRule = {
+  readonly host: string
+  /** Only names below it, not itself. */
+  readonly below: boolean
+  readonly ports: readonly number[]
+}
+
+/** Reads an allow-list. An empty one allows nothing. */
+export function hostRules(patterns: readonly string[]): HostRule[] {
+  return patterns.map((pattern) => {
+    const [, star, name = '', port] =
+      /^(\*\.)?([^:*]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?$/.exec(pattern) ?? []
+    const host = plainHost(name)
+    if (host === undefined) throw new HostPatternError(pattern)
+    return { host, below: star !== undefined, ports: port === undefined ? [80, 443] : [Number(port)] }
+  })
+}
+
+/** Whether the rules let a connection to this host and port through; the host as `plainHost` gives it. */
+export function isAllowed(rules: readonly HostRule[], host: string, port: number): boolean {
+  return rules.some(
+    (rule) => rule.ports.includes(port) && (rule.below ? host.endsWith(`.${rule.host}`) : host === rule.host),
+  )
+}
+
+/**
+ * A host in the one form in which it is compared, resolved and connected to; undefined for anything else. What one of the three
+ * would read differently from another must not get in: a NUL byte ends a name for the resolver but not for `endsWith`.
+ */
+export function plainHost(text: string): string | undefined {
+  const host = text.toLowerCase().replace(/\.$/, '')
+  if (/^\[[0-9a-f:.]+\]$/.test(host)) return host.slice(1, -1)
+  const isName = host.length <= 253 && /^(?!-)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/.test(host)
+  return isName ? host : undefined
+}

@@ -1,0 +1,109 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createLocalShell } from '../shell/local-shell.js'
+import { doctor } from './doctor.js'
+import { detectSandbox } from './probe.js'
+
+let place: string
+beforeEach(() => {
+  place = mkdtempSync(join(tmpdir(), 'capstan-probe-'))
+  mkdirSync(join(place, 'work'))
+})
+afterEach(() => rmSync(place, { recursive: true, force: true }))
+
+function fakeBubblewrap(script: string): string {
+  const path = join(place, 'bwrap')
+  writeFileSync(path, `#!/bin/sh\n[ "$1" = --version ] && { echo bubblewrap 9.9; exit 0; }\n${script}\n`)
+  chmodSync(path, 0o755)
+  return path
+}
+
+describe('detectSandbox', () => {
+  it('says what to install when bubblewrap is missing, and that there is no other sandbox', async () => {
+    expect(await detectSandbox([join(place, 'missing')])).toEqual({
+      kind: 'none',
+      reason: 'bubblewrap is not installed',
+      advice: expect.stringMatching(/apt-get install bubblewrap.*Landlock.*not implemented/),
+    })
+  })
+
+  it.each([
+    [
+      'echo "bwrap: No permissions to create new namespace" >&2; exit 1',
+      /user namespaces are switched off/,
+      /sysctl/,
+    ],
+    [
+      `echo "bwrap: Can't mount proc on /newroot/proc: Operation not permitted" >&2; exit 1`,
+      /may not mount \/proc/,
+      /container/,
+    ],
+    ['echo "bwrap: Unknown option --disable-userns" >&2; exit 1', /too old/, /0\.8/],
+    ['exit 1', /does not work/, /Install/],
+  ])('explains %s', async (script, reason, advice) => {
+    expect(await detectSandbox([fakeBubblewrap(script)])).toMatchObject({
+      kind: 'none',
+      reason: expect.stringMatching(reason),
+      advice: expect.stringMatching(advice),
+    })
+  })
+})
+
+describe('a machine without a working sandbox (SEC-134)', () => {
+  function shell(
+    sandbox: 'auto' | 'required',
+    bubblewrap: string,
+    notices: string[],
+  ): ReturnType<typeof createLocalShell> {
+    return createLocalShell({
+      root: join(place, 'work'),
+      ledgerDir: join(place, 'ledger'),
+      sandbox,
+      sandboxOptions: { bubblewrap },
+      onNotice: (text) => notices.push(text),
+    })
+  }
+
+  it('runs nothing when a sandbox is required, and says what to install', async () => {
+    const notices: string[] = []
+    const required = shell('required', join(place, 'missing'), notices)
+    await expect(required.run('echo x')).rejects.toMatchObject({
+      code: 'sandbox_unavailable',
+      message: expect.stringMatching(/apt-get install bubblewrap/),
+    })
+    await expect(required.start('echo x')).rejects.toMatchObject({ code: 'sandbox_unavailable' })
+    await required.close()
+  })
+
+  it('runs without one when that was left open, and says so once', async () => {
+    const notices: string[] = []
+    const auto = shell('auto', join(place, 'missing'), notices)
+    expect(await auto.run('echo x')).toMatchObject({ output: 'x\n', sandbox: 'none' })
+    await auto.run('echo y')
+    expect(notices).toEqual([expect.stringMatching(/without a sandbox.*bubblewrap is not installed/)])
+    await auto.close()
+  })
+
+  it('does not believe a bubblewrap that only starts what it is given, and leaves nothing behind (SEC-135)', async () => {
+    const fake = fakeBubblewrap(
+      'while [ "$1" != -- ]; do [ "$1" = --chdir ] && cd "$2"; shift; done; shift; exec "$@"',
+    )
+    const broken = (await doctor(fake)).filter(({ held }) => !held).map(({ check }) => check)
+    expect(broken).toEqual(
+      expect.arrayContaining([
+        'write outside the workspace',
+        'network TCP',
+        'network UDP',
+        'protected paths',
+        'host Unix sockets',
+      ]),
+    )
+    const required = shell('required', fake, [])
+    await expect(required.run('echo x')).rejects.toThrow(/does not hold/)
+    await required.close()
+    const left = ['/etc', '/usr', '/var', homedir()].flatMap((path) => readdirSync(path))
+    expect(left.filter((name) => name.startsWith('capstan-doctor-'))).toEqual([])
+  })
+})

@@ -1,0 +1,20 @@
+/** What a failed command's output says about the walls it ran into, for whoever reads the outcome without knowing of them. */
+export function explainRefusals(
+  outcome: { readonly exitCode: number | null; readonly output: string },
+  hasNetwork: boolean,
+): string[] {
+  if (outcome.exitCode === 0) return []
+  const found: string[] = []
+  if (/read-only file system/i.test(outcome.output)) {
+    found.push(
+      'A write outside the workspace, or to a protected place inside it, was refused (read-only file system).',
+    )
+  }
+  if (!hasNetwork && noNetwork.test(outcome.output)) {
+    found.push('There is no network in the sandbox: no host is allowed.')
+  }
+  return found
+}
+
+const noNetwork =
+  /could not resolve host|temporary failure in name resolution|network is unreachable|ENETUNREACH|EAI_AGAIN|name or service not known/i

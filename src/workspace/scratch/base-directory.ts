@@ -1,0 +1,24 @@
+import { lstat, mkdir, realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ScratchUnsafeError } from './errors.js'
+
+/** Makes sure of the directory that scratch directories are made in, and gives its real path. */
+export async function safeBase(baseDir: string): Promise<string> {
+  await mkdir(baseDir, { recursive: true, mode: 0o700 })
+  const stat = await lstat(baseDir)
+  if (!stat.isDirectory()) throw new ScratchUnsafeError('it is a link or a file')
+  const user = process.getuid?.()
+  if (user === undefined) return realpath(baseDir)
+  // A sticky directory such as /tmp is shared, but others cannot rename what we put there.
+  const sticky = (stat.mode & 0o1000) !== 0
+  if (stat.uid !== user && !(sticky && stat.uid === 0))
+    throw new ScratchUnsafeError('it belongs to another user')
+  if ((stat.mode & 0o022) !== 0 && !sticky) throw new ScratchUnsafeError('other users may write to it')
+  return realpath(baseDir)
+}
+
+/** A directory of this user for scratch directories, for hosts that name none. */
+export function defaultScratchBase(): string {
+  return join(process.env['XDG_RUNTIME_DIR'] ?? tmpdir(), `capstan-${process.getuid?.() ?? 'user'}`)
+}

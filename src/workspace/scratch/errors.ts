@@ -1,0 +1,45 @@
+import { CapstanError, markErrorClass } from '../../tool/errors.js'
+
+/** The directory for scratch directories belongs to somebody else, or others could tamper with what is in it. */
+export class ScratchUnsafeError extends CapstanError {
+  constructor(problem: string) {
+    super(
+      'scratch_unsafe',
+      `The base directory for scratch files cannot be used: ${problem}. Choose another baseDir.`,
+    )
+  }
+}
+
+export class ScratchFullError extends CapstanError {
+  constructor(bytes: number, limit: number) {
+    super(
+      'scratch_full',
+      `The session's scratch directory is full: ${bytes} more bytes would pass its limit of ${limit}. Produce less output.`,
+    )
+  }
+}
+
+export class ScratchClosedError extends CapstanError {
+  constructor() {
+    super('scratch_closed', 'The scratch directory was closed with its session; open a new session.')
+  }
+}
+
+/** What stands at the directory's name is not what this session made; it was left alone. */
+export class ScratchForeignError extends CapstanError {
+  constructor() {
+    super(
+      'scratch_foreign',
+      'The scratch directory was replaced by something else and was not removed; look at it by hand.',
+    )
+  }
+}
+
+for (const [name, errorClass] of Object.entries({
+  ScratchUnsafeError,
+  ScratchFullError,
+  ScratchClosedError,
+  ScratchForeignError,
+})) {
+  markErrorClass(errorClass, name)
+}

@@ -1,0 +1,3 @@
+export { defaultScratchBase } from './base-directory.js'
+export * from './errors.js'
+export { createScratch, type Scratch, type ScratchOptions } from './scratch.js'

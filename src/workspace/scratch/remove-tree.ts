@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { chmod, type FileHandle, lstat, open, opendir, rename, rm, rmdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errnoOf, tolerate } from '../files/system-error.js'
+
+export type Identity = { readonly dev: bigint; readonly ino: bigint }
+
+/**
+ * Removes the directory `name` of `base` with all that is in it, if it still is the one meant. Links are removed, never followed,
+ * and what is mounted inside stays. False: something else stands there, and it was left alone.
+ *
+ * On Linux everything goes through open directories, so that a link put in place of a directory meanwhile leads nowhere. Deep
+ * trees are flattened rather than descended into: two handles do, however deep it is.
+ */
+export async function removeTree(base: string, name: string, identity?: Identity): Promise<boolean> {
+  const path = join(base, name)
+  const top = await openOwn(path)
+  if (top === 'missing') return true
+  if (top === 'foreign') return false
+  try {
+    const stat = await top.stat({ bigint: true })
+    if (identity !== undefined && (stat.dev !== identity.dev || stat.ino !== identity.ino)) return false
+    if (process.getuid !== undefined && stat.uid !== BigInt(process.getuid())) return false
+    await (onLinux ? emptyByHandle(top) : rm(path, { recursive: true, force: true }))
+    await rmdir(path).catch(tolerate(['ENOENT'], undefined))
+    return true
+  } finally {
+    await top.close()
+  }
+}
+
+const directoryFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
+// Not among Node's constants; this value on every architecture that Node is built for on Linux.
+const openPathOnly = 0o10000000
+const onLinux = process.platform === 'linux'
+
+async function openOwn(path: string): Promise<FileHandle | 'missing' | 'foreign'> {
+  try {
+    // On Linux without asking for permission to read it: whoever works in it may have taken that away.
+    return await open(path, directoryFlags | (onLinux ? openPathOnly : 0))
+  } catch (thrown) {
+    const errno = errnoOf(thrown)
+    if (errno === 'ENOENT') return 'missing'
+    if (errno === 'ELOOP' || errno === 'ENOTDIR' || errno === 'EACCES') return 'foreign'
+    throw thrown
+  }
+}
+
+/** Empties the top directory; directories that are not empty are moved up into it and come next. */
+async function emptyByHandle(pinned: FileHandle): Promise<void> {
+  await chmod(`/proc/self/fd/${pinned.fd}`, 0o700)
+  const top = await open(`/proc/self/fd/${pinned.fd}/.`, directoryFlags)
+  const at = (name: string): string => `/proc/self/fd/${top.fd}/${name}`
+  // Unguessable: what is in the tree was named by others.
+  const prefix = `.lifted-${randomBytes(8).toString('hex')}`
+  const waiting: string[] = []
+  let lifted = 0
+  const lift = async (from: string): Promise<void> => {
+    const name = `${prefix}-${lifted++}`
+    await rename(from, at(name))
+    waiting.push(name)
+  }
+  try {
+    await emptyOnce(top, async (_from, name) => void waiting.push(name))
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+      const inner = await open(at(name), directoryFlags).catch(skipMount)
+      if (inner === undefined) continue
+      await emptyOnce(inner, lift).finally(() => inner.close())
+      await rmdir(at(name)).catch(skipMount)
+    }
+  } finally {
+    await top.close()
+  }
+}
+
+type Keep = (from: string, name: string) => Promise<void>
+
+/** Removes every entry of a directory that is no full directory, and hands those on. */
+async function emptyOnce(directory: FileHandle, full: Keep): Promise<void> {
+  const names: string[] = []
+  for await (const entry of await opendir(`/proc/self/fd/${directory.fd}/.`)) names.push(entry.name)
+  for (const name of names) {
+    const path = `/proc/self/fd/${directory.fd}/${name}`
+    const kind = await lstat(path).catch(tolerate(['ENOENT'], undefined))
+    if (kind === undefined) continue
+    if (!kind.isDirectory()) await unlink(path).catch(tolerate(['ENOENT'], undefined))
+    else if (!(await removeEmpty(path))) await makeWritable(path).then(() => full(path, name), skipMount)
+  }
+}
+
+async function removeEmpty(path: string): Promise<boolean> {
+  const outcome = await rmdir(path).catch(
+    tolerate(['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY'], 'full' as const),
+  )
+  return outcome !== 'full'
+}
+
+/** A directory without write permission can neither be emptied nor moved. Through a handle, since `chmod` would follow a link. */
+async function makeWritable(path: string): Promise<void> {
+  const handle = await open(path, openPathOnly | directoryFlags)
+  try {
+    await chmod(`/proc/self/fd/${handle.fd}`, 0o700)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A mount point, a file with special attributes, or something that changed meanwhile: it stays, and so does its directory. */
+const skipMount = tolerate(
+  ['EBUSY', 'ENOTEMPTY', 'EXDEV', 'EROFS', 'EPERM', 'ELOOP', 'ENOTDIR', 'ENOENT'],
+  undefined,
+)

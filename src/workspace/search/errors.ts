@@ -1,0 +1,19 @@
+import { CapstanError, markErrorClass } from '../../tool/errors.js'
+
+export type SearchErrorCode =
+  | 'search_pattern_invalid'
+  | 'search_path_refused'
+  | 'search_path_missing'
+  /** There is no ripgrep for this platform, or it cannot be started. */
+  | 'search_unavailable'
+  | 'search_failed'
+
+export class SearchError extends CapstanError {
+  declare readonly code: SearchErrorCode
+
+  constructor(code: SearchErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options)
+  }
+}
+
+markErrorClass(SearchError, 'SearchError')

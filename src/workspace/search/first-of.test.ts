@@ -1,0 +1,16 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { byName, createFirstOf } from './first-of.js'
+
+it('gives what sorting everything would give', () => {
+  const many = fc.array(fc.nat(5_000).map(String), { maxLength: 4_000 })
+  fc.assert(
+    fc.property(many, fc.constantFrom(0, 1, 10, 600, 10_000), (paths, limit) => {
+      const first = createFirstOf(limit, byName)
+      for (const path of paths) first.add(path)
+      expect(first.items()).toEqual(paths.toSorted().slice(0, limit))
+      expect(first.total).toBe(paths.length)
+    }),
+    { numRuns: 50 },
+  )
+})

@@ -1,0 +1,38 @@
+export type FirstOf<T> = {
+  add(item: T): void
+  readonly total: number
+  /** The first ones, in order. */
+  items(): readonly T[]
+}
+
+/** The first `limit` of any number of items, without keeping or sorting the others. */
+export function createFirstOf<T>(limit: number, compare: (one: T, other: T) => number): FirstOf<T> {
+  const room = Math.max(2 * limit, 1_000)
+  let kept: T[] = []
+  let last: T | undefined
+  let total = 0
+  const cut = () => {
+    kept = kept.sort(compare).slice(0, limit)
+    last = kept.length === limit ? kept.at(-1) : undefined
+  }
+  return {
+    add(item) {
+      total += 1
+      if (last !== undefined && compare(item, last) > 0) return
+      kept.push(item)
+      if (kept.length >= room) cut()
+    },
+    get total() {
+      return total
+    },
+    items() {
+      cut()
+      return kept
+    },
+  }
+}
+
+/** By code unit, as `sort()` without an argument has it: the same everywhere, whatever the locale. */
+export function byName(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}

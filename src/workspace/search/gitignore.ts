@@ -1,0 +1,100 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { compilePositive } from './glob-pattern.js'
+
+type Rule = {
+  readonly keeps: boolean
+  readonly onlyDirectories: boolean
+  readonly matches: (path: string) => boolean
+}
+type Scope = {
+  readonly directory: string
+  readonly rules: readonly Rule[]
+  readonly parent: Scope | undefined
+}
+
+export type IgnoreTree = {
+  /** Whether the entry `name` of a directory is ignored by the rules there and above. */
+  ignores(directory: string, name: string, isDirectory: boolean): boolean
+}
+
+/**
+ * The .gitignore files from `top` downwards, read when first needed. As git has it: the last rule of a file that fits wins, a deeper file
+ * beats a higher one, and a file inside an ignored directory cannot be brought back (whoever walks does not look inside).
+ *
+ * Inside a repository (`repository: true`) a nested repository starts anew. Outside of any, rules apply all the same.
+ */
+export function createIgnoreTree(top: string, { repository }: { readonly repository: boolean }): IgnoreTree {
+  const scopes = new Map<string, Scope>()
+  const scopeOf = (directory: string): Scope => {
+    const known = scopes.get(directory)
+    if (known !== undefined) return known
+    const starts = directory === top || (repository && existsSync(join(directory, '.git')))
+    const scope: Scope = {
+      directory,
+      rules: rulesIn(directory),
+      parent: starts ? undefined : scopeOf(parentOf(directory)),
+    }
+    scopes.set(directory, scope)
+    return scope
+  }
+  return {
+    ignores(directory, name, isDirectory) {
+      const path = `${withSlash(directory)}${name}`
+      for (let scope: Scope | undefined = scopeOf(directory); scope !== undefined; scope = scope.parent) {
+        const rule = lastFitting(scope.rules, path.slice(withSlash(scope.directory).length), isDirectory)
+        if (rule !== undefined) return !rule.keeps
+      }
+      return false
+    },
+  }
+}
+
+/** The rules of one .gitignore text. Braces are alternatives, as in ripgrep (git has none). A rule that cannot be read is left out. */
+export function parseIgnoreRules(text: string): Rule[] {
+  return text
+    .replace(/^\uFEFF/, '')
+    .split('\n')
+    .flatMap((line) => parseRule(line.endsWith('\r') ? line.slice(0, -1) : line))
+}
+
+function parseRule(source: string): Rule[] {
+  if (source.startsWith('#')) return []
+  let pattern = source.endsWith('\\ ') ? source : source.trimEnd()
+  const keeps = pattern.startsWith('!')
+  if (keeps) pattern = pattern.slice(1)
+  const onlyDirectories = pattern.endsWith('/')
+  if (onlyDirectories) pattern = pattern.slice(0, -1)
+  if (pattern === '') return []
+  try {
+    return [{ keeps, onlyDirectories, matches: compilePositive(pattern).matches }]
+  } catch {
+    return []
+  }
+}
+
+function rulesIn(directory: string): Rule[] {
+  const path = join(directory, '.gitignore')
+  try {
+    const stat = statSync(path)
+    return stat.isFile() && stat.size < 1_000_000 ? parseIgnoreRules(readFileSync(path, 'utf8')) : []
+  } catch {
+    return []
+  }
+}
+
+function lastFitting(rules: readonly Rule[], path: string, isDirectory: boolean): Rule | undefined {
+  for (let index = rules.length - 1; index >= 0; index -= 1) {
+    const rule = rules[index]
+    if (rule !== undefined && (isDirectory || !rule.onlyDirectories) && rule.matches(path)) return rule
+  }
+  return undefined
+}
+
+function parentOf(directory: string): string {
+  return directory.slice(0, Math.max(1, directory.lastIndexOf('/')))
+}
+
+function withSlash(directory: string): string {
+  return directory === '/' ? '/' : `${directory}/`
+}

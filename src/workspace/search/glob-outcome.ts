@@ -1,0 +1,43 @@
+import type { GlobOutcome, GlobRequest } from '../../tool/runtime.js'
+import { byName, createFirstOf } from './first-of.js'
+import { incompleteText } from './incomplete.js'
+import { newestFirst } from './newest-first.js'
+
+export type GlobCollector = {
+  add(path: string): void
+  outcome(incomplete: string | undefined): Promise<GlobOutcome>
+}
+
+/** Gathers paths in the order asked for, cut at the limit. By name it keeps about as many as it gives, however many come. */
+export function createGlobCollector(root: string, request: GlobRequest, deadlineMs: number): GlobCollector {
+  const limit = Math.max(0, request.limit)
+  const answer = (paths: readonly string[], total: number, incomplete: string | undefined): GlobOutcome => ({
+    paths,
+    total,
+    truncated: total > limit || incomplete !== undefined,
+    ...(incomplete === undefined ? {} : { incomplete }),
+  })
+  if (request.order !== 'newest') {
+    const first = createFirstOf(limit, byName)
+    return {
+      add: first.add,
+      outcome: async (incomplete) => answer(first.items(), first.total, incomplete),
+    }
+  }
+  const found: string[] = []
+  return {
+    add: (path) => void found.push(path),
+    async outcome(incomplete) {
+      let late = false
+      const timer = setTimeout(() => {
+        late = true
+      }, deadlineMs)
+      const stopped = () => late || (request.signal?.aborted ?? false)
+      const { newest, complete } = await newestFirst(root, found, limit, stopped).finally(() =>
+        clearTimeout(timer),
+      )
+      const why = complete ? undefined : incompleteText(late ? 'deadline' : 'aborted', deadlineMs)
+      return answer(newest, found.length, incomplete ?? why)
+    },
+  }
+}

@@ -1,0 +1,108 @@
+import type { GrepCollector } from './grep-collector.js'
+import { lineText, maxHeldBytes } from './line-text.js'
+
+const newline = 0x0a
+const binaryNote = Buffer.from(': WARNING: stopped searching binary file')
+const longestPath = 8_192
+
+/**
+ * Reads what `rg --null --line-number --column` (or `rg --null --count`) writes, chunk by chunk, into a collector. A record is
+ * `path NUL line NUL column NUL text LF` for a match, `path NUL line-text LF` for context, `path NUL count LF` for a count. Holds one
+ * unfinished record at most, and of a long line only its head.
+ */
+export function createGrepReader(
+  collector: GrepCollector,
+  mode: 'lines' | 'counts',
+  pathOf: (shown: string) => string,
+): (chunk: Buffer) => boolean {
+  let held: Buffer = Buffer.alloc(0)
+  let skipping = false
+  let currentPath: Buffer = Buffer.alloc(0)
+  let wanted = false
+
+  const open = (path: Buffer) => {
+    currentPath = Buffer.from(path)
+    const text = path.toString()
+    // A name that is not UTF-8 cannot be named by any other tool, and no rule could have judged it.
+    collector.close()
+    wanted = !text.includes('\uFFFD') && collector.open(pathOf(text))
+  }
+
+  /** Handles the record that starts at `from`; gives where the next one starts, or -1 when its end is not there yet. */
+  const record = (data: Buffer, from: number): number => {
+    const pathEnd = from + currentPath.length
+    const same = currentPath.length > 0 && holdsAt(data, from, currentPath)
+    if (same && holdsAt(data, pathEnd, binaryNote)) {
+      const end = data.indexOf(newline, pathEnd)
+      if (end < 0) return -1
+      if (wanted) collector.discard()
+      wanted = false
+      return end + 1
+    }
+    const nul = same && data[pathEnd] === 0 ? pathEnd : data.indexOf(0, from)
+    if (nul < 0) return -1
+    const end = data.indexOf(newline, nul)
+    if (end < 0 && data.length - nul < maxHeldBytes + longestPath) return -1
+    if (!same || nul !== pathEnd) open(data.subarray(from, nul))
+    if (wanted) finding(collector, mode, data.subarray(nul + 1, end < 0 ? data.length : end))
+    if (end >= 0) return end + 1
+    skipping = true
+    return data.length
+  }
+
+  return (chunk) => {
+    let from = 0
+    if (skipping) {
+      const end = chunk.indexOf(newline)
+      if (end < 0) return true
+      skipping = false
+      from = end + 1
+    }
+    const data = held.length === 0 ? chunk : Buffer.concat([held, chunk])
+    held = Buffer.alloc(0)
+    while (from < data.length) {
+      const next = record(data, from)
+      if (next < 0) {
+        held = data.subarray(from)
+        break
+      }
+      from = next
+    }
+    return !collector.full()
+  }
+}
+
+function holdsAt(data: Buffer, at: number, wanted: Buffer): boolean {
+  const end = at + wanted.length
+  return end <= data.length && data.compare(wanted, 0, wanted.length, at, end) === 0
+}
+
+function finding(collector: GrepCollector, mode: 'lines' | 'counts', rest: Buffer): void {
+  if (mode === 'counts') {
+    collector.count(Number(rest.toString('latin1')))
+    return
+  }
+  let at = 0
+  let line = 0
+  for (; digit(rest[at]); at += 1) line = line * 10 + ((rest[at] ?? 0) - 0x30)
+  const isMatch = rest[at] === 0
+  at += 1
+  if (!isMatch) {
+    if (collector.wantsText()) collector.context(line, lineText(rest.subarray(at), 0))
+    return
+  }
+  if (!collector.wantsText()) {
+    collector.match(line, '')
+    return
+  }
+  let end = at
+  let column = 0
+  for (; digit(rest[end]); end += 1) column = column * 10 + ((rest[end] ?? 0) - 0x30)
+  // Without a column the digits are text.
+  const text = rest.subarray(rest[end] === 0 && end > at ? end + 1 : at)
+  collector.match(line, lineText(text, Math.max(0, column - 1)))
+}
+
+function digit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39
+}

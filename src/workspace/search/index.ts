@@ -1,0 +1,2 @@
+export { SearchError } from './errors.js'
+export { createLocalSearch, type LocalSearchOptions } from './local-search.js'

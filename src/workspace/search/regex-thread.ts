@@ -1,0 +1,55 @@
+import type { Worker } from 'node:worker_threads'
+import { SearchError } from './errors.js'
+import {
+  regexWorkerProgram,
+  type WorkerAnswer,
+  type WorkerRequest,
+  type WorkerSetup,
+} from './regex-worker.js'
+
+export type RegexThread = {
+  /** The worker's answer; undefined once the time is up or the caller has stopped. */
+  search(request: WorkerRequest): Promise<WorkerAnswer | undefined>
+  close(): Promise<void>
+}
+
+/** A thread for one search. A pattern that never comes to an end is ended with its thread, and nobody waits for it. */
+export async function startRegexThread(setup: WorkerSetup, stopped: Promise<void>): Promise<RegexThread> {
+  const { Worker } = await import('node:worker_threads')
+  const worker = new Worker(regexWorkerProgram(), {
+    eval: true,
+    workerData: setup,
+    env: {},
+    stdin: false,
+    resourceLimits: { maxOldGenerationSizeMb: 1_024 },
+  })
+  worker.unref()
+  return {
+    search(request) {
+      const answer = answerOf(worker)
+      worker.postMessage(request)
+      return Promise.race([answer, stopped.then(() => undefined)])
+    },
+    async close() {
+      await worker.terminate()
+    },
+  }
+}
+
+function answerOf(worker: Worker): Promise<WorkerAnswer> {
+  return new Promise((resolve, reject) => {
+    // Waiting keeps the process alive; a thread that nobody waits for does not.
+    worker.ref()
+    const settle = (done: () => void) => {
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit)
+      worker.unref()
+      done()
+    }
+    const onMessage = (answer: WorkerAnswer) => settle(() => resolve(answer))
+    const onError = (cause: Error) =>
+      settle(() => reject(new SearchError('search_failed', `The search failed: ${cause.message}`, { cause })))
+    const onExit = () =>
+      settle(() => reject(new SearchError('search_failed', 'The search thread ended early.')))
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit)
+  })
+}

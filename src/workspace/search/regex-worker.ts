@@ -1,0 +1,104 @@
+export type WorkerRequest = {
+  readonly files: readonly string[]
+  /** How many matches of a file to send with their text; the rest is counted. */
+  readonly keep: number
+  readonly before: number
+  readonly after: number
+}
+export type WorkerSetup = {
+  readonly source: string
+  readonly flags: string
+  readonly literal: string
+  readonly maxLine: number
+}
+export type FoundLine = { readonly line: number; readonly at: number; readonly bytes: Uint8Array }
+/** For each file: how many lines match and the first of them (`at` is -1 for context); null when it could not be read. */
+export type WorkerAnswer = readonly ({
+  readonly count: number
+  readonly lines: readonly FoundLine[]
+} | null)[]
+
+/** The program of the worker that runs a model's pattern, as text: a file of its own would not be found from sources and bundles alike. */
+export function regexWorkerProgram(): string {
+  return `(${searchFiles.toString()})(require('node:worker_threads'), require('node:fs'))`
+}
+
+/** Runs in the worker. Everything it uses is inside it or given to it. */
+function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof import('node:fs')): void {
+  const setup = threads.workerData as WorkerSetup
+  const regex = new RegExp(setup.source, setup.flags)
+  const literal = Buffer.from(setup.literal)
+  const maxFileBytes = 256 * 1024 * 1024
+
+  const read = (path: string): Buffer | null => {
+    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants
+    let fd: number
+    try {
+      fd = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    } catch {
+      return null
+    }
+    try {
+      const stat = fs.fstatSync(fd)
+      return stat.isFile() && stat.size <= maxFileBytes ? fs.readFileSync(fd) : null
+    } catch {
+      return null
+    } finally {
+      fs.closeSync(fd)
+    }
+  }
+
+  /** The text of a file as UTF-8 bytes; undefined for a binary one. */
+  const textOf = (bytes: Buffer): Buffer | undefined => {
+    const [first, second, third] = bytes
+    if (first === 0xff && second === 0xfe) return Buffer.from(new TextDecoder('utf-16le').decode(bytes))
+    if (first === 0xfe && second === 0xff) return Buffer.from(new TextDecoder('utf-16be').decode(bytes))
+    if (bytes.includes(0)) return undefined
+    return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes
+  }
+
+  const search = (path: string, request: WorkerRequest): WorkerAnswer[number] => {
+    const raw = read(path)
+    if (raw === null) return null
+    const bytes = textOf(raw)
+    const lines: FoundLine[] = []
+    if (bytes === undefined || (literal.length > 0 && !bytes.includes(literal))) return { count: 0, lines }
+    const texts = bytes.toString().split('\n')
+    const ended = texts.at(-1) === ''
+    if (ended) texts.pop()
+    const line = (index: number, at: number): FoundLine => {
+      const whole = Buffer.from(texts[index] ?? '')
+      return { line: index + 1, at, bytes: Uint8Array.from(whole.subarray(0, setup.maxLine + 1)) }
+    }
+    let count = 0
+    let sent = 0
+    let lastMatch = Number.NEGATIVE_INFINITY
+    for (let index = 0; index < texts.length; index += 1) {
+      const text = texts[index] ?? ''
+      // With its line feed, so that `^`, `$` and `\B` know a CRLF from a lone CR; what is only found behind it is not in this line.
+      const found = regex.exec(ended || index < texts.length - 1 ? `${text}\n` : text)
+      const match = found !== null && found.index <= text.length ? found : null
+      const keeping = count < request.keep
+      if (match === null) {
+        if (keeping && index <= lastMatch + request.after) {
+          lines.push(line(index, -1))
+          sent = index + 1
+        }
+        continue
+      }
+      if (keeping) {
+        for (let early = Math.max(sent, index - request.before); early < index; early += 1)
+          lines.push(line(early, -1))
+        lines.push(line(index, Buffer.byteLength(text.slice(0, match.index))))
+        sent = index + 1
+      }
+      count += 1
+      lastMatch = index
+    }
+    return { count, lines }
+  }
+
+  threads.parentPort?.on('message', (request: WorkerRequest) => {
+    threads.parentPort?.postMessage(request.files.map((path) => search(path, request)))
+  })
+}

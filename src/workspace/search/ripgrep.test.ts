@@ -1,0 +1,53 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { ripgrepPath, runRipgrep } from './ripgrep.js'
+
+let place = ''
+beforeAll(() => {
+  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-rg-')))
+})
+afterAll(() => rmSync(place, { recursive: true, force: true }))
+
+async function output(script: string | undefined, args: string[]) {
+  const binary = script === undefined ? await ripgrepPath() : join(place, 'script')
+  if (script !== undefined) writeFileSync(binary, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  let text = ''
+  const end = await runRipgrep(args, {
+    cwd: place,
+    signal: undefined,
+    deadlineMs: 10_000,
+    maxThreads: 3,
+    binary,
+    onOutput(chunk) {
+      text += chunk.toString()
+      return true
+    },
+  })
+  return { text, end }
+}
+
+it('finds the packaged binary', async () => {
+  const { text, end } = await output(undefined, ['--version'])
+  expect(text).toMatch(/^ripgrep \d+/)
+  expect(end).toEqual({ exitCode: 0, errorText: '' })
+})
+
+it('starts it without the environment, without a shell, with fixed options first', async () => {
+  vi.stubEnv('CAPSTAN_TEST_SECRET', 'hunter2')
+  const { text } = await output('/usr/bin/env; printf "<%s>" "$@"', ['$(id)', 'a b', ';'])
+  vi.unstubAllEnvs()
+  expect(text).not.toContain('hunter2')
+  expect(text).not.toMatch(/^(HOME|PATH=.*node)/m)
+  expect(text).toMatch(/<--no-config><--color=never><--no-messages><--threads=3><\$\(id\)><a b><;>$/)
+})
+
+it('gives exit code and a bounded error text', async () => {
+  const { end } = await output(
+    'i=0; while [ $i -lt 20000 ]; do echo "error line" >&2; i=$((i+1)); done; exit 2',
+    [],
+  )
+  expect(end.exitCode).toBe(2)
+  expect(end.errorText.length).toBeLessThan(100_000)
+})

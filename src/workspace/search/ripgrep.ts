@@ -1,0 +1,106 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { SearchError } from './errors.js'
+
+export type RipgrepOptions = {
+  readonly cwd: string
+  readonly signal: AbortSignal | undefined
+  readonly deadlineMs: number
+  readonly maxThreads: number
+  /** Takes the output as it comes; `false` means enough, and ends the process. */
+  readonly onOutput: (chunk: Buffer) => boolean
+  readonly binary?: string
+}
+
+export type RipgrepEnd = {
+  /** 0: something found, 1: nothing, 2: an error, or something could not be read; null: it was stopped. */
+  readonly exitCode: number | null
+  readonly errorText: string
+  readonly stopped?: 'deadline' | 'aborted' | 'enough'
+}
+
+/** Runs ripgrep without a shell, without configuration, in a process group of its own, and never longer than the deadline. */
+export async function runRipgrep(args: readonly string[], options: RipgrepOptions): Promise<RipgrepEnd> {
+  if (options.signal?.aborted) return { exitCode: null, errorText: '', stopped: 'aborted' }
+  const binary = options.binary ?? (await ripgrepPath())
+  const fixed = ['--no-config', '--color=never', '--no-messages', `--threads=${options.maxThreads}`]
+  const child = start(binary, [...fixed, ...args], options.cwd)
+  return new Promise<RipgrepEnd>((resolve, reject) => {
+    let stopped: RipgrepEnd['stopped']
+    let errorText = ''
+    let failure: { readonly thrown: unknown } | undefined
+    const stop = (why: NonNullable<RipgrepEnd['stopped']>) => {
+      stopped ??= why
+      killGroup(child)
+    }
+    const onAbort = () => stop('aborted')
+    const timer = setTimeout(() => stop('deadline'), options.deadlineMs)
+    options.signal?.addEventListener('abort', onAbort, { once: true })
+    if (options.signal?.aborted) onAbort()
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (stopped !== undefined) return
+      try {
+        if (!options.onOutput(chunk)) stop('enough')
+      } catch (thrown) {
+        // A permit that throws must not take the host down from inside a stream's event.
+        failure = { thrown }
+        stop('enough')
+      }
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (errorText.length < 4_000) errorText += chunk.toString()
+    })
+    const release = () => {
+      clearTimeout(timer)
+      options.signal?.removeEventListener('abort', onAbort)
+    }
+    child.once('error', (cause) => {
+      release()
+      reject(unavailable(cause))
+    })
+    child.once('close', (exitCode) => {
+      release()
+      if (failure !== undefined) reject(failure.thrown)
+      else resolve({ exitCode, errorText, ...(stopped === undefined ? {} : { stopped }) })
+    })
+  })
+}
+
+/** Where the package for this platform keeps the binary. */
+export async function ripgrepPath(): Promise<string> {
+  try {
+    return (await import('@vscode/ripgrep')).rgPath
+  } catch (cause) {
+    throw unavailable(cause)
+  }
+}
+
+function start(binary: string, args: string[], cwd: string): ChildProcessByStdio<null, Readable, Readable> {
+  try {
+    return spawn(binary, args, {
+      cwd,
+      // Nothing of the host's environment: RIPGREP_CONFIG_PATH and HOME could change what is searched.
+      env: process.platform === 'win32' ? { SystemRoot: process.env['SystemRoot'] } : {},
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    })
+  } catch (cause) {
+    throw unavailable(cause)
+  }
+}
+
+function killGroup(child: ChildProcessByStdio<null, Readable, Readable>): void {
+  child.stdout.destroy()
+  if (child.pid === undefined || child.exitCode !== null) return
+  try {
+    process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL')
+  } catch {
+    // It ended between the check and the signal.
+    child.kill('SIGKILL')
+  }
+}
+
+function unavailable(cause: unknown): SearchError {
+  return new SearchError('search_unavailable', 'ripgrep cannot be started on this machine.', { cause })
+}

@@ -1,0 +1,68 @@
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { SearchError } from './errors.js'
+
+/** Says why a file may not be read, or undefined. Gets the real path. */
+export type PermitRead = (realPath: string) => string | undefined
+
+/** What a search is about: a directory, or one file of it, inside the root by its real path. */
+export type SearchTarget = {
+  readonly root: string
+  readonly directory: string
+  /** From the root to the directory, with forward slashes and a final one; empty for the root itself. */
+  readonly prefix: string
+  readonly fileName: string | undefined
+  /** The top of the git repository that holds the root, if one does. Ignore rules then apply from there, else from the root. */
+  readonly repository: string | undefined
+}
+
+export function findTarget(root: string, path: string | undefined, permit: PermitRead): SearchTarget {
+  const realRoot = realpathSync(root)
+  const { real, kind } = locate(realRoot, path ?? '.')
+  const fromRoot = relative(realRoot, real)
+  if (fromRoot === '..' || fromRoot.startsWith(`..${sep}`) || isAbsolute(fromRoot)) {
+    throw new SearchError('search_path_refused', `${show(path)} is outside the workspace.`)
+  }
+  if (kind === 'other') {
+    throw new SearchError('search_path_refused', `${show(path)} is neither a file nor a directory.`)
+  }
+  const refusal = kind === 'file' ? permit(real) : undefined
+  if (refusal !== undefined) throw new SearchError('search_path_refused', refusal)
+  const directory = kind === 'file' ? dirname(real) : real
+  const below = relative(realRoot, directory).split(sep).join('/')
+  return {
+    root: realRoot,
+    directory,
+    prefix: below === '' ? '' : `${below}/`,
+    fileName: kind === 'file' ? real.slice(directory.length).replace(sep, '') : undefined,
+    repository: findRepository(realRoot),
+  }
+}
+
+function locate(root: string, path: string): { real: string; kind: 'file' | 'directory' | 'other' } {
+  if (path.includes('\0') || path.length > 4_096) {
+    throw new SearchError('search_path_refused', `${show(path)} is not a path.`)
+  }
+  try {
+    const real = realpathSync(resolve(root, path))
+    const stat = statSync(real)
+    return { real, kind: stat.isDirectory() ? 'directory' : stat.isFile() ? 'file' : 'other' }
+  } catch (cause) {
+    // The same words inside and outside, so that a search does not tell what exists elsewhere.
+    const inside = !relative(root, resolve(root, path)).startsWith('..')
+    const code = inside ? 'search_path_missing' : 'search_path_refused'
+    const words = inside ? 'does not exist or cannot be read' : 'is outside the workspace'
+    throw new SearchError(code, `${show(path)} ${words}.`, { cause })
+  }
+}
+
+function findRepository(root: string): string | undefined {
+  for (let at = root; ; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) return at
+    if (at === dirname(at)) return undefined
+  }
+}
+
+function show(path: string | undefined): string {
+  return JSON.stringify((path ?? '.').slice(0, 200))
+}

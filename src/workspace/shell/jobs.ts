@@ -1,0 +1,161 @@
+import type { ShellJob } from '../../tool/runtime.js'
+import { wholeCharacters } from './captured-output.js'
+import { ShellJobError } from './errors.js'
+import type { Exit, Running } from './launch.js'
+import { isAlive, type ProcessEntry } from './process-table.js'
+import { endRun, findMembers, type RunTrace } from './run-trace.js'
+import { within } from './within.js'
+
+export type JobOptions = {
+  readonly now: () => number
+  readonly graceMs: number
+  readonly killMs: number
+  /** How many ended jobs are remembered. */
+  readonly keepEnded?: number
+}
+
+const readBytes = 64 * 1024
+
+/** Commands that go on in the background, and what commands left behind. All of them end with `close`. */
+export class Jobs {
+  readonly #options: JobOptions
+  readonly #jobs = new Map<string, Job>()
+  #count = 0
+
+  constructor(options: JobOptions) {
+    this.#options = options
+  }
+
+  /** Takes over a running command. `finish` is called once, when all its processes are gone. */
+  add(
+    command: string,
+    running: Running,
+    finish: (exit: Exit) => Promise<void>,
+    left: readonly ProcessEntry[] = [],
+  ): ShellJob {
+    running.unref()
+    const id = `job-${++this.#count}`
+    const job: Job = {
+      id,
+      command,
+      running,
+      finish,
+      left,
+      exit: undefined,
+      startedAtMs: this.#options.now(),
+      over: undefined,
+    }
+    this.#jobs.set(id, job)
+    // The leader of a leftover has exited already, and its exit code was the run's: the job has none of its own.
+    if (left.length > 0) job.exit = { exitCode: null }
+    else void running.exit.then((exit) => this.#exited(job, exit))
+    void running.ended.then(() => this.#settle(job))
+    return describe(job)
+  }
+
+  list(): ShellJob[] {
+    for (const job of this.#jobs.values()) this.#settle(job)
+    return [...this.#jobs.values()].map(describe)
+  }
+
+  async read(id: string, from = 0): Promise<{ text: string; next: number; job: ShellJob }> {
+    const job = this.#get(id)
+    this.#settle(job)
+    await job.over
+    const { output } = job.running
+    const { bytes, from: start } = await output.read(from, readBytes)
+    // A character that is not complete yet is left for the next read, unless nothing more can come.
+    const complete = wholeCharacters(bytes)
+    const atEnd = start + bytes.length >= output.bytes
+    const taken = job.over !== undefined && atEnd ? bytes : complete.length > 0 ? complete : bytes
+    const skipped = start > from ? `[… bytes ${from} to ${start} are no longer kept …]\n` : ''
+    return { text: skipped + new TextDecoder().decode(taken), next: start + taken.length, job: describe(job) }
+  }
+
+  async kill(id: string): Promise<ShellJob> {
+    const job = this.#get(id)
+    await this.#end(job)
+    return describe(job)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Array.from(this.#jobs.values(), (job) => this.#end(job)))
+    await Promise.all(Array.from(this.#jobs.values(), (job) => job.running.output.close()))
+    this.#jobs.clear()
+  }
+
+  #get(id: string): Job {
+    const job = this.#jobs.get(id)
+    if (job === undefined) throw new ShellJobError(id, [...this.#jobs.keys()])
+    return job
+  }
+
+  async #end(job: Job): Promise<void> {
+    if (job.over === undefined) {
+      await endRun(traceOf(job), this.#options)
+      // A process the kernel will not let go of yet has no exit to wait for.
+      job.exit ??= (await within(job.running.exit, 1000)) ?? { exitCode: null }
+      this.#settle(job)
+    }
+    await job.over
+  }
+
+  #exited(job: Job, exit: Exit): void {
+    job.exit ??= exit
+    this.#settle(job)
+  }
+
+  /** Looks whether the job is over, and if so closes its books. Looking is done when asked: a job needs no timer. */
+  #settle(job: Job): void {
+    if (job.over !== undefined || job.exit === undefined) return
+    if (job.left.some(isAlive)) return
+    job.left = findMembers(traceOf(job))
+    if (job.left.length > 0) return
+    job.over = this.#finish(job, job.exit)
+    // Whoever waits for the job is told; when nobody does, it must not bring the host down.
+    job.over.catch(() => undefined)
+  }
+
+  async #finish(job: Job, exit: Exit): Promise<void> {
+    // All writers are dead, so what is left to read is in the pipe already and its end follows.
+    await within(job.running.ended, 500)
+    job.running.stopReading()
+    await job.running.ended
+    await job.finish(exit)
+    await this.#forgetOldest()
+  }
+
+  async #forgetOldest(): Promise<void> {
+    const ended = [...this.#jobs.values()].filter((job) => job.over !== undefined)
+    for (const job of ended.slice(0, Math.max(0, ended.length - (this.#options.keepEnded ?? 64)))) {
+      this.#jobs.delete(job.id)
+      await job.running.output.close()
+    }
+  }
+}
+
+type Job = {
+  readonly id: string
+  readonly command: string
+  readonly running: Running
+  readonly finish: (exit: Exit) => Promise<void>
+  readonly startedAtMs: number
+  left: readonly ProcessEntry[]
+  exit: Exit | undefined
+  over: Promise<void> | undefined
+}
+
+/** What a command left behind may be recognisable only because it was found at its end. */
+function traceOf({ running, left }: Job): RunTrace {
+  return { ...running.trace, known: left }
+}
+
+function describe(job: Job): ShellJob {
+  return {
+    id: job.id,
+    command: job.command,
+    running: job.over === undefined,
+    exitCode: job.exit?.exitCode ?? null,
+    startedAtMs: job.startedAtMs,
+  }
+}

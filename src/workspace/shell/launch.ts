@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { messageOf } from '../../tool/errors.js'
+import type { CapturedOutput } from './captured-output.js'
+import type { ConfinedLaunch } from './confinement.js'
+import { ShellStartError } from './errors.js'
+import type { Ledger } from './ledger.js'
+import type { OutputPipe, OutputPipes } from './output-pipe.js'
+import { readProcess } from './process-table.js'
+import type { RunTrace } from './run-trace.js'
+import { within } from './within.js'
+
+export type Exit = { readonly exitCode: number | null; readonly signal?: string }
+
+/** A command that was started. */
+export type Running = {
+  readonly trace: RunTrace
+  readonly output: CapturedOutput
+  readonly startedAt: number
+  /** The command itself is gone; others may still hold its pipe. */
+  readonly exit: Promise<Exit>
+  /** Nobody holds the pipe any more, or we stopped reading. */
+  readonly ended: Promise<void>
+  stopReading(): void
+  /** The host's process need not stay for it. */
+  unref(): void
+}
+
+export type LaunchHost = { readonly ledger: Ledger; readonly pipes: OutputPipes }
+
+/** Starts a command in a group of its own. Undefined when it was aborted first: then nothing was started. */
+export async function launch(
+  host: LaunchHost,
+  plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'namespaced'>,
+  token: string,
+  output: CapturedOutput,
+  isAborted: () => boolean = () => false,
+): Promise<Running | undefined> {
+  const pipe = await host.pipes.take()
+  if (isAborted()) {
+    closeSync(pipe.writeFd)
+    pipe.reader.destroy()
+    return undefined
+  }
+  const startedAt = performance.now()
+  const child = await spawned(plan, pipe)
+  const pid = child.pid ?? -1
+  const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
+  host.ledger.addGroup(leader)
+  return {
+    trace: { token, leader, pipe: pipe.name, namespaced: plan.namespaced },
+    output,
+    startedAt,
+    exit: new Promise((resolve) => {
+      const { exitCode, signalCode } = child
+      if (exitCode !== null || signalCode !== null) resolve(exitOf(exitCode, signalCode))
+      else child.once('exit', (code, name) => resolve(exitOf(code, name)))
+    }),
+    ended: collect(pipe, output),
+    stopReading: () => void pipe.reader.destroy(),
+    unref() {
+      child.unref()
+      pipe.reader.unref()
+    },
+  }
+}
+
+/**
+ * Takes what is still in the pipe after the command has gone. Short, since whoever else holds the pipe may hold it for ever:
+ * until it is quiet, half a second at most. True when nobody holds it.
+ */
+export async function drain(running: Running): Promise<boolean> {
+  let open = true
+  const ended = running.ended.then(() => {
+    open = false
+  })
+  const deadline = performance.now() + 500
+  for (let seen = -1; open && seen !== running.output.bytes && performance.now() < deadline; ) {
+    seen = running.output.bytes
+    await within(ended, 50)
+    // A busy host may find the timer due before it has looked at the pipe: give it that look.
+    await nextTurn()
+  }
+  return !open
+}
+
+async function spawned(
+  plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env'>,
+  pipe: OutputPipe,
+): Promise<ChildProcess> {
+  try {
+    const child = spawn(plan.file, plan.args, {
+      cwd: plan.cwd,
+      env: plan.env,
+      detached: true,
+      stdio: ['ignore', pipe.writeFd, pipe.writeFd],
+    })
+    if (child.pid === undefined) {
+      // The reason follows as an event.
+      throw await new Promise<Error>((resolve) => child.once('error', resolve))
+    }
+    return child
+  } catch (error) {
+    pipe.reader.destroy()
+    throw new ShellStartError(whyNot(error, plan.cwd), error)
+  } finally {
+    closeSync(pipe.writeFd)
+  }
+}
+
+function whyNot(error: unknown, cwd: string): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'E2BIG') {
+    return 'The command is too long for the system (a single argument ends at 128 KB). Write it to a file and run that.'
+  }
+  if (code === 'ERR_INVALID_ARG_VALUE')
+    return 'The command holds a NUL character, which no shell can read. Remove it.'
+  if (code === 'ENOENT') return `The command did not start: ${cwd} or the shell itself does not exist.`
+  if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE') {
+    return 'The system has no room for another process or file at the moment. End background jobs, or try again later.'
+  }
+  return `The command did not start: ${messageOf(error)}`
+}
+
+function collect(pipe: OutputPipe, output: CapturedOutput): Promise<void> {
+  const { reader } = pipe
+  let writing: Promise<void> = Promise.resolve()
+  reader.on('data', (chunk: Buffer) => {
+    const pending = output.append(chunk)
+    if (pending === undefined) return
+    // What cannot be written as fast as it comes waits in the pipe, not in memory.
+    reader.pause()
+    writing = pending.finally(() => reader.resume())
+  })
+  return new Promise((resolve) => {
+    // An unreadable pipe is an ended pipe: the command's exit says how it went.
+    reader.on('error', () => void reader.destroy())
+    reader.once('close', () => {
+      writing.then(() => output.end()).then(resolve, resolve)
+    })
+  })
+}
+
+function exitOf(exitCode: number | null, signal: NodeJS.Signals | null): Exit {
+  return signal === null ? { exitCode } : { exitCode: null, signal }
+}

@@ -1,0 +1,112 @@
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { groupLine, headerLine, type Stub, stubLine } from './ledger-file.js'
+import { type ParentWatch, startParentWatch } from './parent-watch.js'
+import type { ProcessEntry } from './process-table.js'
+import { newToken } from './run-marker.js'
+import { sweepLedgers } from './sweep.js'
+
+/**
+ * What this host has on the machine at the moment, in a file: the process groups it started and the placeholders it made. If
+ * the host is killed its watcher clears up after it, from this file; if the watcher is killed too, the next host to open the
+ * same directory does.
+ */
+export class Ledger {
+  readonly token = newToken()
+  readonly directory: string
+  readonly #file: string
+  readonly #groups = new Map<number, string>()
+  readonly #stubs = new Map<string, Stub['kind']>()
+  #lines = 0
+  #watch: ParentWatch | undefined
+
+  constructor(directory: string) {
+    this.directory = directory
+    this.#file = join(directory, `${this.token}.ledger`)
+    // The file before anything it must account for: whoever sweeps finds the rest through it.
+    this.#rewrite()
+    mkdirSync(this.privateDirectory, { mode: 0o700 })
+    this.#watch = startParentWatch({
+      file: this.#file,
+      token: this.token,
+      privateDirectory: this.privateDirectory,
+    })
+  }
+
+  /** For files that must not outlive the host. */
+  get privateDirectory(): string {
+    return join(this.directory, `${this.token}.d`)
+  }
+
+  addGroup(leader: Pick<ProcessEntry, 'pid' | 'startTime'>): void {
+    this.#groups.set(leader.pid, leader.startTime)
+    this.#append(groupLine(leader.pid, leader.startTime))
+  }
+
+  /** The line itself may stay: what it names is recognised as gone by its start time. */
+  dropGroup(pid: number): void {
+    this.#groups.delete(pid)
+    if (this.#lines > 1000 || (this.#lines > 100 && this.#groups.size === 0)) this.#rewrite()
+  }
+
+  addStubs(stubs: readonly Stub[]): void {
+    for (const { path, kind } of stubs) this.#stubs.set(path, kind)
+    if (stubs.length > 0) this.#append(stubs.map(({ path, kind }) => stubLine(path, kind)).join(''))
+  }
+
+  dropStubs(stubs: readonly Stub[]): void {
+    for (const { path } of stubs) this.#stubs.delete(path)
+    this.#rewrite()
+  }
+
+  async close(): Promise<void> {
+    await this.#watch?.close()
+    this.#watch = undefined
+    rmSync(this.privateDirectory, { recursive: true, force: true })
+    rmSync(this.#file, { force: true })
+  }
+
+  #append(line: string): void {
+    this.#lines++
+    // Synchronous: the line must be there before anything else of this host can happen to it.
+    appendFileSync(this.#file, line)
+  }
+
+  #rewrite(): void {
+    const lines = [
+      headerLine(this.token),
+      ...Array.from(this.#groups, ([pid, startTime]) => groupLine(pid, startTime)),
+      ...Array.from(this.#stubs, ([path, kind]) => stubLine(path, kind)),
+    ]
+    writeFileSync(`${this.#file}.new`, lines.join(''), { mode: 0o600 })
+    renameSync(`${this.#file}.new`, this.#file)
+    this.#lines = lines.length
+  }
+}
+
+/** The ledger of this process in that directory; everyone who asks shares it, and the last to let go closes it. */
+export async function holdLedger(directory: string): Promise<{ ledger: Ledger; release(): Promise<void> }> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const real = await realpath(directory)
+  let shared = open.get(real)
+  if (shared === undefined) {
+    shared = { ledger: sweepLedgers(real).then(() => new Ledger(real)), holders: 0 }
+    open.set(real, shared)
+  }
+  const mine = shared
+  mine.holders++
+  const release = async (): Promise<void> => {
+    if (--mine.holders > 0) return
+    open.delete(real)
+    await (await mine.ledger).close()
+  }
+  try {
+    return { ledger: await mine.ledger, release }
+  } catch (error) {
+    if (open.get(real) === mine) open.delete(real)
+    throw error
+  }
+}
+
+const open = new Map<string, { readonly ledger: Promise<Ledger>; holders: number }>()

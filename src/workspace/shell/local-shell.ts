@@ -1,0 +1,244 @@
+import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RuntimeShell, ShellJob, ShellOptions, ShellOutcome } from '../../tool/runtime.js'
+import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
+import { CapturedOutput } from './captured-output.js'
+import type { ConfinedLaunch } from './confinement.js'
+import { ShellClosedError } from './errors.js'
+import { type Ground, openGround } from './ground.js'
+import { Jobs } from './jobs.js'
+import { type Exit, launch, type Running } from './launch.js'
+import type { ProcessEntry } from './process-table.js'
+import type { ResourceLimits } from './resource-limits.js'
+import { runCommand } from './run-command.js'
+import { markerValue, markerVariable, newToken } from './run-marker.js'
+import { directoryInside } from './working-directory.js'
+
+export type LocalShellOptions = {
+  /** The workspace: where commands run and, in a sandbox, all they can write to. */
+  readonly root: string
+  /** Where this host keeps track of its processes; the same directory for every session of the host. */
+  readonly ledgerDir: string
+  readonly sandbox: SandboxMode
+  readonly sandboxOptions?: SandboxOptions
+  /** Variables passed to commands, beside the fixed harmless list. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Where programs are looked for; a fixed list when absent. */
+  readonly path?: string
+  readonly limits?: ResourceLimits
+  /** Makes a new private file for a long output and gives its path; by default one that goes away with the shell. */
+  readonly scratchFile?: (label: string) => Promise<string>
+  /** Told once when there is no sandbox although one was wanted. */
+  readonly onNotice?: (text: string) => void
+  readonly now?: () => number
+  readonly graceMs?: number
+}
+
+export interface LocalShell extends RuntimeShell {
+  /** Ends every command and job and removes what the shell made. */
+  close(): Promise<void>
+}
+
+const memoryBytes = 256 * 1024
+const fileBytes = 512 * 1024 * 1024
+const killMs = 2000
+
+/**
+ * Commands on this machine, each in a fresh `/bin/bash` that reads no start-up file.
+ *
+ * ```ts
+ * const shell = createLocalShell({ root: '/work/project', ledgerDir: '/home/me/.capstan/processes', sandbox: 'required' })
+ * const { exitCode, output } = await shell.run('npm test', { timeoutMs: 60_000 })
+ * await shell.close()
+ * ```
+ */
+export function createLocalShell(options: LocalShellOptions): LocalShell {
+  const { graceMs = 1000, now = Date.now } = options
+  const closing = new AbortController()
+  // Every running command listens to it, however many there are.
+  setMaxListeners(0, closing.signal)
+  const jobs = new Jobs({ now, graceMs, killMs })
+  const active = new Set<Promise<unknown>>()
+  let opening: Promise<Ground> | undefined
+  let closed: Promise<void> | undefined
+
+  /** Opened by the first command: a session that never runs one costs nothing. */
+  function ground(): Promise<Ground> {
+    if (closing.signal.aborted) throw new ShellClosedError()
+    opening ??= openGround(options).catch((error: unknown) => {
+      // A refusal may be cured (the sandbox gets installed): the next command asks again.
+      opening = undefined
+      throw error
+    })
+    return opening
+  }
+
+  function track<T>(work: Promise<T>): Promise<T> {
+    active.add(work)
+    const forget = (): void => void active.delete(work)
+    work.then(forget, forget)
+    return work
+  }
+
+  async function run(command: string, request: ShellOptions): Promise<ShellOutcome> {
+    const signals = request.signal === undefined ? [closing.signal] : [request.signal, closing.signal]
+    const base = await ground()
+    const begun = await begin(base, command, request, signals)
+    if (begun === undefined) return neverStarted(base.confinement.name)
+    const { running, launched, cleanUp } = begun
+    const { output } = running
+    const end = await runCommand(running, { timeoutMs: request.timeoutMs, signals, graceMs, killMs })
+    const text = output.text()
+    let blocked: string[] = []
+    let leftover: string | undefined
+    if (end.left.length > 0) {
+      // Their groups too: the watcher could not find those that left the command's group and carry no marker.
+      const groups = groupsOf(end.left)
+      for (const leader of groups) base.ledger.addGroup(leader)
+      const finish = async (): Promise<void> => {
+        for (const { pid } of groups) base.ledger.dropGroup(pid)
+        await cleanUp(end, '')
+      }
+      leftover = jobs.add(command, running, finish, end.left).id
+    } else {
+      blocked = await cleanUp(end, text)
+      await output.close()
+    }
+    return {
+      exitCode: end.exitCode,
+      ...(end.signal === undefined ? {} : { signal: end.signal }),
+      output: text,
+      outputBytes: output.bytes,
+      truncated: output.truncated,
+      ...(output.path === undefined ? {} : { outputPath: output.path }),
+      timedOut: end.timedOut,
+      aborted: end.aborted,
+      durationMs: end.durationMs,
+      sandbox: launched.name,
+      blocked,
+      ...(leftover === undefined ? {} : { leftover }),
+    }
+  }
+
+  async function start(command: string, cwd: string | undefined): Promise<ShellJob> {
+    const base = await ground()
+    const begun = await begin(base, command, cwd === undefined ? {} : { cwd }, [closing.signal])
+    if (begun === undefined) throw new ShellClosedError()
+    return jobs.add(command, begun.running, async (exit) => void (await begun.cleanUp(exit, '')))
+  }
+
+  async function begin(
+    base: Ground,
+    command: string,
+    request: ShellOptions,
+    signals: readonly AbortSignal[],
+  ): Promise<Begun | undefined> {
+    const isAborted = (): boolean => signals.some((signal) => signal.aborted)
+    const cwd = await directoryInside(base.root, request.cwd)
+    if (isAborted()) return undefined
+    const token = newToken()
+    const home = await mkdtemp(join(base.directory, 'home-'))
+    let launched: ConfinedLaunch | undefined
+    const cleanUp = async (exit: Exit, text: string): Promise<string[]> => {
+      const refused = (await launched?.finish({ exitCode: exit.exitCode, output: text })) ?? []
+      await removeHome(home)
+      return refused
+    }
+    try {
+      launched = await base.confinement.confine({
+        argv: ['/bin/bash', '--noprofile', '--norc', '-c', command],
+        cwd,
+        home,
+        tmp: base.tmp,
+        marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
+      })
+      const output = new CapturedOutput({
+        maxBytes: request.maxBytes ?? memoryBytes,
+        maxFileBytes: fileBytes,
+        newFile: () => options.scratchFile?.('command output') ?? privateFile(base.directory),
+        onText: request.onOutput,
+      })
+      const running = await launch(base, launched, token, output, isAborted)
+      if (running === undefined) {
+        await cleanUp({ exitCode: null }, '')
+        return undefined
+      }
+      const dropAndCleanUp: Begun['cleanUp'] = (exit, text) => {
+        base.ledger.dropGroup(running.trace.leader.pid)
+        return cleanUp(exit, text)
+      }
+      return { running, launched: { name: base.confinement.name }, cleanUp: dropAndCleanUp }
+    } catch (error) {
+      await cleanUp({ exitCode: null }, '')
+      throw error
+    }
+  }
+
+  async function close(): Promise<void> {
+    closing.abort()
+    await Promise.allSettled(active)
+    try {
+      await jobs.close()
+    } finally {
+      const base = await opening?.catch(() => undefined)
+      await base?.close()
+    }
+  }
+
+  return {
+    run: async (command, request = {}) => {
+      if (request.signal?.aborted === true) return neverStarted('none')
+      return track(run(command, request))
+    },
+    start: async (command, request = {}) => track(start(command, request.cwd)),
+    jobs: () => jobs.list(),
+    readJob: async (id, from) => jobs.read(id, from),
+    killJob: async (id) => jobs.kill(id),
+    close: () => {
+      closed ??= close()
+      return closed
+    },
+  }
+}
+
+type Begun = {
+  readonly running: Running
+  readonly launched: { readonly name: string }
+  readonly cleanUp: (exit: Exit, output: string) => Promise<string[]>
+}
+
+function groupsOf(entries: readonly ProcessEntry[]): Pick<ProcessEntry, 'pid' | 'startTime'>[] {
+  const groups = new Map<number, string>()
+  for (const { pid, pgid, startTime } of entries) {
+    // A group whose leader is gone has no start time to be checked against, and needs none: its number is not given out again.
+    if (pid === pgid || !groups.has(pgid)) groups.set(pgid, pid === pgid ? startTime : '0')
+  }
+  return Array.from(groups, ([pid, startTime]) => ({ pid, startTime }))
+}
+
+/** Fresh for each command, so that no `.gitconfig` or start-up file written by one changes what the next one does (SEC-114). */
+async function removeHome(home: string): Promise<void> {
+  await rmdir(home).catch(() => rm(home, { recursive: true, force: true }))
+}
+
+async function privateFile(directory: string): Promise<string> {
+  const path = join(directory, `output-${randomBytes(9).toString('base64url')}.txt`)
+  await writeFile(path, '', { flag: 'wx', mode: 0o600 })
+  return path
+}
+
+function neverStarted(sandbox: string): ShellOutcome {
+  return {
+    exitCode: null,
+    output: '',
+    outputBytes: 0,
+    truncated: false,
+    timedOut: false,
+    aborted: true,
+    durationMs: 0,
+    sandbox,
+    blocked: [],
+  }
+}

@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+export type ParentWatch = { close(): Promise<void> }
+export type WatchOptions = {
+  readonly file: string
+  readonly token: string
+  readonly privateDirectory: string
+}
+
+/**
+ * One small process per host that ends what the host leaves behind, even if the host is killed with SIGKILL: it reads from a
+ * pipe that only the host holds open, and the end of that pipe is the host's death. It runs in a session of its own, so what
+ * kills the host's group or closes its terminal does not reach it. Commands cost nothing extra.
+ */
+export function startParentWatch(options: WatchOptions): ParentWatch {
+  let closing = false
+  let restarts = 0
+  let watcher = start()
+
+  function start(): ChildProcess {
+    const child = spawn(
+      '/bin/sh',
+      ['-c', script, 'capstan-watch', options.file, options.token, options.privateDirectory],
+      {
+        cwd: '/',
+        // Without the marker: the watcher must not find itself.
+        env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
+        detached: true,
+        stdio: ['pipe', 'ignore', 'ignore'],
+      },
+    )
+    // It must not keep a host alive that has nothing else to do.
+    child.unref()
+    if (child.stdin !== null) {
+      unref(child.stdin)
+      child.stdin.on('error', ignoreBrokenPipe)
+    }
+    child.once('exit', () => {
+      // Somebody killed it: the host is without a net until there is a new one.
+      if (!closing && restarts++ < 20) watcher = start()
+    })
+    child.once('error', ignoreBrokenPipe)
+    return child
+  }
+
+  return {
+    async close() {
+      closing = true
+      if (watcher.exitCode !== null || watcher.signalCode !== null || watcher.pid === undefined) return
+      watcher.ref()
+      const gone = once(watcher, 'exit')
+      watcher.stdin?.end('bye\n')
+      await gone
+    },
+  }
+}
+
+function unref(stream: object): void {
+  if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
+}
+
+/** A watcher that could not be started or is gone is handled where it exits; the ledger is swept at the next start anyway. */
+function ignoreBrokenPipe(_error: Error): void {
+  return
+}
+
+/**
+ * Plain sh and grep, since Node takes 40 MB and may be what is failing. Finds the same processes as `findMembers`: those that
+ * carry the token, those in the recorded groups (checked by start time), and all their descendants; kills until there are none.
+ */
+const script = `
+file=$1 token=$2 private=$3
+trap '' HUP INT TERM QUIT PIPE
+while read -r word; do [ "$word" = bye ] && exit 0; done
+
+fields() { # of /proc/$1/stat: state ppid pgrp start
+  read -r line 2>/dev/null < "/proc/$1/stat" || return 1
+  rest=\${line##*) }
+  [ "$rest" != "$line" ] || return 1
+  set -- $rest
+  state=$1 ppid=$2 pgrp=$3
+  shift 19
+  start=$1
+}
+
+groups=' '
+while read -r kind pid began; do
+  [ "$kind" = group ] || continue
+  if fields "$pid" && [ "$start" != "$began" ]; then continue; fi
+  groups="$groups$pid "
+done < "$file"
+
+marked() {
+  found=' '
+  for path in $(grep -lsF -- "$token" /proc/[0-9]*/environ); do
+    path=\${path#/proc/}
+    found="$found\${path%/environ} "
+  done
+}
+
+end() {
+  kill -9 $found 2>/dev/null
+  for pid in $groups; do kill -9 -- "-$pid" 2>/dev/null; done
+}
+
+# Who descends from whom can only be seen before anyone is killed.
+table=
+for path in /proc/[0-9]*; do
+  pid=\${path#/proc/}
+  fields "$pid" || continue
+  case $state in Z|X) ;; *) table="$table $pid:$ppid:$pgrp" ;; esac
+done
+marked
+grew=1
+while [ $grew = 1 ]; do
+  grew=0
+  for entry in $table; do
+    pid=\${entry%%:*} pgrp=\${entry##*:} ppid=\${entry#*:}
+    case $found in *" $pid "*) continue ;; esac
+    case $groups in *" $pgrp "*) found="$found$pid " grew=1; continue ;; esac
+    case $found in *" \${ppid%%:*} "*) found="$found$pid " grew=1 ;; esac
+  done
+done
+end
+
+# What forked in the meantime carries the token too.
+round=0
+while [ $round -lt 200 ]; do
+  round=$((round + 1))
+  marked
+  [ "$found" = ' ' ] && break
+  end
+done
+
+others=$(dirname "$file")
+while read -r kind type path; do
+  [ "$kind" = stub ] || continue
+  grep -lsxF -- "stub $type $path" "$others"/*.ledger | grep -qvxF -- "$file" && continue
+  case $type in
+    d) rmdir -- "$path" 2>/dev/null ;;
+    f) [ -s "$path" ] || rm -f -- "$path" ;;
+  esac
+done < "$file"
+rm -rf -- "$private"
+rm -f -- "$file" "$file.new"
+`

@@ -1,0 +1,118 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+export type ProcessEntry = {
+  readonly pid: number
+  readonly ppid: number
+  readonly pgid: number
+  /** `Z` and `X` are dead already: they only wait for their parent to notice. */
+  readonly state: string
+  /** In clock ticks since boot. With the pid it names one process for good, although pids are used again. */
+  readonly startTime: string
+}
+
+/**
+ * The processes of one moment, as the kernel lists them; none where there is no `/proc`. What else is asked about them is read
+ * when it is asked, and once.
+ */
+export class ProcessSnapshot {
+  readonly entries: readonly ProcessEntry[]
+  readonly #environments = new Map<number, string>()
+  readonly #files = new Map<number, readonly string[]>()
+
+  constructor(accept: (pid: number) => boolean = () => true) {
+    this.entries = readNames('/proc').flatMap((name) => {
+      const pid = Number(name)
+      return Number.isInteger(pid) && accept(pid) ? (readProcess(pid) ?? []) : []
+    })
+  }
+
+  /** Whether the environment the process was started with holds the word. False for processes of other users. */
+  carriesWord({ pid, ppid }: ProcessEntry, word: string): boolean {
+    // The kernel's own threads have no environment.
+    if (ppid === 2) return false
+    let environment = this.#environments.get(pid)
+    if (environment === undefined) {
+      environment = readQuietly(`/proc/${pid}/environ`) ?? ''
+      this.#environments.set(pid, environment)
+    }
+    return environment.includes(word)
+  }
+
+  /** Whether the process has the named pipe open, also after the name was removed. */
+  holdsPipe({ pid, ppid }: ProcessEntry, pipe: string): boolean {
+    if (ppid === 2) return false
+    let files = this.#files.get(pid)
+    if (files === undefined) {
+      files = readNames(`/proc/${pid}/fd`).flatMap((fd) => linkTarget(`/proc/${pid}/fd/${fd}`) ?? [])
+      this.#files.set(pid, files)
+    }
+    return files.includes(pipe) || files.includes(`${pipe} (deleted)`)
+  }
+}
+
+let next: Promise<ProcessSnapshot> | undefined
+
+/** A snapshot taken after this call, shared by all who ask in the same turn: ending many runs at once costs one look. */
+export function nextSnapshot(): Promise<ProcessSnapshot> {
+  next ??= new Promise((resolve) => {
+    setImmediate(() => {
+      next = undefined
+      resolve(new ProcessSnapshot())
+    })
+  })
+  return next
+}
+
+/** One living process; undefined when there is none of that pid, or only its zombie. */
+export function readProcess(pid: number): ProcessEntry | undefined {
+  const stat = readQuietly(`/proc/${pid}/stat`)
+  if (stat === undefined) return undefined
+  // The name in parentheses is chosen by the process and may hold anything: fields are counted after the last one.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state = '', ppid, pgid] = fields
+  const startTime = fields[19]
+  if (startTime === undefined || state === 'Z' || state === 'X') return undefined
+  return { pid, ppid: Number(ppid), pgid: Number(pgid), state, startTime }
+}
+
+export function isAlive(entry: Pick<ProcessEntry, 'pid' | 'startTime'>): boolean {
+  return readProcess(entry.pid)?.startTime === entry.startTime
+}
+
+/** The pid that was given out last; pids are given out in rising order until they wrap. */
+export function lastPid(): number | undefined {
+  const field = readQuietly('/proc/loadavg')?.trim().split(' ').at(-1)
+  return field === undefined ? undefined : Number(field)
+}
+
+/** Where pids and start times mean what they say: this boot, this pid namespace. */
+export function processScope(): string {
+  const boot = readQuietly('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown'
+  return `${boot}/${linkTarget('/proc/self/ns/pid') ?? 'unknown'}`
+}
+
+// A process may go away between being listed and being read, and other users' processes may not be read at all: both are
+// answers ("not there for us"), not faults.
+function readQuietly(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return undefined
+  }
+}
+
+function readNames(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,87 @@
+import { drain, type Exit, type Running } from './launch.js'
+import type { ProcessEntry } from './process-table.js'
+import { endRun, findMembers } from './run-trace.js'
+import { within } from './within.js'
+
+export type RunLimits = {
+  readonly timeoutMs?: number | undefined
+  readonly signals: readonly AbortSignal[]
+  /** Between TERM and KILL. */
+  readonly graceMs: number
+  readonly killMs: number
+}
+
+export type RunEnd = Exit & {
+  readonly timedOut: boolean
+  readonly aborted: boolean
+  readonly durationMs: number
+  /** What outlived the command. */
+  readonly left: readonly ProcessEntry[]
+}
+
+/**
+ * Waits for a command that was started. It is over when it exits, even if a child still holds its pipe. When the time is up or
+ * the host aborts, it and everything it started is ended.
+ */
+export async function runCommand(running: Running, limits: RunLimits): Promise<RunEnd> {
+  const stop = watchForStop(limits)
+  try {
+    const why = await Promise.race([running.exit.then(() => 'exited' as const), stop.happened])
+    const durationMs = performance.now() - running.startedAt
+    if (why === 'exited') {
+      const exit = await running.exit
+      const left = await afterExit(running, limits, durationMs)
+      return { ...exit, timedOut: false, aborted: false, durationMs, left }
+    }
+    const left = await endRun(running.trace, limits)
+    const exit = (await within(running.exit, 500)) ?? { exitCode: null }
+    if (!(await drain(running)) && left.length === 0) running.stopReading()
+    return {
+      ...exit,
+      timedOut: why === 'timeout',
+      aborted: why === 'abort',
+      durationMs: performance.now() - running.startedAt,
+      left,
+    }
+  } finally {
+    stop.forget()
+  }
+}
+
+async function afterExit(running: Running, limits: RunLimits, lastedMs: number): Promise<ProcessEntry[]> {
+  // With room for what a busy host adds before it gets to look.
+  const youngMs = lastedMs + 1000
+  // Inside a pid namespace nothing outlives the command. This waits until the kernel has cleared up.
+  if (running.trace.namespaced) {
+    const stuck = await endRun(running.trace, { graceMs: 0, killMs: limits.killMs, youngMs })
+    if (!(await drain(running)) && stuck.length === 0) running.stopReading()
+    return stuck
+  }
+  const nobodyHoldsPipe = await drain(running)
+  const left = findMembers(running.trace, nobodyHoldsPipe ? { youngMs } : { pipeHeld: true })
+  // Held by a process we may not see: its output is not ours to wait for.
+  if (!nobodyHoldsPipe && left.length === 0) running.stopReading()
+  return left
+}
+
+type Stop = { readonly happened: Promise<'timeout' | 'abort'>; forget(): void }
+
+function watchForStop({ timeoutMs, signals }: RunLimits): Stop {
+  let timer: NodeJS.Timeout | undefined
+  let onAbort: (() => void) | undefined
+  const happened = new Promise<'timeout' | 'abort'>((resolve) => {
+    onAbort = () => resolve('abort')
+    if (signals.some((signal) => signal.aborted)) return onAbort()
+    for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true })
+    // A longer delay than this would fire at once.
+    if (timeoutMs !== undefined)
+      timer = setTimeout(() => resolve('timeout'), Math.min(timeoutMs, 2 ** 31 - 1))
+  })
+  return {
+    happened,
+    forget() {
+      clearTimeout(timer)
+      for (const signal of signals) if (onAbort !== undefined) signal.removeEventListener('abort', onAbort)
+    },
+  }
+}

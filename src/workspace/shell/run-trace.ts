@@ -1,0 +1,142 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  isAlive,
+  lastPid,
+  nextSnapshot,
+  type ProcessEntry,
+  ProcessSnapshot,
+  readProcess,
+} from './process-table.js'
+
+/** What is known of a run's processes: enough to find them all in the process table, whatever they did to get away. */
+export type RunTrace = {
+  /** Carried in the environment of every process of the run: finds those that left the group (`setsid`, double fork). */
+  readonly token: string
+  /** The process we started, which leads the group. */
+  readonly leader: Pick<ProcessEntry, 'pid' | 'startTime'>
+  /** The named pipe of the run's output: finds those that also threw their environment away. */
+  readonly pipe?: string
+  /** Processes found earlier that nothing else would lead to again. */
+  readonly known?: readonly ProcessEntry[]
+  /** The leader keeps a pid namespace: when it dies the kernel kills the rest, so it must get no polite signal. */
+  readonly namespaced: boolean
+}
+
+export type EndOptions = { readonly graceMs: number; readonly killMs: number } & Pick<FindOptions, 'youngMs'>
+
+/**
+ * Ends every process of the run: TERM, and after the grace KILL, again and again until the process table shows none (a process
+ * may fork while it is being looked for). Gives back what could not be killed: nothing, unless the kernel holds on to it.
+ */
+export async function endRun(trace: RunTrace, options: EndOptions): Promise<ProcessEntry[]> {
+  const { graceMs, killMs, youngMs } = options
+  const first = await lookFor(trace, { youngMs, pipeHeld: !trace.namespaced })
+  const followed = { ...trace, known: first }
+  let members = first
+  const polite = trace.namespaced ? members.filter((entry) => entry.pid !== trace.leader.pid) : members
+  if (graceMs > 0 && polite.length > 0) {
+    signal(trace, polite, 'SIGTERM')
+    await whileAlive(members, graceMs)
+    members = await lookFor(followed, { youngMs })
+  }
+  const deadline = performance.now() + killMs
+  while (members.length > 0) {
+    signal(trace, members, 'SIGKILL')
+    const left = deadline - performance.now()
+    if (left <= 0) break
+    await whileAlive(members, left)
+    members = await lookFor(followed, { youngMs })
+  }
+  return members
+}
+
+async function lookFor(trace: RunTrace, options: FindOptions): Promise<ProcessEntry[]> {
+  return findMembers(trace, options, youngerOnly(trace, options.youngMs) ?? (await nextSnapshot()))
+}
+
+/**
+ * The living processes of a run: those in its group, those that carry its token, those that hold its pipe (asked for only when
+ * someone does), and all their descendants.
+ */
+export function findMembers(
+  trace: RunTrace,
+  options: FindOptions = {},
+  snapshot = youngerOnly(trace, options.youngMs) ?? new ProcessSnapshot(),
+): ProcessEntry[] {
+  const { entries } = snapshot
+  const leader = readProcess(trace.leader.pid)
+  // A pid is not given out again while a group of that number exists: another process there means our group is gone.
+  const groupIsOurs = leader === undefined || leader.startTime === trace.leader.startTime
+  const known = new Map(trace.known?.map((entry) => [entry.pid, entry.startTime]))
+  const members = new Map<number, ProcessEntry>()
+  for (const entry of entries) {
+    if (entry.pid === process.pid) continue
+    if (
+      (groupIsOurs && entry.pgid === trace.leader.pid) ||
+      known.get(entry.pid) === entry.startTime ||
+      snapshot.carriesWord(entry, trace.token) ||
+      (options.pipeHeld === true && trace.pipe !== undefined && snapshot.holdsPipe(entry, trace.pipe))
+    ) {
+      members.set(entry.pid, entry)
+    }
+  }
+  addDescendants(members, entries)
+  return [...members.values()]
+}
+
+export type FindOptions = {
+  /** Somebody still has the output pipe open: look for who. */
+  readonly pipeHeld?: boolean
+  /** How long ago the run began, when it was short: then only younger processes need to be looked at. */
+  readonly youngMs?: number | undefined
+}
+
+function addDescendants(members: Map<number, ProcessEntry>, entries: readonly ProcessEntry[]): void {
+  for (let grew = true; grew; ) {
+    grew = false
+    for (const entry of entries) {
+      if (members.has(entry.pid) || !members.has(entry.ppid)) continue
+      members.set(entry.pid, entry)
+      grew = true
+    }
+  }
+}
+
+/**
+ * Every command ends with a look for leftovers, so it must be cheap. Pids rise, hence after a few seconds without a wrap only
+ * those above the leader's can belong to the run. Undefined when that cannot be said.
+ */
+function youngerOnly(trace: RunTrace, youngMs: number | undefined): ProcessSnapshot | undefined {
+  if (youngMs === undefined || youngMs > 3000) return undefined
+  const first = trace.leader.pid
+  const last = lastPid()
+  return last === undefined || last < first ? undefined : new ProcessSnapshot((pid) => pid >= first)
+}
+
+function signal(trace: RunTrace, members: readonly ProcessEntry[], name: 'SIGTERM' | 'SIGKILL'): void {
+  // The group at once, so that no member can fork a replacement between two signals; then those outside it one by one.
+  const spared = trace.namespaced && name === 'SIGTERM'
+  if (!spared && members.some((entry) => entry.pgid === trace.leader.pid)) send(-trace.leader.pid, name)
+  for (const entry of members) {
+    if (spared || entry.pgid !== trace.leader.pid) send(entry.pid, name)
+  }
+}
+
+function send(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    // Gone in the meantime is what we want; a process that is not ours to signal shows up as left over.
+    if (!(error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM')))
+      throw error
+  }
+}
+
+async function whileAlive(members: readonly ProcessEntry[], limitMs: number): Promise<void> {
+  const deadline = performance.now() + limitMs
+  for (let pause = 1; members.some(isAlive); pause = Math.min(pause * 2, 40)) {
+    const left = deadline - performance.now()
+    if (left <= 0) return
+    await delay(Math.min(pause, left))
+  }
+}

@@ -1,0 +1,28 @@
+import { childEnvironment } from './child-env.js'
+import type { Confinement } from './confinement.js'
+import { limited, type ResourceLimits } from './resource-limits.js'
+
+export type UnconfinedOptions = {
+  readonly env?: Readonly<Record<string, string>> | undefined
+  readonly path?: string | undefined
+  readonly limits: ResourceLimits
+}
+
+/** No sandbox: the command has every right of the host's user. Only its environment is kept apart. */
+export function unconfined(options: UnconfinedOptions): Confinement {
+  const { processes: _onlyInSandbox, ...limits } = options.limits
+  return {
+    name: 'none',
+    async confine({ argv, cwd, home, tmp, marker }) {
+      const [file = '/bin/sh', ...args] = limited(argv, limits)
+      return {
+        file,
+        args,
+        cwd,
+        env: childEnvironment({ home, tmp, marker, path: options.path, extra: options.env }),
+        namespaced: false,
+        finish: async () => [],
+      }
+    },
+  }
+}

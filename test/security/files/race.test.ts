@@ -1,0 +1,95 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { CapstanError } from '../../../src/tool/errors.js'
+import type { LocalFiles } from '../../../src/workspace/files/index.js'
+import { createScene } from './fixture.js'
+
+const writes = 20_000
+const atOnce = 8
+
+describe.runIf(process.platform === 'linux')('the gap between check and use', () => {
+  it('SEC-011 20,000 writes while a directory is swapped for a link: none goes outside', {
+    timeout: 60_000,
+  }, async () => {
+    // Memory where there is some: the faster a write, the more of them meet a swap.
+    const scene = createScene(existsSync('/dev/shm') ? '/dev/shm' : undefined)
+    mkdirSync(join(scene.workspace, 'd'))
+    const attacker = fork(new URL('./attacker.mjs', import.meta.url), [scene.workspace, scene.outside])
+    await once(attacker, 'message')
+    try {
+      const began = performance.now()
+      const outcomes = await writeAll(scene.files())
+      const seconds = (performance.now() - began) / 1000
+      attacker.send('stop')
+      const [{ swaps }] = (await once(attacker, 'message')) as [{ swaps: number }]
+      const escaped = readdirSync(scene.outside).filter((name) => name !== 'C')
+      console.log(
+        `SEC-011: ${escaped.length} of ${writes} escaped in ${seconds.toFixed(1)} s, ${swaps} swaps,`,
+        outcomes,
+      )
+      expect(escaped).toEqual([])
+      // It was a race: some writes found the directory, some the link.
+      expect(outcomes['done']).toBeGreaterThan(100)
+      expect(outcomes['path_outside']).toBeGreaterThan(100)
+      expect(seconds).toBeLessThan(40)
+    } finally {
+      attacker.kill('SIGKILL')
+    }
+    expect(temporaryFilesIn(scene.workspace)).toEqual([])
+  })
+
+  it('SEC-011 reads the same way: the canary is never seen', { timeout: 30_000 }, async () => {
+    const scene = createScene(existsSync('/dev/shm') ? '/dev/shm' : undefined)
+    mkdirSync(join(scene.workspace, 'd'))
+    const files = scene.files()
+    await files.write('d/C', 'mine')
+    symlinkSync('d/C', join(scene.workspace, 'l'))
+    const attacker = fork(new URL('./attacker.mjs', import.meta.url), [scene.workspace, scene.outside])
+    await once(attacker, 'message')
+    try {
+      const seen = new Set<string>()
+      for (let i = 0; i < 3000; i++) {
+        const text = await files.readText(i % 2 === 0 ? 'd/C' : 'l').catch((thrown: unknown) => {
+          if (thrown instanceof CapstanError) return 'refused'
+          throw thrown
+        })
+        seen.add(text)
+      }
+      expect([...seen].sort()).toEqual(['mine', 'refused'])
+    } finally {
+      attacker.send('stop')
+      await once(attacker, 'exit')
+    }
+  })
+})
+
+function temporaryFilesIn(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    if (entry.isDirectory()) return temporaryFilesIn(join(directory, entry.name))
+    return entry.name.endsWith('.capstan-tmp') ? [entry.name] : []
+  })
+}
+
+async function writeAll(files: LocalFiles): Promise<Record<string, number>> {
+  const outcomes: Record<string, number> = {}
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let i = next++; i < writes; i = next++) {
+      // In turn: straight into the directory, over one file, and with directories to be made on the way.
+      const path = [`d/f${i % 500}`, 'd/same', `d/n${i % 200}/f`][i % 3] ?? 'd/f'
+      const outcome = await files.write(path, `${i}`).then(
+        () => 'done',
+        (thrown: unknown) => {
+          if (thrown instanceof CapstanError) return thrown.code
+          throw thrown
+        },
+      )
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return outcomes
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createLocalShell } from '../../../src/workspace/shell/local-shell.js'
+import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
+import { processesWith, waitForProcesses } from './support/processes.js'
+
+const kinds = [
+  'sleep 300',
+  'sleep 300 & wait',
+  `trap '' TERM; sleep 300 & setsid sleep 300 & nohup sleep 300 >/dev/null 2>&1 & while :; do sleep 300; done`,
+  `(setsid bash -c "trap '' TERM; sleep 300" &) ; exec >&- 2>&-; sleep 300`,
+  'while :; do (sleep 0.05 &) ; sleep 0.01; done',
+]
+
+async function abortMany(sandbox: 'off' | 'required', count: number, atOnce: number): Promise<void> {
+  const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-abort-')))
+  const root = join(place, 'work')
+  mkdirSync(root)
+  const word = randomUUID()
+  const shell = createLocalShell({
+    root,
+    ledgerDir: join(place, 'ledger'),
+    sandbox,
+    env: { WORD: word },
+    graceMs: 100,
+  })
+  try {
+    let slowest = 0
+    for (let done = 0; done < count; done += atOnce) {
+      const controller = new AbortController()
+      setMaxListeners(0, controller.signal)
+      const batch = Array.from({ length: atOnce }, (_, index) => {
+        const command = `echo up; ${kinds[(done + index) % kinds.length]}`
+        let tell: () => void = () => undefined
+        const up = new Promise<void>((resolve) => {
+          tell = resolve
+        })
+        return { up, outcome: shell.run(command, { signal: controller.signal, onOutput: () => tell() }) }
+      })
+      await Promise.all(batch.map(({ up }) => up))
+      const start = performance.now()
+      controller.abort()
+      for (const outcome of await Promise.all(batch.map((each) => each.outcome))) {
+        expect(outcome).toMatchObject({ aborted: true })
+        expect(outcome.leftover).toBeUndefined()
+      }
+      slowest = Math.max(slowest, performance.now() - start)
+      expect(processesWith(word)).toEqual([])
+    }
+    expect(slowest).toBeLessThan(2000)
+    expect(readdirSync(root)).toEqual([])
+  } finally {
+    await shell.close()
+    expect(await waitForProcesses(word, (left) => left === 0, 2000)).toEqual([])
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
+describe('abort (FT-14, SEC-132)', () => {
+  it('returns within two seconds and leaves no process, two hundred times', async () => {
+    await abortMany('off', 200, 20)
+  }, 60_000)
+})
+
+describeWithBubblewrap('abort inside a sandbox (FT-14, SEC-132)', () => {
+  it('returns within two seconds and leaves no process and no placeholder, forty times', async () => {
+    await abortMany('required', 40, 10)
+  }, 60_000)
+})
+
+describeWithBubblewrap('commands side by side in one workspace', () => {
+  let place: string
+  let root: string
+  beforeEach(() => {
+    place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-beside-')))
+    root = join(place, 'work')
+    mkdirSync(root)
+  })
+  afterEach(() => rmSync(place, { recursive: true, force: true }))
+
+  it('SEC-128 keep their cover when another one ends, and when another shell does', async () => {
+    const options = { root, ledgerDir: join(place, 'ledger'), sandbox: 'required' } as const
+    const [one, two] = [createLocalShell(options), createLocalShell(options)]
+    try {
+      await one.start(
+        'echo up; until [ -e go ]; do sleep 0.02; done; mkdir .husky/x; echo x > .mcp.json; mv .vscode y; echo tried',
+      )
+      await expect.poll(async () => (await one.readJob('job-1')).text).toBe('up\n')
+      await two.run('true')
+      await two.close()
+      await one.run('true')
+      expect(readdirSync(root).sort()).toEqual([
+        '.agent',
+        '.capstan',
+        '.git',
+        '.husky',
+        '.idea',
+        '.mcp.json',
+        '.vscode',
+      ])
+      await one.run('touch go')
+      await expect.poll(async () => (await one.readJob('job-1')).job.running).toBe(false)
+      expect((await one.readJob('job-1')).text).toMatch(/tried\n$/)
+      expect(readdirSync(root)).toEqual(['go'])
+    } finally {
+      await Promise.all([one.close(), two.close()])
+    }
+  })
+
+  it('run as background jobs that can be read and killed', async () => {
+    const word = randomUUID()
+    const shell = createLocalShell({
+      root,
+      ledgerDir: join(place, 'ledger'),
+      sandbox: 'required',
+      env: { WORD: word },
+    })
+    try {
+      await shell.start(`echo one; trap 'echo bye' TERM; setsid sleep 300 & while :; do sleep 0.1; done`)
+      await expect.poll(async () => (await shell.readJob('job-1')).text).toBe('one\n')
+      expect(await shell.killJob('job-1')).toMatchObject({ running: false })
+      expect((await shell.readJob('job-1', 4)).text).toMatch(/bye/)
+      expect(processesWith(word)).toEqual([])
+    } finally {
+      await shell.close()
+    }
+  })
+})

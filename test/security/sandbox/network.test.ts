@@ -1,0 +1,74 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createLocalShell, type LocalShell } from '../../../src/workspace/shell/local-shell.js'
+import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
+
+describeWithBubblewrap('the network of a sandbox, host by host', () => {
+  let place: string
+  let target: Server
+  let port: number
+  let shell: LocalShell
+
+  beforeEach(async () => {
+    place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-network-')))
+    mkdirSync(join(place, 'work'))
+    target = createServer((_incoming, answer) => answer.end('hello'))
+    await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve))
+    port = (target.address() as AddressInfo).port
+    shell = createLocalShell({
+      root: join(place, 'work'),
+      ledgerDir: join(place, 'ledger'),
+      sandbox: 'required',
+      sandboxOptions: {
+        network: { allowHosts: [`good.test:${port}`], checkHost: async () => ({ address: '127.0.0.1' }) },
+      },
+    })
+  })
+  afterEach(async () => {
+    await shell.close()
+    target.close()
+    rmSync(place, { recursive: true, force: true })
+  })
+
+  /** A request through the proxy in nothing but bash. */
+  const get = (host: string): string =>
+    `exec 3<>"/dev/tcp/127.0.0.1/\${HTTPS_PROXY##*:}"; printf 'CONNECT ${host} HTTP/1.1\\r\\n\\r\\n' >&3; read -r status <&3; echo "$status"
+     printf 'GET / HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\n\\r\\n' >&3; tail -n 1 <&3; exec 3>&-`
+
+  it('SEC-124 reaches an allowed host through the proxy, and nothing around it', async () => {
+    const reached = await shell.run(get(`good.test:${port}`))
+    expect(reached).toMatchObject({
+      exitCode: 0,
+      output: expect.stringMatching(/200 Connection Established.*hello$/s),
+      blocked: [],
+    })
+    const around = await shell.run(
+      `(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null && echo host; [ "$(wc -l < /proc/net/route)" -le 1 ] || echo route; getent hosts example.com; echo done`,
+    )
+    expect(around.output).toBe('done\n')
+  })
+
+  it('SEC-124 is refused any other host, and the outcome names it', async () => {
+    const refused = await shell.run(get('evil.test:443'))
+    expect(refused.output).toMatch(/403 Forbidden/)
+    expect(refused.blocked).toEqual(['The network refused evil.test:443: it is not among the allowed hosts.'])
+    // A refusal belongs to its own command.
+    expect((await shell.run('true')).blocked).toEqual([])
+  })
+
+  it('passes exit codes, signals and time-outs through the relay', async () => {
+    expect(await shell.run('exit 7')).toMatchObject({ exitCode: 7 })
+    expect(await shell.run('kill -KILL $$')).toMatchObject({ exitCode: 137 })
+    expect(
+      await shell.run('trap "echo bye; exit 3" TERM; sleep 300 & wait', { timeoutMs: 500 }),
+    ).toMatchObject({
+      timedOut: true,
+      exitCode: 3,
+      output: 'bye\n',
+    })
+  })
+})

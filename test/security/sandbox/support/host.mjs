@@ -1,0 +1,56 @@
+// A host in a process of its own: opens a shell as it is told, runs what it is told, and prints what came of it.
+// node host.mjs COMPILED_DIRECTORY JSON     one request
+// node host.mjs COMPILED_DIRECTORY          requests as lines of standard input
+import { writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { pathToFileURL } from 'node:url'
+
+const [directory = '', order] = process.argv.slice(2)
+const { createLocalShell } = await import(
+  pathToFileURL(join(directory, 'workspace/shell/local-shell.js')).href
+)
+const { doctor } = await import(pathToFileURL(join(directory, 'workspace/sandbox/doctor.js')).href)
+
+if (order !== undefined) await serve(JSON.parse(order))
+else {
+  for await (const line of createInterface({ input: process.stdin })) {
+    try {
+      await serve(JSON.parse(line))
+      print({ done: true })
+    } catch (error) {
+      print({ error: error instanceof Error && 'code' in error ? error.code : String(error), done: true })
+    }
+  }
+}
+
+/** @param {import('./host.js').HostRequest} request */
+async function serve({
+  shell: options,
+  env = {},
+  runs = [],
+  jobs = [],
+  doctor: wantsDoctor = false,
+  linger = false,
+}) {
+  Object.assign(process.env, env)
+  if (wantsDoctor) print({ doctor: await doctor() })
+  if (options === undefined) return
+  const shell = createLocalShell(options)
+  try {
+    for (const command of jobs) await shell.start(command)
+    const outcomes = runs.map((run) =>
+      typeof run === 'string' ? shell.run(run) : shell.run(run.command, run),
+    )
+    print({ started: true })
+    for (const outcome of outcomes) print({ outcome: await outcome })
+    if (linger) await new Promise((resolve) => setTimeout(resolve, 60_000))
+  } finally {
+    await shell.close()
+  }
+}
+
+/** @param {unknown} value */
+function print(value) {
+  writeSync(1, `${JSON.stringify(value)}\n`)
+}

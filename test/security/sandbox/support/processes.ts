@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Living processes whose environment or arguments hold the word: read from the kernel, not asked of the code under test. */
+export function processesWith(word: string): string[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^[0-9]+$/.test(name)) return []
+    try {
+      const line = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim()
+      // The test's own host has the word in its arguments, as an order.
+      if (line.includes('host.mjs')) return []
+      if (!line.includes(word) && !readFileSync(`/proc/${name}/environ`, 'latin1').includes(word)) return []
+      return [`${name} ${line}`]
+    } catch {
+      // Gone between being listed and being read, or another user's.
+      return []
+    }
+  })
+}
+
+/** Waits until the process table shows that many, or the deadline passes; gives what is there then. */
+export async function waitForProcesses(
+  word: string,
+  wanted: (count: number) => boolean,
+  limitMs: number,
+): Promise<string[]> {
+  const deadline = performance.now() + limitMs
+  for (;;) {
+    const found = processesWith(word)
+    if (wanted(found.length) || performance.now() > deadline) return found
+    await delay(20)
+  }
+}

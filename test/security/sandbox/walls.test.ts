@@ -1,0 +1,319 @@
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { ShellOutcome } from '../../../src/tool/runtime.js'
+import type { LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
+import { asNormalUser, compileShell } from './support/compiled.js'
+import { type Host, type HostRequest, serveHost } from './support/host.js'
+import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
+
+let compiled: ReturnType<typeof compileShell>
+beforeAll(() => {
+  compiled = compileShell()
+})
+afterAll(() => compiled.remove())
+
+const users = [
+  {
+    who: process.getuid?.() === 0 ? 'as root' : 'as a normal user',
+    front: [] as readonly string[],
+    uid: process.getuid?.() ?? 0,
+  },
+  ...(asNormalUser === undefined ? [] : [{ who: 'as a normal user', front: asNormalUser, uid: 65_534 }]),
+]
+
+for (const { who, front, uid } of users) {
+  describeWithBubblewrap(`the walls of the sandbox, ${who}`, () => {
+    let place: string
+    let root: string
+    let home: string
+    let host: Host
+
+    beforeAll(() => {
+      host = serveHost(compiled.directory, front)
+    })
+    afterAll(() => host.end())
+    beforeEach(() => {
+      place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-walls-')))
+      root = join(place, 'work')
+      home = join(place, 'home')
+      mkdirSync(root)
+      mkdirSync(home)
+    })
+    afterEach(() => rmSync(place, { recursive: true, force: true }))
+
+    async function run(
+      runs: NonNullable<HostRequest['runs']>,
+      options: Partial<LocalShellOptions> = {},
+      given: string = root,
+    ): Promise<ShellOutcome[]> {
+      if (front.length > 0) execFileSync('chown', ['-RhP', `${uid}:${uid}`, place])
+      const shell = {
+        root: given,
+        ledgerDir: join(place, 'ledger'),
+        sandbox: 'required',
+        ...options,
+      } as const
+      const lines = await host.ask({ shell, runs, env: { HOME: home, HOST_SECRET: 'canary-x' } })
+      return lines.flatMap(({ outcome }) => outcome ?? [])
+    }
+    async function runOne(command: string, options: Partial<LocalShellOptions> = {}): Promise<ShellOutcome> {
+      const [outcome] = await run([command], options)
+      if (outcome === undefined) throw new Error('the host did not answer')
+      return outcome
+    }
+
+    it('SEC-135 the doctor finds every wall in place', async () => {
+      if (front.length > 0) execFileSync('chown', ['-RhP', `${uid}:${uid}`, place])
+      const [line] = await host.ask({ doctor: true, env: { HOME: home, HOST_SECRET: 'canary-x' } })
+      expect(line?.doctor?.filter(({ held }) => !held)).toEqual([])
+      expect(line?.doctor?.length).toBeGreaterThanOrEqual(14)
+    })
+
+    it('SEC-121 nothing can be written outside the workspace, and inside it all can', async () => {
+      const outcome = await runOne(
+        `for f in /etc/x-${uid} ~root/x "${home}/x" /tmp/../etc/x-${uid} /var/tmp/x-${uid} /usr/x-${uid} "${place}/x"; do
+           (echo x > "$f") 2>/dev/null && echo "wrote $f"; done; mkdir -p a/b && echo ok > a/b/c && mv a/b/c d && cat d`,
+      )
+      expect(outcome).toMatchObject({
+        sandbox: 'bubblewrap',
+        exitCode: 0,
+        output: expect.stringMatching(/ok\n$/),
+      })
+      for (const path of [
+        `/etc/x-${uid}`,
+        `/var/tmp/x-${uid}`,
+        `/usr/x-${uid}`,
+        join(home, 'x'),
+        join(place, 'x'),
+      ]) {
+        expect(existsSync(path), path).toBe(false)
+      }
+      expect(readFileSync(join(root, 'd'), 'utf8')).toBe('ok\n')
+    })
+
+    it('SEC-121 says in the outcome what was refused', async () => {
+      expect((await runOne('echo x > /etc/x')).blocked).toEqual([
+        expect.stringContaining('outside the workspace'),
+      ])
+      expect(
+        (await runOne('getent hosts example.com || { echo Could not resolve host; exit 1; }')).blocked,
+      ).toEqual([expect.stringContaining('no network')])
+    })
+
+    it('SEC-123 no namespace can be made inside, nothing mounted, no privilege gained', async () => {
+      const { output } = await runOne(
+        `unshare -Urm true 2>/dev/null && echo nested; unshare -n true 2>/dev/null && echo net
+         mount -o remount,bind,rw / 2>/dev/null && echo remount; mount -t tmpfs x /mnt 2>/dev/null && echo mount
+         chroot / true 2>/dev/null && echo chroot; grep -E '^(CapEff|CapPrm|NoNewPrivs)' /proc/self/status | tr -s '\\t 0' ' '`,
+      )
+      expect(output.replaceAll(/\s+/g, ' ').trim()).toBe('CapPrm: CapEff: NoNewPrivs: 1')
+    })
+
+    it('SEC-124 there is no network: TCP, UDP, DNS, IPv6, the host itself', async () => {
+      const server = await listen({ port: 0, host: '127.0.0.1' })
+      try {
+        const address = server.address()
+        const port = typeof address === 'object' ? address?.port : 0
+        const { output } = await runOne(
+          `for t in tcp/127.0.0.1/${port} tcp/::1/${port} 'tcp/::ffff:127.0.0.1/'${port}; do
+             (exec 3<>"/dev/$t" && echo x >&3) 2>/dev/null && echo "reached $t"; done
+           [ "$(wc -l < /proc/net/route)" -le 1 ] || echo route; getent hosts example.com && echo resolved; ls /sys/class/net 2>/dev/null | grep -v -x -e lo >/dev/null; echo done`,
+        )
+        expect(output).toBe('done\n')
+      } finally {
+        server.close()
+      }
+    })
+
+    it('SEC-125, SEC-126 Unix sockets of the host are out of reach, in its directories, in the workspace and without a name', async () => {
+      const outside = await listen({ path: join(place, 'host.sock') })
+      const inside = await listen({ path: join(root, 'host.sock') })
+      const nameless = await listen({ path: `\0capstan-walls-${uid}-${process.pid}` })
+      let reached = 0
+      for (const server of [outside, inside, nameless]) server.on('connection', () => reached++)
+      try {
+        const connect = `for (const path of ['${place}/host.sock', '${root}/host.sock', '\\\\0capstan-walls-${uid}-${process.pid}']) require('net').connect({ path }, () => console.log('reached')).on('error', (e) => console.log(e.code))`
+        const { output } = await runOne(
+          `[ -S host.sock ] && echo socket; ls /run; '${process.execPath}' -e "${connect}"`,
+        )
+        expect(output.trim().split('\n').sort()).toEqual(
+          ['ECONNREFUSED', 'ECONNREFUSED', 'ENOENT', 'capstan'].sort(),
+        )
+        expect(reached).toBe(0)
+      } finally {
+        for (const server of [outside, inside, nameless]) server.close()
+      }
+    })
+
+    it('SEC-127 secrets of the user and of the host process are not visible', async () => {
+      for (const name of ['.ssh', '.aws', '.config/gh']) mkdirSync(join(home, name), { recursive: true })
+      for (const name of ['.ssh/id_rsa', '.aws/credentials', '.config/gh/hosts.yml', '.netrc', '.npmrc']) {
+        writeFileSync(join(home, name), 'canary-home')
+      }
+      const { output } = await runOne(
+        `cat "${home}"/.ssh/id_rsa "${home}"/.netrc "${home}"/.npmrc 2>/dev/null; find "${home}" /root /home "${place}/ledger" -type f 2>/dev/null
+         cat /etc/shadow /etc/gshadow 2>/dev/null; ls -A /etc/ssh 2>/dev/null; grep -l canary-x /proc/[0-9]*/environ 2>/dev/null; echo done`,
+      )
+      expect(output).toBe('done\n')
+    })
+
+    it('SEC-128 protected places cannot be changed, made or renamed, and no placeholder is left', async () => {
+      mkdirSync(join(root, '.vscode'))
+      writeFileSync(join(root, '.vscode/settings.json'), '{}')
+      const { output } = await runOne(
+        `for p in .git .capstan .agent .vscode .idea .husky; do
+           (echo x > $p/evil) 2>/dev/null && echo "wrote $p"; mv $p moved 2>/dev/null && echo "moved $p"
+           rmdir $p 2>/dev/null && echo "removed $p"; done
+         (echo x > .mcp.json) 2>/dev/null && [ -s .mcp.json ] && echo mcp; rm -f .mcp.json 2>/dev/null && echo "removed mcp"
+         ln -s evil .mcp.json 2>/dev/null && echo linked; rm -rf .vscode 2>/dev/null; git init -q . 2>/dev/null && echo init; echo done`,
+      )
+      expect(output).toBe('done\n')
+      expect(readdirSync(root)).toEqual(['.vscode'])
+      expect(readFileSync(join(root, '.vscode/settings.json'), 'utf8')).toBe('{}')
+    })
+
+    it('SEC-128 a repository takes commits, but no hook, configuration, attributes or other common directory', async () => {
+      makeRepository(root)
+      const config = readFileSync(join(root, '.git/config'), 'utf8')
+      const { output, blocked } = await runOne(
+        `git config core.fsmonitor 'touch PWNED' 2>/dev/null && echo configured
+         (echo x > .git/hooks/pre-commit) 2>/dev/null && echo hooked
+         (echo '* filter=evil' > .git/info/attributes) 2>/dev/null && echo attributed
+         mv .git moved 2>/dev/null && echo moved; mv .git/hooks .git/h 2>/dev/null && echo moved-hooks
+         mkdir -p evil && echo ../evil > .git/commondir; rm -f .git/commondir
+         echo a > a && git add a && git commit -qm second && git checkout -q -b side && git log --oneline | wc -l
+         echo ../evil > .git/commondir`,
+      )
+      expect(output).toBe('2\n')
+      expect(blocked).toEqual([expect.stringContaining('commondir')])
+      expect(readFileSync(join(root, '.git/config'), 'utf8')).toBe(config)
+      expect(existsSync(join(root, '.git/commondir'))).toBe(false)
+      expect(existsSync(join(root, '.git/config.worktree'))).toBe(false)
+      expect(existsSync(join(root, '.git/modules'))).toBe(false)
+    })
+
+    it('SEC-128 a linked worktree takes commits too, and a .git file that points elsewhere opens nothing', async () => {
+      const main = join(place, 'main')
+      mkdirSync(main)
+      makeRepository(main)
+      rmSync(root, { recursive: true })
+      execFileSync('git', ['-C', main, 'worktree', 'add', '-q', root, '-b', 'side'], { stdio: 'pipe' })
+      const first = await runOne(
+        'echo b > b && git add b && git commit -qm third && git log --oneline | wc -l',
+      )
+      expect(first).toMatchObject({ exitCode: 0, output: '2\n' })
+      const hook = await runOne(
+        `echo x > "${main}/.git/hooks/pre-commit"; echo x > "${main}/file"; echo x > .git`,
+      )
+      expect(hook.exitCode).not.toBe(0)
+      expect(existsSync(join(main, '.git/hooks/pre-commit')) || existsSync(join(main, 'file'))).toBe(false)
+
+      const victim = join(place, 'victim')
+      mkdirSync(victim)
+      makeRepository(victim)
+      execFileSync('git', ['-C', victim, 'worktree', 'add', '-q', join(place, 'other')], { stdio: 'pipe' })
+      writeFileSync(join(root, '.git'), `gitdir: ${victim}/.git/worktrees/other\n`)
+      const second = await runOne(`echo x > "${victim}/.git/refs/heads/evil"; echo $?`)
+      expect(second.output).not.toMatch(/^0$/m)
+      expect(existsSync(join(victim, '.git/refs/heads/evil'))).toBe(false)
+    })
+
+    it('SEC-128 a protected entry that is a link is put back, and what it points to is not written', async () => {
+      mkdirSync(join(root, 'settings'))
+      symlinkSync('settings', join(root, '.vscode'))
+      const { output, blocked } = await runOne(
+        `(echo x > .vscode/evil) 2>/dev/null && echo wrote; rm .vscode; mkdir .vscode; echo x > .vscode/evil; echo done`,
+      )
+      expect(output).toBe('done\n')
+      expect(readlinkSync(join(root, '.vscode'))).toBe('settings')
+      expect(readdirSync(join(root, 'settings'))).toEqual([])
+      expect(blocked).toEqual([expect.stringContaining('put back')])
+    })
+
+    it('SEC-130 a workspace behind a link or dots is the real one; the machine and the home are refused', async () => {
+      symlinkSync(root, join(place, 'link'))
+      for (const given of [join(place, 'link'), `${root}/../work/.`]) {
+        const [outcome] = await run(['pwd; echo x > x'], {}, given)
+        expect(outcome).toMatchObject({ exitCode: 0, output: `${root}\n` })
+      }
+      for (const given of ['/', home, place, '/tmp', '/etc']) {
+        const shell = { root: given, ledgerDir: join(place, 'ledger'), sandbox: 'required' } as const
+        const answer = await host.ask({ shell, runs: ['true'], env: { HOME: home } })
+        expect(answer.at(-1), given).toMatchObject({ error: 'sandbox_root_refused' })
+      }
+    })
+
+    it('SEC-131 there is no terminal to push input into', async () => {
+      const { output } = await runOne(
+        `(exec 9<>/dev/tty) 2>/dev/null && echo tty; ps -o tty= -p $$ 2>/dev/null | tr -d ' \\n'; echo`,
+      )
+      expect(output.trim()).toMatch(/^\??$/)
+    })
+
+    it('SEC-132 nothing outlives a command, not even what threw everything away', async () => {
+      const mark = `sleep 4${process.pid}.${uid}`
+      const outcome = await runOne(
+        `(env -i setsid ${mark} >/dev/null 2>&1 &); nohup ${mark} >/dev/null 2>&1 & setsid ${mark} & echo done`,
+      )
+      expect(outcome).toMatchObject({ exitCode: 0, output: 'done\n' })
+      expect(execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })).not.toContain(mark)
+    })
+
+    it('SEC-133 limits of a process hold: size of a file, open files, processes', async () => {
+      const limits = { fileBytes: 100_000, openFiles: 30, processes: 40 }
+      const { output } = await runOne(
+        `(head -c 1000000 /dev/zero > big) >/dev/null 2>&1; stat -c %s big
+         sh -c 'i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); done' 2>/dev/null; set -- /proc/[0-9]*; echo $#`,
+        { limits },
+      )
+      const [size, count] = output.match(/^\d+$/gm) ?? []
+      expect(Number(size)).toBeLessThanOrEqual(100_352)
+      // The kernel does not count root's processes: only a cgroup could.
+      if (uid !== 0) expect(Number(count)).toBeLessThan(45)
+    })
+
+    it('SEC-137 the directory a command runs in never widens what it can write', async () => {
+      mkdirSync(join(root, 'sub'))
+      const [outcome] = await run([{ command: 'echo x > ../up; echo x > /etc/x; echo x > here', cwd: 'sub' }])
+      expect(outcome?.exitCode).toBe(0)
+      expect(existsSync(join(root, 'up'))).toBe(true)
+      expect(existsSync('/etc/x')).toBe(false)
+    })
+
+    it('keeps /tmp for the session, on disk and private', async () => {
+      const outcomes = await run(['echo kept > /tmp/note; ls -A /tmp'])
+      expect(outcomes[0]?.output).toBe(`${place.split('/')[2]}\nnote\n`)
+      expect(existsSync('/tmp/note')).toBe(false)
+    })
+  })
+}
+
+function makeRepository(directory: string): void {
+  const git = (...args: string[]): void =>
+    void execFileSync('git', ['-C', directory, ...args], { stdio: 'pipe' })
+  git('init', '-q', '-b', 'main')
+  git('config', 'user.email', 'a@example.com')
+  git('config', 'user.name', 'A')
+  git('commit', '-q', '--allow-empty', '-m', 'first')
+}
+
+async function listen(where: { port: number; host: string } | { path: string }): Promise<Server> {
+  const server = createServer((socket) => socket.destroy())
+  await new Promise<void>((resolve) => server.listen(where, resolve))
+  return server
+}

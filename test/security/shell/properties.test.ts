@@ -1,0 +1,225 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are shell expansions
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { analyzeCommand } from '../../../src/authority/shell/analyze-command.js'
+import {
+  compileCommandPattern,
+  patternAllows,
+  patternDenies,
+} from '../../../src/authority/shell/command-pattern.js'
+import { ASKS, CLEAR, PATHS, SEEN } from './corpus.js'
+import { randomScript, seeded } from './fuzz-grammar.js'
+import { decide, policy } from './policy.js'
+
+const known = [...CLEAR, ...[...SEEN, ...ASKS, ...PATHS].map(([command]) => command)]
+
+/** Pieces that mean something to a shell, in any order. */
+const pieces = fc.constantFrom(
+  ...[
+    'ls',
+    'rm',
+    '-rf',
+    ' ',
+    ' ',
+    '\n',
+    ';',
+    '&&',
+    '||',
+    '|',
+    '&',
+    '(',
+    ')',
+    '{',
+    '}',
+    '$(',
+    '`',
+    '"',
+    "'",
+    '\\',
+    '$',
+    '${',
+    '#',
+  ],
+  ...[
+    '<<E',
+    'E',
+    '<(',
+    '>',
+    '<',
+    '((',
+    '))',
+    '[[',
+    ']]',
+    '=',
+    '*',
+    '~',
+    '!',
+    'if',
+    'then',
+    'fi',
+    'do',
+    'done',
+    'case',
+    'in',
+    'esac',
+  ],
+  ...[
+    '$[',
+    '[',
+    ']',
+    '{a,',
+    '}',
+    ',',
+    'eval',
+    'bash -c',
+    'env',
+    'sudo',
+    'xargs',
+    'find',
+    '-exec',
+    'cd',
+    'x=1',
+    '\u00a0',
+    '\r',
+  ],
+)
+const soup = fc.array(pieces, { maxLength: 60 }).map((parts) => parts.join(''))
+const script = fc.integer().map((seed) => randomScript(seeded(seed)))
+const commands = fc.oneof(
+  fc.constantFrom(...known),
+  soup,
+  script,
+  fc.string({ unit: 'binary', maxLength: 200 }),
+)
+const patterns = fc
+  .array(fc.constantFrom('git', 'rm', 'ls', '*', '-rf', '-r*', 'log*', 'echo', 'a', '--output*', 'cat'), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .map((words) => words.join(' '))
+
+describe('whatever the command', () => {
+  it('is analysed without throwing, the same each time', () => {
+    fc.assert(
+      fc.property(commands, (text) => {
+        expect(analyzeCommand(text)).toEqual(analyzeCommand(text))
+      }),
+      { numRuns: 1500 },
+    )
+  })
+
+  it('has a unit or a doubt', () => {
+    fc.assert(
+      fc.property(commands, (text) => {
+        const { units, doubts } = analyzeCommand(text)
+        expect(units.length + doubts.length).toBeGreaterThan(0)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('names paths of units that exist', () => {
+    fc.assert(
+      fc.property(commands, (text) => {
+        const { units, paths } = analyzeCommand(text)
+        for (const path of paths) expect(units[path.unit]).toBeDefined()
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('is not allowed by any pattern when it has doubts or a word that is not known', () => {
+    fc.assert(
+      fc.property(commands, fc.oneof(patterns, fc.constant('*')), (text, pattern) => {
+        const compiled = compileCommandPattern(pattern)
+        for (const unit of analyzeCommand(text).units) {
+          const certain = unit.doubts.length === 0 && unit.words.every((word) => word.value !== undefined)
+          if (!certain) expect(patternAllows(compiled, unit)).toBe(false)
+        }
+      }),
+      { numRuns: 1500 },
+    )
+  })
+
+  it('is not allowed by one more deny', () => {
+    fc.assert(
+      fc.property(
+        commands,
+        fc.array(patterns, { maxLength: 3 }),
+        fc.array(patterns, { maxLength: 2 }),
+        patterns,
+        (text, allow, deny, more) => {
+          const before = decide(text, policy({ allow, deny }))
+          const after = decide(text, policy({ allow, deny: [...deny, more] }))
+          if (before !== 'allow') expect(after).not.toBe('allow')
+          if (before === 'deny') expect(after).toBe('deny')
+        },
+      ),
+      { numRuns: 1500 },
+    )
+  })
+
+  it('is denied by a pattern that allows it: deny is at least as wide as allow', () => {
+    fc.assert(
+      fc.property(
+        commands,
+        fc.oneof(patterns, fc.constantFrom(...CLEAR.filter((text) => /^[\w ./-]+$/.test(text)))),
+        (text, pattern) => {
+          const compiled = compileCommandPattern(pattern)
+          for (const unit of analyzeCommand(text).units) {
+            if (patternAllows(compiled, unit)) expect(patternDenies(compiled, unit)).toBe(true)
+          }
+        },
+      ),
+      { numRuns: 1500 },
+    )
+  })
+})
+
+describe('time', () => {
+  /** The best of three, since other work on the machine is not ours to judge. */
+  const within = (text: string): void => {
+    let best = Number.POSITIVE_INFINITY
+    for (let times = 0; times < 3 && best >= 250; times++) {
+      const before = performance.now()
+      analyzeCommand(text)
+      best = Math.min(best, performance.now() - before)
+    }
+    expect(best, text.slice(0, 60)).toBeLessThan(250)
+  }
+
+  it('of any 8 KiB of text is under 250 ms', () => {
+    const repeated = fc.array(pieces, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''))
+    fc.assert(
+      fc.property(repeated, (text) => within(text.repeat(8192 / Math.max(1, text.length)).slice(0, 8000))),
+      { numRuns: 150 },
+    )
+  })
+
+  it.each([
+    'env ',
+    'sudo ',
+    'sudo env ',
+    'xargs ',
+    'nice -n 1 ',
+    'eval ',
+    'find -exec ',
+    "bash -c '",
+    'a;',
+    'a|',
+    '$x ',
+    '((a)) ',
+    '<<E\n',
+    'cd a;',
+    'git -c ',
+  ])('of many %j is under 250 ms', (text) => within(text.repeat(8192 / text.length).slice(0, 8100)))
+
+  it('of matching 10,000 rules against 100 commands is under a second', () => {
+    const rules = Array.from({ length: 10_000 }, (_, at) => compileCommandPattern(`tool${at} sub* --flag`))
+    const units = CLEAR.slice(0, 100).flatMap((text) => analyzeCommand(text).units)
+    const before = performance.now()
+    for (const unit of units) for (const rule of rules) patternDenies(rule, unit)
+    expect((performance.now() - before) / units.length).toBeLessThan(10)
+  })
+})
