@@ -199,6 +199,7 @@ const gate = createGate({
   },
   runtimeFor: ({ call, authority: own, signal, origin }) =>
     workspace.runtimeFor(permitFor(call, own, origin === 'host'), signal),
+  realPath: (path) => workspace.realPath(path),
   spill: (label, data) => workspace.scratch.write(label, data),
   now: () => performance.now(),
   newId: () => `call-${++calls}`,

@@ -5,6 +5,7 @@ import { type Call, expandCall } from './call.js'
 import { canonicalJson } from './canonical-json.js'
 import { defaultRules } from './default-rules.js'
 import { judge } from './judge.js'
+import { formatProjectRules, parseProjectRules } from './project-rules.js'
 import { createRuleBook } from './rule-book.js'
 
 const scope = { variables: { workspace: ['/w'] }, home: '/home/u' }
@@ -77,6 +78,15 @@ describe('suggestRule', () => {
       ['write(app/\\[id\\]/\\{x\\}\\*.ts)'],
     ],
     [{ tool: 'web_fetch', subjects: [{ net: 'https://a.com/x' }] }, ['web_fetch(a.com)']],
+    [{ tool: 'web_fetch', subjects: [{ net: 'example.com:8443' }] }, ['web_fetch(example.com:8443)']],
+    [{ tool: 'web_fetch', subjects: [{ net: 'http://[::1]:8080/x' }] }, ['web_fetch([::1]:8080)']],
+    [{ tool: 'web_fetch', subjects: [{ net: 'example.com:443' }] }, ['web_fetch(example.com)']],
+    [
+      { tool: 'write', subjects: [{ fs: 'write', path: `it's (1) "x".ts` }] },
+      [`write(it\\'s \\(1\\) \\"x\\".ts)`],
+    ],
+    [bash(`mytool 'a)' "it's("`), [`bash(mytool 'a)' 'it'\\''s(')`]],
+    [{ tool: 'mcp__fs__put', subjects: [{ fs: 'write', path: 'a' }] }, ['mcp:fs:put(a)']],
     [{ tool: 'mcp__gh__list', subjects: [] }, ['mcp:gh:list']],
     [{ tool: 'deploy', subjects: [] }, ['deploy']],
   ])('%j gives %j', (call, expected) => {
@@ -109,6 +119,53 @@ describe('suggestRule', () => {
     'FOO=1 npm test',
   ])('offers nothing for %s (SEC-222)', (text) => {
     expect(suggest(bash(text))).toEqual(expect.stringMatching(/\w/))
+  })
+
+  it.each<[string, Call]>([
+    ['a line break in a path', { tool: 'write', subjects: [{ fs: 'write', path: 'a)\nallow bash\n#' }] }],
+    ['a separator in a path', { tool: 'write', subjects: [{ fs: 'write', path: 'a\u2028b' }] }],
+    ['an escape in a path', { tool: 'write', subjects: [{ fs: 'write', path: 'a\x1b[2Kb' }] }],
+    ['half a character in a path', { tool: 'write', subjects: [{ fs: 'write', path: 'a\ud800' }] }],
+    ['a line break in a command', bash("mytool 'a\nb'")],
+    ['a line break in the name of a tool', { tool: 'a\nallow bash', subjects: [] }],
+    ['a line break in a capability', { tool: 'x', subjects: [{ capability: 'a.b\nallow bash' }] }],
+    ['a capability that is all of them', { tool: 'x', subjects: [{ capability: '*' }] }],
+    [
+      'a tool of a server that is named like all of them',
+      { tool: 'x', mcp: { server: 'gh', tool: '*' }, subjects: [] },
+    ],
+    ['a tool whose id reads as a whole server', { tool: 'mcp__gh', subjects: [] }],
+    [
+      'a path too long for a pattern',
+      { tool: 'write', subjects: [{ fs: 'write', path: 'a'.repeat(99_999) }] },
+    ],
+  ])('offers nothing for %s', (_, call) => {
+    expect(suggest(call)).toEqual(expect.stringMatching(/\w/))
+  })
+
+  it('offers only what a rule file gives back as it was', () => {
+    const odd = fc.stringMatching(/^[a-c()[\]{}'"\\*?~!#, .\n\r-]{1,8}$/)
+    const text = fc.oneof(fc.string({ unit: 'binary', minLength: 1 }), odd, fc.string({ minLength: 1 }))
+    const calls: fc.Arbitrary<Call> = fc.oneof(
+      text.map((path): Call => ({ tool: 'write', subjects: [{ fs: 'write', path }] })),
+      fc
+        .array(text, { maxLength: 3 })
+        .map((args): Call => ({ tool: 'bash', subjects: [{ shell: { argv: ['mytool', ...args] } }] })),
+      text.map((tool): Call => ({ tool, subjects: [] })),
+      text.map((capability): Call => ({ tool: 'x', subjects: [{ capability }] })),
+    )
+    let offered = 0
+    fc.assert(
+      fc.property(calls, (call) => {
+        const expanded = expandCall(call, scope)
+        const suggestion = suggestRule(expanded, judge(expanded, book), book)
+        if ('refused' in suggestion) return
+        offered += 1
+        expect(parseProjectRules(formatProjectRules(suggestion.rules), scope)).toEqual(suggestion.rules)
+      }),
+      { numRuns: 2000 },
+    )
+    expect(offered).toBeGreaterThan(300)
   })
 
   it('offers nothing for what stays asked about, or is denied, or is allowed already', () => {

@@ -1,14 +1,19 @@
+import { messageOf } from '../tool/errors.js'
 import type { Call, ExpandedCall, JudgedSubject } from './call.js'
 import { quoteArgv } from './call.js'
 import { canonicalJson } from './canonical-json.js'
+import { compileRule } from './compiled-rule.js'
 import { commandName } from './destructive-command.js'
 import { sha256 } from './digest.js'
+import type { Host } from './host-pattern.js'
 import { type Judgement, judge } from './judge.js'
 import { relativeTo } from './lexical-path.js'
 import { mcpOfToolId } from './permission.js'
+import { formatProjectRules } from './project-rules.js'
 import { formatRule, type Rule } from './rule.js'
 import { createRuleBook, type RuleBook } from './rule-book.js'
-import { workspaceRoot } from './scope.js'
+import { type Scope, workspaceRoot } from './scope.js'
+import type { CommandUnit } from './shell/analysis.js'
 
 /** What an approval is bound to. Change any of it and the question has to be asked again (SEC-221). */
 export type ApprovalFacts = {
@@ -46,9 +51,15 @@ export function suggestRule(expanded: ExpandedCall, judgement: Judgement, book: 
   const rules: Rule[] = []
   for (const { subject, verdict } of judgement.subjects) {
     if (verdict.action === 'deny') return { refused: 'the call is denied' }
+    // A wrapper needs no rule of its own, but what it wraps was not asked about for itself.
+    const started =
+      subject.kind === 'command' && subject.unit.transparent ? whatRunsAnything(subject.unit) : undefined
+    if (started !== undefined) return { refused: started }
     if (verdict.action === 'allow') continue
     const suggested = suggestFor(subject, expanded)
     if (typeof suggested === 'string') return { refused: suggested }
+    const problem = unusable(suggested, expanded.scope)
+    if (problem !== undefined) return { refused: problem }
     if (!rules.some((rule) => formatRule(rule) === formatRule(suggested))) rules.push(suggested)
   }
   if (rules.length === 0) return { refused: 'the call needs no rule' }
@@ -63,18 +74,21 @@ function suggestFor(subject: JudgedSubject, { call, scope }: ExpandedCall): Rule
   switch (subject.kind) {
     case 'command': {
       if (subject.doubts[0] !== undefined) return `the command is not fully understood: ${subject.doubts[0]}`
-      const argv = subject.unit.words.flatMap(({ value }) => (value === undefined ? [] : [value]))
-      if (canRunAnything(commandName(subject.unit), argv)) return `${argv[0]} can run anything`
+      const anything = whatRunsAnything(subject.unit)
+      if (anything !== undefined) return anything
+      const argv = argvOf(subject.unit)
       if (argv.some((word) => /[*?\\]/.test(word)))
         return 'a word of the command would be taken for a pattern'
-      return rule(call.tool, quoteArgv(argv))
+      return rule(permissionOf(call), quoteArgv(argv))
     }
     case 'path':
       if (subject.origin !== 'tool')
         return 'the command touches files that a rule for the command does not cover'
-      return rule(call.tool, literalPath(relativeTo(workspaceRoot(scope), subject.path.path)))
+      return rule(permissionOf(call), literalPath(relativeTo(workspaceRoot(scope), subject.path.path)))
     case 'host':
-      return subject.host === undefined ? 'the host is not known' : rule(call.tool, subject.host.name)
+      return subject.host === undefined
+        ? 'the host is not known'
+        : rule(permissionOf(call), hostText(subject.host))
     case 'capability':
       return rule(subject.name, '*')
     case 'call':
@@ -86,13 +100,32 @@ function rule(permission: string, pattern: string): Rule {
   return { permission, pattern, action: 'allow', source: 'project' }
 }
 
+/** Why a rule cannot be kept: what "always" stores must be read back, tomorrow and from a file, as what was shown. */
+function unusable(suggested: Rule, scope: Scope): string | undefined {
+  // The name of a server's tool is the server's choice, and a star in it would stand for all of them.
+  if (suggested.permission.includes('*')) return 'the name of the tool would be taken for a pattern'
+  try {
+    formatProjectRules([suggested])
+    compileRule(suggested, 0, scope)
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
 function permissionOf(call: Call): string {
   const mcp = call.mcp ?? mcpOfToolId(call.tool)
   return mcp === undefined ? call.tool : `mcp:${mcp.server}:${mcp.tool}`
 }
 
+/** Another port is another service. The usual two are left out, as people would. */
+function hostText({ name, port }: Host): string {
+  return port === undefined || port === 80 || port === 443 ? name : `${name}:${port}`
+}
+
+/** Quotes and parentheses mean something to the reader of the rule, though not to the pattern. */
 function literalPath(path: string): string {
-  const escaped = path.replace(/[\\*?[\]{}]/g, '\\$&')
+  const escaped = path.replace(/[\\*?[\]{}()'"]/g, '\\$&')
   return escaped.startsWith('~') ? `./${escaped}` : escaped
 }
 
@@ -152,6 +185,17 @@ const runners: Readonly<Record<string, ReadonlySet<string>>> = {
   cargo: new Set(['run']),
   go: new Set(['run', 'generate']),
   git: new Set(['-c', '-C', 'bisect', 'submodule']),
+}
+
+function whatRunsAnything(unit: CommandUnit): string | undefined {
+  const argv = argvOf(unit)
+  return argv.length > 0 && canRunAnything(commandName(unit), argv)
+    ? `${argv[0]} can run anything`
+    : undefined
+}
+
+function argvOf({ words }: CommandUnit): string[] {
+  return words.flatMap(({ value }) => (value === undefined ? [] : [value]))
 }
 
 function canRunAnything(name: string, argv: readonly string[]): boolean {

@@ -70,10 +70,11 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
       subjects.push({ kind: 'host', host, text: subject.net, origin: 'tool' })
     } else if ('shell' in subject) {
       const text = 'text' in subject.shell ? subject.shell.text : quoteArgv(subject.shell.argv)
-      const analysis = analyzeCommand(text, { cwd })
+      const from = subject.shell.cwd === undefined ? cwd : resolvePath(subject.shell.cwd, place)
+      const analysis = analyzeCommand(text, { cwd: from })
       commands.push(analysis)
       if (analysis.invalid !== undefined) invalid.push(analysis.invalid)
-      subjects.push(...commandSubjects(analysis, place))
+      subjects.push(...commandSubjects(analysis, { ...place, cwd: from }))
     } else {
       subjects.push({ kind: 'capability', name: subject.capability })
     }

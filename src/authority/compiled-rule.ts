@@ -45,6 +45,7 @@ export function compileRule(rule: Rule, order: number, scope: Scope): CompiledRu
 export function ruleMatches(compiled: CompiledRule, subject: JudgedSubject): boolean {
   const permits = compiled.rule.action === 'allow'
   const use = permits ? 'permit' : 'restrict'
+  if (compiled.rule.callOnly && subject.kind !== 'call') return false
   switch (subject.kind) {
     case 'path':
       if (compiled.path === undefined) return compiled.all

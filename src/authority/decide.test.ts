@@ -49,6 +49,32 @@ describe('decide', () => {
     expect(decide(bash('rm safe'), child).verdict.action).toBe('allow')
   })
 
+  it('binds a child by what its parent denies for want of a rule (SEC-231)', () => {
+    const strict = createRuleBook({ scope, rules: [rule('bash', 'ls', 'allow')], defaultDecision: 'deny' })
+    const child: Authority = {
+      book: book(rule('*', '*', 'allow')),
+      parent: { book: book(), parent: { book: strict } },
+    }
+    expect(decide(bash('ls'), child).verdict.action).toBe('allow')
+    expect(decide(bash('rm x'), child).verdict).toMatchObject({
+      action: 'deny',
+      reason: expect.stringContaining('which holds for subagents too'),
+    })
+    const careful = createRuleBook({ scope, rules: [rule('*', '*', 'allow')], doubts: 'deny' })
+    expect(decide(bash('ls $X'), { book: strict, parent: { book: careful } }).verdict.action).toBe('deny')
+  })
+
+  it('asks a parent that is a function each time, so that what it takes on later binds', () => {
+    let parent: Authority = { book: book() }
+    const child: Authority = { book: book(rule('*', '*', 'allow')), parent: () => parent }
+    const grandchild: Authority = { book: book(rule('*', '*', 'allow')), parent: child }
+    expect(decide(bash('ls'), grandchild).verdict.action).toBe('allow')
+    parent = { book: book(rule('bash', 'ls', 'deny')) }
+    expect(decide(bash('ls'), grandchild).verdict.action).toBe('deny')
+    parent = { book: book(), limits: [createRuleBook({ scope, rules: [], defaultDecision: 'deny' })] }
+    expect(decide(bash('ls'), grandchild).verdict.action).toBe('deny')
+  })
+
   it('never allows what an ancestor denies, over random trees', () => {
     const rules = fc.array(
       fc.record({
@@ -59,6 +85,13 @@ describe('decide', () => {
       }),
       { maxLength: 4 },
     )
+    const generation = fc.record({
+      own: rules,
+      limit: fc.option(rules, { nil: undefined }),
+      defaultDecision: fc.constantFrom(...actions),
+      doubts: fc.constantFrom(...actions),
+      late: fc.boolean(),
+    })
     const calls: fc.Arbitrary<Call> = fc.oneof(
       fc.constantFrom('git push', 'git log', 'cat .env', 'ls > src/x').map(bash),
       fc
@@ -70,18 +103,23 @@ describe('decide', () => {
         .map(({ tool, path, fs }) => ({ tool, subjects: [{ fs, path }] })),
     )
     fc.assert(
-      fc.property(fc.array(rules, { minLength: 1, maxLength: 5 }), calls, (generations, call) => {
-        let parent: Authority | undefined
-        for (const own of generations) {
-          const authority: Authority = { book: book(...own), ...(parent && { parent }) }
+      fc.property(fc.array(generation, { minLength: 1, maxLength: 5 }), calls, (generations, call) => {
+        const ancestors: Authority[] = []
+        for (const { own, limit, defaultDecision, doubts, late } of generations) {
+          const known = ancestors.at(-1)
+          const authority: Authority = {
+            book: createRuleBook({ scope, rules: own, defaultDecision, doubts }),
+            ...(limit && { limits: [createRuleBook({ scope, rules: limit, defaultDecision: 'deny' })] }),
+            ...(known && { parent: late ? () => known : known }),
+          }
           const { verdict } = decide(call, authority)
           expect(strictness(verdict.action)).toBeGreaterThanOrEqual(
             strictness(judge(call, authority.book).verdict.action),
           )
-          for (let above = parent; above !== undefined; above = above.parent) {
-            if (judge(call, above.book).verdict.action === 'deny') expect(verdict.action).toBe('deny')
+          for (const above of ancestors) {
+            if (decide(call, above).verdict.action === 'deny') expect(verdict.action).toBe('deny')
           }
-          parent = authority
+          ancestors.push(authority)
         }
       }),
     )

@@ -11,8 +11,11 @@ export type Authority = {
   readonly grant?: Grant
   /** Rule books that must allow what `book` allows; a mode brings one. */
   readonly limits?: readonly RuleBook[]
-  /** For a subagent: what its parent's rules and limits deny, it is denied too, all the way up. */
-  readonly parent?: Authority
+  /**
+   * For a subagent: what its parent's rules and limits deny, it is denied too, all the way up. A function is asked at each decision, so
+   * that a mode or rule which the parent takes on later binds as well.
+   */
+  readonly parent?: Authority | (() => Authority)
 }
 
 export type Decision = {
@@ -29,8 +32,11 @@ export function decide(call: Call | ExpandedCall, authority: Authority): Decisio
   const expanded = 'scope' in call ? call : expandCall(call, authority.book.scope)
   const refusal = authority.grant && checkSubjects(authority.grant, expanded.subjects)
   const rules = judge(expanded, authority.book)
-  const limits = limitsOf(authority).map((limit) => judge(expanded, limit))
-  const inherited = ancestors(authority).map(({ book }) => judge(expanded, book))
+  const above = ancestors(authority)
+  const limits = [authority, ...above]
+    .flatMap((one) => one.limits ?? [])
+    .map((limit) => judge(expanded, limit))
+  const inherited = above.map(({ book }) => judge(expanded, book))
   const verdict = strictest(
     ...(refusal === undefined ? [] : [{ action: 'deny', reason: refusal.message } as const]),
     rules.verdict,
@@ -40,24 +46,14 @@ export function decide(call: Call | ExpandedCall, authority: Authority): Decisio
   return { verdict, ...(refusal === undefined ? {} : { refusal }), rules, limits, inherited }
 }
 
-function limitsOf(authority: Authority): RuleBook[] {
-  return [authority, ...ancestors(authority)].flatMap(({ limits }) => limits ?? [])
-}
-
 function ancestors({ parent }: Authority): Authority[] {
-  return parent === undefined ? [] : [parent, ...ancestors(parent)]
+  const now = typeof parent === 'function' ? parent() : parent
+  return now === undefined ? [] : [now, ...ancestors(now)]
 }
 
-/** A parent that would merely ask, or has no rule, does not bind its child: the child has its own answer to that. */
-function deniesOnly({ verdict, subjects }: Judgement): Verdict {
-  const denied = subjects.find((one) => one.decidedBy === 'rule' && one.verdict.action === 'deny')
-  if (denied !== undefined)
-    return { action: 'deny', reason: `${reasonOf(denied.verdict)}, which holds for subagents too` }
-  return verdict.action === 'deny' && subjects.every((one) => one.verdict.action !== 'deny')
-    ? verdict
+/** A parent that would merely ask does not bind its child: the child has its own answer to that. Every deny does (SEC-231). */
+function deniesOnly({ verdict }: Judgement): Verdict {
+  return verdict.action === 'deny'
+    ? { action: 'deny', reason: `${verdict.reason}, which holds for subagents too` }
     : { action: 'allow' }
-}
-
-function reasonOf(verdict: Verdict): string {
-  return verdict.action === 'allow' ? '' : (verdict.reason ?? '')
 }

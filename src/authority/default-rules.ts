@@ -1,7 +1,7 @@
 import { protectedFileRules } from './protected-files.js'
 import type { Rule } from './rule.js'
 
-/** Tools that touch nothing but the session itself. */
+/** Tools that touch nothing but the session itself. Rules for them cover the call alone: what it touches beside has its own. */
 export const sessionTools = ['todo', 'skill', 'search_skills', 'tool_search', 'think', 'question'] as const
 
 /**
@@ -11,7 +11,7 @@ export const sessionTools = ['todo', 'skill', 'search_skills', 'tool_search', 't
 export const defaultRules: readonly Rule[] = [
   { permission: 'fs.read', pattern: '*', action: 'allow', source: 'manifest' },
   ...sessionTools.map(
-    (permission): Rule => ({ permission, pattern: '*', action: 'allow', source: 'manifest' }),
+    (permission): Rule => ({ permission, pattern: '*', action: 'allow', source: 'manifest', callOnly: true }),
   ),
   ...protectedFileRules,
 ]

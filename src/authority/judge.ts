@@ -111,11 +111,14 @@ function withReason(action: Action, reason: string): Verdict {
 }
 
 /**
- * What a command only mentions is covered by the verdict on the command, unless it leads out of the scope. Redirections are not: the
- * pattern that allowed the command says nothing of them (SEC-039).
+ * What a command only mentions is covered by the verdict on the command, unless it leads out of the scope, and what does nothing but
+ * start another command by the verdict on that. Redirections are not: the pattern that allowed the command says nothing of them
+ * (SEC-039).
  */
 function isIncidental(subject: JudgedSubject): boolean {
   if (subject.kind === 'host') return subject.origin === 'command'
+  // `cd src`, `timeout 10 …`, `true`: nothing by itself; what it starts is a unit of its own.
+  if (subject.kind === 'command') return subject.unit.transparent === true && subject.doubts.length === 0
   return subject.kind === 'path' && subject.origin === 'argument' && subject.inside
 }
 

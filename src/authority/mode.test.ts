@@ -62,7 +62,7 @@ describe('modes are permission sets', () => {
     [
       'a doubtful command',
       bash('ls $X'),
-      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'ask' },
     ],
     [
       'fetch',
@@ -73,6 +73,26 @@ describe('modes are permission sets', () => {
       'todo',
       { tool: 'todo', subjects: [] },
       { plan: 'allow', 'read-only': 'allow', 'accept-edits': 'allow', full: 'allow' },
+    ],
+    [
+      'a command of a tool that is named like one of the session',
+      { tool: 'skill', subjects: [{ shell: { text: 'touch x' } }] },
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'a file of such a tool',
+      { tool: 'program', subjects: [{ fs: 'write', path: '/etc/x' }] },
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'a host of such a tool',
+      { tool: 'todo', subjects: [{ net: 'a.com' }] },
+      { plan: 'ask', 'read-only': 'ask', 'accept-edits': 'ask', full: 'allow' },
+    ],
+    [
+      'a power of such a tool',
+      { tool: 'think', subjects: [{ capability: 'secrets.has' }] },
+      { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
     ],
     [
       'a child',
@@ -101,6 +121,36 @@ describe('modes are permission sets', () => {
       expect(inMode(name, { tool: 'deploy', subjects: [] }, everything)).toBe('deny')
     }
     expect(inMode('read-only', bash('git log -5 | head -2'), everything)).toBe('allow')
+  })
+
+  it.each(['date -s 2020', 'date --set=2020', 'date --se 2020', 'date 010100002020', 'date -f x'])(
+    'read-only does not set the clock: %s',
+    (text) => {
+      expect(inMode('read-only', bash(text), everything)).toBe('deny')
+      expect(inMode('read-only', bash('date'), everything)).toBe('allow')
+    },
+  )
+
+  it.each([
+    'hostname x',
+    'sysctl -w a=1',
+    'ifconfig eth0 down',
+    'mount a b',
+    'uniq a b',
+    'tee x',
+    'env x',
+    'dd',
+  ])('read-only does not know %s for a command that reads', (text) => {
+    expect(inMode('read-only', bash(text), everything)).toBe('deny')
+  })
+
+  it('no mode lets pass what is not understood; only a host that says so', () => {
+    const deny: Rule = { permission: 'bash', pattern: 'rm -rf*', action: 'deny', source: 'manifest' }
+    for (const text of ['cat $X', 'echo "unclosed', 'bash -c "$X"'])
+      expect(inMode('full', bash(text), deny)).toBe('ask')
+    expect(inMode('full', bash('x=rm; $x -rf src'), deny)).toBe('deny')
+    const told = createModeBooks({ scope, rules: defaultRules, doubts: 'allow' }, modes.full)
+    expect(decide(bash('cat $X'), told).verdict.action).toBe('allow')
   })
 
   it('a mode does not lift what rules hold back', () => {

@@ -17,7 +17,7 @@ export type Mode = {
   readonly adds: readonly Rule[]
   /** All that may be done in this mode; what it does not allow is denied, whatever other rules say. */
   readonly only?: readonly Rule[]
-  /** What becomes of a command that is not fully understood. */
+  /** What becomes of a command that is not fully understood; where the mode has no `only`, a host may say otherwise. */
   readonly doubts: Action
 }
 
@@ -44,13 +44,18 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
   },
   full: {
     name: 'full',
-    description: 'does what no rule forbids without asking',
+    // What is not understood may be the very thing that a rule holds back: `$x -rf src`, where `rm -rf*` is denied.
+    description:
+      'does what no rule forbids without asking, except for commands that are not fully understood',
     adds: [allow('*', '*')],
-    doubts: 'allow',
+    doubts: 'ask',
   },
 }
 
-/** The rule book of a session in a mode, and the limit that the mode sets beside it. */
+/**
+ * The rule book of a session in a mode, and the limit that the mode sets beside it. `doubts: 'allow'` in the options lets commands
+ * pass that are not fully understood, past every rule that could have concerned them; no mode does that by itself.
+ */
 export function createModeBooks(
   options: RuleBookOptions,
   mode: Mode | undefined,
@@ -59,7 +64,7 @@ export function createModeBooks(
   const book = createRuleBook({
     ...options,
     rules: [...mode.adds, ...options.rules],
-    doubts: mode.only === undefined ? mode.doubts : (options.doubts ?? 'ask'),
+    doubts: options.doubts ?? (mode.only === undefined ? mode.doubts : 'ask'),
   })
   if (mode.only === undefined) return { book }
   const limit = createRuleBook({
@@ -75,7 +80,7 @@ export function createModeBooks(
 function looking(): Rule[] {
   // Tools that only start others are let through: each call they make walks the gate in the same mode.
   const tools = [...sessionTools, 'plan', 'plan_exit', 'task', 'parallel_task', 'program', 'batch', 'Skill']
-  return [allow('fs.read', '/**'), allow('net.fetch', '*'), ...tools.map((tool) => allow(tool, '*'))]
+  return [allow('fs.read', '/**'), allow('net.fetch', '*'), ...tools.map(callOf)]
 }
 
 /** What the analysis still doubts (an option that writes, an expansion) is denied with the rest. */
@@ -106,7 +111,6 @@ function readingCommands(): string[] {
     'printf',
     'find',
     'jq',
-    'date',
     'uname',
     'true',
     'false',
@@ -114,7 +118,14 @@ function readingCommands(): string[] {
     'cd',
   ]
   const git = ['status', 'log', 'diff', 'show', 'blame', 'ls-files', 'rev-parse', 'describe', 'grep']
-  return [...names, ...git.map((subcommand) => `git ${subcommand}`)].flatMap((name) => [name, `${name} *`])
+  const anyArguments = [...names, ...git.map((subcommand) => `git ${subcommand}`)]
+  // Sets the clock, too, and not only by an option: `date 010100002020`.
+  const exact = ['date', 'date -u', 'date -I', 'date -Iseconds', 'date -R', 'date +%s', 'date +%F']
+  return [...anyArguments.flatMap((name) => [name, `${name} *`]), ...exact]
+}
+
+function callOf(tool: string): Rule {
+  return { ...allow(tool, '*'), callOnly: true }
 }
 
 function allow(permission: string, pattern: string): Rule {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { parsePolicyString } from './policy.js'
 import {
   formatProjectRules,
   loadProjectRules,
@@ -7,7 +8,7 @@ import {
   parseProjectRules,
   projectConfirmation,
 } from './project-rules.js'
-import type { Rule } from './rule.js'
+import { formatRule, type Rule, RuleError } from './rule.js'
 import { actions } from './verdict.js'
 
 const scope = { variables: { workspace: ['/w'] }, home: '/home/u' }
@@ -101,6 +102,67 @@ describe('parseProjectRules', () => {
         .filter((line) => line !== '' && !line.startsWith('#'))
         .join('\n')
         .replace('mcp__github', 'mcp:github:*')}\n`,
+    )
+  })
+
+  it.each<[string, Partial<Rule>]>([
+    ...['\n', '\r', '\0', '\t', '\x1b', '\x7f', '\x85', '\u2028', '\u2029', '\ud800'].flatMap(
+      (char): [string, Partial<Rule>][] => [
+        ['a control character in the pattern', { pattern: `a${char}b` }],
+        ['one in the permission', { permission: `bash${char}` }],
+        ['one in the reason', { reason: `a${char}b` }],
+        ['one in an example', { match: [`a${char}`] }],
+        ['one in an example that must not match', { not_match: ['b', `a${char}b`] }],
+      ],
+    ),
+    ['a rule that ends early', { pattern: 'a)\nallow bash\n#' }],
+    ['a parenthesis that closes early', { pattern: 'a)b' }],
+    ['one that never closes', { pattern: 'a(b' }],
+    ['a quote that never closes', { pattern: "it's" }],
+    ['a blank pattern', { pattern: '  ' }],
+    ['a reason with blanks around it', { reason: ' a' }],
+    ['an empty reason', { reason: '' }],
+    ['a time that is none', { added_at: -1 }],
+    ['the id of a tool that reads as a server', { permission: 'mcp__gh', pattern: '*' }],
+    ['a rule for the call alone', { pattern: '*', callOnly: true }],
+  ])('does not write %s: %j', (_, over) => {
+    const rule: Rule = { permission: 'bash', pattern: 'a', action: 'allow', source: 'project', ...over }
+    expect(() => formatProjectRules([rule])).toThrow(RuleError)
+  })
+
+  it('writes only what is read back as the same rules, whatever is in them', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 1 }),
+      fc.stringMatching(/^[a()'"\\ \n#]{1,8}$/),
+    )
+    const rules: fc.Arbitrary<Rule> = fc.record(
+      {
+        permission: fc.constantFrom('bash', 'write', '*', 'mcp:a:b'),
+        pattern: text,
+        action: fc.constantFrom(...actions),
+        source: fc.constant('project' as const),
+        reason: text,
+      },
+      { requiredKeys: ['permission', 'pattern', 'action', 'source'] },
+    )
+    fc.assert(
+      fc.property(rules, (rule) => {
+        let written: string
+        try {
+          written = formatProjectRules([rule])
+        } catch (error) {
+          expect(error).toBeInstanceOf(RuleError)
+          return
+        }
+        const lines = written.split('\n')
+        expect(lines).toHaveLength(rule.reason === undefined ? 2 : 3)
+        expect(lines[0]).toBe(`${rule.action} ${formatRule(rule)}`)
+        expect(parsePolicyString(formatRule(rule))).toEqual({
+          permission: rule.permission,
+          pattern: rule.pattern,
+        })
+      }),
+      { numRuns: 1000 },
     )
   })
 

@@ -2,7 +2,7 @@ import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
 import { compileRule } from './compiled-rule.js'
 import { sha256 } from './digest.js'
 import { parsePolicyString } from './policy.js'
-import { formatRule, type Rule } from './rule.js'
+import { formatRule, type Rule, RuleError } from './rule.js'
 import type { Scope } from './scope.js'
 import { type Action, actions } from './verdict.js'
 
@@ -64,6 +64,13 @@ export async function projectConfirmation(root: string, text: string): Promise<s
 
 /** Reads the text of a rule file. Throws {@link ProjectRulesError} with the line; nothing is passed over. */
 export function parseProjectRules(text: string, scope: Scope): Rule[] {
+  const entries = readEntries(text)
+  for (const { line, rule } of entries) check(rule, line, scope)
+  assertNoContradiction(entries)
+  return entries.map(({ rule }) => rule)
+}
+
+function readEntries(text: string): Entry[] {
   if (text.length > longestFile) throw new ProjectRulesError(1, `longer than ${longestFile} characters`)
   const entries: Entry[] = []
   for (const [at, raw] of text
@@ -76,22 +83,59 @@ export function parseProjectRules(text: string, scope: Scope): Rule[] {
     if (/^\s/.test(raw)) detail(entries.at(-1), content, line)
     else entries.push({ line, rule: readRule(content, line) })
   }
-  for (const { line, rule } of entries) check(rule, line, scope)
-  assertNoContradiction(entries)
-  return entries.map(({ rule }) => rule)
+  return entries
 }
 
-/** The file for a list of rules. What it cannot say (a source, a pin) is left out: the file is a project's, and pins are not its to set. */
+/**
+ * The file for a list of rules. What it cannot say (a source, a pin) is left out: the file is a project's, and pins are not its to set.
+ * Throws {@link RuleError} for a rule that would not be read back as the same one: its words may come from a model, and a line break
+ * among them would write rules that nobody agreed to.
+ */
 export function formatProjectRules(rules: readonly Rule[]): string {
-  return rules
-    .map((rule) => `${[`${rule.action} ${formatRule(rule)}`, ...details(rule)].join('\n  ')}\n`)
-    .join('')
+  return rules.map(writeRule).join('')
+}
+
+/** Whether a text can stand on a line of a rule file: no line break of any kind, no control character, no half of a character. */
+export function isOneLine(text: string): boolean {
+  return !/[\p{Cc}\p{Cs}\u2028\u2029]/u.test(text)
+}
+
+/** Whether two rules are the same in all that a rule file can say. */
+export function sameInFile(a: Rule, b: Rule): boolean {
+  return JSON.stringify(saidInFile(a)) === JSON.stringify(saidInFile(b))
 }
 
 type Entry = { readonly line: number; readonly rule: MutableRule }
 type MutableRule = { -readonly [Key in keyof Rule]: Rule[Key] }
 
 const longestFile = 1_048_576
+
+function writeRule(rule: Rule): string {
+  const { permission, pattern, reason = '', match = [], not_match = [] } = rule
+  const written = JSON.stringify(formatRule(rule))
+  if (![permission, pattern, reason, ...match, ...not_match].every(isOneLine))
+    throw new RuleError(`The rule ${written} cannot be written to a file: it has a control character in it`)
+  // Left out, it would allow what the tool touches as well.
+  if (rule.callOnly)
+    throw new RuleError(`The rule ${written} cannot be written to a file: it is about the call alone`)
+  const text = `${[`${rule.action} ${formatRule(rule)}`, ...details(rule)].join('\n  ')}\n`
+  const [read, ...more] = readBack(text, written)
+  if (read === undefined || more.length > 0 || !sameInFile(read.rule, rule))
+    throw new RuleError(`The rule ${written} cannot be written to a file: it would be read as another one`)
+  return text
+}
+
+function readBack(text: string, written: string): Entry[] {
+  try {
+    return readEntries(text)
+  } catch (cause) {
+    throw new RuleError(`The rule ${written} cannot be written to a file: ${messageOf(cause)}`, { cause })
+  }
+}
+
+function saidInFile({ action, permission, pattern, match, not_match, reason, added_at }: Rule): unknown {
+  return [action, permission, pattern, match ?? [], not_match ?? [], reason ?? null, added_at ?? null]
+}
 
 function readRule(content: string, line: number): MutableRule {
   const [word = ''] = content.split(/\s/, 1)

@@ -14,6 +14,7 @@ describe('parseRule', () => {
       match: ['git push'],
       not_match: ['git log'],
       reason: 'why',
+      callOnly: true,
     }
     expect(parseRule(stored)).toEqual(stored)
     expect(parseRule(JSON.parse(JSON.stringify(stored)))).toEqual(stored)
@@ -32,6 +33,7 @@ describe('parseRule', () => {
     ['another source', { ...valid, source: 'user' }, 'must be manifest, project or session'],
     ['a date as text', { ...valid, added_at: 'today' }, 'must be a number'],
     ['a pin that is not true or false', { ...valid, pinned: 'yes' }, '`pinned` of bash(git push*)'],
+    ['a narrowing that is not true or false', { ...valid, callOnly: 1 }, '`callOnly` of bash(git push*)'],
     ['examples that are no list', { ...valid, match: 'git push' }, 'must be a list'],
     ['a field that does not exist', { ...valid, patern: 'x' }, 'did you mean "pattern"?'],
     ['a tool id with a blank', { ...valid, permission: 'bash ' }, 'blanks around it'],

@@ -29,6 +29,11 @@ export type Rule = {
   readonly loose?: boolean
   /** Found in a workspace and not confirmed by a person: it may hold back, and never lets anything pass. */
   readonly untrusted?: boolean
+  /**
+   * Only the call itself, of a tool that names nothing it touches; never a path, host or command. For tools that are trusted by their
+   * name: another tool that takes the name brings its files and commands with it, and they are not covered.
+   */
+  readonly callOnly?: boolean
 }
 
 /** A rule that cannot be used. */
@@ -72,6 +77,7 @@ export function parseRule(value: unknown): Rule {
     ...flag(value, 'pinned', written),
     ...flag(value, 'loose', written),
     ...flag(value, 'untrusted', written),
+    ...flag(value, 'callOnly', written),
     ...examples(value, 'match', written),
     ...examples(value, 'not_match', written),
     ...reasonOf(value, written),
@@ -101,6 +107,7 @@ const ruleFields = [
   'reason',
   'loose',
   'untrusted',
+  'callOnly',
 ] as const
 
 function unknownField(key: string): string {
@@ -113,7 +120,7 @@ function isOneOf<Item extends string>(items: readonly Item[], value: unknown): v
   return (items as readonly unknown[]).includes(value)
 }
 
-function flag<Name extends 'pinned' | 'loose' | 'untrusted'>(
+function flag<Name extends 'pinned' | 'loose' | 'untrusted' | 'callOnly'>(
   value: Record<string, unknown>,
   name: Name,
   written: string,

@@ -1,5 +1,5 @@
-import { type RuleSuggestion, suggestRule } from '../authority/approval-key.js'
-import { canonicalJson } from '../authority/canonical-json.js'
+import { approvalKey, type RuleSuggestion, suggestRule } from '../authority/approval-key.js'
+import { approvalNotes } from '../authority/protected-files.js'
 import { formatRule, type Rule } from '../authority/rule.js'
 import {
   decideApproval,
@@ -8,12 +8,12 @@ import {
   type ToolApprovalRequest,
   ToolApprovalRequiredError,
 } from '../tool/approval.js'
-import type { AnyGovernedTool, Preparation } from '../tool/contract.js'
+import type { AnyGovernedTool } from '../tool/contract.js'
+import { serializeToolOutput } from '../tool/serialize.js'
 import { type AskRequest, readAnswer } from './ask.js'
-import type { Passage } from './gate.js'
+import type { Passage, Ready } from './gate.js'
+import { guarded, whileRunning } from './guarded.js'
 import { Stopped } from './stopped.js'
-
-type Ready = Preparation & { ok: true }
 
 /**
  * Asks whoever must agree: for a verdict of the rules or the watchdog, and for the tool's own policy. Nobody there: refused, with
@@ -23,16 +23,12 @@ export async function seekApproval(passage: Passage, tool: AnyGovernedTool, read
   passage.step = 'approval'
   // The host's own calls are privileged.
   if (passage.request.origin === 'host') return
-  const shown = canonicalJson(ready.args)
   const policy = await askPolicy(passage, tool, ready)
   const reasons = [
     ...verdictReasons(passage),
     ...(policy === undefined ? [] : [policy.reason ?? `the tool "${tool.name}" asks for approval`]),
   ]
   if (reasons.length > 0) await askPerson(passage, tool, ready, reasons, policy)
-  // A handler that changed what it was shown has not approved what would run.
-  if (canonicalJson(ready.args) !== shown)
-    throw new Stopped('Refused: the arguments changed while the call was waiting for approval.')
 }
 
 /** The request of the tool's own policy that is still open: undefined when it has none, does not mind, or its handler agreed. */
@@ -56,6 +52,7 @@ async function askPolicy(
   if (asked === undefined || (parts.approvals === undefined && parts.onAsk !== undefined)) return asked
   if (parts.approvals === undefined) {
     const error = new ToolApprovalRequiredError(asked)
+    refuse(passage, tool, ready, [asked.reason ?? 'the tool asks for approval'], undefined)
     throw new Stopped(error.message, { fatal: { error } })
   }
   const outcome = await decideApproval(asked, parts.approvals)
@@ -75,28 +72,61 @@ async function askPerson(
   const suggestion = policy === undefined ? suggestionFor(passage) : undefined
   const offered = suggestion === undefined ? {} : { suggestion: suggestion.rules }
   if (parts.onAsk === undefined) {
-    passage.refused.push({ toolName: tool.name, args: ready.args, reasons, ...offered })
+    refuse(passage, tool, ready, reasons, suggestion)
     throw new Stopped(nobodyThere(reasons, suggestion))
   }
-  const diff = await parts.diffFor?.(tool, ready.args)
+  const diff = await guarded(passage, 'the diff', parts.diffFor?.(tool, ready.args))
+  const notes = passage.expanded === undefined ? [] : approvalNotes(passage.expanded)
   const request: AskRequest = {
     id: passage.id,
+    key: await keyFor(passage, ready),
     toolName: tool.name,
     args: ready.args,
     subjects: ready.subjects,
     reasons,
     rules: rulesThatAsk(passage),
+    notes,
     ...offered,
     ...(diff === undefined ? {} : { diff }),
     ...(parts.run === undefined ? {} : { run: parts.run }),
   }
-  const answer = readAnswer(await whileRunning(parts.onAsk(request), passage.request.signal))
+  const answer = readAnswer(await whileRunning(passage.request.signal, parts.onAsk(request)))
   if (!answer.approved)
     throw new Stopped(answer.message ?? policy?.rejectMessage ?? `The call of "${tool.name}" was rejected.`)
-  passage.approval = answer.keep ?? 'once'
+  passage.approval = 'once'
+  if (answer.keep === undefined || suggestion === undefined || parts.keepRule === undefined) return
   const scope = answer.keep === 'always' ? 'project' : 'session'
-  if (answer.keep === undefined || suggestion === undefined) return
-  for (const rule of suggestion.rules) await parts.keepRule?.({ ...rule, source: scope }, scope)
+  for (const rule of suggestion.rules) await parts.keepRule({ ...rule, source: scope }, scope)
+  passage.approval = answer.keep
+}
+
+function refuse(
+  { refused }: Passage,
+  tool: AnyGovernedTool,
+  { args }: Ready,
+  reasons: readonly string[],
+  suggestion: Offer | undefined,
+): void {
+  refused.push({
+    toolName: tool.name,
+    args,
+    reasons,
+    ...(suggestion === undefined ? {} : { suggestion: suggestion.rules }),
+  })
+}
+
+/** What the answer is for: this call of this agent, with these arguments. */
+function keyFor({ expanded, parts, request }: Passage, { args }: Ready): Promise<string> {
+  const { agentId = '', sessionId = '' } = parts.run ?? {}
+  const cwd = expanded?.scope.variables.workspace?.[0] ?? ''
+  // As text, since arguments may hold what JSON cannot: a date, a URL.
+  return approvalKey({
+    tool: request.name,
+    args: serializeToolOutput(args),
+    cwd,
+    session: sessionId,
+    agent: agentId,
+  })
 }
 
 type Offer = Extract<RuleSuggestion, { rules: unknown }>
@@ -113,10 +143,19 @@ function rulesThatAsk({ decision }: Passage): Rule[] {
   )
 }
 
+/** Every thing that must be asked about, each in its own words: a person decides on all of them at once. */
 function verdictReasons({ decision, watchdog }: Passage): string[] {
-  return [decision?.verdict, watchdog].flatMap((verdict) =>
-    verdict?.action === 'ask' ? [verdict.reason ?? 'it must be asked about'] : [],
+  if (decision?.verdict.action !== 'ask' && watchdog?.action !== 'ask') return []
+  const judged =
+    decision === undefined
+      ? []
+      : [decision.rules, ...decision.limits].flatMap(({ subjects }) => subjects.map(({ verdict }) => verdict))
+  const asking = [...judged, ...(watchdog === undefined ? [] : [watchdog])].filter(
+    ({ action }) => action === 'ask',
   )
+  return [
+    ...new Set(asking.map((verdict) => ('reason' in verdict && verdict.reason) || 'it must be asked about')),
+  ]
 }
 
 function nobodyThere(reasons: readonly string[], suggestion: Offer | undefined): string {
@@ -127,23 +166,4 @@ function nobodyThere(reasons: readonly string[], suggestion: Offer | undefined):
       ? `To run it, ${person}.`
       : `To allow it, add ${rules} to permissionPolicy.allow, or ${person}.`
   return `Refused: ${reasons.join('; ')}. Nobody is there to be asked. ${way}`
-}
-
-/** A run that is aborted does not go on waiting for an answer. */
-async function whileRunning<Answer>(
-  answer: Answer | Promise<Answer>,
-  signal: AbortSignal | undefined,
-): Promise<Answer> {
-  if (signal === undefined) return answer
-  let stop: (() => void) | undefined
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(new Stopped('Not run: the run was aborted while the call was waiting for approval.'))
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
-  try {
-    return await Promise.race([answer, aborted])
-  } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop)
-  }
 }

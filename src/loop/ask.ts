@@ -6,6 +6,8 @@ import type { Subject } from '../tool/subject.js'
 export type AskRequest = {
   /** Answers are given to this id, never to an order of arrival. */
   readonly id: string
+  /** A digest of tool, arguments, workspace, session and agent: the same question has the same key, and no other has. */
+  readonly key: string
   readonly toolName: string
   /** The very arguments that will run when the answer is yes. */
   readonly args: unknown
@@ -14,6 +16,8 @@ export type AskRequest = {
   readonly reasons: readonly string[]
   /** The rules that asked. */
   readonly rules: readonly Rule[]
+  /** What else to know: files that run by themselves later, and the like. */
+  readonly notes: readonly string[]
   /** What changes in files, for tools that can say. */
   readonly diff?: string
   /** The rules that `session` or `always` would add; absent when none is safe to offer. */

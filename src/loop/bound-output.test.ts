@@ -104,6 +104,39 @@ describe('boundOutput', () => {
     })
   })
 
+  it('holds a few large items to the bytes as well', async () => {
+    const { spill } = spillway()
+    const bounded = await boundOutput(
+      't',
+      outputEnvelope(Array.from({ length: 9 }, () => 'x'.repeat(1000))),
+      { maxItems: 5, maxBytes: 100 },
+      spill,
+    )
+    expect(JSON.stringify(bounded).length).toBeLessThan(400)
+  })
+
+  it('keeps the head when the rest cannot be written', async () => {
+    const bounded = await boundOutput('t', outputEnvelope('x'.repeat(50)), { maxBytes: 10 }, () =>
+      Promise.reject(new Error('disk full')),
+    )
+    expect(bounded).toMatchObject({
+      type: 'output',
+      data: { head: 'x'.repeat(10) },
+      metadata: { truncated: true, spill_error: 'disk full' },
+    })
+  })
+
+  it('does not let metadata grow without end', async () => {
+    const { spill } = spillway()
+    const bounded = await boundOutput(
+      't',
+      outputEnvelope('x', { exit_code: 3, log: 'y'.repeat(1_000_000) }),
+      {},
+      spill,
+    )
+    expect(bounded.metadata).toEqual({ duration_ms: 0, exit_code: 3, metadata_dropped: true })
+  })
+
   it('survives lone surrogates', async () => {
     const { spill } = spillway()
     expect(await boundOutput('t', outputEnvelope('\ud800'.repeat(20)), { maxBytes: 9 }, spill)).toMatchObject(

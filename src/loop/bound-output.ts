@@ -1,6 +1,7 @@
 import { isToolResultContentArray, type ToolResultContent } from '../tool/content.js'
 import type { OutputLimits } from '../tool/contract.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { messageOf } from '../tool/errors.js'
 import { jsonTextOf, serializeToolOutput } from '../tool/serialize.js'
 
 /** Writes what does not fit to a file of the session and gives its path. */
@@ -20,6 +21,8 @@ export async function boundOutput(
   spill: Spill,
 ): Promise<Envelope> {
   const maxBytes = limits.maxBytes ?? defaultMaxBytes
+  const small = withSmallMetadata(envelope)
+  if (small !== envelope) return boundOutput(toolName, small, limits, spill)
   if (envelope.type === 'error') return boundError(toolName, envelope, maxBytes, spill)
   const { data, metadata } = envelope
   if (data instanceof Uint8Array) {
@@ -28,7 +31,12 @@ export async function boundOutput(
   }
   if (isToolResultContentArray(data)) return boundContent(data)
   if (Array.isArray(data) && limits.maxItems !== undefined && data.length > limits.maxItems) {
-    return cut({ head: data.slice(0, limits.maxItems), total: data.length }, serializeToolOutput(data))
+    const head = data.slice(0, limits.maxItems)
+    const text = serializeToolOutput(head)
+    return cut(
+      { head: byteLength(text) <= maxBytes ? head : headOfText(text, maxBytes), total: data.length },
+      serializeToolOutput(data),
+    )
   }
   const json = typeof data === 'string' ? data : jsonTextOf(data)
   const text = json ?? serializeToolOutput(data)
@@ -39,8 +47,7 @@ export async function boundOutput(
   return cut({ head: headOfText(text, maxBytes), bytes: byteLength(text) }, text)
 
   async function cut(kept: object, whole: string | Uint8Array): Promise<Envelope> {
-    const output_path = await spill(toolName, whole)
-    return outputEnvelope(kept, { ...metadata, truncated: true, output_path })
+    return outputEnvelope(kept, { ...metadata, truncated: true, ...(await spilled(spill, toolName, whole)) })
   }
 
   /** Images stay; the texts around them share the limit. */
@@ -54,8 +61,11 @@ export async function boundOutput(
       left -= byteLength(text)
       return { ...part, text }
     })
-    const output_path = await spill(toolName, texts.join('\n'))
-    return outputEnvelope(kept, { ...metadata, truncated: true, output_path })
+    return outputEnvelope(kept, {
+      ...metadata,
+      truncated: true,
+      ...(await spilled(spill, toolName, texts.join('\n'))),
+    })
   }
 }
 
@@ -67,12 +77,44 @@ async function boundError(
 ): Promise<Envelope> {
   if (envelope.error_text.length * 3 <= maxBytes || byteLength(envelope.error_text) <= maxBytes)
     return envelope
-  const output_path = await spill(toolName, envelope.error_text)
+  const rest = await spilled(spill, toolName, envelope.error_text)
   return errorEnvelope(headOfText(envelope.error_text, maxBytes), {
     ...envelope.metadata,
     truncated: true,
-    output_path,
+    ...rest,
   })
+}
+
+const maxMetadata = 16 * 1024
+
+/** Metadata travels with every record and to the model: what is too long for that, or no JSON, is left out by name. */
+function withSmallMetadata(envelope: Envelope): Envelope {
+  const text = jsonTextOf(envelope.metadata)
+  if (text !== undefined && text.length <= maxMetadata) return envelope
+  const { duration_ms, truncated, output_path, exit_code } = envelope.metadata
+  const kept = {
+    duration_ms,
+    metadata_dropped: true,
+    ...(truncated === undefined ? {} : { truncated }),
+    ...(output_path === undefined ? {} : { output_path }),
+    ...(typeof exit_code === 'number' ? { exit_code } : {}),
+  }
+  return envelope.type === 'error'
+    ? errorEnvelope(envelope.error_text, kept)
+    : outputEnvelope(envelope.data, kept)
+}
+
+/** The work is done and its head is known: a disk that is full must not take that away. */
+async function spilled(
+  spill: Spill,
+  toolName: string,
+  whole: string | Uint8Array,
+): Promise<{ output_path: string } | { spill_error: string }> {
+  try {
+    return { output_path: await spill(toolName, whole) }
+  } catch (error) {
+    return { spill_error: messageOf(error) }
+  }
 }
 
 const encoder = new TextEncoder()

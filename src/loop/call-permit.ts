@@ -1,38 +1,72 @@
-import type { Call } from '../authority/call.js'
+import { type Call, expandCall, type JudgedSubject } from '../authority/call.js'
 import { type Authority, decide } from '../authority/decide.js'
-import { grantsHost, grantsPath } from '../authority/grant.js'
+import { checkSubjects, type GrantLayer, grantsHost, grantsPath } from '../authority/grant.js'
+import type { Subject } from '../tool/subject.js'
 
-/** What one call may touch, asked at the moment of use with the path or host that is really meant. */
+/** What one call may touch, asked at the moment of use with what is really meant. Each gives words when it may not. */
 export interface CallPermit {
-  /** Words when it may not. The path is absolute, with every link resolved. */
+  /** The path is absolute, with every link resolved. */
   path(kind: 'read' | 'write', realPath: string): string | undefined
   host(host: string, port: number): string | undefined
+  /** `cwd` is a real path. */
+  command(text: string, cwd: string): string | undefined
+  /** Whether the grant, rules aside, lets a command of this call write here or reach this host: what a sandbox is built from. */
+  grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
 }
 
 /**
- * Holds a running tool to its grant and to the rules that deny. The gate has judged what the tool said it would touch; this judges
- * what it does touch, so that a link, a search result or a redirect cannot lead around a rule. What only needs asking was asked
- * at the gate. `privileged` calls, the host's own, are held to the grant alone.
+ * Holds a running tool to its grant and to the rules. The gate has judged what the tool said it would touch; this judges what it
+ * does touch, so that a link, a search result, a redirect or a command it never mentioned cannot lead around a rule. What was
+ * judged and approved at the gate may be used; anything else must be allowed as it is, since nobody was asked about it.
+ * `privileged` calls, the host's own, are held to the grant alone.
  */
 export function permitFor(call: Call, authority: Authority, privileged: boolean): CallPermit {
+  const { scope } = authority.book
   const { grant } = authority
-  return {
-    path(kind, realPath) {
-      if (grant !== undefined && !grantsPath(grant, kind, realPath))
-        return `the tool "${call.tool}" is not granted to ${kind} it`
-      return denied({ fs: kind, path: realPath })
-    },
-    host(host, port) {
-      const named = port === 80 || port === 443 ? host : `${host}:${port}`
-      if (grant !== undefined && !grantsHost(grant, named))
-        return `the tool "${call.tool}" is not granted to reach "${named}"`
-      return denied({ net: named })
-    },
-  }
+  const approved = new Set(expandCall(call, scope).subjects.map(keyOf))
 
-  function denied(subject: Call['subjects'][number]): string | undefined {
-    if (privileged) return undefined
-    const { verdict } = decide({ ...call, subjects: [subject] }, authority)
-    return verdict.action === 'deny' ? verdict.reason : undefined
+  const judge = (subject: Subject): string | undefined => {
+    const asked = expandCall({ ...call, subjects: [subject] }, scope)
+    if (asked.invalid !== undefined) return asked.invalid
+    const refusal = authority.grant && checkSubjects(authority.grant, asked.subjects)
+    if (refusal !== undefined) return refusal.message
+    if (privileged || asked.subjects.every((one) => approved.has(keyOf(one)))) return undefined
+    const { verdict } = decide(asked, authority)
+    if (verdict.action === 'allow') return undefined
+    const why = verdict.reason ?? 'it must be asked about'
+    return verdict.action === 'deny' ? why : `${why}, and the call was not approved for it`
+  }
+  return {
+    path: (kind, realPath) => judge({ fs: kind, path: realPath }),
+    host: (host, port) => judge({ net: port === 80 || port === 443 ? host : `${host}:${port}` }),
+    command: (text, cwd) => judge({ shell: { text, cwd } }),
+    grantsCommand: (what) =>
+      grant === undefined || grant.layers.every((layer) => layerGrantsCommand(layer, what)),
+  }
+}
+
+/** A declaration that says nothing of files leaves those of its commands to rules and sandbox; of hosts, it must name them. */
+function layerGrantsCommand(
+  layer: GrantLayer,
+  what: { readonly write: string } | { readonly host: string },
+): boolean {
+  if ('host' in what) return grantsHost({ layers: [layer] }, what.host)
+  const silent = layer.kind === 'declaration' && layer.requirements.fs === undefined
+  return silent || grantsPath({ layers: [layer] }, 'write', what.write)
+}
+
+/** The same for the same thing at the same place, and for nothing else. */
+function keyOf(subject: JudgedSubject): string {
+  switch (subject.kind) {
+    case 'path':
+      return `${subject.fs} ${subject.path.path}`
+    case 'host':
+      return `host ${subject.text}`
+    case 'command':
+      return `command ${subject.unit.cwd ?? '?'}\0${subject.unit.text}`
+    case 'capability':
+      return `capability ${subject.name}`
+    case 'call':
+      return 'call'
   }
 }

@@ -34,6 +34,14 @@ describe('withDeadline', () => {
     expect(await ended).toEqual({ how: 'aborted' })
   })
 
+  it('takes a month for what it is, not for an instant', async () => {
+    const work = (): Promise<number> => new Promise((resolve) => setTimeout(() => resolve(7), 20))
+    expect(await withDeadline(work, { timeoutMs: 30 * 24 * 3600 * 1000, graceMs: 5 })).toEqual({
+      how: 'done',
+      result: 7,
+    })
+  })
+
   it('never starts work once the signal is aborted', async () => {
     let started = false
     const work = async (): Promise<void> => {

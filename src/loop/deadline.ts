@@ -11,6 +11,8 @@ export type Deadline = {
   readonly graceMs: number
 }
 
+const longestTimer = 2 ** 31 - 1
+
 /**
  * Runs work under a deadline and a signal. The work gets a signal that is aborted when either strikes. Work that ends within the
  * grace has stopped properly and its result counts, partial as it may be; work that goes on all the same is left behind, and
@@ -36,7 +38,8 @@ export async function withDeadline<Result>(
   const onAbort = (): void => stop('aborted', new DOMException('the run was aborted', 'AbortError'))
   const onTimeout = (): void =>
     stop('timeout', new DOMException(`it ran longer than ${timeoutMs} ms`, 'TimeoutError'))
-  if (Number.isFinite(timeoutMs)) timer = setTimeout(onTimeout, timeoutMs)
+  // A timer takes no more than that; longer is as good as no limit.
+  if (timeoutMs <= longestTimer) timer = setTimeout(onTimeout, timeoutMs)
   signal?.addEventListener('abort', onAbort, { once: true })
   try {
     const done = work(own.signal).then((result): Ended<Result> => ({ how: 'done', result }))

@@ -23,8 +23,6 @@ export type GateCall = {
   readonly origin: CallOrigin
   readonly toolCallId?: string
   readonly turn?: number
-  /** Where relative paths start. */
-  readonly cwd?: string
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
 } & Pick<ToolCallContext, 'progress' | 'emitStreamEvent'>
@@ -63,6 +61,8 @@ export type CallRecord = {
   /** How it was approved: `once`, `session`, `always`, or by the tool's own policy. */
   readonly approval?: string
   readonly envelope: Envelope
+  /** What went wrong around the call without stopping it, such as a hook that only watches. */
+  readonly notices?: readonly string[]
 }
 
 export type GateOutcome = {
@@ -90,6 +90,8 @@ export type GateParts = {
   readonly tools: { get(name: string): AnyTool | undefined; names(): readonly string[] }
   /** What holds for a call of this tool: rules, limits, and a grant of the tool's own requirements inside the agent's. */
   authorityFor(tool: AnyGovernedTool): Authority
+  /** Where a path of the workspace really leads; undefined when that cannot be said. */
+  readonly realPath?: (path: string) => Promise<string | undefined>
   readonly manifest?: RequirementSet
   readonly watchdog?: Watchdog
   readonly watchdogTimeoutMs?: number
@@ -102,8 +104,12 @@ export type GateParts = {
   /** What a call would change in files, for the person who decides. */
   readonly diffFor?: (tool: AnyGovernedTool, args: unknown) => Promise<string | undefined>
   readonly middleware?: readonly AgentMiddleware[]
+  /** Gates: what it throws, or does not answer in time, blocks the call. */
   readonly before?: (call: HookCall) => HookVerdict | Promise<HookVerdict>
+  /** Watches: what it throws is a notice in the record. */
   readonly after?: (call: HookCall & { readonly envelope: Envelope }) => void | Promise<void>
+  /** How long hooks, budget and diff may take. */
+  readonly guardTimeoutMs?: number
   /** Words when a call must not be made. */
   readonly budget?: (call: {
     readonly toolName: string
@@ -114,8 +120,10 @@ export type GateParts = {
     call: { readonly toolName: string; readonly args: unknown; readonly kind: ToolKind },
     run: () => Promise<Envelope>,
   ) => Promise<Envelope>
+  /** The surface for one call; its signal is aborted when the call has ended, however it ended. */
   readonly runtimeFor?: (call: RuntimeRequest) => ToolRuntime | undefined | Promise<ToolRuntime | undefined>
   readonly spill: Spill
+  /** What it throws ends the run: a call that cannot be recorded must not be followed by more. */
   readonly record?: (record: CallRecord) => void | Promise<void>
   readonly run?: RunIdentity
   readonly toolTimeoutMs?: number

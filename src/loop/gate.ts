@@ -1,20 +1,22 @@
-import { type ExpandedCall, expandCall } from '../authority/call.js'
+import { type Call, type ExpandedCall, expandCall } from '../authority/call.js'
 import { type Authority, type Decision, decide } from '../authority/decide.js'
 import { checkSubjects } from '../authority/grant.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import { runWatchdog } from '../authority/watchdog.js'
-import type { AnyGovernedTool, Preparation, ToolCallContext } from '../tool/contract.js'
+import type { AnyGovernedTool, AnyTool, Preparation, ToolCallContext } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
 import { applyToolInput } from '../tool/middleware.js'
 import { parseToolArgs, serializeToolOutput } from '../tool/serialize.js'
+import type { Subject } from '../tool/subject.js'
 import { seekApproval } from './approval-step.js'
 import type { RefusedAsk } from './ask.js'
 import { boundOutput } from './bound-output.js'
 import { withDeadline } from './deadline.js'
 import type { CallRecord, GateCall, GateOutcome, GateParts, Step } from './gate-parts.js'
+import { guarded } from './guarded.js'
 import { rewriteOutput } from './rewrite-output.js'
 import { Stopped } from './stopped.js'
 
@@ -22,8 +24,8 @@ import { Stopped } from './stopped.js'
 export interface Gate {
   /** Never rejects: whatever happens, there is an envelope, and a record of what was decided. */
   call(request: GateCall): Promise<GateOutcome>
-  /** The calls that were refused because nobody was there to be asked. */
-  refusedAsks(): readonly RefusedAsk[]
+  /** The calls that were refused because nobody was there to be asked, since this was last asked for. */
+  takeRefusedAsks(): readonly RefusedAsk[]
 }
 
 const stopGraceMs = 2_000
@@ -35,26 +37,11 @@ const stopGraceMs = 2_000
  */
 export function createGate(parts: GateParts): Gate {
   const refused: RefusedAsk[] = []
+  const governed = new WeakMap<AnyTool, Promise<AnyGovernedTool>>()
   return {
-    call: (request) => passGate(request, parts, refused),
-    refusedAsks: () => refused,
+    call: (request) => passGate(request, parts, refused, governed),
+    takeRefusedAsks: () => refused.splice(0),
   }
-}
-
-async function passGate(request: GateCall, parts: GateParts, refused: RefusedAsk[]): Promise<GateOutcome> {
-  const passage: Passage = {
-    request,
-    parts,
-    refused,
-    id: parts.newId(),
-    start: parts.now(),
-    step: 'resolve',
-    text: '',
-  }
-  const { envelope, fatal } = await walk(passage)
-  const record = recordOf(passage, envelope)
-  await parts.record?.(record)
-  return { envelope, record, ...(fatal === undefined ? {} : { fatal }) }
 }
 
 /** One call on its way: what each step found out for those behind it. */
@@ -62,12 +49,13 @@ export type Passage = {
   readonly request: GateCall
   readonly parts: GateParts
   readonly refused: RefusedAsk[]
+  readonly governed: WeakMap<AnyTool, Promise<AnyGovernedTool>>
   readonly id: string
   readonly start: number
+  readonly notices: string[]
   step: Step
   /** The arguments as JSON text. */
   text: string
-  tool?: AnyGovernedTool
   authority?: Authority
   expanded?: ExpandedCall
   decision?: Decision
@@ -75,52 +63,79 @@ export type Passage = {
   approval?: string
 }
 
-type Ready = Preparation & { ok: true }
+export type Ready = Preparation & { ok: true }
+
+async function passGate(
+  request: GateCall,
+  parts: GateParts,
+  refused: RefusedAsk[],
+  governed: Passage['governed'],
+): Promise<GateOutcome> {
+  const passage: Passage = {
+    request,
+    parts,
+    refused,
+    governed,
+    ...begin(parts),
+    notices: [],
+    step: 'resolve',
+    text: '',
+  }
+  const { envelope, fatal } = await walk(passage)
+  const record = recordOf(passage, envelope)
+  try {
+    await parts.record?.(record)
+  } catch (error) {
+    return { envelope, record, fatal: { error } }
+  }
+  return { envelope, record, ...(fatal === undefined ? {} : { fatal }) }
+}
+
+function begin({ newId, now }: GateParts): { id: string; start: number } {
+  try {
+    return { id: newId(), start: now() }
+  } catch {
+    // A call without an id of its own can still be refused properly; what is broken shows at the next use.
+    return { id: 'call', start: 0 }
+  }
+}
 
 async function walk(passage: Passage): Promise<{ envelope: Envelope; fatal?: { error: unknown } }> {
   try {
     const tool = await resolve(passage)
     const written = parse(passage)
     const value = await rewriteInput(passage, written)
-    let ready = await validate(passage, tool, value)
-    checkCapability(passage)
-    applyRules(passage)
-    await askWatchdog(passage, ready)
+    let ready = await judgeArguments(passage, tool, value)
     const changed = await beforeHooks(passage, ready)
+    // What a hook changed is a new call: it is checked and judged like any other, from there.
     if (changed !== undefined) {
-      // What a hook changed is a new call: it is checked and judged like any other, from here.
-      ready = await validate(passage, tool, changed.args)
-      checkCapability(passage)
-      applyRules(passage)
-      await askWatchdog(passage, ready)
+      passage.text = serializeToolOutput(changed.args)
+      ready = await judgeArguments(passage, tool, changed.args)
     }
+    const checked = serializeToolOutput(ready.args)
     await seekApproval(passage, tool, ready)
+    judgeAgain(passage, tool)
     await checkBudget(passage, ready)
-    const envelope = await execute(passage, tool, ready)
-    const bounded = await bound(passage, tool, envelope)
-    const shown = await rewriteOutput(passage, tool, bounded)
-    return { envelope: await afterHooks(passage, ready, shown) }
+    const envelope = await execute(passage, tool, ready, checked)
+    return { envelope: await finish(passage, tool, ready, envelope) }
   } catch (thrown) {
-    if (thrown instanceof Stopped)
+    if (thrown instanceof Stopped) {
       return thrown.fatal === undefined
         ? { envelope: thrown.envelope }
         : { envelope: thrown.envelope, fatal: thrown.fatal }
-    // A part of the host broke: its guard, its store, its hook. The call did not pass.
-    return {
-      envelope: errorEnvelope(
-        `The call was refused because the step "${passage.step}" failed: ${messageOf(thrown)}`,
-      ),
-      fatal: { error: thrown },
     }
+    // A part of the host broke: its guard, its store, its hook. The call did not pass.
+    const text = `The call was refused because the step "${passage.step}" failed: ${messageOf(thrown)}`
+    return { envelope: errorEnvelope(text), fatal: { error: thrown } }
   }
 }
 
-async function resolve(passage: Passage): Promise<AnyGovernedTool> {
-  const { request, parts } = passage
+async function resolve({ request, parts, governed }: Passage): Promise<AnyGovernedTool> {
   const tool = parts.tools.get(request.name)
   if (tool === undefined) throw new Stopped(describeUnknownTool(request.name, parts.tools.names()))
-  passage.tool = await governTool(tool)
-  return passage.tool
+  const known = governed.get(tool) ?? governTool(tool)
+  governed.set(tool, known)
+  return known
 }
 
 /** Text is what a model wrote; a value comes from code. */
@@ -147,17 +162,28 @@ async function rewriteInput(passage: Passage, value: unknown): Promise<unknown> 
   passage.step = 'input'
   const { request, parts } = passage
   if (!parts.middleware?.some((one) => one.onToolInput)) return value
-  const args = {
+  const text = await applyToolInput(parts.middleware, {
     toolName: request.name,
     args: passage.text,
     turn: request.turn ?? 0,
     internalCallId: passage.id,
     ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
-  }
-  const text = await applyToolInput(parts.middleware, args)
+  })
   if (text === passage.text) return value
   passage.text = text
   return parseText(request.name, text)
+}
+
+/** Everything that is decided about arguments by code alone; nobody is asked yet. */
+async function judgeArguments(passage: Passage, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
+  const ready = await validate(passage, tool, value)
+  const before = serializeToolOutput(ready.args)
+  checkCapability(passage)
+  applyRules(passage)
+  await askWatchdog(passage, ready)
+  if (serializeToolOutput(ready.args) !== before)
+    throw new Stopped('Refused: the watchdog changed the arguments it was shown.')
+  return ready
 }
 
 /** Once: the value that comes out is the one that is judged, approved and run. */
@@ -165,24 +191,36 @@ async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown)
   passage.step = 'validate'
   const prepared = await tool.prepare(value)
   if (!prepared.ok) throw new Stopped(prepared.envelope.error_text)
-  const { parts, request } = passage
-  passage.authority = parts.authorityFor(tool)
-  passage.expanded = expandCall(
-    {
-      tool: tool.name,
-      args: prepared.args,
-      subjects: prepared.subjects,
-      ...(request.cwd === undefined ? {} : { cwd: request.cwd }),
-      ...(parts.run === undefined
-        ? {}
-        : {
-            agent: parts.run.agentId,
-            ...(parts.run.sessionId === undefined ? {} : { session: parts.run.sessionId }),
-          }),
-    },
-    passage.authority.book.scope,
-  )
+  passage.authority = passage.parts.authorityFor(tool)
+  const call = callOf(passage, tool, prepared)
+  const { scope } = passage.authority.book
+  const expanded = expandCall(call, scope)
+  const real = await realSubjects(passage, expanded)
+  passage.expanded =
+    real.length === 0 ? expanded : expandCall({ ...call, subjects: [...call.subjects, ...real] }, scope)
   return prepared
+}
+
+function callOf({ parts }: Passage, tool: AnyGovernedTool, { args, subjects }: Ready): Call {
+  const { agentId, sessionId } = parts.run ?? {}
+  return {
+    tool: tool.name,
+    args,
+    subjects,
+    ...(agentId === undefined ? {} : { agent: agentId }),
+    ...(sessionId === undefined ? {} : { session: sessionId }),
+  }
+}
+
+/** Where the paths of a call really lead, when that is elsewhere: a link must not lead around a rule, nor past the one who is asked. */
+async function realSubjects({ parts }: Passage, { subjects }: ExpandedCall): Promise<Subject[]> {
+  const found: Subject[] = []
+  for (const subject of subjects) {
+    if (subject.kind !== 'path' || !subject.inside || parts.realPath === undefined) continue
+    const real = await parts.realPath(subject.path.path)
+    if (real !== undefined && real !== subject.path.path) found.push({ fs: subject.fs, path: real })
+  }
+  return found
 }
 
 /** Before anything is asked: no approval can give what is not granted. */
@@ -209,17 +247,15 @@ async function askWatchdog(passage: Passage, ready: Ready): Promise<void> {
   passage.step = 'watchdog'
   const { parts, expanded, request } = passage
   if (parts.watchdog === undefined || expanded === undefined) return
-  const verdict = await runWatchdog(
-    parts.watchdog,
-    {
-      tool: request.name,
-      args: ready.args,
-      expanded,
-      ...(parts.manifest === undefined ? {} : { manifest: parts.manifest }),
-      ...(parts.run?.sessionId === undefined ? {} : { session: parts.run.sessionId }),
-    },
-    parts.watchdogTimeoutMs === undefined ? {} : { timeoutMs: parts.watchdogTimeoutMs },
-  )
+  const call = {
+    tool: request.name,
+    args: ready.args,
+    expanded,
+    ...(parts.manifest === undefined ? {} : { manifest: parts.manifest }),
+    ...(parts.run?.sessionId === undefined ? {} : { session: parts.run.sessionId }),
+  }
+  const { watchdogTimeoutMs: timeoutMs } = parts
+  const verdict = await runWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })
   passage.watchdog = verdict
   if (verdict.action === 'deny') throw new Stopped(`Refused by the watchdog: ${verdict.reason}.`)
 }
@@ -228,62 +264,96 @@ async function beforeHooks(passage: Passage, ready: Ready): Promise<{ args: unkn
   passage.step = 'hooks'
   const { parts, request } = passage
   if (parts.before === undefined) return undefined
-  const verdict = await parts.before({
-    toolName: request.name,
-    args: ready.args,
-    origin: request.origin,
-    callId: passage.id,
-  })
+  const before = serializeToolOutput(ready.args)
+  const call = { toolName: request.name, args: ready.args, origin: request.origin, callId: passage.id }
+  const verdict = await guarded(passage, 'a hook', parts.before(call))
   if (verdict.action === 'block') throw new Stopped(`Blocked by a hook: ${verdict.reason}`)
   if (verdict.action === 'skip') throw new Stopped(verdict.output, { skipped: true })
-  return verdict.action === 'change' ? { args: verdict.args } : undefined
+  if (verdict.action === 'change') return { args: verdict.args }
+  if (verdict.action !== 'continue')
+    throw new Stopped('Blocked: a hook gave an answer that cannot be understood.')
+  // Changing what it was shown is not the way to change a call: it would run unchecked.
+  if (serializeToolOutput(ready.args) !== before)
+    throw new Stopped('Blocked: a hook changed the arguments it was shown.')
+  return undefined
+}
+
+/** While a person was thinking, rules or mode may have changed: a deny counts, whatever they answered. */
+function judgeAgain(passage: Passage, tool: AnyGovernedTool): void {
+  const now = passage.parts.authorityFor(tool)
+  // A parent may have changed without its child noticing.
+  if (now === passage.authority && now.parent === undefined) return
+  passage.authority = now
+  checkCapability(passage)
+  applyRules(passage)
 }
 
 async function checkBudget(passage: Passage, ready: Ready): Promise<void> {
   passage.step = 'budget'
-  const refusal = await passage.parts.budget?.({ toolName: passage.request.name, args: ready.args })
+  const { parts, request } = passage
+  if (parts.budget === undefined) return
+  const refusal = await guarded(
+    passage,
+    'the budget',
+    parts.budget({ toolName: request.name, args: ready.args }),
+  )
   if (refusal !== undefined) throw new Stopped(`Refused by the budget: ${refusal}`)
 }
 
-async function execute(passage: Passage, tool: AnyGovernedTool, ready: Ready): Promise<Envelope> {
+async function execute(
+  passage: Passage,
+  tool: AnyGovernedTool,
+  ready: Ready,
+  checked: string,
+): Promise<Envelope> {
   passage.step = 'execute'
   const { parts, request } = passage
   const timeoutMs = request.timeoutMs ?? parts.toolTimeoutMs ?? Number.POSITIVE_INFINITY
-  const work = async (signal: AbortSignal): Promise<Envelope> => ready.run(await contextFor(passage, signal))
-  const run = (): Promise<Envelope> => underDeadline(passage, work, timeoutMs)
-  return parts.lane === undefined
-    ? run()
-    : parts.lane({ toolName: tool.name, args: ready.args, kind: tool.kind }, run)
+  const over = new AbortController()
+  let started = false
+  const work = async (signal: AbortSignal): Promise<Envelope> => {
+    // What was judged, shown and approved is what runs: nobody on the way may have changed it.
+    if (serializeToolOutput(ready.args) !== checked)
+      return errorEnvelope('Refused: the arguments changed while the call was judged.')
+    started = true
+    return ready.run(await contextFor(passage, signal, AbortSignal.any([signal, over.signal])))
+  }
+  const run = async (): Promise<Envelope> => {
+    const ended = await withDeadline(work, {
+      signal: request.signal,
+      timeoutMs,
+      graceMs: parts.stopGraceMs ?? stopGraceMs,
+    })
+    if (ended.how === 'done') return ended.result
+    const why =
+      ended.how === 'timeout'
+        ? `did not finish within ${timeoutMs} ms`
+        : 'was stopped because the run was aborted'
+    if (!started) return errorEnvelope(`Tool "${request.name}" was not run: the run was aborted.`)
+    return errorEnvelope(`Tool "${request.name}" ${why}; what it had already done may remain.`, {
+      duration_ms: elapsed(passage),
+    })
+  }
+  try {
+    return await (parts.lane === undefined
+      ? run()
+      : parts.lane({ toolName: tool.name, args: ready.args, kind: tool.kind }, run))
+  } finally {
+    // A tool that was left behind, or kept its runtime, can do nothing more with it.
+    over.abort(new DOMException('the call is over', 'AbortError'))
+  }
 }
 
-async function underDeadline(
+async function contextFor(
   passage: Passage,
-  work: (signal: AbortSignal) => Promise<Envelope>,
-  timeoutMs: number,
-): Promise<Envelope> {
-  const { request, parts } = passage
-  const ended = await withDeadline(work, {
-    signal: request.signal,
-    timeoutMs,
-    graceMs: parts.stopGraceMs ?? stopGraceMs,
-  })
-  if (ended.how === 'done') return ended.result
-  const why =
-    ended.how === 'timeout'
-      ? `did not finish within ${timeoutMs} ms`
-      : 'was stopped because the run was aborted'
-  return errorEnvelope(`Tool "${request.name}" ${why}; what it had already done may remain.`, {
-    duration_ms: elapsed(passage),
-  })
-}
-
-async function contextFor(passage: Passage, signal: AbortSignal): Promise<ToolCallContext> {
-  const { parts, request } = passage
-  const { authority, expanded } = passage
+  signal: AbortSignal,
+  alive: AbortSignal,
+): Promise<ToolCallContext> {
+  const { parts, request, authority, expanded } = passage
   const runtime =
     authority &&
     expanded &&
-    (await parts.runtimeFor?.({ call: expanded.call, authority, signal, origin: request.origin }))
+    (await parts.runtimeFor?.({ call: expanded.call, authority, signal: alive, origin: request.origin }))
   return {
     signal,
     now: parts.now,
@@ -295,21 +365,36 @@ async function contextFor(passage: Passage, signal: AbortSignal): Promise<ToolCa
   }
 }
 
-async function bound(passage: Passage, tool: AnyGovernedTool, envelope: Envelope): Promise<Envelope> {
+/** The work is done: from here on nothing may make it look as if it had not been. */
+async function finish(
+  passage: Passage,
+  tool: AnyGovernedTool,
+  ready: Ready,
+  envelope: Envelope,
+): Promise<Envelope> {
+  const { parts, request } = passage
   passage.step = 'bound'
-  return boundOutput(tool.name, envelope, tool.limits ?? {}, passage.parts.spill)
-}
-
-async function afterHooks(passage: Passage, ready: Ready, envelope: Envelope): Promise<Envelope> {
+  const bounded = await boundOutput(tool.name, envelope, tool.limits ?? {}, parts.spill)
+  const rewritten = await rewriteOutput(passage, tool, bounded)
+  const shown =
+    rewritten === bounded ? bounded : await boundOutput(tool.name, rewritten, tool.limits ?? {}, parts.spill)
   passage.step = 'done'
-  await passage.parts.after?.({
-    toolName: passage.request.name,
-    args: ready.args,
-    origin: passage.request.origin,
-    callId: passage.id,
-    envelope,
-  })
-  return envelope
+  if (parts.after === undefined) return shown
+  try {
+    const call = {
+      toolName: request.name,
+      args: ready.args,
+      origin: request.origin,
+      callId: passage.id,
+      envelope: shown,
+    }
+    await guarded(passage, 'a hook', parts.after(call))
+  } catch (error) {
+    passage.notices.push(
+      `a hook after the call failed: ${error instanceof Stopped ? 'it did not answer' : messageOf(error)}`,
+    )
+  }
+  return shown
 }
 
 function elapsed({ parts, start }: Passage): number {
@@ -317,7 +402,7 @@ function elapsed({ parts, start }: Passage): number {
 }
 
 function recordOf(passage: Passage, envelope: Envelope): CallRecord {
-  const { request, decision, watchdog, approval, step } = passage
+  const { request, decision, watchdog, approval, step, notices } = passage
   return {
     callId: passage.id,
     toolName: request.name,
@@ -330,6 +415,7 @@ function recordOf(passage: Passage, envelope: Envelope): CallRecord {
     ...(decision === undefined ? {} : { verdict: decision.verdict, rules: decidingRules(decision) }),
     ...(watchdog === undefined ? {} : { watchdog }),
     ...(approval === undefined ? {} : { approval }),
+    ...(notices.length === 0 ? {} : { notices }),
   }
 }
 

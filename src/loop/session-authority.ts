@@ -6,7 +6,7 @@ import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
 import type { Rule } from '../authority/rule.js'
 import type { RuleBook } from '../authority/rule-book.js'
 import type { Scope } from '../authority/scope.js'
-import type { AnyGovernedTool } from '../tool/contract.js'
+import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import type { RequirementSet } from '../tool/requirement.js'
 
 export type SessionAuthorityOptions = {
@@ -15,7 +15,7 @@ export type SessionAuthorityOptions = {
   /** What the agent asks for beside its tools. */
   readonly manifest?: RequirementSet
   /** The tools the agent has: each extends what it asks for. */
-  tools(): readonly { readonly requires?: RequirementSet }[]
+  tools(): readonly AnyTool[]
   /** What nothing may exceed. Absent: wide open. */
   readonly ceiling?: RequirementSet
   readonly policy?: PermissionPolicy
@@ -23,13 +23,16 @@ export type SessionAuthorityOptions = {
   readonly projectRules?: readonly Rule[]
   readonly sessionRules?: readonly Rule[]
   readonly mode?: ModeName
-  /** For a subagent: what holds for its parent. */
-  readonly parent?: Authority
+  /** For a subagent: what holds for its parent, asked for at every call so that the parent's later changes bind too. */
+  readonly parent?: () => Authority
 }
 
 /** What holds for the calls of one session, and how it changes while the session runs. */
 export interface SessionAuthority {
+  /** For a call of one tool; the same object as long as nothing has changed. */
   for(tool: AnyGovernedTool): Authority
+  /** Of the agent as a whole: what a subagent takes for its parent. */
+  agent(): Authority
   /** The rules a person agreed to in this session. */
   readonly sessionRules: readonly Rule[]
   addRule(rule: Rule): void
@@ -39,44 +42,40 @@ export interface SessionAuthority {
   readonly warnings: readonly string[]
 }
 
+type State = {
+  readonly scope: Scope
+  readonly tools: readonly AnyTool[]
+  readonly books: { readonly book: RuleBook; readonly limit?: RuleBook }
+  readonly grant: Grant
+  readonly byTool: WeakMap<AnyGovernedTool, Authority>
+}
+
 /** Puts together the built-in manifest, the policy, the project's rules and the session's. Throws for a policy that cannot be used. */
 export function createSessionAuthority(options: SessionAuthorityOptions): SessionAuthority {
   const policy = compilePolicy(options.policy ?? {}, { scope: options.scope() })
   const sessionRules: Rule[] = [...(options.sessionRules ?? [])]
   let mode = options.mode
-  let compiled: { scope: Scope; books: { book: RuleBook; limit?: RuleBook } } | undefined
-  let granted: { scope: Scope; tools: number; grant: Grant; byTool: Map<AnyGovernedTool, Grant> } | undefined
+  let state: State | undefined
 
-  const books = (scope: Scope): { book: RuleBook; limit?: RuleBook } => {
-    if (compiled?.scope !== scope) {
+  const current = (): State => {
+    const scope = options.scope()
+    const tools = options.tools()
+    if (state === undefined || state.scope !== scope || !sameTools(state.tools, tools)) {
       const rules = [...defaultRules, ...policy.rules, ...(options.projectRules ?? []), ...sessionRules]
-      const made = createModeBooks(
+      const books = createModeBooks(
         { rules, scope, defaultDecision: policy.defaultDecision },
         mode && modes[mode],
       )
-      compiled = { scope, books: made }
+      state = { scope, tools, books, grant: grantOf(options, scope, tools), byTool: new WeakMap() }
     }
-    return compiled.books
+    return state
   }
-  const grantFor = (tool: AnyGovernedTool, scope: Scope): Grant => {
-    const tools = options.tools()
-    if (granted?.scope !== scope || granted.tools !== tools.length) {
-      const { manifest, ceiling, parent } = options
-      const grant = createGrant({
-        scope,
-        tools: tools.flatMap(({ requires }) => (requires === undefined ? [] : [requires])),
-        ...(manifest === undefined ? {} : { manifest }),
-        ...(ceiling === undefined ? {} : { ceiling }),
-        ...(parent?.grant === undefined ? {} : { parent: parent.grant }),
-      })
-      granted = { scope, tools: tools.length, grant, byTool: new Map() }
-    }
-    const known = granted.byTool.get(tool)
-    if (known !== undefined) return known
-    const own = grantForTool(granted.grant, tool.name, tool.requires, scope)
-    granted.byTool.set(tool, own)
-    return own
-  }
+  const authority = ({ books }: State, grant: Grant): Authority => ({
+    book: books.book,
+    grant,
+    ...(books.limit === undefined ? {} : { limits: [books.limit] }),
+    ...(options.parent === undefined ? {} : { parent: options.parent }),
+  })
 
   return {
     sessionRules,
@@ -85,22 +84,44 @@ export function createSessionAuthority(options: SessionAuthorityOptions): Sessio
       return mode
     },
     for(tool) {
-      const scope = options.scope()
-      const { book, limit } = books(scope)
-      return {
-        book,
-        grant: grantFor(tool, scope),
-        ...(limit === undefined ? {} : { limits: [limit] }),
-        ...(options.parent === undefined ? {} : { parent: options.parent }),
-      }
+      const now = current()
+      // A parent's grant may change at any time, so nothing of it is kept.
+      const known = options.parent === undefined ? now.byTool.get(tool) : undefined
+      if (known !== undefined) return known
+      const made = authority(now, grantForTool(now.grant, tool.name, tool.requires, now.scope))
+      now.byTool.set(tool, made)
+      return made
+    },
+    agent() {
+      const now = current()
+      return authority(now, now.grant)
     },
     addRule(rule) {
       sessionRules.push(rule)
-      compiled = undefined
+      state = undefined
     },
     setMode(next) {
       mode = next
-      compiled = undefined
+      state = undefined
     },
   }
+}
+
+function grantOf(
+  { manifest, ceiling, parent }: SessionAuthorityOptions,
+  scope: Scope,
+  tools: readonly AnyTool[],
+): Grant {
+  const inherited = parent?.().grant
+  return createGrant({
+    scope,
+    tools: tools.flatMap(({ requires }) => (requires === undefined ? [] : [requires])),
+    ...(manifest === undefined ? {} : { manifest }),
+    ...(ceiling === undefined ? {} : { ceiling }),
+    ...(inherited === undefined ? {} : { parent: inherited }),
+  })
+}
+
+function sameTools(before: readonly AnyTool[], now: readonly AnyTool[]): boolean {
+  return before.length === now.length && now.every((tool, at) => tool === before[at])
 }

@@ -2,6 +2,7 @@
 export * from './files/index.js'
 export { NetError, type NetErrorCode } from './net/index.js'
 export {
+  NotPermittedError,
   openWorkspace,
   type Workspace,
   type WorkspaceOptions,

@@ -1,6 +1,8 @@
+import { readdirSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Scope } from '../authority/scope.js'
+import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ToolRuntime } from '../tool/runtime.js'
 import { createLocalFiles, type LocalFiles } from './files/index.js'
 import { createGuardedFetch, NetError, resolveChecked, systemResolver } from './net/index.js'
@@ -13,7 +15,7 @@ import {
 } from './sandbox/index.js'
 import { createScratch, defaultScratchBase, type Scratch } from './scratch/index.js'
 import { createLocalSearch } from './search/index.js'
-import { createLocalShell, type LocalShell } from './shell/index.js'
+import { type CallConfinement, createLocalShell, type LocalShell } from './shell/index.js'
 
 export type WorkspaceOptions = {
   /** The directory that a session is rooted in. It must exist. */
@@ -22,7 +24,7 @@ export type WorkspaceOptions = {
   readonly roots?: readonly string[]
   /** `auto` (the default) confines commands where the machine can, and says once where it cannot. */
   readonly sandbox?: SandboxMode
-  readonly sandboxOptions?: Omit<SandboxOptions, 'network'>
+  readonly sandboxOptions?: Omit<SandboxOptions, 'network' | 'scratch' | 'scratchBase'>
   /** Variables passed to commands, beside the fixed harmless list. */
   readonly env?: Readonly<Record<string, string>>
   readonly path?: string
@@ -35,11 +37,22 @@ export type WorkspaceOptions = {
   readonly onNotice?: (text: string) => void
 }
 
-/** What a call may touch, asked at the moment of use. */
+/** What a call may touch, asked at the moment of use; words when it may not. */
 export type WorkspacePermit = {
   path(kind: 'read' | 'write', realPath: string): string | undefined
   host(host: string, port: number): string | undefined
+  command(text: string, cwd: string): string | undefined
+  grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
 }
+
+/** A tool tried what its call may not do. */
+export class NotPermittedError extends CapstanError {
+  constructor(what: string, why: string) {
+    super('not_permitted', `${what}: ${why}`)
+  }
+}
+
+markErrorClass(NotPermittedError, 'NotPermittedError')
 
 /** A directory of this machine with everything that may be done to it: the only door to disk, processes and network. */
 export interface Workspace {
@@ -50,6 +63,8 @@ export interface Workspace {
   readonly files: LocalFiles
   readonly shell: LocalShell
   readonly scratch: Scratch
+  /** Where a path really leads, through every link; undefined when it leads out or cannot be said. */
+  realPath(path: string): Promise<string | undefined>
   /** The surface for one call, held to its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
   /** Proves each denial of the sandbox by trying it. */
@@ -61,14 +76,11 @@ export interface Workspace {
 /** Opens a directory as a workspace. Nothing is started or written until it is used. */
 export function openWorkspace(options: WorkspaceOptions): Workspace {
   const scratch = createScratch({ baseDir: options.scratchDir ?? defaultScratchBase() })
-  const files = createLocalFiles({
-    root: options.root,
-    scratch,
-    ...(options.roots && { roots: options.roots }),
-  })
+  const further = (options.roots ?? []).map((path) => realpathSync(path))
+  const files = createLocalFiles({ root: options.root, scratch, roots: further })
   const { root } = files
-  const shell = openShell(root, scratch, options)
-  const roots = [root, ...(options.roots ?? [])]
+  const roots: readonly [string, ...string[]] = [root, ...further]
+  const shell = openShell(roots, scratch, options)
   let scope: Scope = { variables: { workspace: roots }, home: homedir() }
 
   return {
@@ -82,20 +94,19 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
       }
       return scope
     },
-    runtimeFor(permit, signal) {
-      return {
-        files: files.forCall({ permit: (kind, realPath) => permit.path(kind, realPath), signal }),
-        search: createLocalSearch({ root, permit: (realPath) => permit.path('read', realPath) }),
-        shell: shellFor(shell, signal),
-        net: createGuardedFetch({
-          permitHost: (host, port) => permit.host(host, port),
-          ...(options.network?.allowPrivate === undefined
-            ? {}
-            : { allowPrivate: options.network.allowPrivate }),
-        }),
-        scratch,
-      }
-    },
+    realPath: (path) => files.resolve(path).catch(() => undefined),
+    runtimeFor: (permit, signal) => ({
+      files: files.forCall({ permit: (kind, realPath) => permit.path(kind, realPath), signal }),
+      search: searchFor(root, permit, signal),
+      shell: shellFor(shell, { roots, allowHosts: options.network?.allowHosts ?? [] }, permit, signal),
+      net: netFor(permit, signal, options.network?.allowPrivate),
+      scratch: {
+        write: async (label, data) => {
+          signal.throwIfAborted()
+          return scratch.write(label, data)
+        },
+      },
+    }),
     doctor,
     async close() {
       await shell.close()
@@ -104,7 +115,11 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
   }
 }
 
-function openShell(root: string, scratch: Scratch, options: WorkspaceOptions): LocalShell {
+function openShell(
+  [root, ...roots]: readonly [string, ...string[]],
+  scratch: Scratch,
+  options: WorkspaceOptions,
+): LocalShell {
   const { allowHosts = [], allowPrivate = false } = options.network ?? {}
   const checkHost: CheckHost = async (host) => {
     const [first] = await resolveChecked(host, { allowPrivate }, systemResolver)
@@ -113,11 +128,17 @@ function openShell(root: string, scratch: Scratch, options: WorkspaceOptions): L
   }
   return createLocalShell({
     root,
+    roots,
     ledgerDir: options.ledgerDir ?? join(homedir(), '.capstan', 'processes'),
     sandbox: options.sandbox ?? 'auto',
     // No hosts: no network at all, never all of it.
     sandboxOptions: {
       ...options.sandboxOptions,
+      scratch: () => scratch.path,
+      // One directory of many sessions is hidden whole; a directory that is not ours alone cannot be.
+      ...(options.scratchDir === undefined
+        ? { scratchBase: defaultScratchBase() }
+        : { scratchBase: options.scratchDir }),
       ...(allowHosts.length > 0 ? { network: { allowHosts, checkHost } } : {}),
     },
     scratchFile: async (label) => {
@@ -131,17 +152,81 @@ function openShell(root: string, scratch: Scratch, options: WorkspaceOptions): L
   })
 }
 
-/** A call that is stopped stops its commands, whether the tool passes the signal on or not. */
-function shellFor(shell: LocalShell, signal: AbortSignal): NonNullable<ToolRuntime['shell']> {
+/** Each surface ends with its call: one that was stopped, or is over, does nothing more. */
+function searchFor(
+  root: string,
+  permit: WorkspacePermit,
+  signal: AbortSignal,
+): NonNullable<ToolRuntime['search']> {
+  const search = createLocalSearch({ root, permit: (realPath) => permit.path('read', realPath) })
   return {
-    run: (command, request = {}) =>
-      shell.run(command, {
-        ...request,
-        signal: request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]),
-      }),
-    start: (command, request) => shell.start(command, request),
+    grep: async (request) => search.grep({ ...request, signal: both(signal, request.signal) }),
+    glob: async (request) => search.glob({ ...request, signal: both(signal, request.signal) }),
+  }
+}
+
+function netFor(
+  permit: WorkspacePermit,
+  signal: AbortSignal,
+  allowPrivate: boolean | undefined,
+): NonNullable<ToolRuntime['net']> {
+  const net = createGuardedFetch({
+    permitHost: (host, port) => permit.host(host, port),
+    ...(allowPrivate === undefined ? {} : { allowPrivate }),
+  })
+  return {
+    fetch: async (url, request = {}) => net.fetch(url, { ...request, signal: both(signal, request.signal) }),
+  }
+}
+
+function shellFor(
+  shell: LocalShell,
+  { roots, allowHosts }: { roots: readonly [string, ...string[]]; allowHosts: readonly string[] },
+  permit: WorkspacePermit,
+  signal: AbortSignal,
+): NonNullable<ToolRuntime['shell']> {
+  const admit = (command: string, cwd: string | undefined): void => {
+    signal.throwIfAborted()
+    const refusal = permit.command(command, resolve(roots[0], cwd ?? '.'))
+    if (refusal !== undefined) throw new NotPermittedError('The command was not run', refusal)
+  }
+  // The sandbox of a command is cut to what its call is granted; rules have judged the command itself.
+  const confine = (): CallConfinement => ({
+    hosts: allowHosts.filter((pattern) => permit.grantsCommand({ host: pattern.replace(/^\*\./, 'any.') })),
+    ...(roots.every((root) => permit.grantsCommand({ write: join(root, anyName) }))
+      ? {}
+      : { writable: writableIn(roots, permit) }),
+  })
+  return {
+    run: async (command, request = {}) => {
+      admit(command, request.cwd)
+      return shell.run(command, { ...request, signal: both(signal, request.signal), confine: confine() })
+    },
+    start: async (command, request) => {
+      admit(command, request?.cwd)
+      return shell.start(command, { ...request, confine: confine() })
+    },
     jobs: () => shell.jobs(),
     readJob: (id, from) => shell.readJob(id, from),
     killJob: (id) => shell.killJob(id),
   }
+}
+
+/** A name that no pattern means in particular: what is granted for it is granted for the directory. */
+const anyName = '.capstan-any-name'
+
+/** Where the whole workspace is not granted: the directories at its top that are. */
+function writableIn(roots: readonly string[], permit: WorkspacePermit): string[] {
+  return roots.flatMap((root) =>
+    readdirSync(root, { withFileTypes: true })
+      .filter(
+        (entry) => entry.isDirectory() && permit.grantsCommand({ write: join(root, entry.name, anyName) }),
+      )
+      .map((entry) => join(root, entry.name)),
+  )
+}
+
+function both(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {
+  signal.throwIfAborted()
+  return other === undefined ? signal : AbortSignal.any([signal, other])
 }

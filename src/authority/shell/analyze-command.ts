@@ -38,7 +38,16 @@ export function analyzeCommand(text: string, options: { readonly cwd?: string } 
 }
 
 function newFindings(start: string): Findings {
-  return { units: [], paths: [], hosts: new Set(), doubts: new Set(), renamed: new Set(), start, lost: false }
+  return {
+    units: [],
+    paths: [],
+    hosts: new Set(),
+    doubts: new Set(),
+    renamed: new Set(),
+    start,
+    lost: false,
+    walkScript: collectUnits,
+  }
 }
 
 /** Denies are still tried on whatever could be a command in it. */

@@ -30,6 +30,8 @@ export type Findings = {
   readonly start: string
   /** Functions may change the directory whenever they are called, so where anything runs is lost. */
   lost: boolean
+  /** Walks a script inside the text: what a command starts is found by the walk that found the command. */
+  readonly walkScript: typeof collectUnits
 }
 
 /** The text that is walked: the command itself, or a script inside it. */

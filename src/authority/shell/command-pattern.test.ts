@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { PatternError } from '../pattern-error.js'
 import type { CommandUnit } from './analysis.js'
 import { analyzeCommand } from './analyze-command.js'
 import {
   compileCommandPattern,
-  PatternError,
   patternAllows,
   patternDenies,
   patternSpecificity,

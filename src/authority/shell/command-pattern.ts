@@ -1,11 +1,8 @@
-import { PatternError } from '../pattern-error.js'
 import type { CommandUnit, Word } from './analysis.js'
 import { type DenyForms, type DenyPattern, deniesByFlags, denyForms, denyPattern } from './deny-form.js'
 import { readPatternText } from './pattern-text.js'
 import { fitsStarWord, hasStar, isLoneStar, mayFitStarWord, type StarWord } from './star-word.js'
 import { isSystemPath } from './system-path.js'
-
-export { PatternError }
 
 /** A pattern for simple commands, matched word by word. */
 export type CommandPattern = {

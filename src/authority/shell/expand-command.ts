@@ -1,6 +1,6 @@
 import type { CommandUnit, NamedPath, Redirection, Word } from './analysis.js'
 import { builtinDoubt, isSteering, neverReturns, redefinesNames } from './builtins.js'
-import { collectUnits, type Findings, type Scope } from './collect-units.js'
+import type { Findings, Scope } from './collect-units.js'
 import { crudeUnits } from './crude-units.js'
 import { assignmentDoubt, changesNames } from './environment.js'
 import { fileArguments } from './file-arguments.js'
@@ -18,7 +18,7 @@ import {
   UNKNOWN,
 } from './working-directory.js'
 
-export const MAX_DEPTH = 4
+const MAX_DEPTH = 4
 const MAX_WRAPPERS = 8
 const MAX_COLLECTED = 4_000
 
@@ -179,7 +179,7 @@ function expandScript(text: string, scope: Scope, places: Places, findings: Find
     findings.units.push(...crudeUnits(text, doubt))
     return staysAt(UNKNOWN)
   }
-  return collectUnits(
+  return findings.walkScript(
     script,
     { source: text, depth: scope.depth + 1, inherited: scope.inherited },
     places,

@@ -15,7 +15,7 @@ export function hostArguments(words: readonly Word[]): string[] {
 }
 
 /** The host of a URL, in the form that a resolver gets: lower case, IPv4 in decimal. */
-export function urlHost(url: string): string | undefined {
+function urlHost(url: string): string | undefined {
   // Only the well-known schemes have their hosts normalised by the URL standard.
   const asHttp = url.replace(/^[a-z][\w+.-]*:\/\//i, 'http://')
   return URL.canParse(asHttp) ? new URL(asHttp).hostname || undefined : undefined

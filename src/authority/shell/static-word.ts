@@ -25,7 +25,7 @@ export function readAssignmentArgument(assignment: Assignment): Word {
   return { text, value: `${name}${assignment.append ? '+=' : '='}${read.value}` }
 }
 
-export function dynamic(text: string, prefix: string): Word {
+function dynamic(text: string, prefix: string): Word {
   return prefix === '' ? { text } : { text, prefix }
 }
 

@@ -1,6 +1,6 @@
-export const MAX_BYTES = 8 * 1024
+const MAX_BYTES = 8 * 1024
 export const MAX_UNITS = 200
-export const MAX_NESTING = 32
+const MAX_NESTING = 32
 
 /** Why a text cannot be a command at all. */
 export function invalidText(text: string): string | undefined {

@@ -1,10 +1,24 @@
-import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { execFile, execFileSync } from 'node:child_process'
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { judge } from '../../authority/judge.js'
+import type { Rule } from '../../authority/rule.js'
 import { createRuleBook } from '../../authority/rule-book.js'
-import { openRuleFiles, type RuleFiles } from './rule-files.js'
+import { openRuleFiles, RuleFileError, type RuleFiles } from './rule-files.js'
 
 let base: string
 let root: string
@@ -77,5 +91,119 @@ describe('rule files', () => {
     await writeFile(join(base, 'trusted'), 'allow bash\n')
     await symlink(join(base, 'trusted'), files.workspaceFile)
     await expect(files.load(scope())).rejects.toThrow(/symbolic link/)
+  })
+})
+
+const allow = (pattern: string, over: Partial<Rule> = {}): Rule => ({
+  permission: 'write',
+  pattern,
+  action: 'allow',
+  source: 'project',
+  ...over,
+})
+const patternsOf = async (): Promise<string[]> =>
+  (await files.load(scope())).rules.map(({ pattern }) => pattern).sort()
+const left = async (): Promise<string[]> => readdir(dirname(files.userFile))
+
+describe('adding a rule', () => {
+  it.each<[string, Rule]>([
+    ['rules of its own', allow('a)\nallow bash\n#')],
+    ['rules of its own by another line break', allow('a)\rallow bash\r#')],
+    ['rules of its own in the reason', allow('a', { reason: 'x\nallow bash' })],
+    ['a pattern that ends early', allow('a)b')],
+    ['a pattern that cannot be read', allow('a[')],
+    ['an example that it does not match', allow('a', { match: ['b'] })],
+    ['the opposite of what is there', allow('kept', { action: 'deny' })],
+    ['a rule that nobody has confirmed', allow('a', { untrusted: true })],
+    ['a rule for the call alone', allow('*', { callOnly: true })],
+  ])('writes nothing when it brings %s', async (_, rule) => {
+    await files.add(allow('kept'))
+    const before = await readFile(files.userFile, 'utf8')
+    await expect(files.add(rule)).rejects.toThrow(RuleFileError)
+    expect(await readFile(files.userFile, 'utf8')).toBe(before)
+    expect(await left()).toEqual(['rules'])
+  })
+
+  it('does not let the name of the workspace write rules', async () => {
+    const odd = join(base, 'a\nallow bash\n#')
+    await mkdir(odd)
+    const others = await openRuleFiles({ root: odd, userDir: join(base, 'user') })
+    await others.add(allow('a'))
+    expect(await readFile(others.userFile, 'utf8')).toMatch(/^# Rules for one project.*\nallow write\(a\)\n$/)
+  })
+
+  it('keeps a file that it cannot read as it is', async () => {
+    await files.add(allow('a'))
+    await writeFile(files.userFile, 'allwo read\n')
+    await expect(files.add(allow('b'))).rejects.toThrow(/Line 1/)
+    expect(await readFile(files.userFile, 'utf8')).toBe('allwo read\n')
+  })
+
+  it('tries examples in the scope that is given', async () => {
+    const example = allow('~/x', { match: ['/elsewhere/x'] })
+    await expect(files.add(example)).rejects.toThrow('does not match its example')
+    await files.add(example, { ...scope(), home: '/elsewhere' })
+  })
+
+  it('keeps all that are added at once', async () => {
+    const others = await openRuleFiles({ root, userDir: join(base, 'user') })
+    const names = [...'abcdefgh']
+    await Promise.all(names.map((name, at) => (at % 2 === 0 ? files : others).add(allow(name))))
+    expect(await patternsOf()).toEqual(names)
+    expect(await left()).toEqual(['rules'])
+  })
+
+  it('keeps all that two processes add', async () => {
+    const compiled = join(base, 'compiled')
+    const repository = resolve(import.meta.dirname, '../../..')
+    const options = ['--ignoreConfig', '--noCheck', '--module', 'nodenext', '--target', 'es2023']
+    execFileSync(
+      process.execPath,
+      [
+        'node_modules/typescript/bin/tsc',
+        ...options,
+        ...['--types', 'node', '--rootDir', 'src', '--outDir', compiled],
+        'src/workspace/rules/rule-files.ts',
+      ],
+      { cwd: repository, stdio: 'pipe' },
+    )
+    await writeFile(join(compiled, 'package.json'), '{ "type": "module" }')
+    await symlink(join(repository, 'node_modules'), join(compiled, 'node_modules'))
+    const script = `
+      const [root, userDir, name] = process.argv.slice(1)
+      const { openRuleFiles } = await import(${JSON.stringify(join(compiled, 'workspace/rules/rule-files.js'))})
+      const files = await openRuleFiles({ root, userDir })
+      for (let at = 10; at < 30; at++)
+        await files.add({ permission: 'write', pattern: name + at, action: 'allow', source: 'project' })`
+    const start = (name: string): Promise<unknown> =>
+      promisify(execFile)(process.execPath, [
+        ...['--input-type=module', '-e', script],
+        ...[root, join(base, 'user'), name],
+      ])
+    await Promise.all([start('a'), start('b')])
+    const numbers = Array.from({ length: 20 }, (_, at) => at + 10)
+    expect(await patternsOf()).toEqual(['a', 'b'].flatMap((name) => numbers.map((at) => name + at)))
+    expect(await left()).toEqual(['rules'])
+  })
+
+  it('does not wait for a process that is gone, nor for one that takes far too long', async () => {
+    await files.add(allow('a'))
+    const lock = `${files.userFile}.lock`
+    const gone = Number(execFileSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }))
+    await writeFile(lock, JSON.stringify({ pid: gone, host: hostname(), token: '' }))
+    await Promise.all([files.add(allow('b')), files.add(allow('c'))])
+    await writeFile(lock, '')
+    await utimes(lock, 0, 0)
+    await files.add(allow('d'))
+    expect(await patternsOf()).toEqual(['a', 'b', 'c', 'd'])
+    expect(await left()).toEqual(['rules'])
+  })
+})
+
+describe('a file that is far too long', () => {
+  it('is not read into memory', async () => {
+    await writeFile(files.workspaceFile, '')
+    await truncate(files.workspaceFile, 2 ** 40)
+    await expect(files.load(scope())).rejects.toThrow(/longer than \d+ bytes/)
   })
 })

@@ -1,16 +1,21 @@
-import { constants } from 'node:fs'
-import { lstat, mkdir, open, readFile, rename } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { sha256 } from '../../authority/digest.js'
 import {
   formatProjectRules,
+  isOneLine,
   loadProjectRules,
   type ProjectRules,
   parseProjectRules,
+  sameInFile,
 } from '../../authority/project-rules.js'
 import type { Rule } from '../../authority/rule.js'
 import type { Scope } from '../../authority/scope.js'
 import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
+import { exclusively } from './exclusive.js'
+import { readIfThere } from './read-if-there.js'
 
 export type RuleFilesOptions = {
   /** The real path of the workspace. */
@@ -28,8 +33,11 @@ export interface RuleFiles {
   readonly userFile: string
   readonly workspaceFile: string
   load(scope: Scope): Promise<LoadedRules>
-  /** Adds a rule that the user agreed to for good. */
-  add(rule: Rule): Promise<void>
+  /**
+   * Adds a rule that the user agreed to for good. Throws {@link RuleFileError}, and writes nothing, when the file would then say
+   * anything but what it said before and this rule. `scope` is what the rules' examples are tried in; absent: the workspace itself.
+   */
+  add(rule: Rule, scope?: Scope): Promise<void>
   /** The user has read the workspace's file as it is now, and its rules count from here on. */
   confirm(confirmation: string): Promise<void>
 }
@@ -56,7 +64,7 @@ export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promis
   const workspaceFile = join(root, '.capstan', 'rules')
 
   const confirmations = async (): Promise<ReadonlySet<string>> =>
-    new Set(((await readIfThere(confirmedFile)) ?? '').split('\n').filter(Boolean))
+    new Set(((await readIfThere(confirmedFile, longestFile)) ?? '').split('\n').filter(Boolean))
 
   return {
     userFile,
@@ -69,17 +77,53 @@ export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promis
       const rules = [...(theirs?.rules ?? []), ...(mine ?? [])]
       return theirs === undefined ? { rules } : { rules, workspace: theirs }
     },
-    async add(rule) {
-      const text =
-        (await readIfThere(userFile)) ?? `# Rules for ${root}. One a line: allow, ask or deny, then what.\n`
-      await replace(userFile, text.replace(/\n?$/, '\n') + formatProjectRules([rule]))
+    async add(rule, scope = placeOf(root)) {
+      await change(userFile, async () => {
+        const text = (await readIfThere(userFile, longestFile)) ?? headerFor(root)
+        return withRule(text, rule, scope)
+      })
     },
     async confirm(confirmation) {
       if (!/^[0-9a-f]{64}$/.test(confirmation))
         throw new RuleFileError(workspaceFile, 'that is not a confirmation of its text')
-      await replace(confirmedFile, `${[...(await confirmations()), confirmation].join('\n')}\n`)
+      await change(
+        confirmedFile,
+        async () => `${[...new Set([...(await confirmations()), confirmation])].join('\n')}\n`,
+      )
     },
   }
+}
+
+/** Three bytes for each of the characters that a rule file may have. */
+const longestFile = 3 * 1_048_576
+
+function headerFor(root: string): string {
+  // A directory may be named by whoever made the archive, line breaks and all.
+  const project = isOneLine(root) ? root : 'one project'
+  return `# Rules for ${project}. One a line: allow, ask or deny, then what.\n`
+}
+
+/** Every variable stands for something here: whether a rule can be read must not depend on the session that adds it. */
+function placeOf(root: string): Scope {
+  return {
+    variables: { workspace: [root], scratch: ['/'], 'ad-hoc': ['/'], 'user-data': ['/'] },
+    home: homedir(),
+  }
+}
+
+/** The words of a rule may come from a model: what is written is read again first, and must be the old rules and this one. */
+function withRule(text: string, rule: Rule, scope: Scope): string {
+  if (rule.untrusted) throw new Error('a rule that nobody has confirmed does not belong there')
+  const next = text.replace(/\n?$/, '\n') + formatProjectRules([rule])
+  const expected = [...parseProjectRules(text, scope), rule]
+  const read = parseProjectRules(next, scope)
+  const same = expected.every((one, at) => {
+    const other = read[at]
+    return other !== undefined && sameInFile(one, other)
+  })
+  if (!same || read.length !== expected.length)
+    throw new Error('with the new rule it would say something else than was agreed to')
+  return next
 }
 
 async function readRules<Read>(
@@ -87,47 +131,38 @@ async function readRules<Read>(
   read: (text: string) => Read | Promise<Read>,
 ): Promise<Read | undefined> {
   try {
-    const text = await readIfThere(file)
+    const text = await readIfThere(file, longestFile)
     return text === undefined ? undefined : await read(text)
   } catch (cause) {
     throw new RuleFileError(file, cause)
   }
 }
 
-/** A link in place of the file, or of its directory, is somebody's trick: it could lead to a file that was confirmed elsewhere. */
-async function readIfThere(file: string): Promise<string | undefined> {
+/** From what the file says to what it shall say, with nobody else in between. */
+async function change(file: string, next: () => Promise<string>): Promise<void> {
   try {
-    for (const part of [dirname(file), file]) {
-      if ((await lstat(part)).isSymbolicLink()) throw new Error('it is a symbolic link')
-    }
-    const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      if (!(await handle.stat()).isFile()) throw new Error('it is not a file')
-      return await readFile(handle, 'utf8')
-    } finally {
-      await handle.close()
-    }
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    await exclusively(file, async (assertMine) => replace(file, await next(), assertMine))
+  } catch (cause) {
+    throw new RuleFileError(file, cause)
   }
-}
-
-function isMissing(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code
-  return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
 /** In one step, and for this user's eyes only. */
-async function replace(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const next = `${file}.${process.pid}.new`
-  const handle = await open(next, 'w', 0o600)
+async function replace(file: string, text: string, assertMine: () => Promise<void>): Promise<void> {
+  const next = `${file}.${randomUUID()}.new`
+  const handle = await open(next, 'wx', 0o600)
   try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await assertMine()
+    await rename(next, file)
+  } catch (error) {
+    await rm(next, { force: true })
+    throw error
   }
-  await rename(next, file)
 }

@@ -2,22 +2,25 @@ import { describe, expect, it } from 'vitest'
 import { bubblewrapArgs, isInside, type SandboxProfile } from './bubblewrap.js'
 
 const profile: SandboxProfile = {
-  root: '/home/me/project',
   cwd: '/home/me/project/src',
   tmp: '/state/tmp',
   home: '/state/home',
+  blankFile: '/state/blank',
   hidden: [
     { kind: 'directory', path: '/home' },
     { kind: 'file', path: '/etc/shadow' },
     { kind: 'directory', path: '/home/me/project/.capstan/state' },
-    { kind: 'directory', path: '/tmp/ledger' },
+    { kind: 'directory', path: '/tmp/x/ledger' },
   ],
-  readOnly: ['/home/me/.cargo'],
-  writable: ['/cache'],
+  shown: [
+    { path: '/home/me/.cargo', how: 'read-only' },
+    { path: '/home/me/project', how: 'writable' },
+    { path: '/cache', how: 'writable' },
+  ],
   pins: [
     { path: '/home/me/project/.git', how: 'own-mount' },
     { path: '/home/me/project/.git/hooks', how: 'read-only' },
-    { path: '/home/me/project/.mcp.json', how: 'blank' },
+    { path: '/home/me/project/.mcp.json', how: 'read-only' },
   ],
   sockets: ['/var/lib/db.sock'],
 }
@@ -37,7 +40,7 @@ describe('bubblewrapArgs', () => {
       position(args, '--bind', '/home/me/project', '/home/me/project'),
       position(args, '--bind', '/home/me/project/.git', '/home/me/project/.git'),
       position(args, '--ro-bind', '/home/me/project/.git/hooks', '/home/me/project/.git/hooks'),
-      position(args, '--ro-bind', '/dev/null', '/home/me/project/.mcp.json'),
+      position(args, '--ro-bind', '/home/me/project/.mcp.json', '/home/me/project/.mcp.json'),
       position(args, '--tmpfs', '/home/me/project/.capstan/state'),
       position(args, '--chdir', '/home/me/project/src'),
     ]
@@ -63,7 +66,48 @@ describe('bubblewrapArgs', () => {
   it('covers sockets and single files with /dev/null, and has nothing to hide below /tmp', () => {
     expect(position(args, '--ro-bind', '/dev/null', '/var/lib/db.sock')).toBeGreaterThan(0)
     expect(position(args, '--ro-bind', '/dev/null', '/etc/shadow')).toBeGreaterThan(0)
-    expect(args).not.toContain('/tmp/ledger')
+    expect(args).not.toContain('/tmp/x/ledger')
+  })
+
+  it('shows again what lies inside something hidden inside the workspace, with what is held there', () => {
+    const inner = bubblewrapArgs({
+      ...profile,
+      shown: [
+        ...profile.shown,
+        { path: '/home/me/project/.capstan/state/own', how: 'writable' },
+        { path: '/home/me/project/vendor', how: 'read-only' },
+      ],
+      masked: [{ kind: 'file', path: '/home/me/project/.env' }],
+    })
+    const own = '/home/me/project/.capstan/state/own'
+    const order = [
+      position(inner, '--bind', '/home/me/project', '/home/me/project'),
+      position(inner, '--ro-bind', '/home/me/project/vendor', '/home/me/project/vendor'),
+      position(inner, '--tmpfs', '/home/me/project/.capstan/state'),
+      inner.lastIndexOf(own),
+      position(inner, '--ro-bind', '/state/blank', '/home/me/project/.env'),
+    ]
+    expect(order.every((at) => at >= 0)).toBe(true)
+    expect(order.toSorted((a, b) => a - b)).toEqual(order)
+  })
+
+  it('hides nothing twice: what is inside something hidden has no name there', () => {
+    const twice = bubblewrapArgs({
+      ...profile,
+      hidden: [...profile.hidden, { kind: 'directory', path: '/home/other' }],
+    })
+    expect(twice).not.toContain('/home/other')
+  })
+
+  it('makes the ways through /tmp anew, so that no earlier command decides where they lead', () => {
+    expect(position(args, '--tmpfs', '/tmp/x')).toBeGreaterThan(
+      position(args, '--bind', '/state/tmp', '/tmp'),
+    )
+    const below = bubblewrapArgs({ ...profile, shown: [{ path: '/tmp/w/project', how: 'writable' }] })
+    expect(position(below, '--tmpfs', '/tmp/w')).toBeLessThan(position(below, '--bind', '/tmp/w/project'))
+    expect(bubblewrapArgs({ ...profile, shown: [{ path: '/tmp/w', how: 'writable' }] })).not.toContain(
+      '/tmp/w/',
+    )
   })
 
   it('opens a way to the proxy only when there is one, and never the network itself', () => {

@@ -1,7 +1,5 @@
 /** What a sandbox lets a command see and change. All paths are real, absolute paths that exist on the host. */
 export type SandboxProfile = {
-  /** The workspace: writable. */
-  readonly root: string
   readonly cwd: string
   /** The session's directory for temporary files; seen inside as `/tmp`. */
   readonly tmp: string
@@ -9,27 +7,28 @@ export type SandboxProfile = {
   readonly home: string
   /** Directories that look empty inside, files that look like `/dev/null`. */
   readonly hidden: readonly PathOfKind[]
-  /** Shown read-only although what is around them is hidden: toolchains in a home directory. */
-  readonly readOnly: readonly string[]
-  /** Writable beside the workspace. */
-  readonly writable: readonly string[]
+  /** The workspace, and what else is shown although what is around it may be hidden. Of two for one path the later holds. */
+  readonly shown: readonly Shown[]
   /** Places inside what is writable that are held, in this order: a directory before what is inside it. */
   readonly pins: readonly Pin[]
+  /** Hidden whatever else is said of them: directories look empty, files like `blankFile`. */
+  readonly masked?: readonly PathOfKind[] | undefined
+  /** An empty file. Where a file is looked for, one that cannot be opened at all would stop programs that need not stop. */
+  readonly blankFile: string
   /** Unix sockets of the host. A read-only mount does not keep anyone from connecting to them. */
   readonly sockets: readonly string[]
   /** The only way to the network, when there is one: the proxy's socket, and the Node that relays to it. */
   readonly network?: { readonly socket: string; readonly node: string } | undefined
 }
 
+export type Shown = { readonly path: string; readonly how: 'read-only' | 'writable' }
+
 export type PathOfKind = { readonly kind: 'file' | 'directory'; readonly path: string }
 
 export type Pin = {
   readonly path: string
-  /**
-   * `own-mount`: writable, but it cannot be renamed or removed. `read-only`: nor changed. `blank`: a file that reads as empty
-   * and takes nothing, in place of one that must not appear.
-   */
-  readonly how: 'own-mount' | 'read-only' | 'blank'
+  /** `own-mount`: writable, but it cannot be renamed or removed. `read-only`: nor changed. */
+  readonly how: 'own-mount' | 'read-only'
 }
 
 export const insideTmp = '/tmp'
@@ -39,29 +38,73 @@ export const insideNode = '/run/capstan/node'
 
 /**
  * The arguments for bubblewrap up to and including `--`. Order matters, since later mounts cover earlier ones: everything
- * read-only, then what is hidden, then what is shown of it, then what is writable, then what is held inside that.
+ * read-only, then what is hidden, then what is shown of it, then what is held inside that. What is hidden inside something
+ * shown comes after it, and what is shown inside that again.
  */
 export function bubblewrapArgs(profile: SandboxProfile): string[] {
-  const within = profile.hidden.filter(({ path }) => isInside(profile.root, path))
-  // Below /tmp and /run there is nothing of the host to hide: both are replaced.
-  const outside = profile.hidden.filter(
-    (entry) => !within.includes(entry) && !isInside('/tmp', entry.path) && !isInside('/run', entry.path),
-  )
+  const shown = profile.shown.toSorted((a, b) => a.path.length - b.path.length)
+  const hidden = profile.hidden.filter((entry) => isVisible(entry.path, placesOf(profile, entry)))
+  const within = hidden.filter(({ path }) => shown.some((around) => isBelow(around.path, path)))
+  const again = shown.filter(({ path }) => within.some((around) => isBelow(around.path, path)))
+  const pinsAgain = profile.pins.filter(({ path }) => again.some((around) => isInside(around.path, path)))
   return [
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
     ...['--bind', profile.tmp, insideTmp],
-    ...outside.flatMap(hide),
+    ...hidden.filter((entry) => !within.includes(entry)).flatMap(hide),
     // Hidden, and made anew: the home of the command, and the ends of the proxy.
     ...[...emptyDirectory('/run'), '--bind', profile.home, insideHome],
-    ...profile.readOnly.flatMap((path) => ['--ro-bind', path, path]),
-    ...[profile.root, ...profile.writable].flatMap((path) => ['--bind', path, path]),
+    ...waysThroughTmp(profile).flatMap(emptyDirectory),
+    ...shown.flatMap(show),
     ...profile.pins.flatMap(pin),
     ...within.flatMap(hide),
+    ...again.flatMap(show),
+    ...pinsAgain.flatMap(pin),
+    ...(profile.masked ?? []).flatMap((entry) =>
+      entry.kind === 'file' ? ['--ro-bind', profile.blankFile, entry.path] : hide(entry),
+    ),
     ...profile.sockets.flatMap((path) => ['--ro-bind', '/dev/null', path]),
     ...networkArgs(profile.network),
     ...isolation,
     ...['--chdir', profile.cwd, '--'],
   ]
+}
+
+/** What a sandbox has of its own in place of the host's. */
+const replaced = ['/tmp', '/run', '/dev', '/proc']
+
+export type Places = { readonly hidden: readonly string[]; readonly shown: readonly string[] }
+
+/** What decides whether a path is seen; without the entry itself, to ask whether hiding it is needed. */
+export function placesOf(
+  { hidden, shown }: Pick<SandboxProfile, 'hidden' | 'shown'>,
+  without?: PathOfKind,
+): Places {
+  return {
+    hidden: [...replaced, ...hidden.filter((entry) => entry !== without).map(({ path }) => path)],
+    shown: shown.map(({ path }) => path),
+  }
+}
+
+/** Whether the host's file at this path is seen inside: the innermost place around it decides. */
+export function isVisible(path: string, { hidden, shown }: Places): boolean {
+  return deepest(path, shown) >= deepest(path, hidden)
+}
+
+function deepest(path: string, around: readonly string[]): number {
+  return Math.max(0, ...around.filter((directory) => isInside(directory, path)).map(({ length }) => length))
+}
+
+/**
+ * The directories directly below `/tmp` that lead to something shown, now or (where it is hidden) in a later command. `/tmp` is
+ * kept from command to command, and whoever replaced one of them by a link would decide where the next command's mounts are
+ * made: so they are new each time.
+ */
+function waysThroughTmp({ shown, hidden }: SandboxProfile): string[] {
+  const bases = hidden.flatMap(({ kind, path }) => (kind === 'directory' ? [`${path}/`] : [path]))
+  const ways = [...shown.map(({ path }) => path), ...bases].flatMap(
+    (path) => /^(\/tmp\/[^/]+)\//.exec(path)?.[1] ?? [],
+  )
+  return [...new Set(ways)].filter((way) => !shown.some(({ path }) => path === way))
 }
 
 const isolation = [
@@ -88,8 +131,11 @@ function emptyDirectory(path: string): string[] {
   return ['--perms', '0555', '--size', '1048576', '--tmpfs', path]
 }
 
+function show({ path, how }: Shown): string[] {
+  return [how === 'writable' ? '--bind' : '--ro-bind', path, path]
+}
+
 function pin({ path, how }: Pin): string[] {
-  if (how === 'blank') return ['--ro-bind', '/dev/null', path]
   return [how === 'own-mount' ? '--bind' : '--ro-bind', path, path]
 }
 
@@ -101,4 +147,8 @@ function networkArgs(network: SandboxProfile['network']): string[] {
 /** Whether `path` is `directory` or below it; both are real and absolute. */
 export function isInside(directory: string, path: string): boolean {
   return path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
+}
+
+function isBelow(directory: string, path: string): boolean {
+  return path !== directory && isInside(directory, path)
 }

@@ -1,11 +1,11 @@
-import { realpath } from 'node:fs/promises'
+import { mkdir, realpath } from 'node:fs/promises'
 import type { Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
 import type { ResourceLimits } from '../shell/resource-limits.js'
 import { unconfined } from '../shell/unconfined.js'
 import { bubblewrapConfinement, type SandboxNetwork } from './confine-bubblewrap.js'
 import { provenSandbox } from './doctor.js'
-import { SandboxUnavailableError } from './errors.js'
+import { SandboxRootError, SandboxUnavailableError } from './errors.js'
 import { checkRoot, hiddenPaths } from './hidden-paths.js'
 
 /** `required`: no sandbox, no command. `auto`: a sandbox where there is one, and a notice where there is none. */
@@ -17,7 +17,14 @@ export type SandboxOptions = {
   readonly writable?: readonly string[]
   /** Places to hide beside home directories, `/run`, `/tmp` and the like. */
   readonly hidden?: readonly string[]
-  /** Names in the workspace to protect beside `.git`, `.capstan`, `.mcp.json`, `.vscode`, `.husky`. */
+  /**
+   * The session's own scratch directory, once there is one: writable, at its real path. Asked at the start of each command; one
+   * that is made later is seen by the next command.
+   */
+  readonly scratch?: () => string | undefined
+  /** The directory of all sessions' scratch directories, which is hidden. Made if missing, so that it is hidden from the start. */
+  readonly scratchBase?: string
+  /** Names in the workspace to protect beside `protectedNames`: `.git`, `.mcp.json`, `.vscode`, `.npmrc` and the like. */
   readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[]
   /** Where bubblewrap is, when it is not in one of the usual places. */
   readonly bubblewrap?: string
@@ -27,7 +34,8 @@ export type SandboxOptions = {
 
 export type Choice = {
   readonly mode: SandboxMode
-  readonly root: string
+  /** The workspace; the first is where commands run. */
+  readonly roots: readonly [string, ...string[]]
   readonly ledger: Ledger
   readonly directory: string
   readonly env?: Readonly<Record<string, string>> | undefined
@@ -39,18 +47,23 @@ export type Choice = {
 
 /** Decides once per shell what confines its commands; a command never changes it (SEC-138). */
 export async function chooseConfinement(choice: Choice): Promise<Confinement> {
-  const { env, path, limits, root, ledger, directory, options } = choice
+  const { env, path, limits, roots, ledger, directory, options } = choice
   if (choice.mode === 'off') return unconfined({ env, path, limits })
-  await checkRoot(root)
+  // The ledger says which processes to kill: not for the eyes or hands of a command.
+  const own = [ledger.directory, ...(await madeBase(options.scratchBase))]
+  for (const root of roots) {
+    await checkRoot(root)
+    if (own.includes(root)) throw new SandboxRootError(root, 'Capstan keeps its own files there')
+  }
   const sandbox = await provenSandbox(options.bubblewrap)
   if (sandbox.kind === 'bubblewrap') {
     return bubblewrapConfinement({
       bwrap: sandbox.path,
-      root,
+      roots,
       ledger,
       directory,
-      // The ledger says which processes to kill: not for the eyes or hands of a command.
-      hidden: await hiddenPaths([...(options.hidden ?? []), ledger.directory]),
+      hidden: await hiddenPaths([...(options.hidden ?? []), ...own]),
+      scratch: options.scratch,
       readOnly: await realPaths(options.readOnly),
       writable: await realPaths(options.writable),
       protect: options.protect,
@@ -65,6 +78,16 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
     choice.onNotice ?? ((text: string) => process.emitWarning(text, { code: 'CAPSTAN_NO_SANDBOX' }))
   notice(`Commands run without a sandbox, with all rights of this user: ${sandbox.reason}. ${sandbox.advice}`)
   return unconfined({ env, path, limits })
+}
+
+async function madeBase(base: string | undefined): Promise<string[]> {
+  if (base === undefined) return []
+  // Where it cannot be made there is nothing to hide; whoever then wants a scratch directory is told why there is none.
+  const made = mkdir(base, { recursive: true, mode: 0o700 }).then(() => realpath(base))
+  return made.then(
+    (path) => [path],
+    () => [],
+  )
 }
 
 async function realPaths(paths: readonly string[] = []): Promise<string[]> {

@@ -1,12 +1,24 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { childEnvironment } from '../shell/child-env.js'
 import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
 import { limited, type ResourceLimits } from '../shell/resource-limits.js'
-import { bubblewrapArgs, insideHome, insideNode, insideTmp, type PathOfKind } from './bubblewrap.js'
+import {
+  bubblewrapArgs,
+  insideHome,
+  insideNode,
+  insideTmp,
+  isInside,
+  isVisible,
+  type PathOfKind,
+  placesOf,
+} from './bubblewrap.js'
+import { maskedPaths, mountsOf } from './call-mounts.js'
 import { listeningSockets } from './host-sockets.js'
+import { nestedRepositories } from './nested-repositories.js'
 import { type Protection, protect, protectedNames } from './protected-paths.js'
 import { type CheckHost, type FilteringProxy, startProxy } from './proxy.js'
 import { explainRefusals } from './refusals.js'
@@ -14,13 +26,14 @@ import { proxyVariables, relayed } from './relay.js'
 
 export type BubblewrapOptions = {
   readonly bwrap: string
-  readonly root: string
+  readonly roots: readonly [string, ...string[]]
   readonly ledger: Ledger
   /** A private directory of the shell. */
   readonly directory: string
   readonly hidden: readonly PathOfKind[]
   readonly readOnly?: readonly string[] | undefined
   readonly writable?: readonly string[] | undefined
+  readonly scratch?: (() => string | undefined) | undefined
   /** Further names in the workspace that a command may not change or make. */
   readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
   readonly network?: SandboxNetwork | undefined
@@ -38,16 +51,16 @@ export type SandboxNetwork = {
 
 /** Each command in namespaces of its own, seeing the machine read-only and nothing of its secrets. */
 export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
+  const names = [...protectedNames, ...(options.protect ?? [])]
+  const repositories = options.roots.map((root) => nestedRepositories(root))
   return {
     name: 'bubblewrap',
     async confine(command) {
-      const protection = await protect(options.root, options.ledger, [
-        ...protectedNames,
-        ...(options.protect ?? []),
-      ])
+      const nested = repositories.flatMap((find) => find())
+      const protection = await protect({ roots: options.roots, nested, ledger: options.ledger, names })
       let proxy: FilteringProxy | undefined
       try {
-        proxy = await proxyFor(options)
+        proxy = await proxyFor(options, command.call?.hosts)
         return await plan(options, command, protection, proxy)
       } catch (error) {
         await protection.release()
@@ -64,17 +77,26 @@ async function plan(
   protection: Protection,
   proxy: FilteringProxy | undefined,
 ): Promise<ConfinedLaunch> {
-  const hiddenDirectories = [...options.hidden.map(({ path }) => path), '/tmp', '/run', '/dev', '/proc']
+  const sockets = await listeningSockets()
+  const blankFile = join(options.directory, 'blank')
+  // Only where something is hidden; again each time, which changes nothing.
+  if (command.call?.masked !== undefined) await writeFile(blankFile, '', { mode: 0o444, flag: 'a' })
+  if (protection.ignored.length > 0) tellGit(command.home, protection.ignored)
+  // From here to the start without a pause, so that little can change of what is looked at.
+  const mounts = mountsOf(options, command.call, protection)
+  const places = placesOf(mounts)
+  const masked = maskedPaths(command.call?.masked).filter(({ path }) => isVisible(path, places))
   const args = bubblewrapArgs({
-    root: options.root,
+    ...mounts,
     cwd: command.cwd,
     tmp: command.tmp,
     home: command.home,
-    hidden: options.hidden,
-    readOnly: options.readOnly ?? [],
-    writable: [...(options.writable ?? []), ...protection.writable],
-    pins: protection.pins,
-    sockets: await socketsToCover(options, hiddenDirectories),
+    masked,
+    blankFile,
+    // A socket inside a hidden directory is gone already, unless that part of it is shown again.
+    sockets: sockets.filter(
+      (path) => isVisible(path, places) && !masked.some((mask) => isInside(mask.path, path)),
+    ),
     network: proxy === undefined ? undefined : { socket: proxy.socket, node: process.execPath },
   })
   const extra = { ...options.env, ...(proxy === undefined ? {} : proxyVariables) }
@@ -104,25 +126,25 @@ async function plan(
   }
 }
 
-/** A socket inside a hidden directory is gone already, unless that part of it is shown again. */
-async function socketsToCover(options: BubblewrapOptions, hidden: readonly string[]): Promise<string[]> {
-  const shown = [options.root, ...(options.readOnly ?? []), ...(options.writable ?? [])]
-  const all = await listeningSockets()
-  return all.filter(
-    (path) =>
-      shown.some((directory) => path.startsWith(`${directory}/`)) ||
-      !hidden.some((directory) => path.startsWith(`${directory}/`)),
-  )
+/** Without this `git add .` would add the placeholders. In the place where git looks for what a person ignores everywhere. */
+function tellGit(home: string, ignored: readonly string[]): void {
+  const directory = join(home, '.config', 'git')
+  // Small and at once: by way of the thread pool it would take ten times as long.
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(join(directory, 'ignore'), ignored.map((line) => `${line}\n`).join(''))
 }
 
 /** One proxy for each command: its grant, its refusals and its end are that command's own. */
-async function proxyFor(options: BubblewrapOptions): Promise<FilteringProxy | undefined> {
+async function proxyFor(
+  options: BubblewrapOptions,
+  hosts: readonly string[] | undefined,
+): Promise<FilteringProxy | undefined> {
   const { network } = options
-  if (network === undefined || network.allowHosts.length === 0) return undefined
+  if (network === undefined || network.allowHosts.length === 0 || hosts?.length === 0) return undefined
   // The name of a socket ends at 107 bytes.
   const base = Buffer.byteLength(options.directory) < 90 ? options.directory : tmpdir()
   const directory = await mkdtemp(join(base, 'p-'))
-  const proxy = await startProxy({ socket: join(directory, 's'), ...network })
+  const proxy = await startProxy({ socket: join(directory, 's'), hosts, ...network })
   return {
     ...proxy,
     async close() {

@@ -66,7 +66,7 @@ async function tryToBreakOut(bwrap: string): Promise<DoctorCheck[]> {
     trap = await buildTrap(place)
     const confinement = bubblewrapConfinement({
       bwrap,
-      root: trap.root,
+      roots: [trap.root],
       ledger,
       directory: ledger.privateDirectory,
       hidden: await hiddenPaths(),

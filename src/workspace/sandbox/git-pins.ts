@@ -29,6 +29,39 @@ export function gitPins(root: string, isAbsent: IsAbsent): GitPins | undefined {
   return undefined
 }
 
+/**
+ * For a `.git` below the root of the workspace. Fewer placeholders than there: there may be many of these, and what they would
+ * keep away has no effect as long as the configuration stays as it is. Nothing outside the workspace is opened for it.
+ */
+export function nestedGitPins(directory: string, isAbsent: IsAbsent): GitPins | undefined {
+  const git = join(directory, '.git')
+  const stat = isAbsent(git) ? undefined : lstatSync(git, { throwIfNoEntry: false })
+  if (stat?.isFile() === true) {
+    return { writable: [], pins: [{ path: git, how: 'read-only' }], absent: [], unwanted: [] }
+  }
+  if (stat?.isDirectory() !== true) return undefined
+  const whole = ofDirectory(git, isAbsent)
+  const spared = new Set([
+    join(git, 'modules'),
+    ...(usesWorktreeConfig(join(git, 'config')) ? [] : [join(git, 'config.worktree')]),
+  ])
+  const left = whole.absent.filter(({ path }) => spared.has(path)).map(({ path }) => path)
+  return {
+    ...whole,
+    pins: whole.pins.filter(({ path }) => !left.includes(path)),
+    absent: whole.absent.filter(({ path }) => !left.includes(path)),
+  }
+}
+
+function usesWorktreeConfig(config: string): boolean {
+  try {
+    return /worktreeconfig|include/i.test(readFileSync(config, 'utf8'))
+  } catch {
+    // None, and none can be made: a placeholder holds its place.
+    return false
+  }
+}
+
 function ofDirectory(git: string, isAbsent: IsAbsent): GitPins {
   const held = hold(git, isAbsent, [
     { name: 'hooks', kind: 'directory' },
@@ -88,9 +121,8 @@ function hold(
   const absent: { kind: 'file' | 'directory'; path: string }[] = []
   for (const { name, kind } of names) {
     const path = join(directory, name)
-    const missing = isAbsent(path)
-    if (missing) absent.push({ kind, path })
-    pins.push({ path, how: missing && kind === 'file' ? 'blank' : 'read-only' })
+    if (isAbsent(path)) absent.push({ kind, path })
+    pins.push({ path, how: 'read-only' })
   }
   return { pins, absent }
 }

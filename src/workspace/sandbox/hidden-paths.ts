@@ -40,9 +40,8 @@ export async function hiddenPaths(extra: readonly string[] = []): Promise<PathOf
     if (!stat.isDirectory() && !(await isReadable(path))) continue
     hidden.set(path, { kind: stat.isDirectory() ? 'directory' : 'file', path })
   }
-  return [...hidden.values()].filter(
-    ({ path }) => ![...hidden.keys()].some((other) => other !== path && isInside(other, path)),
-  )
+  // Also those inside others: a workspace may be between the two.
+  return [...hidden.values()]
 }
 
 /** Refuses a workspace that is, or holds, a place the sandbox must hide (SEC-130). */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hostRules, isAllowed, plainHost } from './host-allow.js'
+import { hostRules, isAllowed, narrowingRules, plainHost } from './host-allow.js'
 
 describe('an allow-list of hosts', () => {
   it.each([
@@ -48,4 +48,28 @@ describe('plainHost', () => {
     expect(plainHost('Example.COM.')).toBe('example.com')
     expect(plainHost('[::1]')).toBe('::1')
   })
+})
+
+describe('what one call is held to', () => {
+  it.each([
+    [['*'], 'example.com', 22, true],
+    [['*:443'], 'example.com', 22, false],
+    [['*:443'], 'example.com', 443, true],
+    [['example.com'], 'example.com', 8443, true],
+    [['example.com:443'], 'example.com', 8443, false],
+    [['*.example.com'], 'example.com', 443, false],
+    [['*.example.com'], 'a.example.com', 8443, true],
+    [['[2001:db8::1]'], '2001:db8::1', 8443, true],
+    [['[2001:db8::1]:443'], '2001:db8::1', 8443, false],
+    [[], 'example.com', 443, false],
+  ])('%j grants %s:%i: %s', (patterns, host, port, expected) => {
+    expect(isAllowed(narrowingRules(patterns), host, port)).toBe(expected)
+  })
+
+  it.each(['*evil.com', '**', '*:x', '', 'a.*.com', '*.', '*:443:443', 'http://x'])(
+    'refuses %j',
+    (pattern) => {
+      expect(() => narrowingRules([pattern])).toThrow(/not a host to allow/)
+    },
+  )
 })

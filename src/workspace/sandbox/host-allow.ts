@@ -12,10 +12,12 @@ export class HostPatternError extends CapstanError {
 markErrorClass(HostPatternError, 'HostPatternError')
 
 export type HostRule = {
+  /** Empty, with `below`: every host. */
   readonly host: string
   /** Only names below it, not itself. */
   readonly below: boolean
-  readonly ports: readonly number[]
+  /** Absent: every port. */
+  readonly ports?: readonly number[]
 }
 
 /** Reads an allow-list. An empty one allows nothing. */
@@ -29,11 +31,32 @@ export function hostRules(patterns: readonly string[]): HostRule[] {
   })
 }
 
+/**
+ * Reads what one call is held to, in the words of a grant: beside the above `*` is every host, and no port is every port. It
+ * only ever narrows an allow-list.
+ */
+export function narrowingRules(patterns: readonly string[]): HostRule[] {
+  return patterns.map((pattern) => {
+    const [, any, port] = /^(\*)?.*?(?::([0-9]{1,5}))?$/.exec(pattern) ?? []
+    const ports = port === undefined || pattern.endsWith(']') ? {} : { ports: [Number(port)] }
+    if (any !== undefined && !pattern.startsWith('*.')) {
+      if (!/^\*(?::[0-9]+)?$/.test(pattern)) throw new HostPatternError(pattern)
+      return { host: '', below: true, ...ports }
+    }
+    const [rule] = hostRules([pattern])
+    if (rule === undefined) throw new HostPatternError(pattern)
+    return { host: rule.host, below: rule.below, ...ports }
+  })
+}
+
 /** Whether the rules let a connection to this host and port through; the host as `plainHost` gives it. */
 export function isAllowed(rules: readonly HostRule[], host: string, port: number): boolean {
-  return rules.some(
-    (rule) => rule.ports.includes(port) && (rule.below ? host.endsWith(`.${rule.host}`) : host === rule.host),
-  )
+  return rules.some((rule) => (rule.ports === undefined || rule.ports.includes(port)) && isNamed(rule, host))
+}
+
+function isNamed(rule: HostRule, host: string): boolean {
+  if (!rule.below) return host === rule.host
+  return rule.host === '' || host.endsWith(`.${rule.host}`)
 }
 
 /**

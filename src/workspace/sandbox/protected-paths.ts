@@ -2,11 +2,25 @@ import { existsSync, lstatSync, readlinkSync, realpathSync, renameSync, rmSync, 
 import { basename, join } from 'node:path'
 import type { Ledger } from '../shell/ledger.js'
 import type { Pin } from './bubblewrap.js'
-import { gitPins } from './git-pins.js'
+import { type GitPins, gitPins, type IsAbsent, nestedGitPins } from './git-pins.js'
 import { holdStubs, isAbsent, stubsSettled } from './stubs.js'
 
-/** What programs of the host read and obey: a command may not change it, nor make it where it is missing (SEC-128). */
-export const protectedNames: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] = [
+export type ProtectedName = {
+  readonly name: string
+  readonly kind: 'file' | 'directory'
+  /** Held only where it exists; otherwise a command may make it. */
+  readonly whenPresent?: boolean
+}
+
+/**
+ * What programs of the host read and obey: a command may not change it, nor make it where it is missing (SEC-128).
+ *
+ * The last three make package managers and shells of the person outside run programs (`script-shell`, `yarnPath`). Installing
+ * reads and never writes them, so it goes on as ever; what is refused is setting up a project's registry or its Yarn, and
+ * checking out a commit that has another of these files, as with `.vscode`. `package.json` can do as much harm, but nobody
+ * could work with it read-only.
+ */
+export const protectedNames: readonly ProtectedName[] = [
   { name: '.git', kind: 'directory' },
   { name: '.capstan', kind: 'directory' },
   { name: '.agent', kind: 'directory' },
@@ -14,31 +28,75 @@ export const protectedNames: readonly { readonly name: string; readonly kind: 'f
   { name: '.vscode', kind: 'directory' },
   { name: '.idea', kind: 'directory' },
   { name: '.husky', kind: 'directory' },
+  { name: '.npmrc', kind: 'file' },
+  { name: '.yarnrc.yml', kind: 'file' },
+  // No placeholder: direnv obeys no new one before its user allows it, and would complain of an empty one.
+  { name: '.envrc', kind: 'file', whenPresent: true },
 ]
 
 export type Protection = {
   readonly pins: readonly Pin[]
-  readonly writable: readonly string[]
+  /** Files in the way of git, which would take them for new ones: nothing but placeholders, named from their repository. */
+  readonly ignored: readonly string[]
+  /** Repositories outside the workspace that a worktree in it belongs to. */
+  readonly repositories: readonly { readonly worktree: string; readonly directory: string }[]
   /** Removes the placeholders, undoes what could not be prevented, and says what that was. */
   release(): Promise<string[]>
 }
 
+export type ProtectOptions = {
+  readonly roots: readonly string[]
+  /** Directories below the roots that have a `.git` of their own. */
+  readonly nested: readonly string[]
+  readonly ledger: Ledger
+  readonly names: readonly ProtectedName[]
+}
+
 /** Holds the protected places of a workspace for one command. */
-export async function protect(root: string, ledger: Ledger, names = protectedNames): Promise<Protection> {
+export async function protect({ roots, nested, ledger, names }: ProtectOptions): Promise<Protection> {
   await stubsSettled()
   // From here to the holding without a pause: nobody may remove in between what was seen.
   const nothingAt = (path: string): boolean => isAbsent(path, ledger)
+  const inner = nested.filter((directory) => !roots.includes(directory))
+  const parts = [
+    ...roots.map((root) => holdRoot(root, names, nothingAt)),
+    ...inner.flatMap((directory) => nestedGitPins(directory, nothingAt) ?? []).map(partOfGit),
+  ]
+  const releaseStubs = holdStubs(
+    parts.flatMap(({ absent }) => absent),
+    ledger,
+  )
+  return {
+    pins: parts.flatMap(({ pins }) => pins),
+    ignored: parts.flatMap(({ ignored }) => ignored),
+    repositories: parts.flatMap(({ repositories }) => repositories),
+    async release() {
+      await releaseStubs()
+      return parts.flatMap(({ links, unwanted }) => [
+        ...links.flatMap(restoreLink),
+        ...unwanted.flatMap(removeUnwanted),
+      ])
+    },
+  }
+}
+
+type Part = Pick<Protection, 'pins' | 'ignored' | 'repositories'> &
+  Pick<GitPins, 'absent' | 'unwanted'> & { readonly links: readonly Link[] }
+type Link = { readonly path: string; readonly target: string }
+
+function holdRoot(root: string, names: readonly ProtectedName[], nothingAt: IsAbsent): Part {
   const git = gitPins(root, nothingAt)
   const pins: Pin[] = []
   const absent = [...(git?.absent ?? [])]
-  const links: { path: string; target: string }[] = []
-  for (const { name, kind } of names) {
+  const links: Link[] = []
+  for (const { name, kind, whenPresent } of names) {
     const path = join(root, name)
     if (name === '.git' && git !== undefined) {
       pins.push(...git.pins)
     } else if (nothingAt(path)) {
+      if (whenPresent === true) continue
       absent.push({ kind, path })
-      pins.push({ path, how: kind === 'file' ? 'blank' : 'read-only' })
+      pins.push({ path, how: 'read-only' })
     } else if (lstatSync(path).isSymbolicLink()) {
       links.push({ path, target: readlinkSync(path) })
       // A mount follows the link: what it points to is held, the link itself can only be put back afterwards.
@@ -47,18 +105,20 @@ export async function protect(root: string, ledger: Ledger, names = protectedNam
       pins.push({ path, how: 'read-only' })
     }
   }
-  const releaseStubs = holdStubs(absent, ledger)
-  return {
-    pins,
-    writable: git?.writable ?? [],
-    async release() {
-      await releaseStubs()
-      return [...links.flatMap(restoreLink), ...(git?.unwanted ?? []).flatMap(removeUnwanted)]
-    },
-  }
+  const repositories = (git?.writable ?? []).map((directory) => ({ worktree: join(root, '.git'), directory }))
+  const ignored = names.flatMap(({ name, kind }) =>
+    git !== undefined && kind === 'file' && absent.some(({ path }) => path === join(root, name))
+      ? [`/${name}`]
+      : [],
+  )
+  return { pins, ignored, repositories, absent, unwanted: git?.unwanted ?? [], links }
 }
 
-function restoreLink({ path, target }: { path: string; target: string }): string[] {
+function partOfGit({ pins, absent, unwanted }: GitPins): Part {
+  return { pins, ignored: [], repositories: [], absent, unwanted, links: [] }
+}
+
+function restoreLink({ path, target }: Link): string[] {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat?.isSymbolicLink() === true && readlinkSync(path) === target) return []
   if (stat !== undefined) renameSync(path, freeName(`${path}.refused`))

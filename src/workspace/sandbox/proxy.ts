@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../tool/errors.js'
-import { type HostRule, hostRules, isAllowed, plainHost } from './host-allow.js'
+import { type HostRule, hostRules, isAllowed, narrowingRules, plainHost } from './host-allow.js'
 
 /** Resolves a host and gives the address to connect to; throws when the host must not be reached. */
 export type CheckHost = (
@@ -14,6 +14,8 @@ export type ProxyOptions = {
   /** The path of the Unix socket to listen on. */
   readonly socket: string
   readonly allowHosts: readonly string[]
+  /** Of those, what this command may reach; absent: all. */
+  readonly hosts?: readonly string[] | undefined
   readonly checkHost: CheckHost
   readonly maxConnections?: number
   readonly idleMs?: number
@@ -32,6 +34,7 @@ export type FilteringProxy = {
  */
 export async function startProxy(options: ProxyOptions): Promise<FilteringProxy> {
   const rules = hostRules(options.allowHosts)
+  const granted = narrowingRules(options.hosts ?? ['*'])
   const refusals = new Set<string>()
   const sockets = new Set<Duplex>()
   const idleMs = options.idleMs ?? 120_000
@@ -47,7 +50,7 @@ export async function startProxy(options: ProxyOptions): Promise<FilteringProxy>
     return why
   }
   const admit = (target: string, defaultPort: number): Promise<Admitted> =>
-    admitTarget(target, defaultPort, rules, options.checkHost)
+    admitTarget(target, defaultPort, { rules, granted, checkHost: options.checkHost })
 
   const server = createServer({ maxHeaderSize: 32 * 1024 }, (incoming, answer) => {
     void forward(incoming, answer, admit, refuse, idleMs)
@@ -82,8 +85,11 @@ type Admit = (target: string, defaultPort: number) => Promise<Admitted>
 async function admitTarget(
   target: string,
   defaultPort: number,
-  rules: readonly HostRule[],
-  checkHost: CheckHost,
+  held: {
+    readonly rules: readonly HostRule[]
+    readonly granted: readonly HostRule[]
+    readonly checkHost: CheckHost
+  },
 ): Promise<Admitted> {
   const [, name = '', digits] = /^(\[[^\]]*\]|[^:]*)(?::([0-9]{1,5}))?$/.exec(target) ?? []
   const host = plainHost(name)
@@ -91,11 +97,14 @@ async function admitTarget(
   if (host === undefined || port < 1 || port > 65_535) {
     return { refused: `The network refused ${JSON.stringify(target)}: that is not a host and port.` }
   }
-  if (!isAllowed(rules, host, port)) {
+  if (!isAllowed(held.rules, host, port)) {
     return { refused: `The network refused ${host}:${port}: it is not among the allowed hosts.` }
   }
+  if (!isAllowed(held.granted, host, port)) {
+    return { refused: `The network refused ${host}:${port}: it was not granted to this command.` }
+  }
   try {
-    const { address } = await checkHost(host, port)
+    const { address } = await held.checkHost(host, port)
     return { host, port, address }
   } catch (error) {
     return { refused: `The network refused ${host}:${port}: ${messageOf(error)}` }

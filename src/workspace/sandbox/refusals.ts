@@ -10,6 +10,11 @@ export function explainRefusals(
       'A write outside the workspace, or to a protected place inside it, was refused (read-only file system).',
     )
   }
+  if (/device or resource busy|EBUSY/i.test(outcome.output)) {
+    found.push(
+      'A protected place, such as a .git directory, cannot be renamed or removed (device or resource busy).',
+    )
+  }
   if (!hasNetwork && noNetwork.test(outcome.output)) {
     found.push('There is no network in the sandbox: no host is allowed.')
   }

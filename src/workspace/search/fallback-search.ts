@@ -1,5 +1,6 @@
 import type { GlobOutcome, GlobRequest, GrepOutcome, GrepRequest, RuntimeSearch } from '../../tool/runtime.js'
 import { checkPattern } from './check-pattern.js'
+import { inDirectory } from './exact-path.js'
 import { createGlobCollector } from './glob-outcome.js'
 import { createGrepCollector, type GrepCollector } from './grep-collector.js'
 import { type CutShort, incompleteText } from './incomplete.js'
@@ -44,7 +45,10 @@ async function grep(
   const filter = createPathFilter(target, request.glob, permit)
   const collector = createGrepCollector(request, () => true)
   const cut = startCut(deadlineMs, request.signal)
-  const thread = await startRegexThread({ ...regex, maxLine: maxHeldBytes }, cut.happened)
+  const thread = await startRegexThread(
+    { ...regex, maxLine: maxHeldBytes, exact: target.method === 'handle' },
+    cut.happened,
+  )
   const inFiles = request.mode === 'files' || request.mode === 'count'
   const asked = {
     keep: inFiles ? 0 : request.limit + 1,
@@ -60,7 +64,10 @@ async function grep(
       if (cut.reason() !== undefined || collector.full()) break
       const paths = batch.filter(filter.accepts)
       if (paths.length === 0) continue
-      const answer = await thread.search({ files: paths.map((path) => `${target.root}/${path}`), ...asked })
+      const answer = await thread.search({
+        files: paths.map((path) => inDirectory(target.root, path)),
+        ...asked,
+      })
       if (answer === undefined) break
       unreadable ||= answer.includes(null)
       collect(collector, paths, answer, inFiles)
@@ -83,7 +90,7 @@ async function glob(
   const target = findTarget(root, request.path, permit)
   const filter = createPathFilter(target, request.pattern, permit)
   const cut = startCut(deadlineMs, request.signal)
-  const collector = createGlobCollector(target.root, request, deadlineMs)
+  const collector = createGlobCollector(target, request, deadlineMs)
   let unreadable = false
   try {
     const files = walk(target, () => {

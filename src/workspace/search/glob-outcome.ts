@@ -1,7 +1,7 @@
 import type { GlobOutcome, GlobRequest } from '../../tool/runtime.js'
 import { byName, createFirstOf } from './first-of.js'
 import { incompleteText } from './incomplete.js'
-import { newestFirst } from './newest-first.js'
+import { type NewestTarget, newestFirst } from './newest-first.js'
 
 export type GlobCollector = {
   add(path: string): void
@@ -9,7 +9,11 @@ export type GlobCollector = {
 }
 
 /** Gathers paths in the order asked for, cut at the limit. By name it keeps about as many as it gives, however many come. */
-export function createGlobCollector(root: string, request: GlobRequest, deadlineMs: number): GlobCollector {
+export function createGlobCollector(
+  target: NewestTarget,
+  request: GlobRequest,
+  deadlineMs: number,
+): GlobCollector {
   const limit = Math.max(0, request.limit)
   const answer = (paths: readonly string[], total: number, incomplete: string | undefined): GlobOutcome => ({
     paths,
@@ -33,7 +37,7 @@ export function createGlobCollector(root: string, request: GlobRequest, deadline
         late = true
       }, deadlineMs)
       const stopped = () => late || (request.signal?.aborted ?? false)
-      const { newest, complete } = await newestFirst(root, found, limit, stopped).finally(() =>
+      const { newest, complete } = await newestFirst(target, found, limit, stopped).finally(() =>
         clearTimeout(timer),
       )
       const why = complete ? undefined : incompleteText(late ? 'deadline' : 'aborted', deadlineMs)

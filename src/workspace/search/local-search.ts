@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { GlobOutcome, GlobRequest, GrepOutcome, GrepRequest, RuntimeSearch } from '../../tool/runtime.js'
 import { checkPattern } from './check-pattern.js'
 import { SearchError } from './errors.js'
@@ -10,7 +11,8 @@ import { createAncestorFilter, createPathFilter } from './path-filter.js'
 import { createPathReader } from './path-output.js'
 import { type RipgrepEnd, runRipgrep } from './ripgrep.js'
 import { grepArgs, walkArgs } from './ripgrep-args.js'
-import { findTarget, type PermitRead, type SearchTarget } from './search-target.js'
+import { type OpenTarget, type PermitRead, type SearchTarget, withTarget } from './search-target.js'
+import { startSteady, tickMs } from './steady.js'
 
 export type LocalSearchOptions = {
   readonly root: string
@@ -50,45 +52,98 @@ export function createLocalSearch(options: LocalSearchOptions): RuntimeSearch {
 
 type Settings = LocalSearchOptions & { readonly threads: number; readonly deadlineMs: number }
 
-async function grep(settings: Settings, request: GrepRequest): Promise<GrepOutcome> {
+/** Undefined means that the tree would not keep still. */
+async function grep(settings: Settings, request: GrepRequest): Promise<GrepOutcome | undefined> {
   checkPattern(request.pattern)
-  const target = findTarget(settings.root, request.path, settings.permit)
-  const filter = createPathFilter(target, request.glob, settings.permit)
-  const collector = createGrepCollector(request, withAncestors(target, filter.accepts))
-  const inFiles = request.mode === 'files' || request.mode === 'count'
-  const onOutput = createGrepReader(collector, inFiles ? 'counts' : 'lines', (path) => rooted(target, path))
-  const args = [...walkArgs(target, filter.names), ...grepArgs(request), '--', '.']
-  const end = await run(settings, target, args, request.signal, onOutput)
-  if (end.exitCode === 2 && end.errorText !== '') throw patternError(request.pattern, end.errorText)
-  return collector.outcome(incompleteText(reasonOf(end), settings.deadlineMs))
+  const { permit, deadlineMs } = settings
+  return withTarget(settings.root, request.path, permit, (target) => {
+    const filter = createPathFilter(target, request.glob, permit)
+    const accepts = withAncestors(target, filter.accepts)
+    const inFiles = request.mode === 'files' || request.mode === 'count'
+    const args = [...walkArgs(target, filter.names), ...grepArgs(request), '--', '.']
+    return whileSteady(settings, target, async (note, left) => {
+      const collector = createGrepCollector(request, noting(note, accepts))
+      const onOutput = createGrepReader(collector, inFiles ? 'counts' : 'lines', (path) =>
+        rooted(target, path),
+      )
+      const end = await run(settings, target, args, left, request.signal, onOutput)
+      if (end.exitCode === 2 && end.errorText !== '') throw patternError(request.pattern, end.errorText)
+      const why = incompleteText(reasonOf(end), deadlineMs)
+      const empty = async () => createGrepCollector(request, accepts).outcome(why)
+      return { outcome: collector.outcome(why), stopped: end.stopped, empty }
+    })
+  })
 }
 
-async function glob(settings: Settings, request: GlobRequest): Promise<GlobOutcome> {
-  const target = findTarget(settings.root, request.path, settings.permit)
-  const filter = createPathFilter(target, request.pattern, settings.permit)
-  const accepts = withAncestors(target, filter.accepts)
-  const collector = createGlobCollector(target.root, request, settings.deadlineMs)
-  const onOutput = createPathReader((shown) => {
-    const path = rooted(target, shown)
-    if (accepts(path)) collector.add(path)
+async function glob(settings: Settings, request: GlobRequest): Promise<GlobOutcome | undefined> {
+  const { permit, deadlineMs } = settings
+  return withTarget(settings.root, request.path, permit, (target) => {
+    const filter = createPathFilter(target, request.pattern, permit)
+    const args = [...walkArgs(target, filter.names), '--files', '--null', '--', '.']
+    return whileSteady(settings, target, async (note, left) => {
+      const accepts = noting(note, withAncestors(target, filter.accepts))
+      const collector = createGlobCollector(target, request, deadlineMs)
+      const onOutput = createPathReader((shown) => {
+        const path = rooted(target, shown)
+        if (accepts(path)) collector.add(path)
+      })
+      const end = await run(settings, target, args, left, request.signal, onOutput)
+      if (end.exitCode === 2 && end.errorText !== '') throw failed(end.errorText)
+      const why = incompleteText(reasonOf(end), deadlineMs)
+      const empty = () => createGlobCollector(target, request, deadlineMs).outcome(why)
+      return { outcome: await collector.outcome(why), stopped: end.stopped, empty }
+    })
   })
-  const args = [...walkArgs(target, filter.names), '--files', '--null', '--', '.']
-  const end = await run(settings, target, args, request.signal, onOutput)
-  if (end.exitCode === 2 && end.errorText !== '') throw failed(end.errorText)
-  return collector.outcome(incompleteText(reasonOf(end), settings.deadlineMs))
+}
+
+type Attempt<T> = {
+  readonly outcome: T
+  readonly stopped: RipgrepEnd['stopped']
+  /** The outcome of a search that was stopped before it found anything. */
+  readonly empty: () => Promise<T>
+}
+
+/**
+ * Searches, and once more when files were moved about meanwhile: what ripgrep then says may be about files elsewhere (see
+ * `startSteady`). Undefined when they still were; the fallback, which goes by handles, is for that.
+ */
+async function whileSteady<T>(
+  settings: Settings,
+  target: OpenTarget,
+  search: (note: (path: string) => void, leftMs: number) => Promise<Attempt<T>>,
+): Promise<T | undefined> {
+  const began = performance.now()
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const steady = await startSteady(target)
+    const left = settings.deadlineMs - (performance.now() - began)
+    const { outcome, stopped, empty } = await search(steady.note, Math.max(1, left))
+    if (await steady.holds()) return outcome
+    if (stopped === 'deadline' || stopped === 'aborted') return empty()
+    await sleep(tickMs)
+  }
+  return undefined
+}
+
+function noting(note: (path: string) => void, accepts: (path: string) => boolean): (path: string) => boolean {
+  return (path) => {
+    if (!accepts(path)) return false
+    note(path)
+    return true
+  }
 }
 
 function run(
   settings: Settings,
-  target: SearchTarget,
+  target: OpenTarget,
   args: readonly string[],
+  deadlineMs: number,
   signal: AbortSignal | undefined,
   onOutput: (chunk: Buffer) => boolean,
 ): Promise<RipgrepEnd> {
   return runRipgrep(args, {
-    cwd: target.directory,
+    cwd: target.at,
     signal,
-    deadlineMs: settings.deadlineMs,
+    deadlineMs,
     maxThreads: settings.threads,
     onOutput,
     ...(settings.ripgrep === undefined ? {} : { binary: settings.ripgrep }),
@@ -98,15 +153,21 @@ function run(
 async function orFallback<T>(
   settings: Settings,
   fallback: (search: RuntimeSearch) => Promise<T>,
-  search: () => Promise<T>,
+  search: () => Promise<T | undefined>,
 ): Promise<T> {
-  try {
-    return await search()
-  } catch (thrown) {
+  const began = performance.now()
+  const outcome = await search().catch((thrown: unknown) => {
     if (!(thrown instanceof SearchError) || thrown.code !== 'search_unavailable') throw thrown
-    const { createFallbackSearch } = await import('./fallback-search.js')
-    return fallback(createFallbackSearch(settings))
-  }
+    return 'unavailable' as const
+  })
+  if (outcome !== undefined && outcome !== 'unavailable') return outcome
+  const { createFallbackSearch } = await import('./fallback-search.js')
+  const deadlineMs = Math.max(1, Math.round(settings.deadlineMs - (performance.now() - began)))
+  return fallback(createFallbackSearch({ ...settings, deadlineMs })).catch((thrown: unknown) => {
+    // Ripgrep took the pattern, so it is not the pattern's fault.
+    const refused = thrown instanceof SearchError && thrown.code === 'search_pattern_invalid'
+    throw refused && outcome === undefined ? restless(thrown) : thrown
+  })
 }
 
 /** `./a/b` as ripgrep shows it, from the root. */
@@ -134,6 +195,11 @@ function patternError(pattern: string, errorText: string): SearchError {
     `The pattern ${JSON.stringify(pattern.slice(0, 200))} is not a valid regular expression: ${(reason ?? '').trim()}. ` +
       'To search for the text itself, escape special characters with a backslash.',
   )
+}
+
+function restless(cause: unknown): SearchError {
+  const words = 'Files are being moved about in the searched directory. Search again, or search a part of it.'
+  return new SearchError('search_failed', words, { cause })
 }
 
 function failed(errorText: string): SearchError {

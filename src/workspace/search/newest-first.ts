@@ -1,5 +1,10 @@
 import { lstatSync } from 'node:fs'
+import { inDirectory, withExactDirectory } from './exact-path.js'
 import { byName, createFirstOf } from './first-of.js'
+import type { SearchTarget } from './search-target.js'
+
+/** With `at` when the target is held open and paths are checked afterwards. */
+export type NewestTarget = SearchTarget & { readonly at?: string }
 
 const sliceSize = 256
 
@@ -8,7 +13,7 @@ const sliceSize = 256
  * when it is stopped knows only the times it has seen.
  */
 export async function newestFirst(
-  root: string,
+  target: NewestTarget,
   paths: readonly string[],
   limit: number,
   stopped: () => boolean,
@@ -17,13 +22,57 @@ export async function newestFirst(
     limit,
     (one, other) => other.time - one.time || byName(one.path, other.path),
   )
-  let index = 0
-  while (index < paths.length && !stopped()) {
-    for (const end = Math.min(index + sliceSize, paths.length); index < end; index += 1) {
-      const path = paths[index] ?? ''
-      first.add({ path, time: lstatSync(`${root}/${path}`, { throwIfNoEntry: false })?.mtimeMs ?? 0 })
-    }
+  let seen = 0
+  let inTurn = 0
+  for (const { directory, names } of slicesByDirectory(paths)) {
+    if (stopped()) break
+    const times = timesIn(target, directory, names)
+    for (const [index, name] of names.entries())
+      first.add({ path: `${directory}${name}`, time: times?.[index] ?? 0 })
+    seen += names.length
+    inTurn += names.length
+    if (inTurn < sliceSize) continue
+    inTurn = 0
     await new Promise<void>((resolve) => setImmediate(resolve))
   }
-  return { newest: first.items().map(({ path }) => path), complete: index >= paths.length }
+  return { newest: first.items().map(({ path }) => path), complete: seen >= paths.length }
+}
+
+type Slice = { readonly directory: string; readonly names: readonly string[] }
+
+/** Names of one directory each, which is written as in a path: empty for the root, else with a slash at its end. */
+function* slicesByDirectory(paths: readonly string[]): Generator<Slice> {
+  const directories = new Map<string, string[]>()
+  for (const path of paths) {
+    const directory = path.slice(0, path.lastIndexOf('/') + 1)
+    const names = directories.get(directory)
+    if (names === undefined) directories.set(directory, [path.slice(directory.length)])
+    else names.push(path.slice(directory.length))
+  }
+  for (const [directory, names] of directories) {
+    for (let from = 0; from < names.length; from += sliceSize)
+      yield { directory, names: names.slice(from, from + sliceSize) }
+  }
+}
+
+/**
+ * Never the times of files behind a link: through the open directory, or, when the target is held open, by path, since whoever holds it
+ * finds out afterwards whether a path led elsewhere (`startSteady`) and that takes half the time.
+ */
+function timesIn(target: NewestTarget, directory: string, names: readonly string[]): number[] | undefined {
+  const { at, root, prefix } = target
+  if (at !== undefined) {
+    const base = prefix === '' ? inDirectory(root, directory) : `${at}/${directory.slice(prefix.length)}`
+    return names.map((name) => timeOf(`${base}${name}`))
+  }
+  const path = directory === '' ? root : inDirectory(root, directory.slice(0, -1))
+  return withExactDirectory(target.method, path, (open) => names.map((name) => timeOf(`${open}/${name}`)))
+}
+
+function timeOf(path: string): number {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  } catch {
+    return 0
+  }
 }

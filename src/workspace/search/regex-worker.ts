@@ -10,6 +10,8 @@ export type WorkerSetup = {
   readonly flags: string
   readonly literal: string
   readonly maxLine: number
+  /** Whether `/proc` shows our handles, so that a file can be asked where it really is. */
+  readonly exact: boolean
 }
 export type FoundLine = { readonly line: number; readonly at: number; readonly bytes: Uint8Array }
 /** For each file: how many lines match and the first of them (`at` is -1 for context); null when it could not be read. */
@@ -39,6 +41,8 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
       return null
     }
     try {
+      // A directory on the way may have been swapped for a link since it was listed. Without `/proc` that goes unnoticed.
+      if (setup.exact && fs.readlinkSync(`/proc/self/fd/${fd}`) !== path) return null
       const stat = fs.fstatSync(fd)
       return stat.isFile() && stat.size <= maxFileBytes ? fs.readFileSync(fd) : null
     } catch {

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { bestMethod, type OpenMethod, openDirectory } from '../files/open-directory.js'
 import { SearchError } from './errors.js'
 
 /** Says why a file may not be read, or undefined. Gets the real path. */
@@ -14,6 +15,35 @@ export type SearchTarget = {
   readonly fileName: string | undefined
   /** The top of the git repository that holds the root, if one does. Ignore rules then apply from there, else from the root. */
   readonly repository: string | undefined
+  readonly method: OpenMethod
+}
+
+/** A target whose directory is held open. `at` leads to that directory whatever is put in its place meanwhile. */
+export type OpenTarget = SearchTarget & { readonly at: string }
+
+/**
+ * Finds a target and keeps its directory open while it is used. Where `/proc` does not show our handles, `at` is the path that was
+ * checked: another process cannot be started in a directory that only we have open.
+ */
+export async function withTarget<T>(
+  root: string,
+  path: string | undefined,
+  permit: PermitRead,
+  use: (target: OpenTarget) => Promise<T>,
+): Promise<T> {
+  const target = findTarget(root, path, permit)
+  if (target.method === 'compare') return use({ ...target, at: target.directory })
+  const opened = await openDirectory('handle', target.directory, { follow: false }).catch(
+    (cause: unknown) => {
+      throw missing(path, cause)
+    },
+  )
+  try {
+    if (opened.realPath !== target.directory) throw missing(path, undefined)
+    return await use({ ...target, at: opened.at('.') })
+  } finally {
+    await opened.close()
+  }
 }
 
 export function findTarget(root: string, path: string | undefined, permit: PermitRead): SearchTarget {
@@ -36,6 +66,7 @@ export function findTarget(root: string, path: string | undefined, permit: Permi
     prefix: below === '' ? '' : `${below}/`,
     fileName: kind === 'file' ? real.slice(directory.length).replace(sep, '') : undefined,
     repository: findRepository(realRoot),
+    method: methodFor(realRoot),
   }
 }
 
@@ -54,6 +85,19 @@ function locate(root: string, path: string): { real: string; kind: 'file' | 'dir
     const words = inside ? 'does not exist or cannot be read' : 'is outside the workspace'
     throw new SearchError(code, `${show(path)} ${words}.`, { cause })
   }
+}
+
+/** An unreadable root is no reason to go about it the weaker way. */
+function methodFor(root: string): OpenMethod {
+  try {
+    return bestMethod(root)
+  } catch (cause) {
+    throw missing('.', cause)
+  }
+}
+
+function missing(path: string | undefined, cause: unknown): SearchError {
+  return new SearchError('search_path_missing', `${show(path)} does not exist or cannot be read.`, { cause })
 }
 
 function findRepository(root: string): string | undefined {

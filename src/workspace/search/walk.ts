@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs'
+import { type Dirent, readdirSync } from 'node:fs'
+import { inDirectory, withExactDirectory } from './exact-path.js'
 import { createIgnoreTree } from './gitignore.js'
 import type { SearchTarget } from './search-target.js'
 
@@ -23,14 +24,14 @@ export async function* walk(
   let batch: string[] = []
   let seen = 0
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    for (const entry of entriesOf(at.directory, onUnreadable)) {
+    for (const entry of entriesOf(target, at.directory, onUnreadable)) {
       seen += 1
       const { name } = entry
       if (name === '.git' || name.includes('\uFFFD')) continue
       if (!entry.isFile() && !entry.isDirectory()) continue
       if (ignored.ignores(at.directory, name, entry.isDirectory())) continue
       if (entry.isFile()) batch.push(`${at.prefix}${name}`)
-      else open.push({ directory: `${at.directory}/${name}`, prefix: `${at.prefix}${name}/` })
+      else open.push({ directory: inDirectory(at.directory, name), prefix: `${at.prefix}${name}/` })
     }
     if (seen < entriesPerTurn) continue
     yield batch
@@ -41,11 +42,17 @@ export async function* walk(
   yield batch
 }
 
-function entriesOf(directory: string, onUnreadable: () => void): import('node:fs').Dirent[] {
+/** Of the directory at exactly this path: a link put in its place since it was listed is not followed. */
+function entriesOf(target: SearchTarget, directory: string, onUnreadable: () => void): Dirent[] {
+  const entries = withExactDirectory(target.method, directory, readEntries)
+  if (entries === undefined) onUnreadable()
+  return entries ?? []
+}
+
+function readEntries(directory: string): Dirent[] | undefined {
   try {
     return readdirSync(directory, { withFileTypes: true })
   } catch {
-    onUnreadable()
-    return []
+    return undefined
   }
 }

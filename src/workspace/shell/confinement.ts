@@ -16,6 +16,30 @@ export type ConfinedCommand = {
   /** The session's own directory for temporary files. */
   readonly tmp: string
   readonly marker: string
+  /** What this command is held to beyond what holds for all of the shell. */
+  readonly call?: CallConfinement | undefined
+}
+
+/**
+ * What one command may do of all that its shell could, derived from what was granted to the call. Only a sandbox can hold a
+ * command to it: without one (`sandbox: 'none'` in the outcome) all three are ignored.
+ */
+export type CallConfinement = {
+  /**
+   * Hosts this command may reach, written like the shell's `allowHosts` and never more than those. None: no network.
+   * Absent: all of `allowHosts`.
+   */
+  readonly hosts?: readonly string[] | undefined
+  /**
+   * Real directories inside the workspace that stay writable; the rest of it is read-only. What is missing, or leads elsewhere,
+   * is left out. Absent: the whole workspace. Scratch and `SandboxOptions.writable` stay writable either way.
+   */
+  readonly writable?: readonly string[] | undefined
+  /**
+   * Real paths to hide: a file reads as empty, a directory looks empty, and neither takes writes. A hard link to a hidden file
+   * under another name, or a copy of it (in `.git`, say), is not found. To git a hidden file that it tracks looks changed.
+   */
+  readonly masked?: readonly string[] | undefined
 }
 
 export type ConfinedLaunch = {

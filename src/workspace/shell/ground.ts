@@ -9,7 +9,8 @@ import { defaultLimits } from './resource-limits.js'
 
 /** What a shell stands on once it has run something. */
 export type Ground = {
-  readonly root: string
+  /** The real directories of the workspace; commands run in the first unless they say otherwise. */
+  readonly roots: readonly [string, ...string[]]
   readonly ledger: Ledger
   readonly pipes: OutputPipes
   readonly confinement: Confinement
@@ -20,6 +21,8 @@ export type Ground = {
 
 export async function openGround(options: LocalShellOptions): Promise<Ground> {
   const root = await realpath(options.root)
+  const others = await Promise.all((options.roots ?? []).map((path) => realpath(path)))
+  const roots = [root, ...new Set(others.filter((path) => path !== root))] as const
   const { ledger, release } = await holdLedger(options.ledgerDir)
   try {
     const directory = await mkdtemp(join(ledger.privateDirectory, 'shell-'))
@@ -27,7 +30,7 @@ export async function openGround(options: LocalShellOptions): Promise<Ground> {
     await mkdir(tmp, { mode: 0o700 })
     const confinement = await chooseConfinement({
       mode: options.sandbox,
-      root,
+      roots,
       ledger,
       directory,
       env: options.env,
@@ -37,7 +40,7 @@ export async function openGround(options: LocalShellOptions): Promise<Ground> {
       onNotice: options.onNotice,
     })
     return {
-      root,
+      roots,
       ledger,
       pipes: new OutputPipes(directory),
       confinement,

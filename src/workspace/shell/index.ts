@@ -1,3 +1,4 @@
+export type { CallConfinement } from './confinement.js'
 export {
   ShellClosedError,
   ShellDirectoryError,
@@ -5,5 +6,10 @@ export {
   ShellJobError,
   ShellStartError,
 } from './errors.js'
-export { createLocalShell, type LocalShell, type LocalShellOptions } from './local-shell.js'
+export {
+  type ConfinedShellOptions,
+  createLocalShell,
+  type LocalShell,
+  type LocalShellOptions,
+} from './local-shell.js'
 export type { ResourceLimits } from './resource-limits.js'

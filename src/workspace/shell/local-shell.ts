@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { RuntimeShell, ShellJob, ShellOptions, ShellOutcome } from '../../tool/runtime.js'
 import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
 import { CapturedOutput } from './captured-output.js'
-import type { ConfinedLaunch } from './confinement.js'
+import type { CallConfinement, ConfinedLaunch } from './confinement.js'
 import { ShellClosedError } from './errors.js'
 import { type Ground, openGround } from './ground.js'
 import { Jobs } from './jobs.js'
@@ -19,6 +19,8 @@ import { directoryInside } from './working-directory.js'
 export type LocalShellOptions = {
   /** The workspace: where commands run and, in a sandbox, all they can write to. */
   readonly root: string
+  /** Further directories of the workspace: writable and protected like `root`, and a command may run in them. */
+  readonly roots?: readonly string[]
   /** Where this host keeps track of its processes; the same directory for every session of the host. */
   readonly ledgerDir: string
   readonly sandbox: SandboxMode
@@ -36,7 +38,11 @@ export type LocalShellOptions = {
   readonly graceMs?: number
 }
 
+export type ConfinedShellOptions = ShellOptions & { readonly confine?: CallConfinement | undefined }
+
 export interface LocalShell extends RuntimeShell {
+  run(command: string, options?: ConfinedShellOptions): Promise<ShellOutcome>
+  start(command: string, options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>): Promise<ShellJob>
   /** Ends every command and job and removes what the shell made. */
   close(): Promise<void>
 }
@@ -82,7 +88,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     return work
   }
 
-  async function run(command: string, request: ShellOptions): Promise<ShellOutcome> {
+  async function run(command: string, request: ConfinedShellOptions): Promise<ShellOutcome> {
     const signals = request.signal === undefined ? [closing.signal] : [request.signal, closing.signal]
     const base = await ground()
     const begun = await begin(base, command, request, signals)
@@ -122,9 +128,13 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     }
   }
 
-  async function start(command: string, cwd: string | undefined): Promise<ShellJob> {
+  async function start(
+    command: string,
+    request: Pick<ConfinedShellOptions, 'cwd' | 'confine'>,
+  ): Promise<ShellJob> {
     const base = await ground()
-    const begun = await begin(base, command, cwd === undefined ? {} : { cwd }, [closing.signal])
+    const { cwd, confine } = request
+    const begun = await begin(base, command, { ...(cwd !== undefined && { cwd }), confine }, [closing.signal])
     if (begun === undefined) throw new ShellClosedError()
     return jobs.add(command, begun.running, async (exit) => void (await begun.cleanUp(exit, '')))
   }
@@ -132,11 +142,11 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   async function begin(
     base: Ground,
     command: string,
-    request: ShellOptions,
+    request: ConfinedShellOptions,
     signals: readonly AbortSignal[],
   ): Promise<Begun | undefined> {
     const isAborted = (): boolean => signals.some((signal) => signal.aborted)
-    const cwd = await directoryInside(base.root, request.cwd)
+    const cwd = await directoryInside(base.roots, request.cwd)
     if (isAborted()) return undefined
     const token = newToken()
     const home = await mkdtemp(join(base.directory, 'home-'))
@@ -153,6 +163,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         home,
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
+        call: request.confine,
       })
       const output = new CapturedOutput({
         maxBytes: request.maxBytes ?? memoryBytes,
@@ -192,7 +203,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       if (request.signal?.aborted === true) return neverStarted('none')
       return track(run(command, request))
     },
-    start: async (command, request = {}) => track(start(command, request.cwd)),
+    start: async (command, request = {}) => track(start(command, request)),
     jobs: () => jobs.list(),
     readJob: async (id, from) => jobs.read(id, from),
     killJob: async (id) => jobs.kill(id),

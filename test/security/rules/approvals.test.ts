@@ -3,13 +3,18 @@ import {
   type ApprovalFacts,
   approvalKey,
   createGrant,
+  createModeBooks,
   createRuleBook,
   decide,
   defaultRules,
   expandCall,
+  formatProjectRules,
   judge,
+  modes,
   type Rule,
+  RuleError,
   runWatchdog,
+  sessionTools,
   strictest,
   suggestRule,
   type Watchdog,
@@ -76,6 +81,30 @@ describe('approvals, watchdog, subagents', () => {
     expect(suggestRule(expanded, judge(expanded, book), book)).toHaveProperty('refused')
   })
 
+  it.each(['a)\nallow bash\n#', 'a)\r\nallow bash\n#', 'a\u2028allow bash', 'a\x85b', 'a\x1b[1A\x1b[2Kb'])(
+    'SEC-222 is not offered for a path that would write rules of its own: %j',
+    (path) => {
+      const book = createRuleBook({ scope, rules: defaultRules })
+      const expanded = expandCall(write(path), scope)
+      expect(suggestRule(expanded, judge(expanded, book), book)).toHaveProperty('refused')
+      const rule: Rule = { permission: 'write', pattern: path, action: 'allow', source: 'project' }
+      expect(() => formatProjectRules([rule])).toThrow(RuleError)
+    },
+  )
+
+  it('a tool that takes the name of a trusted one brings no trust for what it touches', () => {
+    for (const tool of sessionTools) {
+      const authority = createModeBooks({ scope, rules: defaultRules }, undefined)
+      const plan = createModeBooks({ scope, rules: defaultRules }, modes.plan)
+      const call = { tool, subjects: [{ shell: { text: 'rm -f x' } }] }
+      expect(decide(call, authority).verdict.action).toBe('ask')
+      expect(decide(call, { book: plan.book, limits: plan.limit ? [plan.limit] : [] }).verdict.action).toBe(
+        'deny',
+      )
+      expect(decide({ tool, subjects: [] }, authority).verdict.action).toBe('allow')
+    }
+  })
+
   it('SEC-229 a watchdog cannot permit what the grant or the rules refuse, and its failure refuses', async () => {
     const permissive: Watchdog = () => ({ action: 'allow' })
     const grant = createGrant({ scope, manifest: { fs: { read: ['**'] } } })
@@ -111,6 +140,24 @@ describe('approvals, watchdog, subagents', () => {
         decide({ tool: 'read', subjects: [{ fs: 'read', path: 'secret/x' }] }, authority).verdict.action,
       ).toBe('deny')
       expect(decide({ tool: 'read', subjects: [{ fs: 'read', path: 'a' }] }, authority).verdict.action).toBe(
+        'allow',
+      )
+    }
+  })
+
+  it('SEC-231 a child has nothing that its parent is denied for want of a rule', () => {
+    const parent = {
+      book: createRuleBook({
+        scope,
+        rules: [{ permission: 'read', pattern: '*', action: 'allow', source: 'session' }],
+        defaultDecision: 'deny',
+      }),
+    }
+    for (const above of [parent, () => parent]) {
+      const child = { book: createRuleBook({ scope, rules: [allowAll] }), parent: above }
+      expect(decide(write('a'), child).verdict.action).toBe('deny')
+      expect(decide(bash('ls'), child).verdict.action).toBe('deny')
+      expect(decide({ tool: 'read', subjects: [{ fs: 'read', path: 'a' }] }, child).verdict.action).toBe(
         'allow',
       )
     }

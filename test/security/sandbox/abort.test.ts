@@ -100,7 +100,9 @@ describeWithBubblewrap('commands side by side in one workspace', () => {
         '.husky',
         '.idea',
         '.mcp.json',
+        '.npmrc',
         '.vscode',
+        '.yarnrc.yml',
       ])
       await one.run('touch go')
       await expect.poll(async () => (await one.readJob('job-1')).job.running).toBe(false)

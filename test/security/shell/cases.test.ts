@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are shell expansions
 
 import { describe, expect, it } from 'vitest'
+import { PatternError } from '../../../src/authority/pattern-error.js'
 import { analyzeCommand } from '../../../src/authority/shell/analyze-command.js'
 import {
   compileCommandPattern,
-  PatternError,
   patternDenies,
   patternWarnings,
 } from '../../../src/authority/shell/command-pattern.js'

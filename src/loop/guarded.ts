@@ -1,0 +1,49 @@
+import type { Passage } from './gate.js'
+import { Stopped } from './stopped.js'
+
+const guardTimeoutMs = 60_000
+
+/** Waits for a part of the host, but not past the run's abort and not without end: a guard that does not answer, blocks. */
+export async function guarded<Answer>(
+  { request, parts }: Passage,
+  who: string,
+  answer: Answer | Promise<Answer>,
+): Promise<Answer> {
+  if (!isPromise(answer)) return answer
+  const timeoutMs = parts.guardTimeoutMs ?? guardTimeoutMs
+  return until(request.signal, timeoutMs, `Blocked: ${who} did not answer within ${timeoutMs} ms.`, answer)
+}
+
+/** Waits for a person: as long as they like, but not past the run's abort. */
+export function whileRunning<Answer>(
+  signal: AbortSignal | undefined,
+  answer: Answer | Promise<Answer>,
+): Promise<Answer> {
+  return until(signal, undefined, '', answer)
+}
+
+async function until<Answer>(
+  signal: AbortSignal | undefined,
+  timeoutMs: number | undefined,
+  late: string,
+  answer: Answer | Promise<Answer>,
+): Promise<Answer> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let onAbort: () => void = () => undefined
+  const stopped = new Promise<never>((_, reject) => {
+    onAbort = () => reject(new Stopped('Not run: the run was aborted while the call was waiting.'))
+    if (signal?.aborted) onAbort()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    if (timeoutMs !== undefined) timer = setTimeout(() => reject(new Stopped(late)), timeoutMs)
+  })
+  try {
+    return await Promise.race([answer, stopped])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
+  return typeof value === 'object' && value !== null && 'then' in value
+}

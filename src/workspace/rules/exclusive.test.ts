@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { exclusively } from './exclusive.js'
+
+let base: string
+let file: string
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), 'capstan-exclusive-'))
+  file = join(base, 'f')
+})
+afterEach(() => rm(base, { recursive: true, force: true }))
+
+const times = { staleAfterMs: 10_000, giveUpAfterMs: 50 }
+const gone = Number(execFileSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }))
+const lockOf = (pid: number, host = hostname()): string => JSON.stringify({ pid, host, token: 'x' })
+
+describe('exclusively', () => {
+  it('runs one after the other, whatever becomes of the one before', async () => {
+    let running = 0
+    const work = async (): Promise<void> => {
+      running += 1
+      expect(running).toBe(1)
+      await wait(2)
+      running -= 1
+      throw new Error('no')
+    }
+    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => exclusively(file, work)))
+    expect(outcomes.map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+    expect(await readdir(base)).toEqual([])
+  })
+
+  it.each([
+    ['a process that lives', () => lockOf(process.pid)],
+    ['a process of another machine', () => lockOf(gone, `not-${hostname()}`)],
+    ['nobody knows whom', () => ''],
+  ])('waits for %s, and says so in the end', async (_, content) => {
+    await writeFile(`${file}.lock`, content())
+    await expect(exclusively(file, async () => 1, times)).rejects.toThrow(
+      /in use by another process.*f\.lock/,
+    )
+    expect(await readdir(base)).toEqual(['f.lock'])
+    setTimeout(() => rm(`${file}.lock`), 20)
+    expect(await exclusively(file, async () => 1, { ...times, giveUpAfterMs: 5000 })).toBe(1)
+  })
+
+  it('runs in the order in which it was asked', async () => {
+    const order: number[] = []
+    const names = Array.from({ length: 20 }, (_, at) => at)
+    await Promise.all(names.map((at) => exclusively(file, async () => order.push(at))))
+    expect(order).toEqual(names)
+  })
+
+  it('takes over at once what a process that is gone has left', async () => {
+    await writeFile(`${file}.lock`, lockOf(gone))
+    expect(await exclusively(file, async () => 1, times)).toBe(1)
+    expect(await readdir(base)).toEqual([])
+  })
+
+  it('tells who lost the lock, and leaves the lock to the other', async () => {
+    const robbed = exclusively(file, async (assertMine) => {
+      await assertMine()
+      await writeFile(`${file}.lock`, lockOf(process.pid))
+      await assertMine()
+    })
+    await expect(robbed).rejects.toThrow('took the lock')
+    expect(await readdir(base)).toEqual(['f.lock'])
+  })
+})

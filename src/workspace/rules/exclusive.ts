@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { link, lstat, open, rename, rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
+import { readIfThere } from './read-if-there.js'
+
+/** How long whoever holds a lock may take, and how long others wait for it. Reading and writing a rule file takes milliseconds. */
+export type LockTimes = { readonly staleAfterMs: number; readonly giveUpAfterMs: number }
+
+const usualTimes: LockTimes = { staleAfterMs: 10_000, giveUpAfterMs: 20_000 }
+
+/**
+ * Runs work on a file while nobody else does: one after the other in this process, and with a lock file beside it against other
+ * processes. A lock whose holder is gone, or too old, is taken over; the work must ask `assertMine` right before it changes the file,
+ * since the lock of a process that slept may have been taken too. The directory of the file must exist.
+ */
+export async function exclusively<Result>(
+  file: string,
+  work: (assertMine: () => Promise<void>) => Promise<Result>,
+  times: LockTimes = usualTimes,
+): Promise<Result> {
+  const before = queues.get(file) ?? Promise.resolve()
+  const turn = before.then(() => withLock(`${file}.lock`, work, times))
+  const settled = turn.then(nothing, nothing)
+  queues.set(file, settled)
+  try {
+    return await turn
+  } finally {
+    if (queues.get(file) === settled) queues.delete(file)
+  }
+}
+
+const queues = new Map<string, Promise<void>>()
+
+function nothing(): void {
+  // Whether the work before went well is for its own caller; the next in the queue only waits for its end.
+}
+
+async function withLock<Result>(
+  lock: string,
+  work: (assertMine: () => Promise<void>) => Promise<Result>,
+  times: LockTimes,
+): Promise<Result> {
+  const mine = JSON.stringify({ pid: process.pid, host: hostname(), token: randomUUID() })
+  const isMine = async (): Promise<boolean> => (await readIfThere(lock, longestLock)) === mine
+  await acquire(lock, mine, times)
+  try {
+    return await work(async () => {
+      if (!(await isMine())) throw new Error('another process took the lock in the meantime')
+    })
+  } finally {
+    if (await isMine()) await rm(lock, { force: true })
+  }
+}
+
+const longestLock = 4096
+
+async function acquire(
+  lock: string,
+  mine: string,
+  { staleAfterMs, giveUpAfterMs }: LockTimes,
+): Promise<void> {
+  const end = performance.now() + giveUpAfterMs
+  while (!(await tryCreate(lock, mine))) {
+    if (await isStale(lock, staleAfterMs)) await takeAway(lock, staleAfterMs)
+    else if (performance.now() > end)
+      throw new Error(`it is in use by another process; if there is none, delete ${lock}`)
+    else await wait(2 + Math.random() * 10)
+  }
+}
+
+async function tryCreate(lock: string, content: string): Promise<boolean> {
+  try {
+    const handle = await open(lock, 'wx', 0o600)
+    try {
+      await handle.writeFile(content)
+    } finally {
+      await handle.close()
+    }
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function isStale(lock: string, staleAfterMs: number): Promise<boolean> {
+  try {
+    if (Date.now() - (await lstat(lock)).mtimeMs > staleAfterMs) return true
+    return isGone((await readIfThere(lock, longestLock)) ?? '')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+/** Only what this machine knows: a process of another one, or a lock that is not written yet, has to grow old. */
+function isGone(content: string): boolean {
+  const found = /^\{"pid":(\d{1,10}),"host":("(?:[^"\\]|\\.)*"),/.exec(content)
+  if (found === null || found[2] !== JSON.stringify(hostname())) return false
+  try {
+    process.kill(Number(found[1]), 0)
+    return false
+  } catch (error) {
+    return codeOf(error) === 'ESRCH'
+  }
+}
+
+/** Two may find the same stale lock, and the slower must not remove the lock that the faster has made since: it is put back. */
+async function takeAway(lock: string, staleAfterMs: number): Promise<void> {
+  const aside = `${lock}.${randomUUID()}`
+  try {
+    await rename(lock, aside)
+    if (!(await isStale(aside, staleAfterMs))) await link(aside, lock)
+  } catch (error) {
+    // Someone else was faster, at the first step or at the second; then its holder finds out by `assertMine`.
+    if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'EEXIST') throw error
+  } finally {
+    await rm(aside, { force: true })
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown }).code
+}

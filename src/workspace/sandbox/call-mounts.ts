@@ -1,0 +1,83 @@
+import { realpathSync, statSync } from 'node:fs'
+import type { CallConfinement } from '../shell/confinement.js'
+import { isInside, type PathOfKind, type SandboxProfile, type Shown } from './bubblewrap.js'
+import type { Protection } from './protected-paths.js'
+
+export type MountOptions = {
+  readonly roots: readonly string[]
+  readonly hidden: readonly PathOfKind[]
+  readonly readOnly?: readonly string[] | undefined
+  readonly writable?: readonly string[] | undefined
+  readonly scratch?: (() => string | undefined) | undefined
+}
+
+/** What one command sees and may change: the workspace, or the part of it that was granted to the call. */
+export function mountsOf(
+  options: MountOptions,
+  call: CallConfinement | undefined,
+  protection: Pick<Protection, 'pins' | 'repositories'>,
+): Pick<SandboxProfile, 'hidden' | 'shown' | 'pins'> {
+  const { roots } = options
+  const granted = call?.writable?.filter((path) => isGrantable(path, roots)) ?? roots
+  const mayWrite = (path: string): boolean => granted.some((directory) => isInside(directory, path))
+  // A repository elsewhere is written to by commits in its worktree: it goes with the worktree's `.git`.
+  const repositories = protection.repositories.filter(({ worktree }) => mayWrite(worktree))
+  const opened = [...granted, ...repositories.map(({ directory }) => directory)]
+  const scratch = options.scratch?.()
+  return {
+    hidden: options.hidden,
+    shown: [
+      ...as('read-only', [...(options.readOnly ?? []), ...roots]),
+      ...as('writable', [...(options.writable ?? []), ...opened]),
+      ...as('writable', scratch !== undefined && isRealDirectory(scratch) ? [scratch] : []),
+    ],
+    // Being writable is what makes a mount of its own more than read-only: not for a call that may not write there.
+    pins: protection.pins.map((pin) =>
+      pin.how === 'own-mount' && !opened.some((directory) => isInside(directory, pin.path))
+        ? { ...pin, how: 'read-only' }
+        : pin,
+    ),
+  }
+}
+
+/** What is to be hidden, where it is there; nothing inside something that is hidden whole. */
+export function maskedPaths(paths: readonly string[] = []): PathOfKind[] {
+  const found = new Map<string, PathOfKind>()
+  for (const given of paths) {
+    const path = realPathOf(given)
+    if (path === undefined) continue
+    const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+    found.set(path, { kind: isDirectory ? 'directory' : 'file', path })
+  }
+  const directories = new Set(
+    [...found.values()].flatMap(({ kind, path }) => (kind === 'directory' ? [path] : [])),
+  )
+  return [...found.values()].filter(({ path }) => !ancestorsOf(path).some((above) => directories.has(above)))
+}
+
+function as(how: Shown['how'], paths: readonly string[]): Shown[] {
+  return paths.map((path) => ({ path, how }))
+}
+
+/** Never more than the workspace, whatever a command made of the path since the grant was read: a link leads elsewhere. */
+function isGrantable(path: string, roots: readonly string[]): boolean {
+  return roots.some((root) => isInside(root, path)) && isRealDirectory(path)
+}
+
+function isRealDirectory(path: string): boolean {
+  return realPathOf(path) === path && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    // Not there, or not to be reached by this user: nor then by its commands.
+    return undefined
+  }
+}
+
+function ancestorsOf(path: string): string[] {
+  const parts = path.split('/')
+  return parts.slice(1).map((_, count) => parts.slice(0, count + 1).join('/') || '/')
+}
