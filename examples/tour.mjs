@@ -231,4 +231,4 @@ try {
   await rm(place, { recursive: true, force: true })
 }
 
-console.log(`\nNext: README.md, then docs/tools.md, docs/authority.md and docs/workspace.md.`)
+console.log(`\nNext: README.md, then docs/tools.md, docs/authority.md, docs/workspace.md and docs/gate.md.`)
