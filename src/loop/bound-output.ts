@@ -1,6 +1,6 @@
 import { isToolResultContentArray, type ToolResultContent } from '../tool/content.js'
 import type { OutputLimits } from '../tool/contract.js'
-import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { type Envelope, type EnvelopeMetadata, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
 import { jsonTextOf, serializeToolOutput } from '../tool/serialize.js'
 
@@ -87,10 +87,21 @@ async function boundError(
 
 const maxMetadata = 16 * 1024
 
+/** Nearly always a few numbers and names, which need no JSON to be measured. */
+function isSmall(metadata: EnvelopeMetadata): boolean {
+  let size = 0
+  for (const value of Object.values(metadata)) {
+    if (typeof value === 'object' && value !== null)
+      return (jsonTextOf(metadata)?.length ?? Number.POSITIVE_INFINITY) <= maxMetadata
+    if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return false
+    size += typeof value === 'string' ? value.length : 8
+  }
+  return size <= maxMetadata
+}
+
 /** Metadata travels with every record and to the model: what is too long for that, or no JSON, is left out by name. */
 function withSmallMetadata(envelope: Envelope): Envelope {
-  const text = jsonTextOf(envelope.metadata)
-  if (text !== undefined && text.length <= maxMetadata) return envelope
+  if (isSmall(envelope.metadata)) return envelope
   const { duration_ms, truncated, output_path, exit_code } = envelope.metadata
   const kept = {
     duration_ms,

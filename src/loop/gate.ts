@@ -29,6 +29,8 @@ export interface Gate {
 }
 
 const stopGraceMs = 2_000
+/** One for all: making an exception costs more than a whole check. */
+const callIsOver = new DOMException('the call is over', 'AbortError')
 
 /**
  * Makes the gate of a session from its parts. A call is resolved, parsed, checked once, held to its grant, judged by rules and
@@ -309,14 +311,16 @@ async function execute(
   passage.step = 'execute'
   const { parts, request } = passage
   const timeoutMs = request.timeoutMs ?? parts.toolTimeoutMs ?? Number.POSITIVE_INFINITY
-  const over = new AbortController()
+  const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
   let started = false
   const work = async (signal: AbortSignal): Promise<Envelope> => {
     // What was judged, shown and approved is what runs: nobody on the way may have changed it.
     if (serializeToolOutput(ready.args) !== checked)
       return errorEnvelope('Refused: the arguments changed while the call was judged.')
     started = true
-    return ready.run(await contextFor(passage, signal, AbortSignal.any([signal, over.signal])))
+    if (alive !== undefined)
+      signal.addEventListener('abort', () => alive.abort(signal.reason), { once: true })
+    return ready.run(await contextFor(passage, signal, alive?.signal ?? signal))
   }
   const run = async (): Promise<Envelope> => {
     const ended = await withDeadline(work, {
@@ -340,7 +344,7 @@ async function execute(
       : parts.lane({ toolName: tool.name, args: ready.args, kind: tool.kind }, run))
   } finally {
     // A tool that was left behind, or kept its runtime, can do nothing more with it.
-    over.abort(new DOMException('the call is over', 'AbortError'))
+    alive?.abort(callIsOver)
   }
 }
 

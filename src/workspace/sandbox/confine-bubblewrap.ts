@@ -80,7 +80,7 @@ async function plan(
   const sockets = await listeningSockets()
   const blankFile = join(options.directory, 'blank')
   // Only where something is hidden; again each time, which changes nothing.
-  if (command.call?.masked !== undefined) await writeFile(blankFile, '', { mode: 0o444, flag: 'a' })
+  if (command.call?.masked !== undefined) await writeFile(blankFile, '', { mode: 0o600, flag: 'a' })
   if (protection.ignored.length > 0) tellGit(command.home, protection.ignored)
   // From here to the start without a pause, so that little can change of what is looked at.
   const mounts = mountsOf(options, command.call, protection)
