@@ -107,7 +107,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
         },
       },
     }),
-    doctor,
+    doctor: () => doctor(options.sandboxOptions?.bubblewrap),
     async close() {
       await shell.close()
       await scratch.close()
