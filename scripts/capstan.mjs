@@ -11,7 +11,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
 
 const [command = 'help', ...rest] = process.argv.slice(2)
-const commands = { start, test, build: ensureBuilt, bench, format, help }
+const commands = { start, test, build: ensureBuilt, bench, format, fuzz, help }
 const chosen = Object.hasOwn(commands, command)
   ? commands[/** @type {keyof typeof commands} */ (command)]
   : help
@@ -51,6 +51,13 @@ async function bench(args) {
   return 0
 }
 
+/** The command evaluator against real bash: many more cases than a test run has time for. @param {string[]} args */
+async function fuzz([cases = '50000']) {
+  ensureInstalled()
+  process.env['FUZZ_CASES'] = cases
+  return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', 'test/security/shell/fuzz.test.ts'])
+}
+
 async function format() {
   ensureInstalled()
   return run(process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '.'])
@@ -62,6 +69,7 @@ npm test                  every check and test
 npm test -- NAME …        only the tests whose files match
 npm run build             compile src/ to dist/
 npm run format            format and fix what can be fixed
+npm run fuzz -- CASES      the command evaluator against real bash (50,000 when left out)
 npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look)`)
   return command === 'help' ? 0 : 2
 }

@@ -18,7 +18,7 @@ const commands: readonly Command[] = [
   { line: /^npm install capstan(?: zod)?$/, attempt: () => needFile('test/house/package.test.ts') },
   { line: /^npm run bench(?: -- (.+))?$/, attempt: ([, areas = '']) => needBenchmarks(areas) },
   // What they do to the working tree is not for a test; building has happened before it.
-  { line: /^npm run (build|format)$/, attempt: ([, script = '']) => needScript(script) },
+  { line: /^npm run (build|format|fuzz)$/, attempt: ([, script = '']) => needScript(script) },
 ]
 
 /** Tries each line of a `sh` block and gives what they printed; throws when one fails or is not known. */
