@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
@@ -30,7 +30,9 @@ export function compileShell(): { readonly directory: string; remove(): void } {
     { cwd: repository, stdio: 'pipe' },
   )
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }')
-  chmodSync(directory, 0o755)
+  // The host too: a clone may lie where only its owner can look, and every file is made for others to read.
+  copyFileSync(join(import.meta.dirname, 'host.mjs'), join(directory, 'host.mjs'))
+  execFileSync('chmod', ['-R', 'a+rX', directory])
   return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) }
 }
 

@@ -31,7 +31,7 @@ export function startHost(
   compiled: string,
   request: HostRequest,
 ): ChildProcessByStdio<Writable, Readable, null> {
-  return spawnHost([process.execPath, script, compiled, JSON.stringify(request)])
+  return spawnHost([process.execPath, join(compiled, 'host.mjs'), compiled, JSON.stringify(request)])
 }
 
 export type Host = {
@@ -42,7 +42,7 @@ export type Host = {
 
 /** A host that serves requests one after the other, as ourselves or, with the words in front, as someone else. */
 export function serveHost(compiled: string, front: readonly string[] = []): Host {
-  const host = spawnHost([...front, process.execPath, script, compiled])
+  const host = spawnHost([...front, process.execPath, join(compiled, 'host.mjs'), compiled])
   const lines = createInterface({ input: host.stdout })[Symbol.asyncIterator]()
   return {
     async ask(request) {
@@ -63,8 +63,6 @@ export function serveHost(compiled: string, front: readonly string[] = []): Host
     },
   }
 }
-
-const script = join(import.meta.dirname, 'host.mjs')
 
 function spawnHost([file = process.execPath, ...args]: readonly string[]): ChildProcessByStdio<
   Writable,
