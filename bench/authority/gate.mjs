@@ -18,7 +18,7 @@ const lookUp = createJsonTool({
   touches: (args) => [{ fs: 'read', path: String(args['path']) }],
   execute: (args) => ({ found: args['line'] }),
 })
-const scope = { variables: { workspace: ['/work'] }, home: '/home/someone' }
+const scope = { variables: { workspace: ['/ship'] }, home: '/home/someone' }
 const text = '{"path":"src/index.ts","line":12}'
 
 /** @param {number} seconds */

@@ -3,7 +3,7 @@ import { analyzeCommand, createRuleBook, judge } from 'capstan/authority'
 import { growthExponent, interleave, keep } from '../measure.mjs'
 import { timingArea } from '../report.mjs'
 
-const scope = { variables: { workspace: ['/work'] }, home: '/home/someone' }
+const scope = { variables: { workspace: ['/ship'] }, home: '/home/someone' }
 /** @typedef {import('capstan/authority').Rule} Rule */
 
 /** @param {number} count @returns {Rule[]} */

@@ -24,7 +24,7 @@ export type Judgement = { readonly verdict: Verdict; readonly subjects: readonly
  *
  * @example
  * judge({ tool: 'write', subjects: [{ fs: 'write', path: '.env' }] }, book).verdict
- * // { action: 'deny', reason: 'writing "/work/.env" is denied by the rule write(**\/.env*) (manifest)' }
+ * // { action: 'deny', reason: 'writing "/ship/.env" is denied by the rule write(**\/.env*) (manifest)' }
  */
 export function judge(call: Call | ExpandedCall, book: RuleBook): Judgement {
   const expanded = 'scope' in call ? call : expandCall(call, book.scope)
@@ -84,7 +84,7 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
   }
 }
 
-/** A subject in words: `writing "/work/.env"`. */
+/** A subject in words: `writing "/ship/.env"`. */
 export function describeSubject(subject: JudgedSubject, call: Call): string {
   switch (subject.kind) {
     case 'path':

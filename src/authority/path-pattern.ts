@@ -47,7 +47,7 @@ export type PathPatternOptions = {
  *
  * @example
  * const envFiles = compilePathPattern('**\/.env*', { scope, use: 'restrict' })
- * matchesPath(envFiles, preparePath('/work/app/.env.local')) // true
+ * matchesPath(envFiles, preparePath('/ship/app/.env.local')) // true
  */
 export function compilePathPattern(text: string, options: PathPatternOptions): PathPattern {
   const { scope, use, loose = false, maxLength = globLimits.length } = options

@@ -6,7 +6,7 @@ import { judge } from './judge.js'
 import type { Rule } from './rule.js'
 import { createRuleBook } from './rule-book.js'
 
-const scope = { variables: { workspace: ['/work/project'], scratch: ['/tmp/s'] }, home: '/home/u' }
+const scope = { variables: { workspace: ['/ship/project'], scratch: ['/tmp/s'] }, home: '/home/u' }
 
 /** A mixture as people write it: commands, folders, file endings, names anywhere, hosts. */
 function manyRules(count: number): Rule[] {

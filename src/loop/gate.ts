@@ -4,7 +4,7 @@ import { checkSubjects } from '../authority/grant.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import { runWatchdog } from '../authority/watchdog.js'
-import type { AnyGovernedTool, AnyTool, Preparation, ToolCallContext } from '../tool/contract.js'
+import type { AnyGovernedTool, AnyTool, Preparation } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
@@ -14,7 +14,7 @@ import type { Subject } from '../tool/subject.js'
 import { seekApproval } from './approval-step.js'
 import type { RefusedAsk } from './ask.js'
 import { boundOutput } from './bound-output.js'
-import { withDeadline } from './deadline.js'
+import { elapsed, execute } from './execute-step.js'
 import type { CallRecord, GateCall, GateOutcome, GateParts, Step } from './gate-parts.js'
 import { guarded } from './guarded.js'
 import { rewriteOutput } from './rewrite-output.js'
@@ -27,10 +27,6 @@ export interface Gate {
   /** The calls that were refused because nobody was there to be asked, since this was last asked for. */
   takeRefusedAsks(): readonly RefusedAsk[]
 }
-
-const stopGraceMs = 2_000
-/** One for all: making an exception costs more than a whole check. */
-const callIsOver = new DOMException('the call is over', 'AbortError')
 
 /**
  * Makes the gate of a session from its parts. A call is resolved, parsed, checked once, held to its grant, judged by rules and
@@ -302,73 +298,6 @@ async function checkBudget(passage: Passage, ready: Ready): Promise<void> {
   if (refusal !== undefined) throw new Stopped(`Refused by the budget: ${refusal}`)
 }
 
-async function execute(
-  passage: Passage,
-  tool: AnyGovernedTool,
-  ready: Ready,
-  checked: string,
-): Promise<Envelope> {
-  passage.step = 'execute'
-  const { parts, request } = passage
-  const timeoutMs = request.timeoutMs ?? parts.toolTimeoutMs ?? Number.POSITIVE_INFINITY
-  const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
-  let started = false
-  const work = async (signal: AbortSignal): Promise<Envelope> => {
-    // What was judged, shown and approved is what runs: nobody on the way may have changed it.
-    if (serializeToolOutput(ready.args) !== checked)
-      return errorEnvelope('Refused: the arguments changed while the call was judged.')
-    started = true
-    if (alive !== undefined)
-      signal.addEventListener('abort', () => alive.abort(signal.reason), { once: true })
-    return ready.run(await contextFor(passage, signal, alive?.signal ?? signal))
-  }
-  const run = async (): Promise<Envelope> => {
-    const ended = await withDeadline(work, {
-      signal: request.signal,
-      timeoutMs,
-      graceMs: parts.stopGraceMs ?? stopGraceMs,
-    })
-    if (ended.how === 'done') return ended.result
-    const why =
-      ended.how === 'timeout'
-        ? `did not finish within ${timeoutMs} ms`
-        : 'was stopped because the run was aborted'
-    if (!started) return errorEnvelope(`Tool "${request.name}" was not run: the run was aborted.`)
-    return errorEnvelope(`Tool "${request.name}" ${why}; what it had already done may remain.`, {
-      duration_ms: elapsed(passage),
-    })
-  }
-  try {
-    return await (parts.lane === undefined
-      ? run()
-      : parts.lane({ toolName: tool.name, args: ready.args, kind: tool.kind }, run))
-  } finally {
-    // A tool that was left behind, or kept its runtime, can do nothing more with it.
-    alive?.abort(callIsOver)
-  }
-}
-
-async function contextFor(
-  passage: Passage,
-  signal: AbortSignal,
-  alive: AbortSignal,
-): Promise<ToolCallContext> {
-  const { parts, request, authority, expanded } = passage
-  const runtime =
-    authority &&
-    expanded &&
-    (await parts.runtimeFor?.({ call: expanded.call, authority, signal: alive, origin: request.origin }))
-  return {
-    signal,
-    now: parts.now,
-    ...(runtime === undefined ? {} : { runtime }),
-    ...(parts.run === undefined ? {} : { run: parts.run }),
-    ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
-    ...(request.progress === undefined ? {} : { progress: request.progress }),
-    ...(request.emitStreamEvent === undefined ? {} : { emitStreamEvent: request.emitStreamEvent }),
-  }
-}
-
 /** The work is done: from here on nothing may make it look as if it had not been. */
 async function finish(
   passage: Passage,
@@ -399,10 +328,6 @@ async function finish(
     )
   }
   return shown
-}
-
-function elapsed({ parts, start }: Passage): number {
-  return Math.max(0, Math.round(parts.now() - start))
 }
 
 function recordOf(passage: Passage, envelope: Envelope): CallRecord {

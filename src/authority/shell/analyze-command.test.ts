@@ -15,9 +15,9 @@ describe('analyzeCommand', () => {
   })
 
   it('starts where it is told', () => {
-    const { units, paths } = analyzeCommand('cat a; cd sub && ./x', { cwd: '/work' })
-    expect(units.map((unit) => unit.cwd)).toEqual(['/work', '/work', '/work/sub'])
-    expect(paths[0]).toEqual({ fs: 'read', path: 'a', cwd: '/work', unit: 0 })
+    const { units, paths } = analyzeCommand('cat a; cd sub && ./x', { cwd: '/ship' })
+    expect(units.map((unit) => unit.cwd)).toEqual(['/ship', '/ship', '/ship/sub'])
+    expect(paths[0]).toEqual({ fs: 'read', path: 'a', cwd: '/ship', unit: 0 })
     expect(units[2]?.doubts).toEqual(['./x is a program of another directory'])
   })
 

@@ -53,7 +53,7 @@ export interface LocalFiles extends RuntimeFiles {
  * Files on this machine's disk, held inside their roots.
  *
  * @example
- * const files = createLocalFiles({ root: '/work/project' })
+ * const files = createLocalFiles({ root: '/srv/project' })
  * const { version } = await files.read('src/a.ts')
  * await files.write('src/a.ts', 'export {}\n', { ifVersion: version })
  */

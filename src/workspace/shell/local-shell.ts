@@ -55,7 +55,7 @@ const killMs = 2000
  * Commands on this machine, each in a fresh `/bin/bash` that reads no start-up file.
  *
  * ```ts
- * const shell = createLocalShell({ root: '/work/project', ledgerDir: '/home/me/.capstan/processes', sandbox: 'required' })
+ * const shell = createLocalShell({ root: '/srv/project', ledgerDir: '/home/me/.capstan/processes', sandbox: 'required' })
  * const { exitCode, output } = await shell.run('npm test', { timeoutMs: 60_000 })
  * await shell.close()
  * ```

@@ -9,7 +9,7 @@ import type { AnyTool } from '../../../src/tool/contract.js'
 import { createJsonTool } from '../../../src/tool/create-json-tool.js'
 import { ToolSet } from '../../../src/tool/tool-set.js'
 
-const scope = { variables: { workspace: ['/work'] } }
+const scope = { variables: { workspace: ['/ship'] } }
 
 function session(
   policy: PermissionPolicy = {},

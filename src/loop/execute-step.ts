@@ -1,0 +1,85 @@
+import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
+import { type Envelope, errorEnvelope } from '../tool/envelope.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import { withDeadline } from './deadline.js'
+import type { Passage, Ready } from './gate.js'
+
+const stopGraceMs = 2_000
+/** One for all: making an exception costs more than a whole check. */
+const callIsOver = new DOMException('the call is over', 'AbortError')
+
+/**
+ * Runs the work under its deadline, in its lane, with a runtime that ends with the call. `checked` is what was judged: arguments that
+ * are no longer that do not run.
+ */
+export async function execute(
+  passage: Passage,
+  tool: AnyGovernedTool,
+  ready: Ready,
+  checked: string,
+): Promise<Envelope> {
+  passage.step = 'execute'
+  const { parts, request } = passage
+  const timeoutMs = request.timeoutMs ?? parts.toolTimeoutMs ?? Number.POSITIVE_INFINITY
+  const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
+  let started = false
+  const work = async (signal: AbortSignal): Promise<Envelope> => {
+    // What was judged, shown and approved is what runs: nobody on the way may have changed it.
+    if (serializeToolOutput(ready.args) !== checked)
+      return errorEnvelope('Refused: the arguments changed while the call was judged.')
+    started = true
+    if (alive !== undefined)
+      signal.addEventListener('abort', () => alive.abort(signal.reason), { once: true })
+    return ready.run(await contextFor(passage, signal, alive?.signal ?? signal))
+  }
+  const run = async (): Promise<Envelope> => {
+    const ended = await withDeadline(work, {
+      signal: request.signal,
+      timeoutMs,
+      graceMs: parts.stopGraceMs ?? stopGraceMs,
+    })
+    if (ended.how === 'done') return ended.result
+    const why =
+      ended.how === 'timeout'
+        ? `did not finish within ${timeoutMs} ms`
+        : 'was stopped because the run was aborted'
+    if (!started) return errorEnvelope(`Tool "${request.name}" was not run: the run was aborted.`)
+    return errorEnvelope(`Tool "${request.name}" ${why}; what it had already done may remain.`, {
+      duration_ms: elapsed(passage),
+    })
+  }
+  try {
+    return await (parts.lane === undefined
+      ? run()
+      : parts.lane({ toolName: tool.name, args: ready.args, kind: tool.kind }, run))
+  } finally {
+    // A tool that was left behind, or kept its runtime, can do nothing more with it.
+    alive?.abort(callIsOver)
+  }
+}
+
+async function contextFor(
+  passage: Passage,
+  signal: AbortSignal,
+  alive: AbortSignal,
+): Promise<ToolCallContext> {
+  const { parts, request, authority, expanded } = passage
+  const runtime =
+    authority &&
+    expanded &&
+    (await parts.runtimeFor?.({ call: expanded.call, authority, signal: alive, origin: request.origin }))
+  return {
+    signal,
+    now: parts.now,
+    ...(runtime === undefined ? {} : { runtime }),
+    ...(parts.run === undefined ? {} : { run: parts.run }),
+    ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
+    ...(request.progress === undefined ? {} : { progress: request.progress }),
+    ...(request.emitStreamEvent === undefined ? {} : { emitStreamEvent: request.emitStreamEvent }),
+  }
+}
+
+/** Milliseconds since the call came to the gate. */
+export function elapsed({ parts, start }: Passage): number {
+  return Math.max(0, Math.round(parts.now() - start))
+}
