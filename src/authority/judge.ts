@@ -2,6 +2,7 @@ import { type Call, type ExpandedCall, expandCall, type JudgedSubject } from './
 import { preparePath } from './path-pattern.js'
 import { formatRule, type Rule } from './rule.js'
 import { hasUnseenRestrictions, type MatchingRule, matchingRules, type RuleBook } from './rule-book.js'
+import { readsTrees } from './tree-reader.js'
 import { type Action, strictest, strictness, type Verdict } from './verdict.js'
 
 /** What the rules say of one thing that a call touches. */
@@ -63,7 +64,7 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
   const pinnedAsk = matches.find(({ pinned }) => pinned)
   const held = judged.verdict.action === 'allow' && pinnedAsk !== undefined ? decided(pinnedAsk) : judged
 
-  const doubt = doubtOf(subject) ?? unseen(subject, call, book)
+  const doubt = doubtOf(subject) ?? unseen(subject, call, book) ?? unnamed(subject, book)
   if (doubt === undefined || strictness(book.doubts) <= strictness(held.verdict.action)) return held
   const reason = `${describeSubject(subject, call)} is not fully understood: ${doubt}`
   return { ...asked, decidedBy: 'doubt', verdict: withReason(book.doubts, reason) }
@@ -132,6 +133,12 @@ function unseen(subject: JudgedSubject, call: Call, book: RuleBook): string | un
   return hasUnseenRestrictions(book, call)
     ? 'there are rules for parts of what this tool does, and it does not say what it touches'
     : undefined
+}
+
+/** A deny on files must not be walked around by reading the directory they lie in. */
+function unnamed(subject: JudgedSubject, book: RuleBook): string | undefined {
+  if (subject.kind !== 'command' || !book.restrictsReading || !readsTrees(subject.unit)) return undefined
+  return 'it reads whole directories, and there are rules against reading parts of them'
 }
 
 function quoted(text: string): string {

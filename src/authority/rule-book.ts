@@ -13,6 +13,7 @@ import {
   tryEntry,
 } from './rule-shelf.js'
 import type { Scope } from './scope.js'
+import { restrictsReading } from './tree-reader.js'
 import { type Action, strictness } from './verdict.js'
 
 export type RuleBookOptions = {
@@ -37,6 +38,8 @@ export type RuleBook = {
   readonly ignored: readonly Rule[]
   readonly shelves: ReadonlyMap<string, Shelf>
   readonly wildcards: readonly Entry[]
+  /** Some files, and not all, are kept from being read. */
+  readonly restrictsReading: boolean
 }
 
 /** A rule that matches a subject, and what its rank is made of. */
@@ -64,7 +67,17 @@ export function createRuleBook(options: RuleBookOptions): RuleBook {
     if (rule.untrusted && rule.action === 'allow') ignored.push(rule)
     else shelve(compiled, shelves, wildcards)
   }
-  return { rules, scope, defaultDecision, doubts, defaultReason, ignored, shelves, wildcards }
+  return {
+    rules,
+    scope,
+    defaultDecision,
+    doubts,
+    defaultReason,
+    ignored,
+    shelves,
+    wildcards,
+    restrictsReading: restrictsReading(rules),
+  }
 }
 
 /** Every rule that matches one subject of a call, the most specific first. */

@@ -89,7 +89,7 @@ type Targets = {
 
 /**
  * Each line reports one thing that could be done or seen; silence is what we want. On a machine whose sandbox does not hold, all
- * of this happens to the host: so nothing here may do harm or stay. Files are removed by `close`, the process ends by itself.
+ * of this happens to the host: so nothing here may do harm or stay, and nothing but its own directory is mounted over. Files are removed by `close`, the process ends by itself.
  */
 function escapeScript({ place, outside, tcpPort, udpPort, environment }: Targets): string {
   const q = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
@@ -108,7 +108,7 @@ echo x > /dev/udp/127.0.0.1/${udpPort}
 [ "$(grep -c : /proc/net/dev)" -le 1 ] || echo interfaces
 unshare -Ur true && echo nested
 unshare -m true && echo mounts
-mount -t tmpfs none "$TMPDIR" && { echo mount; umount "$TMPDIR"; }
+mkdir mount-here && mount -t tmpfs none mount-here && { echo mount; umount mount-here; }
 grep -q '^CapEff:[[:space:]]*0*$' /proc/self/status || echo capabilities
 grep -q '^NoNewPrivs:[[:space:]]*1$' /proc/self/status || echo privileges
 mv .git .git-moved && echo moved-git
