@@ -79,7 +79,11 @@ async function contextFor(
   }
 }
 
-/** Milliseconds since the call came to the gate. */
+/** Milliseconds since the call came to the gate; none when the clock fails, which the record has said already. */
 export function elapsed({ parts, start }: Passage): number {
-  return Math.max(0, Math.round(parts.now() - start))
+  try {
+    return Math.max(0, Math.round(parts.now() - start))
+  } catch {
+    return 0
+  }
 }

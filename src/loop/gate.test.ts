@@ -558,6 +558,26 @@ describe('running', () => {
     })
   })
 
+  it('says in the record that the host gave no id', async () => {
+    const { call, records } = setUp({
+      newId: () => {
+        throw new Error('no ids left')
+      },
+    })
+    expect((await call('think', {})).envelope.type).toBe('output')
+    expect(records[0]?.notices).toEqual(['the host gave no id or time: no ids left'])
+  })
+
+  it('never rejects, not even without a clock', async () => {
+    const { call, records } = setUp({
+      now: () => {
+        throw new Error('no time')
+      },
+    })
+    expect((await call('think', {})).envelope).toMatchObject({ type: 'error', error_text: 'no time' })
+    expect(records[0]?.notices).toEqual(['the host gave no id or time: no time'])
+  })
+
   it('takes a hook that only watches for what it is: its failure is a notice', async () => {
     const { call, records } = setUp({ after: () => Promise.reject(new Error('watcher broke')) })
     expect((await call('think', {})).envelope.type).toBe('output')

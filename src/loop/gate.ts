@@ -75,7 +75,6 @@ async function passGate(
     refused,
     governed,
     ...begin(parts),
-    notices: [],
     step: 'resolve',
     text: '',
   }
@@ -89,12 +88,12 @@ async function passGate(
   return { envelope, record, ...(fatal === undefined ? {} : { fatal }) }
 }
 
-function begin({ newId, now }: GateParts): { id: string; start: number } {
+/** A clock or id source that fails must not make the gate reject: the call goes on without, and its record says so. */
+function begin({ newId, now }: GateParts): Pick<Passage, 'id' | 'start' | 'notices'> {
   try {
-    return { id: newId(), start: now() }
-  } catch {
-    // A call without an id of its own can still be refused properly; what is broken shows at the next use.
-    return { id: 'call', start: 0 }
+    return { id: newId(), start: now(), notices: [] }
+  } catch (error) {
+    return { id: 'call', start: 0, notices: [`the host gave no id or time: ${messageOf(error)}`] }
   }
 }
 
