@@ -1,5 +1,5 @@
 import type { ToolResultContent } from './content.js'
-import type { ToolDefinition } from './contract.js'
+import type { ToolDefinition } from './definition.js'
 import type { JsonObject, JsonSchema, JsonValue } from './json.js'
 
 /** The shapes in which a run speaks to a completion model, as middleware sees them. Types only. */

@@ -1,12 +1,10 @@
 import type { ToolApprovalPolicy, ToolApprovalRunContext } from './approval.js'
+import type { ToolDefinition } from './definition.js'
 import type { Envelope, ErrorEnvelope } from './envelope.js'
 import type { JsonSchema } from './json.js'
 import type { RequirementSet } from './requirement.js'
 import type { ToolRuntime } from './runtime.js'
 import type { Subject } from './subject.js'
-
-/** What a model is told of a tool. */
-export type ToolDefinition = { name: string; description: string; parameters: JsonSchema }
 
 /** What sort of thing a tool does, in the words of the Agent Client Protocol; clients choose icons and views by it. */
 export type ToolKind = (typeof toolKinds)[number]

@@ -30,12 +30,12 @@ export {
   type Tool,
   type ToolCallContext,
   type ToolCallStreamEvent,
-  type ToolDefinition,
   type ToolKind,
   toolKinds,
 } from './contract.js'
 export { type CreateJsonToolOptions, createJsonTool } from './create-json-tool.js'
 export { type CreateToolOptions, createTool, type ToolOutput } from './create-tool.js'
+export type { ToolDefinition } from './definition.js'
 export {
   type Envelope,
   type EnvelopeMetadata,

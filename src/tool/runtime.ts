@@ -1,3 +1,6 @@
+import type { ToolDefinition } from './definition.js'
+import type { Envelope } from './envelope.js'
+
 /**
  * The surface a tool works through. Whatever a tool does to a machine goes through the runtime it is handed, which holds every
  * path, host and command to the call's grant; a tool never reaches for the machine by itself. A host lends the parts it has.
@@ -8,6 +11,8 @@ export interface ToolRuntime {
   readonly shell?: RuntimeShell
   readonly net?: RuntimeNet
   readonly scratch?: RuntimeScratch
+  /** What belongs to the session rather than to the machine. */
+  readonly session?: RuntimeSession
 }
 
 export type FileKind = 'file' | 'directory' | 'symlink' | 'other'
@@ -171,4 +176,47 @@ export interface RuntimeNet {
 export interface RuntimeScratch {
   /** Writes a new file with a name nobody can guess and gives its path, which `files.read` takes. */
   write(label: string, data: string | Uint8Array): Promise<string>
+}
+
+export type TodoStatus = 'pending' | 'in_progress' | 'completed'
+export type Todo = { readonly content: string; readonly status: TodoStatus }
+
+export type Question = {
+  readonly question: string
+  /** A few words above it. */
+  readonly header?: string
+  readonly options?: readonly { readonly label: string; readonly description?: string }[]
+  readonly multi_select?: boolean
+}
+/** One list of answers for each question, in their order. */
+export type QuestionAnswers = { readonly answers: readonly (readonly string[])[] }
+
+/** The session that a call belongs to: its list, its person, its tools. A host lends the parts it has. */
+export interface RuntimeSession {
+  readonly todos?: {
+    list(): readonly Todo[]
+    replace(todos: readonly Todo[]): void | Promise<void>
+  }
+  /** Puts questions to a person and waits. Absent: nobody is there. */
+  readonly ask?: (questions: readonly Question[], signal?: AbortSignal) => Promise<QuestionAnswers>
+  readonly tools?: RuntimeTools
+}
+
+export type Invocation = { readonly tool: string; readonly args: unknown }
+
+/** The other tools of the session, reached from inside a call. */
+export interface RuntimeTools {
+  /**
+   * Makes further calls as part of this one: each walks the gate with the authority of the caller. At most `maxConcurrency` run at
+   * once, those that write the same things one after the other; the envelopes come in the order of the invocations. Never rejects
+   * for a call that failed: its envelope says so.
+   */
+  callAll(
+    invocations: readonly Invocation[],
+    options?: { readonly maxConcurrency?: number; readonly signal?: AbortSignal },
+  ): Promise<readonly Envelope[]>
+  /** The tools that exist and are not shown to the model; the same array as long as nothing has changed. */
+  hidden(): readonly ToolDefinition[]
+  /** Shows tools to the model from the next round on, behind those it sees already. */
+  offer(names: readonly string[]): void
 }

@@ -1,4 +1,5 @@
-import type { AnyTool, Tool, ToolCallContext, ToolDefinition } from './contract.js'
+import type { AnyTool, Tool, ToolCallContext } from './contract.js'
+import type { ToolDefinition } from './definition.js'
 import { messageOf, ToolCallError, ToolJsonError, ToolNotFoundError } from './errors.js'
 import type { JsonValue } from './json.js'
 import { type NormalizedToolOutput, normalizeToolResultOutput, parseToolArgs } from './serialize.js'

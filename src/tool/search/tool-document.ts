@@ -1,4 +1,5 @@
-import type { AnyTool, Tool, ToolDefinition } from '../contract.js'
+import type { AnyTool, Tool } from '../contract.js'
+import type { ToolDefinition } from '../definition.js'
 import type { ToolSet } from '../tool-set.js'
 import {
   type EmbeddedDocument,
