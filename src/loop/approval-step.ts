@@ -86,6 +86,7 @@ async function askPerson(
     reasons,
     rules: rulesThatAsk(passage),
     notes,
+    ...(passage.request.toolCallId === undefined ? {} : { toolCallId: passage.request.toolCallId }),
     ...offered,
     ...(diff === undefined ? {} : { diff }),
     ...(parts.run === undefined ? {} : { run: parts.run }),

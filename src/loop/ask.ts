@@ -8,6 +8,8 @@ export type AskRequest = {
   readonly id: string
   /** A digest of tool, arguments, workspace, session and agent: the same question has the same key, and no other has. */
   readonly key: string
+  /** The provider's id of the call, when it gave one. */
+  readonly toolCallId?: string
   readonly toolName: string
   /** The very arguments that will run when the answer is yes. */
   readonly args: unknown

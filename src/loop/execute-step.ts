@@ -49,6 +49,8 @@ export async function execute(
     })
   }
   try {
+    if (request.place !== undefined && !(await request.place.turn()))
+      return errorEnvelope(`Tool "${request.name}" was not run: the run was ended by another call.`)
     return await (parts.lane === undefined
       ? run()
       : parts.lane({ toolName: tool.name, args: ready.args, kind: tool.kind }, run))
@@ -67,7 +69,16 @@ async function contextFor(
   const runtime =
     authority &&
     expanded &&
-    (await parts.runtimeFor?.({ call: expanded.call, authority, signal: alive, origin: request.origin }))
+    (await parts.runtimeFor?.({
+      call: expanded.call,
+      authority,
+      signal: alive,
+      origin: request.origin,
+      request,
+      endRun: (error) => {
+        passage.fatal ??= { error }
+      },
+    }))
   return {
     signal,
     now: parts.now,

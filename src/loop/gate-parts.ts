@@ -9,8 +9,10 @@ import type { Envelope } from '../tool/envelope.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
 import type { RequirementSet } from '../tool/requirement.js'
 import type { ToolRuntime } from '../tool/runtime.js'
+import type { Subject } from '../tool/subject.js'
 import type { AskHandler } from './ask.js'
 import type { Spill } from './bound-output.js'
+import type { Place } from './call-order.js'
 
 /** Who calls. It decides only which of the middle steps apply. */
 export type CallOrigin = 'model' | 'host' | 'program' | 'child'
@@ -25,6 +27,8 @@ export type GateCall = {
   readonly turn?: number
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
+  /** Its place among the calls it runs beside. */
+  readonly place?: Place
 } & Pick<ToolCallContext, 'progress' | 'emitStreamEvent'>
 
 /** The steps of the gate, in order. */
@@ -77,6 +81,9 @@ export type HookCall = {
   readonly args: unknown
   readonly origin: CallOrigin
   readonly callId: string
+  /** What it touches, also where links lead. */
+  readonly subjects?: readonly Subject[]
+  readonly signal?: AbortSignal
 }
 export type HookVerdict =
   | { readonly action: 'continue' }
@@ -86,8 +93,11 @@ export type HookVerdict =
 
 /** What a gate is made of. Everything that can change during a session is asked for anew at each call. */
 export type GateParts = {
-  /** Only tools offered in this round are here. */
-  readonly tools: { get(name: string): AnyTool | undefined; names(): readonly string[] }
+  /** The tools that a caller of this origin may use: for a model, only those it was offered. */
+  readonly tools: {
+    get(name: string, origin: CallOrigin): AnyTool | undefined
+    names(origin: CallOrigin): readonly string[]
+  }
   /** What holds for a call of this tool: rules, limits, and a grant of the tool's own requirements inside the agent's. */
   authorityFor(tool: AnyGovernedTool): Authority
   /** Where a path of the workspace really leads; undefined when that cannot be said. */
@@ -137,4 +147,8 @@ export type RuntimeRequest = {
   readonly authority: Authority
   readonly signal: AbortSignal
   readonly origin: CallOrigin
+  /** The call that the runtime is for, so that calls made inside it can be told apart. */
+  readonly request: GateCall
+  /** For a call made inside this one that must end the run as well. */
+  endRun(error: unknown): void
 }

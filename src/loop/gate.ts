@@ -15,10 +15,11 @@ import { seekApproval } from './approval-step.js'
 import type { RefusedAsk } from './ask.js'
 import { boundOutput } from './bound-output.js'
 import { elapsed, execute } from './execute-step.js'
-import type { CallRecord, GateCall, GateOutcome, GateParts, Step } from './gate-parts.js'
+import type { CallRecord, GateCall, GateOutcome, GateParts, HookCall, Step } from './gate-parts.js'
 import { guarded } from './guarded.js'
 import { rewriteOutput } from './rewrite-output.js'
 import { Stopped } from './stopped.js'
+import { prepareWritten, readWritten } from './written-arguments.js'
 
 /** The path that every tool call walks, whoever calls. */
 export interface Gate {
@@ -54,11 +55,15 @@ export type Passage = {
   step: Step
   /** The arguments as JSON text. */
   text: string
+  /** What a model wrote, as it was read; absent for values from code. */
+  written?: { readonly value: unknown }
   authority?: Authority
   expanded?: ExpandedCall
   decision?: Decision
   watchdog?: Verdict
   approval?: string
+  /** What happened inside the call that must end the run. */
+  fatal?: { readonly error: unknown }
 }
 
 export type Ready = Preparation & { ok: true }
@@ -79,6 +84,7 @@ async function passGate(
     text: '',
   }
   const { envelope, fatal } = await walk(passage)
+  request.place?.leave()
   const record = recordOf(passage, envelope)
   try {
     await parts.record?.(record)
@@ -114,7 +120,8 @@ async function walk(passage: Passage): Promise<{ envelope: Envelope; fatal?: { e
     judgeAgain(passage, tool)
     await checkBudget(passage, ready)
     const envelope = await execute(passage, tool, ready, checked)
-    return { envelope: await finish(passage, tool, ready, envelope) }
+    const finished = await finish(passage, tool, ready, envelope)
+    return { envelope: finished, ...(passage.fatal !== undefined && { fatal: passage.fatal }) }
   } catch (thrown) {
     if (thrown instanceof Stopped) {
       return thrown.fatal === undefined
@@ -128,8 +135,9 @@ async function walk(passage: Passage): Promise<{ envelope: Envelope; fatal?: { e
 }
 
 async function resolve({ request, parts, governed }: Passage): Promise<AnyGovernedTool> {
-  const tool = parts.tools.get(request.name)
-  if (tool === undefined) throw new Stopped(describeUnknownTool(request.name, parts.tools.names()))
+  const tool = parts.tools.get(request.name, request.origin)
+  if (tool === undefined)
+    throw new Stopped(describeUnknownTool(request.name, parts.tools.names(request.origin)))
   const known = governed.get(tool) ?? governTool(tool)
   governed.set(tool, known)
   return known
@@ -138,13 +146,12 @@ async function resolve({ request, parts, governed }: Passage): Promise<AnyGovern
 /** Text is what a model wrote; a value comes from code. */
 function parse(passage: Passage): unknown {
   passage.step = 'parse'
-  const { input, name } = passage.request
+  const { input } = passage.request
   if ('value' in input) {
     passage.text = serializeToolOutput(input.value ?? {})
     return input.value ?? {}
   }
-  passage.text = input.text
-  return parseText(name, input.text)
+  return readWritten(passage, input.text)
 }
 
 function parseText(name: string, text: string): unknown {
@@ -186,7 +193,7 @@ async function judgeArguments(passage: Passage, tool: AnyGovernedTool, value: un
 /** Once: the value that comes out is the one that is judged, approved and run. */
 async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
   passage.step = 'validate'
-  const prepared = await tool.prepare(value)
+  const prepared = await prepareWritten(passage, tool, value)
   if (!prepared.ok) throw new Stopped(prepared.envelope.error_text)
   passage.authority = passage.parts.authorityFor(tool)
   const call = callOf(passage, tool, prepared)
@@ -195,6 +202,7 @@ async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown)
   const real = await realSubjects(passage, expanded)
   passage.expanded =
     real.length === 0 ? expanded : expandCall({ ...call, subjects: [...call.subjects, ...real] }, scope)
+  passage.request.place?.announce(passage.expanded.subjects, tool.kind === 'execute')
   return prepared
 }
 
@@ -259,11 +267,10 @@ async function askWatchdog(passage: Passage, ready: Ready): Promise<void> {
 
 async function beforeHooks(passage: Passage, ready: Ready): Promise<{ args: unknown } | undefined> {
   passage.step = 'hooks'
-  const { parts, request } = passage
+  const { parts } = passage
   if (parts.before === undefined) return undefined
   const before = serializeToolOutput(ready.args)
-  const call = { toolName: request.name, args: ready.args, origin: request.origin, callId: passage.id }
-  const verdict = await guarded(passage, 'a hook', parts.before(call))
+  const verdict = await guarded(passage, 'a hook', parts.before(hookCall(passage, ready)))
   if (verdict.action === 'block') throw new Stopped(`Blocked by a hook: ${verdict.reason}`)
   if (verdict.action === 'skip') throw new Stopped(verdict.output, { skipped: true })
   if (verdict.action === 'change') return { args: verdict.args }
@@ -273,6 +280,17 @@ async function beforeHooks(passage: Passage, ready: Ready): Promise<{ args: unkn
   if (serializeToolOutput(ready.args) !== before)
     throw new Stopped('Blocked: a hook changed the arguments it was shown.')
   return undefined
+}
+
+function hookCall({ request, id, expanded }: Passage, { args }: Ready): HookCall {
+  return {
+    toolName: request.name,
+    args,
+    origin: request.origin,
+    callId: id,
+    ...(expanded !== undefined && { subjects: expanded.call.subjects }),
+    ...(request.signal !== undefined && { signal: request.signal }),
+  }
 }
 
 /** While a person was thinking, rules or mode may have changed: a deny counts, whatever they answered. */
@@ -304,7 +322,7 @@ async function finish(
   ready: Ready,
   envelope: Envelope,
 ): Promise<Envelope> {
-  const { parts, request } = passage
+  const { parts } = passage
   passage.step = 'bound'
   const bounded = await boundOutput(tool.name, envelope, tool.limits ?? {}, parts.spill)
   const rewritten = await rewriteOutput(passage, tool, bounded)
@@ -313,14 +331,7 @@ async function finish(
   passage.step = 'done'
   if (parts.after === undefined) return shown
   try {
-    const call = {
-      toolName: request.name,
-      args: ready.args,
-      origin: request.origin,
-      callId: passage.id,
-      envelope: shown,
-    }
-    await guarded(passage, 'a hook', parts.after(call))
+    await guarded(passage, 'a hook', parts.after({ ...hookCall(passage, ready), envelope: shown }))
   } catch (error) {
     passage.notices.push(
       `a hook after the call failed: ${error instanceof Stopped ? 'it did not answer' : messageOf(error)}`,

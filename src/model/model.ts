@@ -69,7 +69,11 @@ export type ModelEvent =
 /** `input` is the JSON text as the model wrote it. */
 export type ModelToolCall = { readonly id: string; readonly name: string; readonly input: string }
 
-export type ModelUsage = CompletionUsage & { cacheWriteTokens?: number }
+export type ModelUsage = CompletionUsage & {
+  cacheWriteTokens?: number
+  /** The provider counted nothing: these are characters divided by four. */
+  estimated?: true
+}
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other'
 

@@ -1,4 +1,17 @@
-/** For those who write tools: checks and stand-ins to test them with. */
+/** For those who write tools and hosts: checks and stand-ins to test them with. */
 
+export type { ServedRequest, ServedStep } from './model-server/served-step.js'
+export {
+  type ModelServer,
+  type ModelServerOptions,
+  startModelServer,
+} from './model-server/start-model-server.js'
+export type { ModelScript, ModelStep, ScriptedToolCall } from './model-step.js'
 export { type RecordedCall, recordToolCall } from './record-tool-call.js'
+export {
+  type ScriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedStep,
+  scriptedModel,
+} from './scripted-model.js'
 export { checkToolContract, type ToolSamples } from './tool-contract.js'

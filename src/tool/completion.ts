@@ -21,6 +21,8 @@ export type ToolResultPart = {
   callId?: string
   toolName?: string
   content: ToolResultContent[]
+  /** The call failed, and the content says why. */
+  isError?: boolean
 }
 
 export type UserContent = TextContent | ImageContent | DocumentContent

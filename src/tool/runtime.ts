@@ -80,6 +80,8 @@ export type GrepOutcome = {
   readonly lines: readonly GrepLine[]
   readonly files: readonly { readonly path: string; readonly count: number }[]
   readonly matches: number
+  /** In how many files. */
+  readonly fileCount: number
   /** There is more than what is listed. */
   readonly truncated: boolean
   /** The search was cut short (deadline or abort): `matches` is a lower bound. */
@@ -112,6 +114,11 @@ export type ShellOptions = {
   readonly onOutput?: (text: string) => void
   /** How much output to keep in memory; past it the head and the tail are kept, and the whole goes to a file. */
   readonly maxBytes?: number
+  /**
+   * Git in this command starts no program that the repository names (hooks, filters, monitors, signing, transports) and works on no
+   * tree but its own. For commands that call git and nothing else.
+   */
+  readonly guardGit?: boolean
 }
 export type ShellOutcome = {
   /** Null when a signal ended it. */

@@ -5,7 +5,14 @@ import type { Scope } from '../authority/scope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ToolRuntime } from '../tool/runtime.js'
 import { createLocalFiles, type LocalFiles } from './files/index.js'
-import { createGuardedFetch, NetError, resolveChecked, systemResolver } from './net/index.js'
+import {
+  type AllowPrivate,
+  createGuardedFetch,
+  NetError,
+  privateAccess,
+  resolveChecked,
+  systemResolver,
+} from './net/index.js'
 import {
   type CheckHost,
   type DoctorCheck,
@@ -28,8 +35,8 @@ export type WorkspaceOptions = {
   /** Variables passed to commands, beside the fixed harmless list. */
   readonly env?: Readonly<Record<string, string>>
   readonly path?: string
-  /** Hosts that commands may reach, and whether tools may reach private addresses. */
-  readonly network?: { readonly allowHosts?: readonly string[]; readonly allowPrivate?: boolean }
+  /** Hosts that commands may reach, and the private addresses that may be reached: all, or those of the named hosts. */
+  readonly network?: { readonly allowHosts?: readonly string[]; readonly allowPrivate?: AllowPrivate }
   /** Where scratch directories are made. */
   readonly scratchDir?: string
   /** Where this host keeps track of the processes it started. */
@@ -120,9 +127,10 @@ function openShell(
   scratch: Scratch,
   options: WorkspaceOptions,
 ): LocalShell {
-  const { allowHosts = [], allowPrivate = false } = options.network ?? {}
-  const checkHost: CheckHost = async (host) => {
-    const [first] = await resolveChecked(host, { allowPrivate }, systemResolver)
+  const { allowHosts = [], allowPrivate } = options.network ?? {}
+  const policyFor = privateAccess(allowPrivate)
+  const checkHost: CheckHost = async (host, port) => {
+    const [first] = await resolveChecked(host, policyFor(host, port), systemResolver)
     if (first === undefined) throw new NetError('net_unresolved', `The host name "${host}" has no address.`)
     return first
   }
@@ -165,17 +173,23 @@ function searchFor(
   }
 }
 
+/** How long a fetch may take when its tool does not say, and at the most. */
+const usualFetchMs = 30_000
+const longestFetchMs = 120_000
+
 function netFor(
   permit: WorkspacePermit,
   signal: AbortSignal,
-  allowPrivate: boolean | undefined,
+  allowPrivate: AllowPrivate | undefined,
 ): NonNullable<ToolRuntime['net']> {
   const net = createGuardedFetch({
     permitHost: (host, port) => permit.host(host, port),
+    timeoutMs: longestFetchMs,
     ...(allowPrivate === undefined ? {} : { allowPrivate }),
   })
   return {
-    fetch: async (url, request = {}) => net.fetch(url, { ...request, signal: both(signal, request.signal) }),
+    fetch: async (url, request = {}) =>
+      net.fetch(url, { timeoutMs: usualFetchMs, ...request, signal: both(signal, request.signal) }),
   }
 }
 

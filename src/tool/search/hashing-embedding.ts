@@ -1,3 +1,4 @@
+import { fnv1a } from '../fnv1a.js'
 import type { EmbeddingModel } from './embedding.js'
 import { wordsOf } from './words.js'
 
@@ -49,11 +50,4 @@ function add(vector: Float32Array, feature: string, weight: number): void {
   const hash = fnv1a(feature)
   const place = (hash >>> 1) % vector.length
   vector[place] = (vector[place] ?? 0) + (hash & 1 ? weight : -weight)
-}
-
-function fnv1a(text: string): number {
-  let hash = 0x811c9dc5
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
-  // The low bits of FNV are weak; fold the high ones in.
-  return (hash ^ (hash >>> 15)) >>> 0
 }

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { NetRequest, NetResponse, RuntimeNet } from '../../tool/runtime.js'
+import type { AddressPolicy } from './address-guard.js'
+import { type AllowPrivate, privateAccess } from './allow-private.js'
 import { NetError } from './errors.js'
 import { explainFailure } from './explain-failure.js'
 import { judgeUrl, type PermitHost, show } from './judge-url.js'
@@ -13,8 +15,8 @@ import { startTimeLimit } from './time-limit.js'
 export type GuardedFetchOptions = {
   /** The grant and the rules speak here, for every hop. */
   readonly permitHost: PermitHost
-  /** Loopback and private addresses may be reached; metadata services never. */
-  readonly allowPrivate?: boolean
+  /** Loopback and private addresses may be reached, or those of the named hosts alone; metadata services never. */
+  readonly allowPrivate?: AllowPrivate
   readonly maxRedirects?: number
   /** The most a body may have, decoded; a request may ask for less, not for more. */
   readonly maxBytes?: number
@@ -35,6 +37,7 @@ export type NetSeams = Wire & { readonly resolver?: Resolver }
  * const page = await net.fetch('https://example.com/')
  */
 export function createGuardedFetch(options: GuardedFetchOptions, seams: NetSeams = {}): RuntimeNet {
+  const policyFor = privateAccess(options.allowPrivate)
   const limits = {
     maxBytes: options.maxBytes ?? 5 * 1024 * 1024,
     timeoutMs: options.timeoutMs ?? 30_000,
@@ -44,7 +47,9 @@ export function createGuardedFetch(options: GuardedFetchOptions, seams: NetSeams
       const timeLimit = startTimeLimit(narrower(request.timeoutMs, limits.timeoutMs), request.signal)
       const maxBytes = narrower(request.maxBytes, limits.maxBytes)
       try {
-        return await timeLimit.race(fetchThrough(url, request, maxBytes, timeLimit.signal, options, seams))
+        return await timeLimit.race(
+          fetchThrough(url, request, maxBytes, timeLimit.signal, policyFor, options, seams),
+        )
       } catch (thrown) {
         throw timeLimit.ended() ?? explainFailure(thrown, url)
       } finally {
@@ -59,16 +64,20 @@ async function fetchThrough(
   request: NetRequest,
   maxBytes: number,
   signal: AbortSignal,
+  policyFor: (host: string, port: number) => AddressPolicy,
   options: GuardedFetchOptions,
   seams: NetSeams,
 ): Promise<NetResponse> {
-  const policy = { allowPrivate: options.allowPrivate ?? false }
   const maxRedirects = options.maxRedirects ?? 5
   let target = start
   let hop = firstHop(request, options.userAgent ?? 'capstan')
   for (let redirects = 0; ; redirects += 1) {
-    const destination = judgeUrl(target, options.permitHost, policy)
-    const addresses = await resolveChecked(destination.host, policy, seams.resolver ?? systemResolver)
+    const destination = judgeUrl(target, options.permitHost, policyFor)
+    const addresses = await resolveChecked(
+      destination.host,
+      destination.policy,
+      seams.resolver ?? systemResolver,
+    )
     signal.throwIfAborted()
     const response = await sendOnce(destination, addresses, hop, signal, seams)
     try {

@@ -6,12 +6,22 @@ import { NetError } from './errors.js'
 export type PermitHost = (host: string, port: number) => string | undefined
 
 /** Where one hop goes: a URL that passed every check that needs no name resolution. */
-export type Destination = { readonly url: URL; readonly host: string; readonly port: number }
+export type Destination = {
+  readonly url: URL
+  readonly host: string
+  readonly port: number
+  /** What holds for the addresses of this host. */
+  readonly policy: AddressPolicy
+}
 
 const maxUrlLength = 16_384
 
 /** Judges a URL by what the parser made of it, never by its text: `http://0x7f.1/` is `127.0.0.1` by then. */
-export function judgeUrl(text: string, permitHost: PermitHost, policy: AddressPolicy): Destination {
+export function judgeUrl(
+  text: string,
+  permitHost: PermitHost,
+  policyFor: (host: string, port: number) => AddressPolicy,
+): Destination {
   const url = parse(text)
   const shown = show(url)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -22,11 +32,12 @@ export function judgeUrl(text: string, permitHost: PermitHost, policy: AddressPo
   }
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+  const policy = policyFor(host, port)
   const why = isIP(host) === 0 ? refuseName(host, policy) : refuseAddress(host, policy)
   if (why !== undefined) throw new NetError('net_refused', `${shown} is refused: "${host}" ${why}.`)
   const refusal = permitHost(host, port)
   if (refusal !== undefined) throw new NetError('net_refused', `${shown} is refused: ${refusal}`)
-  return { url, host, port }
+  return { url, host, port, policy }
 }
 
 /** A URL for messages: without query, which may carry secrets or be endless, and without credentials. */

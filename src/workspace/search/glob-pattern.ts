@@ -60,7 +60,8 @@ function parsePath(pattern: string): PathPattern {
 }
 
 function matcherOf(patterns: readonly PathPattern[]): (path: string) => boolean {
-  if (patterns.some((pattern) => pattern.every((part) => part === '**'))) return () => true
+  if (patterns.some((pattern) => pattern.length > 0 && pattern.every((part) => part === '**')))
+    return () => true
   const onlyNames = patterns.every(
     (pattern) => pattern.length === 2 && pattern[0] === '**' && pattern[1] !== '**',
   )

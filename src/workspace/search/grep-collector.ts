@@ -98,6 +98,7 @@ export function createGrepCollector(
         lines,
         files: listed,
         matches,
+        fileCount,
         truncated: more || incomplete !== undefined,
         ...(incomplete === undefined ? {} : { incomplete }),
       }

@@ -51,6 +51,7 @@ describe.each([
       ],
       files: [],
       matches: 4,
+      fileCount: 3,
       truncated: false,
     })
   })
@@ -70,6 +71,7 @@ describe.each([
         { path: 'f11', count: 2 },
       ],
       matches: 60,
+      fileCount: 30,
       truncated: true,
     })
     const none = await make().grep({ pattern: 'foo', limit: 0 })

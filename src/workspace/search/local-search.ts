@@ -192,7 +192,7 @@ function patternError(pattern: string, errorText: string): SearchError {
     lines.findLast((line) => line.startsWith('error:'))?.slice(6) ?? lines[0]?.replace('rg: ', '')
   return new SearchError(
     'search_pattern_invalid',
-    `The pattern ${JSON.stringify(pattern.slice(0, 200))} is not a valid regular expression: ${(reason ?? '').trim()}. ` +
+    `Invalid regex pattern '${pattern.slice(0, 200)}': ${(reason ?? '').trim()}. ` +
       'To search for the text itself, escape special characters with a backslash.',
   )
 }

@@ -219,10 +219,9 @@ function refuseEscape(pattern: string, chars: readonly string[], index: number):
 }
 
 function refuse(pattern: string, why: string, cause?: unknown): SearchError {
-  const shown = JSON.stringify(pattern.slice(0, 200))
   return new SearchError(
     'search_pattern_invalid',
-    `The pattern ${shown} cannot be used: ${why}.`,
+    `Invalid regex pattern '${pattern.slice(0, 200)}': ${why}.`,
     cause === undefined ? undefined : { cause },
   )
 }

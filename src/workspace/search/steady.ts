@@ -25,8 +25,12 @@ export async function startSteady(target: OpenTarget): Promise<Steady> {
   // Without handles the way from the root to the searched directory can be swapped too.
   const [top, skip] = target.method === 'handle' ? [target.at, target.prefix.length] : [target.root, 0]
   const directories = new Set<string>([''])
+  let latest = ''
   const note = (path: string) => {
     let slash = path.lastIndexOf('/')
+    // Files of one directory mostly come together.
+    if (slash === latest.length - 1 && path.startsWith(latest)) return
+    latest = path.slice(0, slash + 1)
     for (; slash >= skip; slash = path.lastIndexOf('/', slash - 1)) {
       const directory = path.slice(skip, slash)
       if (directories.has(directory)) return

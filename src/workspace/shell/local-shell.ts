@@ -8,6 +8,7 @@ import { CapturedOutput } from './captured-output.js'
 import type { CallConfinement, ConfinedLaunch } from './confinement.js'
 import { ShellClosedError } from './errors.js'
 import { type Ground, openGround } from './ground.js'
+import { guardedGit } from './guarded-git.js'
 import { Jobs } from './jobs.js'
 import { type Exit, launch, type Running } from './launch.js'
 import type { ProcessEntry } from './process-table.js'
@@ -158,7 +159,10 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     }
     try {
       launched = await base.confinement.confine({
-        argv: ['/bin/bash', '--noprofile', '--norc', '-c', command],
+        argv:
+          request.guardGit === true
+            ? guardedGit(command)
+            : ['/bin/bash', '--noprofile', '--norc', '-c', command],
         cwd,
         home,
         tmp: base.tmp,

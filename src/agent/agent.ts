@@ -1,0 +1,190 @@
+import { realpathSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { randomIds } from '../loop/host-env.js'
+import type { Model } from '../model/model.js'
+import { offlineModel } from '../model/offline/index.js'
+import { createModel } from '../model/provider.js'
+import { checkOptions } from '../session/check-options.js'
+import { SessionClosedError, SessionOptionError } from '../session/errors.js'
+import type { SessionOptions } from '../session/options.js'
+import { Session } from '../session/session.js'
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+import { type AgentConfig, type AgentConfigInput, loadConfig, resolveModel } from './config/index.js'
+import { findAgent } from './named-agents.js'
+
+/** What belongs to the machine rather than to the configuration. */
+export type AgentSurroundings = {
+  /** What `env("NAME")` of a configuration looks into. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Where relative paths begin. */
+  readonly cwd?: string
+  /** The user's own directory: rules and instructions for every project. `~/.capstan` unless said otherwise. */
+  readonly userDir?: string
+}
+
+/** A session cannot be opened on this directory. */
+export class WorkspaceError extends CapstanError {
+  constructor(path: string, why: string, cause?: unknown) {
+    super('workspace_unusable', `The workspace ${path} cannot be used: ${why}.`, { cause })
+  }
+}
+
+markErrorClass(WorkspaceError, 'WorkspaceError')
+
+/**
+ * Configuration and live sessions. With no provider configured its sessions use the built-in offline model, which says so.
+ *
+ * @example
+ * const agent = await Agent.create(`
+ *   default_model = "openai/gpt-5-mini"
+ *   providers "openai" { api_key = env("OPENAI_API_KEY")  models "gpt-5-mini" {} }
+ * `)
+ * const session = agent.session('.')
+ * console.log((await session.send('What is this project?')).text)
+ * await agent.close()
+ */
+export class Agent {
+  readonly #config: AgentConfig
+  readonly #surroundings: AgentSurroundings
+  readonly #sessions = new Map<string, Session>()
+  readonly #models = new Map<string, Model>()
+  #closed = false
+  /** What was odd about the configuration, one sentence each. */
+  readonly warnings: readonly string[]
+
+  private constructor(config: AgentConfig, warnings: readonly string[], surroundings: AgentSurroundings) {
+    this.#config = config
+    this.warnings = warnings
+    this.#surroundings = surroundings
+  }
+
+  /** Takes ACL text, the path of an `.acl` file, or the same as an object. */
+  static async create(
+    source: string | AgentConfigInput = {},
+    surroundings: AgentSurroundings = {},
+  ): Promise<Agent> {
+    const { env, cwd } = surroundings
+    const { config, warnings } = await loadConfig(source, {
+      ...(env !== undefined && { env }),
+      ...(cwd !== undefined && { cwd }),
+    })
+    return new Agent(config, warnings, surroundings)
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  /** Opens a session on a directory. It is there at once; what it needs is opened with its first call. */
+  session(workspace: string, options: SessionOptions = {}): Session {
+    return this.#open(workspace, options, [])
+  }
+
+  /** A session of an agent that has a name: its prompt, tools, rules and limits, with the options on top. */
+  sessionForAgent(
+    workspace: string,
+    agentName: string,
+    agentDirs: readonly string[] = [],
+    options: SessionOptions = {},
+  ): Session {
+    const agent = findAgent(agentName)
+    const warnings =
+      agentDirs.length === 0
+        ? []
+        : ['Agent directories are not read in this version: agentDirs has no effect.']
+    const layered: SessionOptions = {
+      role: agent.prompt,
+      builtinTools: agent.tools,
+      permissionPolicy: agent.permissions,
+      maxToolRounds: agent.maxSteps,
+      ...options,
+    }
+    return this.#open(workspace, layered, warnings, agent.name)
+  }
+
+  /** The ids of the sessions that are open, sorted. */
+  async listSessions(): Promise<string[]> {
+    return [...this.#sessions.keys()].sort()
+  }
+
+  /** Closes a session by its id. False when no such session is open. */
+  async closeSession(sessionId: string): Promise<boolean> {
+    const session = this.#sessions.get(sessionId)
+    if (session === undefined) return false
+    await session.close()
+    return true
+  }
+
+  /** Closes every session. Afterwards none can be opened. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#sessions.values()].map((session) => session.close()))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  #open(workspace: string, given: SessionOptions, warnings: readonly string[], agentId = 'capstan'): Session {
+    if (this.#closed) throw new SessionClosedError('agent')
+    const checked = checkOptions(given)
+    const options = { ...this.#defaults(), ...checked.options }
+    const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
+    if (this.#sessions.has(sessionId))
+      throw new SessionOptionError('sessionId', `A session with the id '${sessionId}' is open already.`)
+    if (typeof options.model === 'string' || this.#config.providers.length > 0)
+      this.#resolve(typeof options.model === 'string' ? options.model : undefined)
+    const session = new Session({
+      sessionId,
+      agentId,
+      root: this.#root(workspace),
+      userDir: this.#surroundings.userDir ?? join(homedir(), '.capstan'),
+      options,
+      warnings: [...warnings, ...checked.warnings],
+      resolveModel: (name) => this.#resolve(name),
+      closed: () => this.#sessions.delete(sessionId),
+    })
+    this.#sessions.set(sessionId, session)
+    return session
+  }
+
+  /** What the configuration says for every session. */
+  #defaults(): SessionOptions {
+    const { maxToolRounds, maxParallelTasks, thinkingBudget, llmApiTimeoutMs } = this.#config
+    return {
+      ...(maxToolRounds !== undefined && { maxToolRounds }),
+      ...(maxParallelTasks !== undefined && { maxParallelTasks }),
+      ...(thinkingBudget !== undefined && { thinkingBudget }),
+      ...(llmApiTimeoutMs !== undefined && { llmApiTimeoutMs }),
+    }
+  }
+
+  /** One object a model, shared by all sessions. */
+  #resolve(name: string | undefined): Model {
+    if (name === undefined && this.#config.providers.length === 0) return this.#offline()
+    const config = resolveModel(this.#config, name)
+    const key = `${config.provider}/${config.id}`
+    const model = this.#models.get(key) ?? createModel(config)
+    this.#models.set(key, model)
+    return model
+  }
+
+  #offline(): Model {
+    const model = this.#models.get('offline') ?? offlineModel()
+    this.#models.set('offline', model)
+    return model
+  }
+
+  #root(workspace: string): string {
+    const path = resolve(this.#surroundings.cwd ?? '.', workspace)
+    let real: string
+    try {
+      real = realpathSync(path)
+    } catch (error) {
+      throw new WorkspaceError(path, 'it does not exist or cannot be reached', error)
+    }
+    if (!statSync(real).isDirectory()) throw new WorkspaceError(path, 'it is not a directory')
+    return real
+  }
+}

@@ -1,0 +1,175 @@
+import type { ModelPrice } from '../../model/model.js'
+import type { ModelConfig } from '../../model/provider.js'
+
+/** What an agent is told before it works, whether as ACL or as an object. Nothing is filled in: what was not said is absent. */
+export type AgentConfig = {
+  /** `provider/model`. */
+  readonly defaultModel?: string
+  readonly providers: readonly ProviderConfig[]
+  readonly storageBackend?: StorageBackend
+  /** A directory, or an address that a store understands. */
+  readonly storageUrl?: string
+  readonly sessionsDir?: string
+  readonly memoryDir?: string
+  readonly skillDirs?: readonly string[]
+  readonly agentDirs?: readonly string[]
+  readonly userInstructionsDir?: string
+  readonly projectDocMaxBytes?: number
+  readonly projectDocFallbackFilenames?: readonly string[]
+  readonly maxToolRounds?: number
+  readonly maxParallelTasks?: number
+  readonly autoParallel?: boolean
+  readonly autoDelegation?: AutoDelegationConfig
+  readonly thinkingBudget?: number
+  readonly llmApiTimeoutMs?: number
+  readonly memory?: MemoryConfig
+  readonly queue?: QueueConfig
+  readonly taskScheduler?: TaskSchedulerConfig
+  readonly search?: SearchConfig
+  readonly mcpServers: readonly McpServerConfig[]
+}
+
+export const storageBackends = ['memory', 'file', 'sqlite', 'custom'] as const
+export type StorageBackend = (typeof storageBackends)[number]
+
+export const modelApis = ['chat', 'responses', 'messages', 'google'] as const satisfies ModelConfig['api'][]
+
+/** How to reach a provider, or one model of it. */
+export type Reach = {
+  readonly api?: (typeof modelApis)[number]
+  readonly apiKey?: string
+  readonly baseUrl?: string
+  /** The header that carries the id of the session. */
+  readonly sessionIdHeader?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type ProviderConfig = Reach & {
+  readonly name: string
+  readonly models: readonly ModelEntry[]
+}
+
+/** One model of a provider. What it says of key, address and headers goes before what the provider says. */
+export type ModelEntry = Reach & {
+  readonly id: string
+  readonly name?: string
+  readonly family?: string
+  readonly attachment?: boolean
+  readonly reasoning?: boolean
+  readonly toolCall?: boolean
+  readonly temperature?: boolean
+  readonly releaseDate?: string
+  readonly contextTokens?: number
+  readonly outputTokens?: number
+  readonly modalities?: Modalities
+  /** US dollars for a million tokens. */
+  readonly cost?: ModelPrice
+}
+
+export type Modalities = { readonly input?: readonly string[]; readonly output?: readonly string[] }
+
+export type AutoDelegationConfig = {
+  readonly enabled?: boolean
+  readonly autoParallel?: boolean
+  readonly allowManualDelegation?: boolean
+  readonly minConfidence?: number
+  readonly maxTasks?: number
+}
+
+export type MemoryConfig = {
+  readonly maxShortTerm?: number
+  readonly maxWorking?: number
+  readonly pruneIntervalSecs?: number
+  readonly llmExtraction?: boolean
+  readonly llmExtractionMaxItems?: number
+  readonly llmExtractionMaxInputChars?: number
+  readonly relevance?: {
+    readonly decayDays?: number
+    readonly importanceWeight?: number
+    readonly recencyWeight?: number
+  }
+  readonly prunePolicy?: {
+    readonly maxAgeDays?: number
+    readonly minImportanceToKeep?: number
+    readonly maxItems?: number
+  }
+}
+
+export type Lane = 'control' | 'query' | 'execute' | 'generate'
+
+export const laneModes = ['internal', 'external', 'hybrid'] as const
+export type LaneMode = (typeof laneModes)[number]
+
+export type QueueConfig = {
+  readonly controlMaxConcurrency?: number
+  readonly queryMaxConcurrency?: number
+  readonly executeMaxConcurrency?: number
+  readonly generateMaxConcurrency?: number
+  readonly enableDlq?: boolean
+  readonly dlqMaxSize?: number
+  readonly enableMetrics?: boolean
+  readonly enableAlerts?: boolean
+  readonly defaultTimeoutMs?: number
+  readonly storagePath?: string
+  readonly pressureThreshold?: number
+  readonly laneTimeouts?: { readonly [L in Lane]?: number }
+  readonly laneHandlers?: { readonly [L in Lane]?: LaneHandlerConfig }
+  readonly retryPolicy?: {
+    readonly strategy?: string
+    readonly maxRetries?: number
+    readonly initialDelayMs?: number
+    readonly fixedDelayMs?: number
+  }
+  readonly rateLimit?: { readonly limitType?: string; readonly maxOperations?: number }
+  readonly priorityBoost?: { readonly strategy?: string; readonly deadlineMs?: number }
+}
+
+export type LaneHandlerConfig = { readonly mode?: LaneMode; readonly timeoutMs?: number }
+
+export type TaskSchedulerConfig = { readonly maxActive?: number; readonly agingIntervalMs?: number }
+
+export type SearchConfig = {
+  /** Seconds. */
+  readonly timeout?: number
+  readonly health?: { readonly maxFailures?: number; readonly suspendSeconds?: number }
+  readonly headless?: {
+    readonly backend?: string
+    readonly maxTabs?: number
+    readonly browserPath?: string
+    readonly launchArgs?: readonly string[]
+    readonly proxyUrl?: string
+  }
+  readonly engine?: Readonly<Record<string, SearchEngineConfig>>
+}
+
+export type SearchEngineConfig = {
+  readonly enabled?: boolean
+  readonly weight?: number
+  readonly timeout?: number
+}
+
+export const mcpTransports = ['stdio', 'http', 'streamable-http'] as const
+export type McpTransport = (typeof mcpTransports)[number]
+
+export type McpServerConfig = {
+  readonly name: string
+  readonly transport: McpTransport
+  readonly command?: string
+  readonly args?: readonly string[]
+  readonly url?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>>
+  readonly enabled?: boolean
+  readonly toolTimeoutSecs?: number
+  readonly oauth?: McpOauthConfig
+}
+
+export type McpOauthConfig = {
+  readonly authUrl?: string
+  readonly tokenUrl?: string
+  readonly clientId?: string
+  readonly clientSecret?: string
+  readonly scopes?: readonly string[]
+  readonly redirectUri?: string
+  readonly accessToken?: string
+}

@@ -1,0 +1,219 @@
+import { quoteNames } from '../../tool/nearest.js'
+import type { Value } from './acl/ast.js'
+import { type Kind, readFields, readValue, type Shape } from './field.js'
+import type { Reading, Spot } from './reading.js'
+
+export const text: Kind<string> = textThat('a text in quotes', (value) => value)
+
+/** A text that must not be shown. */
+export const secret: Kind<string> = { ...text, hidden: 'secret' }
+
+export const flag: Kind<boolean> = {
+  expects: 'true or false',
+  read(value, spot, reading) {
+    return value.type === 'boolean' ? value.value : refuse(this.expects, value, spot, reading)
+  },
+}
+
+/** A whole number from `min` on. */
+export function whole(min: 0 | 1): Kind<number> {
+  const expects = min === 0 ? 'a whole number from 0 on' : 'a positive whole number'
+  return numberThat(expects, (value) => Number.isSafeInteger(value) && value >= min)
+}
+
+/** A number from 0 on, up to `max` when there is one. */
+export function amount(max = Number.POSITIVE_INFINITY): Kind<number> {
+  const expects = max === Number.POSITIVE_INFINITY ? 'a number from 0 on' : `a number from 0 to ${max}`
+  return numberThat(expects, (value) => value >= 0 && value <= max)
+}
+
+/** One of a few words; `also` are other ways to write them. */
+export function word<W extends string>(words: readonly W[], also: Readonly<Record<string, W>> = {}): Kind<W> {
+  return textThat(
+    `one of ${quoteNames(words)}`,
+    (value) => words.find((each) => each === value) ?? (Object.hasOwn(also, value) ? also[value] : undefined),
+  )
+}
+
+/** A path of this machine. Relative ones begin where the configuration stands. */
+export const path: Kind<string> = textThat('a path in quotes', (value, reading) => {
+  try {
+    return value === '' || value.includes('\0') ? undefined : reading.resolvePath(value)
+  } catch {
+    // A file: address of another host is no path here.
+    return undefined
+  }
+})
+
+/** A path or an address; what it is depends on who uses it. */
+export const location: Kind<string> = {
+  ...textThat('a path or an address in quotes', (value) => value || undefined),
+  hidden: 'address',
+}
+
+export const address: Kind<string> = {
+  ...textThat('an address in quotes that begins with http:// or https://', (value) =>
+    URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) ? value : undefined,
+  ),
+  hidden: 'address',
+}
+
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+export const header: Kind<string> = textThat('the name of an HTTP header', (value) =>
+  headerName.test(value) ? value : undefined,
+)
+
+/** A provider's name, a slash, and a model's: `openai/gpt-4`. */
+export const modelName: Kind<string> = textThat('a text of the form "provider/model"', (value) =>
+  /^[^/]+\/.+$/s.test(value) ? value : undefined,
+)
+
+export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
+  return {
+    expects: `a list, each part ${kind.expects}`,
+    read(value, spot, reading) {
+      if (value.type !== 'list') return refuse(this.expects, value, spot, reading)
+      const items = value.items.map((item, at) =>
+        readPart(kind, item, { ...spot, path: `${spot.path}[${at}]` }, reading),
+      )
+      // A list with a hole would mean something else: arguments would move up.
+      return items.every((item) => item !== undefined) ? items : undefined
+    },
+  }
+}
+
+/** A list, or a single value that means a list of one. */
+export function oneOrMore<T>(kind: Kind<T>): Kind<readonly T[]> {
+  const list = listOf(kind)
+  return {
+    expects: `${kind.expects}, or a list of them`,
+    read(value, spot, reading) {
+      if (value.type === 'list') return list.read(value, spot, reading)
+      const one = kind.read(value, spot, reading)
+      return one === undefined ? undefined : [one]
+    },
+  }
+}
+
+/** Names of the user's own choice, each with a value. */
+function mapOf<T>(kind: Kind<T>): Kind<Readonly<Record<string, T>>> {
+  return {
+    expects: `an object, each value ${kind.expects}`,
+    read(value, spot, reading) {
+      if (value.type !== 'object') return refuse(this.expects, value, spot, reading)
+      const entries: [string, T][] = []
+      for (const item of value.items) {
+        const at = entrySpot(spot, item.name, item)
+        const found =
+          item.type === 'block'
+            ? readValue(kind, item.body, at, reading)
+            : readValue(kind, item.value, at, reading)
+        if (item.name === '__proto__')
+          reading.fail(at, `${spot.path} has a field of a name that cannot be used`)
+        else if (found !== undefined) entries.push([item.name, found])
+      }
+      return Object.fromEntries(entries)
+    },
+  }
+}
+
+export const secretMap: Kind<Readonly<Record<string, string>>> = { ...mapOf(text), hidden: 'secrets' }
+
+export const headers: Kind<Readonly<Record<string, string>>> = {
+  ...secretMap,
+  read(value, spot, reading) {
+    const found = secretMap.read(value, spot, reading)
+    // A line break in a header begins another header.
+    const sound = Object.entries(found ?? {}).every(
+      ([name, said]) => headerName.test(name) && !/[\r\n\0]/.test(said),
+    )
+    if (!sound) reading.fail(spot, `${spot.path} holds what cannot be sent as an HTTP header`)
+    return found
+  },
+}
+
+/** An object or block with fields of its own. */
+export function group<T extends object>(shape: Shape<T>): Kind<Partial<T>> {
+  return {
+    expects: 'a block or an object',
+    fields: shape,
+    read(value, spot, reading) {
+      if (value.type !== 'object') return refuse(this.expects, value, spot, reading)
+      return readFields(shape, value.items, spot, reading)
+    },
+  }
+}
+
+/** Names of the user's own choice, each with fields. */
+export function groups<T extends object>(shape: Shape<T>): Kind<Readonly<Record<string, Partial<T>>>> {
+  return {
+    ...mapOf(group(shape)),
+    expects: 'a block that holds a block for each name',
+    fields: shape,
+    named: true,
+  }
+}
+
+/** Says what is wrong with a value, without saying the value. */
+export function refuse(expects: string, value: Value, spot: Spot, reading: Reading): undefined {
+  const at = value.span === undefined ? spot : { ...spot, span: value.span }
+  reading.fail(at, `${spot.path} must be ${expects}, found ${describe(value)}`)
+  return undefined
+}
+
+/** The spot of something that the user named. What an object names can be said; a text may have a key there by mistake. */
+export function entrySpot(spot: Spot, name: string, { span }: Pick<Spot, 'span'>): Spot {
+  return span === undefined ? { path: `${spot.path}.${name.slice(0, 60)}` } : { path: spot.path, span }
+}
+
+function textThat<T>(expects: string, accept: (text: string, reading: Reading) => T | undefined): Kind<T> {
+  return {
+    expects,
+    read(value, spot, reading) {
+      if (value.type !== 'text') return refuse(expects, value, spot, reading)
+      const found = accept(value.value, reading)
+      if (found === undefined) reading.fail(spot, `${spot.path} must be ${expects}; this text is not`)
+      return found
+    },
+  }
+}
+
+function numberThat(expects: string, accept: (number: number) => boolean): Kind<number> {
+  return {
+    expects,
+    read(value, spot, reading) {
+      if (value.type !== 'number') return refuse(expects, value, spot, reading)
+      if (accept(value.value)) return value.value
+      reading.fail(spot, `${spot.path} must be ${expects}; this number is not`)
+      return undefined
+    },
+  }
+}
+
+function readPart<T>(kind: Kind<T>, value: Value, spot: Spot, reading: Reading): T | undefined {
+  return value.type === 'null'
+    ? refuse(kind.expects, value, spot, reading)
+    : readValue(kind, value, spot, reading)
+}
+
+function describe(value: Value): string {
+  switch (value.type) {
+    case 'text':
+      return 'a text'
+    case 'number':
+      return 'a number'
+    case 'boolean':
+      return 'true or false'
+    case 'null':
+      return 'null'
+    case 'list':
+      return 'a list'
+    case 'object':
+      return 'an object'
+    case 'call':
+      return 'a call'
+    case 'foreign':
+      return value.what
+  }
+}

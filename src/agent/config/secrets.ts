@@ -1,0 +1,109 @@
+import { isAbsolute } from 'node:path'
+import { isRecord } from '../../tool/json.js'
+import type { AgentConfig } from './config.js'
+import type { Hidden, Table } from './field.js'
+import { agentShape } from './tables/agent-table.js'
+
+/** What stands where a secret was. */
+const mask = '[hidden]'
+
+/** Shorter values of headers and variables are words of every day; searched for in texts, they would be found everywhere. */
+const shortestTelling = 8
+
+/** Every secret of a configuration, longest first, so that none is found only in part. */
+export function secretsOf(config: AgentConfig): string[] {
+  const found = new Set<string>()
+  copyWith(agentShape, config, (hidden, value) => {
+    for (const each of secretsIn(hidden, value)) found.add(each)
+    return value
+  })
+  found.delete('')
+  return [...found].toSorted((a, b) => b.length - a.length)
+}
+
+/** A configuration that may be shown: the same without its secrets. */
+export function describeConfig(config: AgentConfig): Record<string, unknown> {
+  return copyWith(agentShape, config, masked)
+}
+
+type Treat = (hidden: Hidden, value: unknown) => unknown
+
+function copyWith(table: Table, fields: object, treat: Treat): Record<string, unknown> {
+  const copied = Object.entries(fields).map(([key, value]): [string, unknown] => {
+    const kind = Object.hasOwn(table, key) ? table[key]?.kind : undefined
+    if (kind?.hidden !== undefined) return [key, treat(kind.hidden, value)]
+    return [
+      key,
+      kind?.fields === undefined ? value : copyInside(kind.fields, kind.named === true, value, treat),
+    ]
+  })
+  return Object.fromEntries(copied)
+}
+
+function copyInside(table: Table, named: boolean, value: unknown, treat: Treat): unknown {
+  if (Array.isArray(value)) return value.map((item) => copyInside(table, false, item, treat))
+  if (!isRecord(value)) return value
+  if (!named) return copyWith(table, value, treat)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, copyInside(table, false, item, treat)]),
+  )
+}
+
+function secretsIn(hidden: Hidden, value: unknown): string[] {
+  switch (hidden) {
+    case 'secret':
+      return typeof value === 'string' ? [value] : []
+    case 'secrets':
+      return textsIn(value).flatMap(withoutScheme).filter(isTelling)
+    case 'address':
+      return typeof value === 'string' ? secretsInAddress(value) : []
+    case 'private':
+      return []
+  }
+}
+
+/** `Bearer abc` is a secret, and so is the `abc` alone. */
+function withoutScheme(value: string): string[] {
+  const [, bare] = /^[A-Za-z]+ +(\S+)$/.exec(value) ?? []
+  return bare === undefined ? [value] : [value, bare]
+}
+
+function secretsInAddress(address: string): string[] {
+  if (!URL.canParse(address)) return []
+  const { username, password, searchParams } = new URL(address)
+  const inUser = password === '' ? username : password
+  return [inUser, decoded(inUser), ...[...searchParams.values()].filter(isTelling)]
+}
+
+function masked(hidden: Hidden, value: unknown): unknown {
+  if (hidden === 'address') return typeof value === 'string' ? maskedAddress(value) : mask
+  if (Array.isArray(value)) return value.map(() => mask)
+  if (isRecord(value)) return Object.fromEntries(Object.keys(value).map((name) => [name, mask]))
+  return mask
+}
+
+function maskedAddress(address: string): string {
+  if (isAbsolute(address)) return address
+  // Without a host it is of a form that only its store knows, and so is the place of a password in it.
+  if (!address.includes('://') || !URL.canParse(address)) return mask
+  const { protocol, username, password, host, pathname, search } = new URL(address)
+  const user = username === '' && password === '' ? '' : `${mask}@`
+  return `${protocol}//${user}${host}${pathname}${search === '' ? '' : `?${mask}`}`
+}
+
+function textsIn(value: unknown): string[] {
+  return isRecord(value) ? Object.values(value).filter((each) => typeof each === 'string') : []
+}
+
+function isTelling(value: string): boolean {
+  return value.length >= shortestTelling
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A stray % is itself.
+    return text
+  }
+}

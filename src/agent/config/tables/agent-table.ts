@@ -1,0 +1,129 @@
+import {
+  type AgentConfig,
+  type AutoDelegationConfig,
+  type MemoryConfig,
+  type SearchConfig,
+  type SearchEngineConfig,
+  storageBackends,
+  type TaskSchedulerConfig,
+} from '../config.js'
+import { field, type Shape } from '../field.js'
+import {
+  amount,
+  flag,
+  group,
+  groups,
+  listOf,
+  location,
+  modelName,
+  oneOrMore,
+  path,
+  text,
+  whole,
+  word,
+} from '../kinds.js'
+import { mcpServers } from './mcp-table.js'
+import { providers } from './provider-table.js'
+import { queue } from './queue-table.js'
+
+type Inside<T, K extends keyof T> = Exclude<T[K], undefined>
+
+const autoDelegation: Shape<AutoDelegationConfig> = {
+  enabled: field(flag, 'whether work is handed to subagents without being asked; false when left out'),
+  autoParallel: field(flag, 'whether several may work at once; true when left out', 'parallel'),
+  allowManualDelegation: field(
+    flag,
+    'whether the model may hand on work; true when left out',
+    'manualDelegation',
+  ),
+  minConfidence: field(amount(1), 'how sure the choice of a subagent must be; 0.72 when left out'),
+  maxTasks: field(whole(1), 'how many at most; 4 when left out'),
+}
+
+const relevance: Shape<Inside<MemoryConfig, 'relevance'>> = {
+  decayDays: field(amount(), 'how fast memories fade'),
+  importanceWeight: field(amount(), 'how much importance counts'),
+  recencyWeight: field(amount(), 'how much age counts'),
+}
+
+const prunePolicy: Shape<Inside<MemoryConfig, 'prunePolicy'>> = {
+  maxAgeDays: field(amount(), 'older ones go'),
+  minImportanceToKeep: field(amount(1), 'less important ones go'),
+  maxItems: field(whole(1), 'how many stay'),
+}
+
+const memory: Shape<MemoryConfig> = {
+  maxShortTerm: field(whole(0), 'how many short-term memories a session keeps'),
+  maxWorking: field(whole(0), 'how many working memories a session keeps'),
+  pruneIntervalSecs: field(whole(0), 'how often old ones are cleared away, in seconds'),
+  llmExtraction: field(flag, 'whether the model picks out what is worth remembering'),
+  llmExtractionMaxItems: field(whole(1), 'how much it may pick at once'),
+  llmExtractionMaxInputChars: field(whole(1), 'how much text it looks at'),
+  relevance: field(group(relevance), 'how memories are ranked'),
+  prunePolicy: field(group(prunePolicy), 'what is cleared away', 'prune'),
+}
+
+const taskScheduler: Shape<TaskSchedulerConfig> = {
+  maxActive: field(whole(1), 'how many tasks of the whole agent run at once'),
+  agingIntervalMs: field(whole(1), 'how long a task waits before it moves up, in milliseconds'),
+}
+
+const health: Shape<Inside<SearchConfig, 'health'>> = {
+  maxFailures: field(whole(1), 'failures in a row after which an engine rests'),
+  suspendSeconds: field(whole(0), 'how long it rests'),
+}
+
+const headless: Shape<Inside<SearchConfig, 'headless'>> = {
+  backend: field(text, 'which browser'),
+  maxTabs: field(whole(1), 'how many pages at once'),
+  browserPath: field(text, 'its program'),
+  launchArgs: field({ ...listOf(text), hidden: 'private' }, 'its arguments'),
+  proxyUrl: field({ ...text, hidden: 'address' }, 'the proxy it uses'),
+}
+
+const engine: Shape<SearchEngineConfig> = {
+  enabled: field(flag, 'whether it is asked'),
+  weight: field(amount(), 'how much its results count'),
+  timeout: field(amount(), 'how long it may take, in seconds'),
+}
+
+const search: Shape<SearchConfig> = {
+  timeout: field(amount(), 'how long a search may take, in seconds; 20 when left out'),
+  health: field(group(health), 'when an engine is left alone for a while'),
+  headless: field(group(headless), 'a browser for engines that need one'),
+  engine: field(groups(engine), 'one block for each engine, by its name', 'engines'),
+}
+
+/** Everything a configuration may say: what reads it, warns of misspelt names, hides secrets and makes the documentation. */
+export const agentShape: Shape<AgentConfig> = {
+  defaultModel: field(
+    modelName,
+    'the model of a session that names none; left out, the first that is declared',
+  ),
+  providers: field(providers, 'where models are found; its label is the name of the provider'),
+  storageBackend: field(word(storageBackends), 'where sessions are kept'),
+  storageUrl: field(location, 'the place itself: a directory with `file`, or an address'),
+  sessionsDir: field(path, 'the directory of the sessions; the same as `storage_url` with `file`'),
+  memoryDir: field(path, 'the directory of the memories'),
+  skillDirs: field(oneOrMore(path), 'directories of skills', 'skills'),
+  agentDirs: field(oneOrMore(path), 'directories of agents'),
+  userInstructionsDir: field(path, "the directory of the user's own AGENTS.md", 'globalInstructionsDir'),
+  projectDocMaxBytes: field(whole(0), 'how much of AGENTS.md is read'),
+  projectDocFallbackFilenames: field(listOf(text), 'names that are looked for when there is no AGENTS.md'),
+  maxToolRounds: field(whole(1), 'how many rounds a run may have'),
+  maxParallelTasks: field(whole(1), 'how many tasks run at once'),
+  autoParallel: field(flag, 'goes before `auto_delegation.auto_parallel`', 'autoParallelEnabled'),
+  autoDelegation: field(group(autoDelegation), 'when work is handed to subagents'),
+  thinkingBudget: field(whole(0), 'how many tokens a model may think'),
+  llmApiTimeoutMs: field(
+    whole(1),
+    'how long one request to a model may take, in milliseconds',
+    'apiTimeoutMs',
+    'modelApiTimeoutMs',
+  ),
+  memory: field(group(memory), 'what is remembered across sessions'),
+  queue: field(group(queue), 'lanes in which tool calls wait'),
+  taskScheduler: field(group(taskScheduler), 'how many tasks the agent takes on'),
+  search: field(group(search), 'searching the web'),
+  mcpServers: field(mcpServers, 'a server whose tools are offered; its label is its name', 'mcpServer'),
+}

@@ -1,0 +1,106 @@
+import type { CommandContext, CommandInfo, CommandSession } from './command.js'
+
+/** A command that every session has. It may do what the session can, and takes the time that takes. */
+export type BuiltinCommand = CommandInfo & {
+  run(call: BuiltinCall): string | Promise<string>
+}
+
+export type BuiltinCall = {
+  readonly args: string
+  readonly session: CommandSession
+  readonly signal: AbortSignal
+  readonly commands: readonly CommandInfo[]
+}
+
+export const builtinCommands: readonly BuiltinCommand[] = [
+  {
+    name: 'clear',
+    description: 'Forget the conversation so far',
+    run: async ({ session }) => {
+      const { historyLen } = session.context()
+      await session.clearHistory()
+      return `History cleared: ${messages(historyLen)} forgotten.`
+    },
+  },
+  {
+    name: 'compact',
+    description: 'Replace the older part of the conversation by a summary',
+    run: async ({ session, signal }) => {
+      const done = await session.compact(signal)
+      if (done === undefined) return 'Nothing to compact: the conversation is short enough.'
+      return `Compacted: ${messages(done.beforeMessages)} became ${done.afterMessages}.`
+    },
+  },
+  { name: 'cost', description: 'Show tokens and cost of this session', run: ({ session }) => cost(session) },
+  { name: 'help', description: 'List the commands', run: ({ commands }) => help(commands) },
+  {
+    name: 'history',
+    description: 'Show how long the conversation is',
+    run: ({ session }) => {
+      const { sessionId, historyLen, workspace } = session.context()
+      return `Session: ${sessionId}\nWorkspace: ${workspace}\nMessages: ${historyLen}`
+    },
+  },
+  { name: 'mcp', description: 'List the MCP servers', run: ({ session }) => mcp(session.context()) },
+  {
+    name: 'model',
+    description: 'Show the model, or change to another',
+    usage: '/model [provider/id]',
+    run: async ({ args, session }) => {
+      const { model } = session.context()
+      if (args === '') return `Current model: ${model}`
+      await session.setModel(args)
+      return `Current model: ${session.context().model} (was ${model})`
+    },
+  },
+  { name: 'tools', description: 'List the tools', run: ({ session }) => tools(session) },
+]
+
+function help(commands: readonly CommandInfo[]): string {
+  const shown = commands.map(({ name, usage, description }) => [usage ?? `/${name}`, description] as const)
+  const width = Math.max(...shown.map(([usage]) => usage.length))
+  return [
+    'Commands:',
+    ...shown.map(([usage, description]) => `  ${usage.padEnd(width)}  ${description}`),
+  ].join('\n')
+}
+
+function cost(session: CommandSession): string {
+  const { model, totalTokens, totalCost } = session.context()
+  const usage = session.usage?.()
+  const parts = usage && ` (${number(usage.promptTokens)} in, ${number(usage.completionTokens)} out)`
+  const price = totalCost === undefined ? 'unknown: this model has no price' : `$${totalCost.toFixed(4)}`
+  return `Model: ${model}\nTokens: ${number(totalTokens)}${parts ?? ''}\nCost: ${price}`
+}
+
+function tools(session: CommandSession): string {
+  const { toolNames } = session.context()
+  const builtin = toolNames.filter((name) => session.isBuiltinTool(name))
+  const mcpTools = toolNames.filter((name) => !builtin.includes(name) && name.startsWith('mcp__'))
+  const custom = toolNames.filter((name) => !builtin.includes(name) && !mcpTools.includes(name))
+  const line = (title: string, names: readonly string[]): string =>
+    `${title} (${names.length}): ${[...names].sort().join(', ')}`
+  return [
+    `Tools: ${toolNames.length}`,
+    line('Builtin', builtin),
+    ...(custom.length > 0 ? [line('Custom', custom)] : []),
+    ...(mcpTools.length > 0 ? [line('MCP', mcpTools)] : []),
+  ].join('\n')
+}
+
+function mcp({ mcpServers }: CommandContext): string {
+  if (mcpServers.length === 0) return 'MCP servers: none are connected.'
+  const lines = mcpServers.map(
+    ({ name, toolCount }) => `  ${name}: ${toolCount} ${toolCount === 1 ? 'tool' : 'tools'}`,
+  )
+  return [`MCP servers: ${mcpServers.length}`, ...lines].join('\n')
+}
+
+function messages(count: number): string {
+  return count === 1 ? '1 message' : `${count} messages`
+}
+
+/** The same text on every machine, whatever its language. */
+function number(count: number): string {
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
+}

@@ -1,0 +1,41 @@
+/** What a command can see of the session. */
+export type CommandContext = {
+  readonly sessionId: string
+  readonly workspace: string
+  /** `provider/id`. */
+  readonly model: string
+  readonly historyLen: number
+  readonly totalTokens: number
+  /** US dollars; absent when the model's price is not known. */
+  readonly totalCost?: number
+  readonly toolNames: readonly string[]
+  readonly mcpServers: readonly { readonly name: string; readonly toolCount: number }[]
+}
+
+/** `args` is what stands behind the name, without the space around it. `signal` is aborted when nobody waits any longer. */
+export type CommandHandler = (
+  args: string,
+  context: CommandContext,
+  call: { readonly signal: AbortSignal },
+) => string | Promise<string>
+
+export type CommandInfo = {
+  readonly name: string
+  readonly description: string
+  readonly usage?: string
+}
+
+/** The session as the built-in commands use it. What it throws is told to whoever gave the command. */
+export interface CommandSession {
+  context(): CommandContext
+  /** Tokens by kind, when they are known apart. */
+  usage?(): { readonly promptTokens: number; readonly completionTokens: number }
+  isBuiltinTool(name: string): boolean
+  /** Takes `provider/id`. */
+  setModel(name: string): void | Promise<void>
+  /** Undefined when there was nothing to make smaller. */
+  compact(
+    signal: AbortSignal,
+  ): Promise<{ readonly beforeMessages: number; readonly afterMessages: number } | undefined>
+  clearHistory(): void | Promise<void>
+}

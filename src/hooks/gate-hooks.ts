@@ -1,0 +1,103 @@
+import { type AskHandler, readAnswer } from '../loop/ask.js'
+import type { GateParts, HookCall, HookVerdict } from '../loop/gate-parts.js'
+import type { Envelope } from '../tool/envelope.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import type { Subject } from '../tool/subject.js'
+import type { ToolUsePayload } from './events.js'
+import type { Hooks } from './hooks.js'
+
+export type GateHooks = Required<Pick<GateParts, 'before' | 'after'>>
+
+const keptTools = 10
+const goOn: HookVerdict = { action: 'continue' }
+
+/** The hooks of a session as parts of its gate: `pre_tool_use` before a call, `post_tool_use` behind it. */
+export function gateHooks(hooks: Hooks): GateHooks {
+  const recent: string[] = []
+  return {
+    before: (call: HookCall) => (hooks.has('pre_tool_use') ? askBefore(hooks, call, [...recent]) : goOn),
+    after: (call: HookCall & { readonly envelope: Envelope }) => {
+      recent.push(call.toolName)
+      if (recent.length > keptTools) recent.shift()
+      return hooks.has('post_tool_use') ? tellAfter(hooks, call) : undefined
+    },
+  }
+}
+
+/**
+ * Lets hooks see what a person is asked, and what they answer: `permission_request` may refuse before anybody is bothered,
+ * `on_confirmation` watches.
+ */
+export function hookedAsk(hooks: Hooks, onAsk: AskHandler): AskHandler {
+  return async (request) => {
+    const call = {
+      ...toolUse(hooks, { ...request, callId: request.id }),
+      request_id: request.id,
+    }
+    if (hooks.has('permission_request')) {
+      const outcome = await hooks.run('permission_request', { ...call, reasons: request.reasons })
+      if (outcome.action === 'block')
+        return { decision: 'reject', message: `Blocked by a hook: ${outcome.reason}` }
+    }
+    const answer = await onAsk(request)
+    if (hooks.has('on_confirmation')) {
+      const { approved, keep = 'once', message } = readAnswer(answer)
+      const decision = approved ? keep : 'reject'
+      const reason = message === undefined ? {} : { reason: message }
+      await hooks.run('on_confirmation', { ...call, approved, decision, ...reason })
+    }
+    return answer
+  }
+}
+
+async function askBefore(hooks: Hooks, call: HookCall, recent: readonly string[]): Promise<HookVerdict> {
+  const payload = { ...toolUse(hooks, call), recent_tools: recent }
+  const outcome = await hooks.run('pre_tool_use', payload, optionsOf(call))
+  if (outcome.action === 'block') return { action: 'block', reason: outcome.reason }
+  if (outcome.action === 'continue' && outcome.changed)
+    return { action: 'change', args: outcome.payload.args }
+  return goOn
+}
+
+async function tellAfter(hooks: Hooks, call: HookCall & { readonly envelope: Envelope }): Promise<void> {
+  const { envelope } = call
+  const { exit_code, duration_ms } = envelope.metadata
+  const success = envelope.type === 'output'
+  const result = {
+    success,
+    output: envelope.type === 'output' ? serializeToolOutput(envelope.data) : envelope.error_text,
+    exit_code: typeof exit_code === 'number' ? exit_code : success ? 0 : 1,
+    duration_ms,
+  }
+  await hooks.run('post_tool_use', { ...toolUse(hooks, call), result }, optionsOf(call))
+}
+
+function toolUse(
+  { session }: Hooks,
+  call: Pick<HookCall, 'toolName' | 'args' | 'callId' | 'subjects'> & Partial<Pick<HookCall, 'origin'>>,
+): ToolUsePayload {
+  const { subjects } = call
+  return {
+    tool: call.toolName,
+    args: call.args,
+    working_directory: session.workspace,
+    call_id: call.callId,
+    ...(call.origin === undefined ? {} : { origin: call.origin }),
+    ...(subjects === undefined ? {} : { paths: pathsIn(subjects), commands: commandsIn(subjects) }),
+  }
+}
+
+function pathsIn(subjects: readonly Subject[]): string[] {
+  return subjects.flatMap((subject) => ('fs' in subject ? [subject.path] : []))
+}
+
+function commandsIn(subjects: readonly Subject[]): string[] {
+  return subjects.flatMap((subject) => {
+    if (!('shell' in subject)) return []
+    return ['text' in subject.shell ? subject.shell.text : subject.shell.argv.join(' ')]
+  })
+}
+
+function optionsOf({ signal }: HookCall): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal }
+}

@@ -1,0 +1,85 @@
+import { nearestNames, quoteNames } from '../tool/nearest.js'
+import type { HookAnswer } from './answer.js'
+import { HookError } from './errors.js'
+import { type HookEvent, type HookEventName, hookEventNames, isHookEventName } from './events.js'
+import { checkFields } from './fields.js'
+import { type CompiledMatcher, compileMatcher, type HookMatcher } from './matcher.js'
+
+export type HookConfig = {
+  /** Lower runs first; hooks of the same priority run as they were registered. Default 100. */
+  readonly priority?: number
+  /** How long one call of the handler may take. Default 30000. */
+  readonly timeoutMs?: number
+  /** Called without waiting for it: it sees what happens and cannot stop or change it. */
+  readonly asyncExecution?: boolean
+  /** How often the handler is called again when it throws or does not answer in time. Default 0. */
+  readonly maxRetries?: number
+}
+
+/** `signal` is aborted when nobody waits for the handler any longer. */
+export type HookHandler<Name extends HookEventName = HookEventName> = (
+  event: HookEvent<Name>,
+  context: { readonly signal: AbortSignal; readonly attempt: number },
+) => HookAnswer | Promise<HookAnswer>
+
+/** One hook as it was registered, and what has come of it. */
+export type Hook = {
+  readonly id: string
+  readonly event: HookEventName
+  readonly fits: CompiledMatcher
+  readonly config: Required<HookConfig>
+  readonly handler?: HookHandler<never>
+  readonly counts: { runs: number; blocks: number; failures: number; lastError?: string }
+}
+
+const mostRetries = 10
+/** A timer takes no more than that. */
+const longestTimeoutMs = 2 ** 31 - 1
+
+/** Reads a registration. Throws {@link HookError} for whatever would not do what it says. */
+export function readHook(
+  id: unknown,
+  event: unknown,
+  matcher: HookMatcher | null | undefined,
+  config: HookConfig | null | undefined,
+  handler: unknown,
+): Hook {
+  if (typeof id !== 'string' || id === '')
+    throw new HookError('A hook needs an id: a string that is not empty')
+  if (!isHookEventName(event)) throw new HookError(unknownEvent(String(event)))
+  if (handler !== undefined && handler !== null && typeof handler !== 'function')
+    throw new HookError(`The handler of hook "${id}" is not a function`)
+  return {
+    id,
+    event,
+    fits: compileMatcher(event, matcher),
+    config: readConfig(config),
+    ...(typeof handler === 'function' ? { handler: handler as HookHandler<never> } : {}),
+    counts: { runs: 0, blocks: 0, failures: 0 },
+  }
+}
+
+function unknownEvent(event: string): string {
+  const near = nearestNames(event, hookEventNames)
+  const hint = near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`
+  return `Invalid hook event type: '${event.slice(0, 100)}'. Expected one of: ${hookEventNames.join(', ')}.${hint}`
+}
+
+function readConfig(config: unknown): Required<HookConfig> {
+  const given = checkFields<HookConfig>('config', config, {
+    priority: 'number',
+    timeoutMs: 'number',
+    asyncExecution: 'boolean',
+    maxRetries: 'number',
+  })
+  const { priority = 100, timeoutMs = 30_000, asyncExecution = false, maxRetries = 0 } = given
+  if (!(timeoutMs > 0) || timeoutMs > longestTimeoutMs)
+    throw new HookError(
+      `config.timeoutMs is ${timeoutMs}: it must be above 0 and at most ${longestTimeoutMs}`,
+    )
+  if (!Number.isInteger(maxRetries) || maxRetries < 0 || maxRetries > mostRetries)
+    throw new HookError(
+      `config.maxRetries is ${maxRetries}: it must be a whole number from 0 to ${mostRetries}`,
+    )
+  return { priority, timeoutMs, asyncExecution, maxRetries }
+}

@@ -1,0 +1,286 @@
+import { type After, callHandler, type HandlerAnswer } from './call-handler.js'
+import { factsOf, type HookEvent, type HookEventName, type HookLabels, type HookPayloads } from './events.js'
+import { type Hook, type HookConfig, type HookHandler, readHook } from './hook.js'
+import type { HookMatcher, HookPlace } from './matcher.js'
+
+/** Whose hooks they are. */
+export type HookSession = HookPlace & HookLabels
+
+/** Something about a hook that its host should know and that nobody else will tell. */
+export type HookNotice = {
+  readonly hookId: string
+  readonly event: HookEventName
+  readonly kind: 'failed' | 'ignored' | 'replaced'
+  readonly message: string
+}
+
+export type HooksOptions = {
+  readonly session: HookSession
+  /** Milliseconds since the epoch. */
+  now(): number
+  readonly onNotice?: (notice: HookNotice) => void
+  readonly after?: After
+}
+
+/** What hooks made of an event. `payload` is what goes on, with what they changed; `retry` only at `on_rate_limit`. */
+export type HookOutcome<Name extends HookEventName> =
+  | { readonly action: 'continue'; readonly payload: HookPayloads[Name]; readonly changed: boolean }
+  | { readonly action: 'block'; readonly reason: string; readonly hookId: string }
+  | {
+      readonly action: 'retry'
+      readonly delayMs: number
+      readonly reason?: string
+      readonly hookId: string
+    }
+
+/** How a hook is doing. One with no runs has guarded nothing so far. */
+export type HookStatus = {
+  readonly id: string
+  readonly event: HookEventName
+  readonly priority: number
+  readonly runs: number
+  readonly blocks: number
+  readonly failures: number
+  readonly lastError?: string
+}
+
+/** The hooks of a session. */
+export interface Hooks {
+  readonly session: HookSession
+  /** Adds a hook; one with the same id is replaced. Throws `HookError` for what would not do what it says. */
+  register<Name extends HookEventName>(
+    id: string,
+    event: Name,
+    matcher?: HookMatcher | null,
+    config?: HookConfig | null,
+    handler?: HookHandler<Name> | null,
+  ): void
+  /** Whether there was one. */
+  unregister(id: string): boolean
+  count(): number
+  list(): HookStatus[]
+  /** Whether a hook listens to the event: without one there is nothing to run. */
+  has(event: HookEventName): boolean
+  /** Calls the hooks that listen, one after the other. Never rejects. */
+  run<Name extends HookEventName>(
+    event: Name,
+    payload: HookPayloads[Name],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<HookOutcome<Name>>
+  /** Resolves when no hook is running that nobody waits for. */
+  settled(): Promise<void>
+  /** The same hooks for a child session: what is registered with either holds for both. */
+  forSession(session: HookSession): Hooks
+}
+
+/**
+ * Makes the hooks of a session. A hook on a gating event that throws, does not answer in time or says nothing that can be understood
+ * blocks; on any other event that is told and ignored.
+ *
+ * @example
+ * const hooks = createHooks({ session: { sessionId: 's', workspace: '/ship' }, now: () => clock.now() })
+ * hooks.register('no-push', 'pre_tool_use', { tool: 'bash', commandPattern: '\\bgit\\s+push\\b' }, {}, () => ({
+ *   action: 'block',
+ *   reason: 'Pushing is done by people.',
+ * }))
+ */
+export function createHooks(options: HooksOptions): Hooks {
+  const shelf: Shelf = { byId: new Map(), byEvent: new Map(), loose: new Set() }
+  return viewOf(shelf, options)
+}
+
+type Shelf = {
+  readonly byId: Map<string, Hook>
+  /** In the order in which they run; an array is never changed, so that a run in progress is not disturbed. */
+  readonly byEvent: Map<HookEventName, readonly Hook[]>
+  /** Those that nobody waits for. */
+  readonly loose: Set<Promise<void>>
+}
+
+function viewOf(shelf: Shelf, options: HooksOptions): Hooks {
+  return {
+    session: options.session,
+    register: (id, event, matcher, config, handler) => {
+      const hook = readHook(id, event, matcher, config, handler)
+      const before = shelf.byId.get(id)
+      if (before !== undefined) {
+        take(shelf, before)
+        notify(options, hook, 'replaced', `it replaces the one for '${before.event}'`)
+      }
+      put(shelf, hook)
+    },
+    unregister: (id) => {
+      const hook = shelf.byId.get(id)
+      if (hook !== undefined) take(shelf, hook)
+      return hook !== undefined
+    },
+    count: () => shelf.byId.size,
+    list: () => [...shelf.byId.values()].map(statusOf),
+    has: (event) => shelf.byEvent.has(event),
+    run: (event, payload, { signal } = {}) => runHooks(shelf, options, event, payload, signal),
+    settled: async () => {
+      while (shelf.loose.size > 0) await Promise.all(shelf.loose)
+    },
+    forSession: (session) => viewOf(shelf, { ...options, session }),
+  }
+}
+
+function put(shelf: Shelf, hook: Hook): void {
+  shelf.byId.set(hook.id, hook)
+  const others = shelf.byEvent.get(hook.event) ?? []
+  // Sorting is stable: those of one priority stay as they were registered.
+  const sorted = [...others, hook].sort((a, b) => a.config.priority - b.config.priority)
+  shelf.byEvent.set(hook.event, sorted)
+}
+
+function take(shelf: Shelf, hook: Hook): void {
+  shelf.byId.delete(hook.id)
+  const left = (shelf.byEvent.get(hook.event) ?? []).filter((one) => one !== hook)
+  if (left.length === 0) shelf.byEvent.delete(hook.event)
+  else shelf.byEvent.set(hook.event, left)
+}
+
+function statusOf({ id, event, config, counts }: Hook): HookStatus {
+  return { id, event, priority: config.priority, ...counts }
+}
+
+async function runHooks<Name extends HookEventName>(
+  shelf: Shelf,
+  options: HooksOptions,
+  event: Name,
+  payload: HookPayloads[Name],
+  signal: AbortSignal | undefined,
+): Promise<HookOutcome<Name>> {
+  const { power } = factsOf(event)
+  let current = payload
+  for (const hook of shelf.byEvent.get(event) ?? []) {
+    const asked = fits(hook, current, options)
+    if (asked === 'no') continue
+    hook.counts.runs += 1
+    if (asked === 'yes' && hook.config.asyncExecution) {
+      letRun(shelf, options, hook, eventOf(options, event, current))
+      continue
+    }
+    const answer: HandlerAnswer =
+      asked === 'yes'
+        ? await callHandler(hook, eventOf(options, event, current), options.after ?? afterTimeout, signal)
+        : { action: 'failed', problem: asked.problem }
+    if (answer.action === 'failed') {
+      fail(options, hook, answer.problem)
+      if (power !== 'gate') continue
+      return block(hook, `The hook "${hook.id}" failed, so this is not done: ${answer.problem}`)
+    }
+    if (answer.action === 'aborted') {
+      // Whatever it would have said: nothing goes on in a run that was aborted.
+      if (power === 'gate') return block(hook, 'the run was aborted', false)
+      break
+    }
+    if (answer.action === 'skip') break
+    if (answer.action === 'block') {
+      if (power !== 'observe') return block(hook, answer.reason)
+      notify(options, hook, 'ignored', `it answered "block", and '${event}' can only be watched`)
+    } else if (answer.action === 'retry') {
+      const { delayMs, reason } = answer
+      return { action: 'retry', delayMs, hookId: hook.id, ...(reason === undefined ? {} : { reason }) }
+    } else if (answer.change !== undefined) {
+      current = withChange(current, answer.change)
+    }
+  }
+  return { action: 'continue', payload: current, changed: current !== payload }
+}
+
+/** What the gate had found out about the old arguments says nothing of the new ones. */
+function withChange<Payload extends object>(
+  payload: Payload,
+  change: Readonly<Record<string, unknown>>,
+): Payload {
+  const changed: Payload & { paths?: unknown; commands?: unknown } = { ...payload, ...change }
+  if ('args' in change) {
+    delete changed.paths
+    delete changed.commands
+  }
+  return changed
+}
+
+/** A matcher works on what a model wrote: if it breaks over that, the hook has failed. */
+function fits(hook: Hook, payload: object, { session }: HooksOptions): 'yes' | 'no' | { problem: string } {
+  try {
+    return hook.fits(payload, session) ? 'yes' : 'no'
+  } catch {
+    return { problem: 'its matcher could not be applied' }
+  }
+}
+
+function eventOf<Name extends HookEventName>(
+  { session, now }: HooksOptions,
+  event: Name,
+  payload: HookPayloads[Name],
+): HookEvent {
+  const { sessionId, tenantId, principal, agentTemplateId, correlationId } = session
+  return {
+    eventType: event,
+    event_type: event,
+    payload: { session_id: sessionId, ...payload },
+    labels: {
+      ...(tenantId === undefined ? {} : { tenantId }),
+      ...(principal === undefined ? {} : { principal }),
+      ...(agentTemplateId === undefined ? {} : { agentTemplateId }),
+      ...(correlationId === undefined ? {} : { correlationId }),
+    },
+    timestampMs: timeFrom(now),
+  } as HookEvent
+}
+
+/** A clock that fails must not fail a guard. */
+function timeFrom(now: () => number): number {
+  try {
+    return now()
+  } catch {
+    return 0
+  }
+}
+
+/** Starts a hook that nobody waits for. What it answers comes too late to count. */
+function letRun(shelf: Shelf, options: HooksOptions, hook: Hook, event: HookEvent): void {
+  const run = async (): Promise<void> => {
+    // Whatever it does first must not hold up the one who does not wait.
+    await Promise.resolve()
+    const answer = await callHandler(hook, event, options.after ?? afterTimeoutLoosely, undefined)
+    if (answer.action === 'failed') fail(options, hook, answer.problem)
+    else if (answer.action === 'block' || (answer.action === 'continue' && answer.change !== undefined))
+      notify(options, hook, 'ignored', `it runs asynchronously, so its "${answer.action}" changes nothing`)
+  }
+  const running = run().finally(() => shelf.loose.delete(running))
+  shelf.loose.add(running)
+}
+
+function block(hook: Hook, reason: string, counted = true) {
+  if (counted) hook.counts.blocks += 1
+  return { action: 'block', reason, hookId: hook.id } as const
+}
+
+function fail(options: HooksOptions, hook: Hook, problem: string): void {
+  hook.counts.failures += 1
+  hook.counts.lastError = problem
+  notify(options, hook, 'failed', problem)
+}
+
+function notify(options: HooksOptions, hook: Hook, kind: HookNotice['kind'], message: string): void {
+  try {
+    options.onNotice?.({ hookId: hook.id, event: hook.event, kind, message: `hook "${hook.id}": ${message}` })
+  } catch {
+    // Whoever takes notices cannot be told that taking one failed.
+  }
+}
+
+function afterTimeout(ms: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, ms)
+  return () => clearTimeout(timer)
+}
+
+/** Keeps no process alive: nobody waits. */
+function afterTimeoutLoosely(ms: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, ms)
+  timer.unref()
+  return () => clearTimeout(timer)
+}

@@ -1,0 +1,165 @@
+import { type GlobToken, matchesGlob, parseGlob } from '../authority/glob.js'
+import { resolvePath } from '../authority/lexical-path.js'
+import { compilePathPattern, matchesPath, type PathPattern, preparePath } from '../authority/path-pattern.js'
+import { messageOf } from '../tool/errors.js'
+import { isRecord } from '../tool/json.js'
+import { type CommandMatch, compileCommandPattern } from './command-pattern.js'
+import { HookError } from './errors.js'
+import { factsOf, type HookEventName } from './events.js'
+import { checkFields } from './fields.js'
+
+/** When a hook is called. All fields that are given must fit. */
+export type HookMatcher = {
+  /** The tool's name, exactly. */
+  readonly tool?: string
+  /** A glob for the files that the call names: `src/**`, `**\/.env*`. Relative ones start at the workspace. */
+  readonly pathPattern?: string
+  /** A regular expression for the command that the call runs. */
+  readonly commandPattern?: string | RegExp
+  readonly sessionId?: string
+  /** A glob for the skill's name. */
+  readonly skill?: string
+}
+
+/** Where paths of a session start. */
+export type HookPlace = {
+  readonly sessionId: string
+  readonly workspace: string
+  /** The volume takes `.ENV` for `.env`. */
+  readonly ignoreCase?: boolean
+}
+
+export type CompiledMatcher = (payload: object, place: HookPlace) => boolean
+
+const fields = {
+  tool: 'string',
+  pathPattern: 'string',
+  commandPattern: 'pattern',
+  sessionId: 'string',
+  skill: 'string',
+} as const
+
+/**
+ * Reads a matcher. One that could never fit at its event is refused, since a guard that never runs looks like one that has nothing
+ * to say. Where it cannot be said whether a call fits, the hook is called: its handler sees the whole call and can look itself.
+ */
+export function compileMatcher(event: HookEventName, matcher: unknown): CompiledMatcher {
+  const given = checkFields<HookMatcher>('matcher', matcher, fields)
+  checkSubject(event, given)
+  const { tool, sessionId } = given
+  const tests: CompiledMatcher[] = []
+  if (sessionId !== undefined) tests.push((_, place) => place.sessionId === sessionId)
+  if (tool !== undefined) tests.push((payload) => fieldOf(payload, 'tool') === tool)
+  if (given.skill !== undefined) tests.push(skillTest(given.skill))
+  if (given.commandPattern !== undefined) tests.push(commandTest(given.commandPattern))
+  if (given.pathPattern !== undefined) tests.push(pathTest(given.pathPattern))
+  return (payload, place) => tests.every((test) => test(payload, place))
+}
+
+function checkSubject(event: HookEventName, given: HookMatcher): void {
+  const { about } = factsOf(event)
+  for (const name of ['tool', 'pathPattern', 'commandPattern', 'skill'] as const) {
+    const needed = name === 'skill' ? 'skill' : 'tool'
+    if (given[name] !== undefined && about !== needed)
+      throw new HookError(`matcher.${name} can never fit: '${event}' is not about a ${needed}`)
+  }
+}
+
+function skillTest(glob: string): CompiledMatcher {
+  const sequences = readGlob(glob)
+  return (payload) => {
+    const name = fieldOf(payload, 'skill_name')
+    return typeof name === 'string' && sequences.some((tokens) => matchesGlob(tokens, name, false))
+  }
+}
+
+/** A skill's name is one word to a pattern, whatever is in it. */
+function readGlob(glob: string): GlobToken[][] {
+  const flat = (token: GlobToken): GlobToken => {
+    if (token.kind === 'slash') return { kind: 'char', char: '/' }
+    return token.kind === 'deep' ? { kind: 'star' } : token
+  }
+  return named('matcher.skill', () => parseGlob(glob).map((tokens) => tokens.map(flat)))
+}
+
+function commandTest(pattern: string | RegExp): CompiledMatcher {
+  const test: (command: string) => CommandMatch = compileCommandPattern(pattern)
+  return (payload) => commandsOf(payload).some((command) => test(command) !== 'no')
+}
+
+function pathTest(text: string): CompiledMatcher {
+  const compile = ({ workspace, ignoreCase = false }: HookPlace): PathPattern =>
+    compilePathPattern(text, {
+      scope: { variables: { workspace: [workspace] }, ignoreCase },
+      // Hooks guard: `**` starts anywhere, and a directory that fits covers what is below.
+      use: 'restrict',
+    })
+  const probe = named('matcher.pathPattern', () => compile({ sessionId: '', workspace: '/' }))
+  if (probe.sequences.length === 0)
+    throw new HookError(`matcher.pathPattern can never fit: hooks know no place for ${JSON.stringify(text)}`)
+  // A child may work in another place than the session where the hook was registered.
+  const byPlace = new Map<string, PathPattern>()
+  return (payload, place) => {
+    const paths = pathsOf(payload)
+    if (paths.length === 0) return false
+    const key = `${place.ignoreCase === true}:${place.workspace}`
+    const pattern = byPlace.get(key) ?? compile(place)
+    if (byPlace.size < mostPlaces) byPlace.set(key, pattern)
+    return paths.some((path) =>
+      matchesPath(pattern, preparePath(resolvePath(path, { cwd: place.workspace }))),
+    )
+  }
+}
+
+const mostPlaces = 64
+
+function named<Value>(field: string, read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    throw new HookError(`${field}: ${messageOf(error)}`)
+  }
+}
+
+const pathNames = [
+  'file_path',
+  'filePath',
+  'path',
+  'paths',
+  'file',
+  'files',
+  'filename',
+  'file_name',
+  'notebook_path',
+  'directory',
+  'dir',
+  'cwd',
+  'from',
+  'to',
+  'source',
+  'destination',
+  'target',
+]
+
+/** What the gate found the call to touch, and what the arguments seem to name. */
+function pathsOf(payload: object): readonly string[] {
+  const told = stringsIn(fieldOf(payload, 'paths'))
+  const args = fieldOf(payload, 'args')
+  return isRecord(args) ? [...told, ...pathNames.flatMap((name) => stringsIn(args[name]))] : told
+}
+
+function commandsOf(payload: object): readonly string[] {
+  const told = stringsIn(fieldOf(payload, 'commands'))
+  const args = fieldOf(payload, 'args')
+  // The gate tells mostly what the arguments say: it need not be tried twice.
+  return isRecord(args) ? [...new Set([...told, ...stringsIn(args['command'])])] : told
+}
+
+function stringsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}
+
+function fieldOf(payload: object, name: string): unknown {
+  return isRecord(payload) ? payload[name] : undefined
+}

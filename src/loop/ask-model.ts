@@ -1,0 +1,211 @@
+import { ModelError } from '../model/errors.js'
+import { correctionOf, estimateTokens } from '../model/estimate-tokens.js'
+import { lowerHistory } from '../model/lower-history.js'
+import type { ModelAnswer, ModelEvent } from '../model/model.js'
+import { costOf } from '../model/usage.js'
+import type { AssistantContent, CompletionRequest, Message } from '../tool/completion.js'
+import { messageOf } from '../tool/errors.js'
+import { applyCompletionRequest, applyCompletionResponse } from '../tool/middleware.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import { type Ask, makeRoom } from './compaction/make-room.js'
+import { gaugeOf } from './context-gauge.js'
+import type { ObservedEvent } from './run-parts.js'
+import { countAnswer, type RunState } from './run-state.js'
+import type { Usage } from './usage.js'
+
+/** One answer of the model, from the request to its usage. A request that was too long after all is made smaller, once. */
+export async function askModel(state: RunState, ask: Ask): Promise<ModelAnswer> {
+  try {
+    return await askOnce(state)
+  } catch (error) {
+    if (!(error instanceof ModelError) || error.code !== 'model_context_overflow') throw error
+    if (!(await makeRoom(state, ask, { tooLong: error }))) throw error
+    return askOnce(state)
+  }
+}
+
+/** The answer as it stands in the conversation from here on. One that says nothing leaves nothing there. */
+export async function keepAnswer({ parts }: RunState, { content, response }: ModelAnswer): Promise<void> {
+  if (content.length === 0) return
+  await parts.conversation.append({
+    role: 'assistant',
+    content,
+    ...(response.id !== undefined && { id: response.id }),
+  })
+}
+
+async function askOnce(state: RunState): Promise<ModelAnswer> {
+  const { parts, limits, signal } = state
+  const model = parts.model()
+  const request = await requestFor(state)
+  const estimated = estimateTokens(request)
+  await parts.budget?.beforeModel(Math.ceil(estimated * gaugeOf(parts.conversation).correction))
+  await observe(state, 'generate_start', () => ({
+    prompt: state.goal,
+    system_prompt: request.instructions ?? '',
+    model_provider: model.provider,
+    model_name: model.id,
+    available_tools: request.tools.map(({ name }) => name),
+  }))
+  // Middleware may replace what the model said, so nobody is shown it before.
+  const held = (parts.middleware ?? []).some((one) => one.onCompletionResponse !== undefined)
+  const heard = { text: '' }
+  const startedAt = parts.now()
+  try {
+    const answered = await orAborted(
+      model.answer(request, {
+        signal,
+        on: (event) => hear(state, event, heard, held),
+        idleTimeoutMs: limits.modelIdleTimeoutMs,
+        maxAttempts: limits.circuitBreakerThreshold,
+        ...(limits.llmApiTimeoutMs !== undefined && { timeoutMs: limits.llmApiTimeoutMs }),
+        ...(parts.sessionId !== undefined && { sessionId: parts.sessionId }),
+      }),
+      signal,
+    )
+    const usage = countAnswer(state, answered)
+    const costUsd = model.facts.price && costOf(answered.usage, model.facts.price)
+    if (costUsd !== undefined) state.costUsd = (state.costUsd ?? 0) + costUsd
+    countTokens(state, usage, estimated)
+    const answer = await replaceAnswer(state, request, answered)
+    if (held) tellAnswer(state, answer)
+    await parts.budget?.afterModel(usage, costUsd)
+    parts.emit({ type: 'turn_end', turn: state.rounds, usage, finish: answer.finish })
+    await observe(state, 'generate_end', () => ({
+      response_text: answer.text,
+      tool_calls: answer.toolCalls.map(({ id, name, input }) => ({ id, name, input })),
+      usage,
+      duration_ms: parts.now() - startedAt,
+    }))
+    return answer
+  } catch (error) {
+    // What was said was seen: the history must not pretend otherwise.
+    if (heard.text !== '' && !held)
+      await parts.conversation.append({ role: 'assistant', content: [{ type: 'text', text: heard.text }] })
+    throw error
+  }
+}
+
+async function requestFor(state: RunState): Promise<CompletionRequest> {
+  const { parts } = state
+  const instructions = await parts.instructions()
+  const tools = (await parts.tools?.(state.goal, state.rounds)) ?? []
+  const request: CompletionRequest = {
+    chatHistory: lowerHistory(parts.conversation.view) as Message[],
+    documents: parts.request?.documents ?? [],
+    tools: tools as CompletionRequest['tools'],
+    ...(instructions !== undefined && { instructions }),
+    ...parts.request,
+    ...(state.rounds === 1 && parts.firstRequest),
+  }
+  if (parts.middleware === undefined || parts.middleware.length === 0) return request
+  return applyCompletionRequest(parts.middleware, { turn: state.rounds, request })
+}
+
+function hear(state: RunState, event: ModelEvent, heard: { text: string }, held: boolean): void {
+  const { emit } = state.parts
+  switch (event.type) {
+    case 'text':
+      heard.text += event.text
+      if (!held) emit({ type: 'text_delta', text: event.text })
+      return
+    case 'reasoning':
+      if (!held) emit({ type: 'reasoning_delta', text: event.text })
+      return
+    case 'tool_call':
+      if (!held) emit({ type: 'tool_start', toolId: event.id, toolName: event.name })
+      return
+    case 'tool_input':
+      if (!held) emit({ type: 'tool_input_delta', toolId: event.id, text: event.text })
+      return
+    case 'retry':
+      emit({ ...event, type: 'model_retry' })
+      if (event.status === 429) void observe(state, 'on_rate_limit', () => ({ ...event }))
+  }
+}
+
+/** What was held back, in one piece each. */
+function tellAnswer({ parts: { emit } }: RunState, answer: ModelAnswer): void {
+  for (const part of answer.content) {
+    if (part.type === 'text') emit({ type: 'text_delta', text: part.text })
+    else if (part.type === 'reasoning') emit({ type: 'reasoning_delta', text: part.text })
+    else if (part.type === 'tool_call') {
+      emit({ type: 'tool_start', toolId: part.id, toolName: part.function.name })
+      emit({ type: 'tool_input_delta', toolId: part.id, text: serializeToolOutput(part.function.arguments) })
+    }
+  }
+}
+
+async function replaceAnswer(
+  state: RunState,
+  request: CompletionRequest,
+  answer: ModelAnswer,
+): Promise<ModelAnswer> {
+  const { middleware } = state.parts
+  if (!middleware?.some((one) => one.onCompletionResponse !== undefined)) return answer
+  const response = {
+    choice: answer.content,
+    usage: answer.usage,
+    rawResponse: answer,
+    ...(answer.response.id !== undefined && { messageId: answer.response.id }),
+  }
+  const replaced = await applyCompletionResponse(middleware, { turn: state.rounds, request, response })
+  return replaced === response ? answer : { ...answer, ...answerFrom(replaced.choice) }
+}
+
+function answerFrom(content: AssistantContent[]): Pick<ModelAnswer, 'content' | 'text' | 'toolCalls'> {
+  return {
+    content,
+    text: content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''),
+    toolCalls: content.flatMap((part) =>
+      part.type === 'tool_call'
+        ? [{ id: part.id, name: part.function.name, input: serializeToolOutput(part.function.arguments) }]
+        : [],
+    ),
+  }
+}
+
+/** Learns from what the provider counted: how far estimates are off, and whether its cache was hit. */
+function countTokens({ parts }: RunState, usage: Usage, estimated: number): void {
+  const gauge = gaugeOf(parts.conversation)
+  const before = gauge.counted?.tokens ?? 0
+  gauge.correction = correctionOf(estimated, usage.promptTokens)
+  gauge.counted = {
+    tokens: usage.promptTokens + usage.completionTokens,
+    messages: parts.conversation.view.length + 1,
+  }
+  if (gauge.sawCache && usage.cacheReadTokens < before / 2 && before > smallestCachedPrompt)
+    parts.emit({ type: 'cache_miss', expectedTokens: before, cachedTokens: usage.cacheReadTokens })
+  if (usage.cacheReadTokens > 0) gauge.sawCache = true
+}
+
+/** Providers cache no prompt shorter than about this. */
+const smallestCachedPrompt = 2_048
+
+async function observe(
+  { parts }: RunState,
+  event: ObservedEvent,
+  payload: () => Readonly<Record<string, unknown>>,
+): Promise<void> {
+  if (parts.observe === undefined) return
+  try {
+    await parts.observe(event, payload())
+  } catch (error) {
+    parts.emit({ type: 'notice', source: event, message: messageOf(error) })
+  }
+}
+
+/** A model that does not listen to the signal is left behind. */
+async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  let onAbort: () => void = () => undefined
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

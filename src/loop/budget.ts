@@ -1,0 +1,144 @@
+import { messageOf } from '../tool/errors.js'
+import { BudgetExhaustedError } from './errors.js'
+import type { AgentEvent } from './events.js'
+import type { Usage } from './usage.js'
+
+export type BudgetDecision =
+  | { readonly decision: 'allow' }
+  | {
+      readonly decision: 'soft'
+      readonly resource: string
+      readonly consumed: number
+      readonly limit: number
+      readonly message?: string
+    }
+  | { readonly decision: 'deny'; readonly resource?: string; readonly reason?: string }
+  | null
+  | undefined
+  // A callback that only counts returns nothing.
+  | void
+
+/** Usage as a guard gets it, in both spellings. */
+export type GuardUsage = Usage & {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+  readonly cache_read_tokens: number
+  readonly cache_write_tokens: number
+  /** Absent when the model's price is not known. */
+  readonly costUsd?: number
+}
+
+/** Decides what a session may spend. Every method may be left out, and may be async. */
+export interface BudgetGuard {
+  checkBeforeLlm?(sessionId: string, estimatedTokens: number): BudgetDecision | Promise<BudgetDecision>
+  recordAfterLlm?(sessionId: string, usage: GuardUsage): void | Promise<void>
+  checkBeforeTool?(sessionId: string, toolName: string): BudgetDecision | Promise<BudgetDecision>
+  /** How long a check may take. */
+  readonly timeoutMs?: number
+  /** What holds when the guard itself fails: the default lets the call pass and reports it. */
+  readonly onError?: 'allow' | 'deny'
+}
+
+export interface Budget {
+  /** Throws {@link BudgetExhaustedError}. */
+  beforeModel(estimatedTokens: number): Promise<void>
+  afterModel(usage: Usage, costUsd?: number): Promise<void>
+  /** Words when the tool must not be called. */
+  beforeTool(toolName: string): Promise<string | undefined>
+}
+
+/** A guard put to work for one session. Asked for anew at every call, since a host may replace it. */
+export function createBudget(
+  guard: () => BudgetGuard | undefined,
+  sessionId: string,
+  emit: (event: AgentEvent) => void,
+): Budget {
+  /** The refusal, or undefined when the call may go on. */
+  const judge = async (
+    asked: (guard: BudgetGuard) => BudgetDecision | Promise<BudgetDecision>,
+  ): Promise<{ resource: string; reason: string } | undefined> => {
+    const now = guard()
+    if (now === undefined) return undefined
+    let decision: BudgetDecision
+    try {
+      decision = await inTime(asked(now), now.timeoutMs ?? guardTimeoutMs)
+      assertDecision(decision)
+    } catch (error) {
+      emit({ type: 'notice', source: 'budget', message: `The budget guard failed: ${messageOf(error)}` })
+      return now.onError === 'deny' ? { resource: 'budget_guard_error', reason: messageOf(error) } : undefined
+    }
+    if (!decision || decision.decision === 'allow') return undefined
+    if (decision.decision === 'soft') {
+      const { resource, consumed, limit, message } = decision
+      emit({
+        type: 'budget_threshold_hit',
+        resource,
+        kind: 'soft',
+        consumed,
+        limit,
+        ...(message && { message }),
+      })
+      return undefined
+    }
+    const { resource = 'unspecified', reason = 'denied by host' } = decision
+    emit({ type: 'budget_threshold_hit', resource, kind: 'hard', message: reason })
+    return { resource, reason }
+  }
+  return {
+    async beforeModel(estimatedTokens) {
+      const refusal = await judge((now) => now.checkBeforeLlm?.(sessionId, estimatedTokens))
+      if (refusal !== undefined) throw new BudgetExhaustedError(refusal.resource, refusal.reason)
+    },
+    async afterModel(usage, costUsd) {
+      const now = guard()
+      if (now?.recordAfterLlm === undefined) return
+      try {
+        await inTime(
+          now.recordAfterLlm(sessionId, guardUsage(usage, costUsd)),
+          now.timeoutMs ?? guardTimeoutMs,
+        )
+      } catch (error) {
+        emit({ type: 'notice', source: 'budget', message: `The budget guard failed: ${messageOf(error)}` })
+      }
+    },
+    async beforeTool(toolName) {
+      const refusal = await judge((now) => now.checkBeforeTool?.(sessionId, toolName))
+      return refusal && `Budget exhausted on '${refusal.resource}': ${refusal.reason}`
+    },
+  }
+}
+
+const guardTimeoutMs = 5_000
+
+async function inTime<Answer>(answer: Answer | Promise<Answer>, timeoutMs: number): Promise<Answer> {
+  if (!(answer instanceof Promise)) return answer
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not answer within ${timeoutMs} ms`)), timeoutMs)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function assertDecision(decision: unknown): void {
+  if (decision === null || decision === undefined) return
+  const told = typeof decision === 'object' ? (decision as { decision?: unknown }).decision : decision
+  if (told !== 'allow' && told !== 'soft' && told !== 'deny')
+    throw new TypeError(`it answered ${JSON.stringify(told)} instead of "allow", "soft" or "deny"`)
+}
+
+function guardUsage(usage: Usage, costUsd: number | undefined): GuardUsage {
+  return {
+    ...usage,
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.totalTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    ...(costUsd !== undefined && { costUsd }),
+  }
+}

@@ -1,0 +1,50 @@
+import type { Message } from '../../tool/completion.js'
+import { serializeToolOutput } from '../../tool/serialize.js'
+
+/** Messages as plain text for the one who summarises them, in pieces that are each no longer than `maxCharacters`. */
+export function transcripts(messages: readonly Message[], maxCharacters: number): string[] {
+  const pieces: string[] = []
+  let piece = ''
+  for (const message of messages) {
+    const text = cut(lineFor(message), maxCharacters)
+    if (text === '') continue
+    if (piece !== '' && piece.length + text.length > maxCharacters) {
+      pieces.push(piece)
+      piece = ''
+    }
+    piece += `${text}\n\n`
+  }
+  return piece === '' ? pieces : [...pieces, piece]
+}
+
+function lineFor(message: Message): string {
+  switch (message.role) {
+    case 'system':
+      return ''
+    case 'user':
+      return `USER: ${message.content.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n')}`
+    case 'assistant':
+      return message.content
+        .flatMap((part) => {
+          if (part.type === 'text') return [`ASSISTANT: ${part.text}`]
+          if (part.type !== 'tool_call') return []
+          return [
+            `CALL ${part.function.name} ${cut(serializeToolOutput(part.function.arguments), longestPart)}`,
+          ]
+        })
+        .join('\n')
+    case 'tool':
+      return message.content
+        .map((result) => {
+          const text = result.content.map((part) => (part.type === 'text' ? part.text : '[image]')).join('\n')
+          return `RESULT ${result.toolName ?? ''} ${cut(text, longestPart)}`
+        })
+        .join('\n')
+  }
+}
+
+const longestPart = 2_000
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)} … [${text.length - most} more characters]`
+}

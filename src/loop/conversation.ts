@@ -1,0 +1,40 @@
+import type { Message } from '../tool/completion.js'
+
+/** What was said so far. Messages are only ever appended, and none is changed once it is there. */
+export interface Conversation {
+  /** All of it. */
+  readonly messages: readonly Message[]
+  /** What a model is shown: all of it, or a summary and what came after. Grows at its end between compactions. */
+  readonly view: readonly Message[]
+  append(message: Message): void | Promise<void>
+  /** Shows these to the model from now on; the whole stays. */
+  compact(view: readonly Message[]): void | Promise<void>
+  /** Begins anew; what was said is gone from both. */
+  clear(): void
+}
+
+export function createConversation(
+  start: { readonly messages?: readonly Message[]; readonly view?: readonly Message[] } = {},
+): Conversation {
+  const messages: Message[] = [...(start.messages ?? [])]
+  let view: Message[] = start.view === undefined ? [...messages] : [...start.view]
+  return {
+    get messages() {
+      return messages
+    },
+    get view() {
+      return view
+    },
+    append(message) {
+      messages.push(message)
+      view.push(message)
+    },
+    compact(next) {
+      view = [...next]
+    },
+    clear() {
+      messages.length = 0
+      view = []
+    },
+  }
+}

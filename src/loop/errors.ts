@@ -1,0 +1,52 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+
+export const runErrorCodes = [
+  'cancelled',
+  'run_timeout',
+  'round_timeout',
+  'max_tool_rounds',
+  'malformed_calls',
+  'repeated_calls',
+  'compaction_failed',
+  'blocked_by_hook',
+  'empty_answer',
+] as const
+export type RunErrorCode = (typeof runErrorCodes)[number]
+
+/** A run ended before its answer: it was cancelled, or met one of its limits. The message names the limit and its option. */
+export class RunError extends CapstanError {
+  declare readonly code: RunErrorCode
+
+  constructor(code: RunErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options)
+  }
+}
+
+markErrorClass(RunError, 'RunError')
+
+/** The model asked for tools once more than it was allowed to; those calls did not run. */
+export class MaxTurnsError extends CapstanError {
+  readonly limit: number
+
+  constructor(limit: number, option: string) {
+    super(
+      'max_tool_rounds',
+      `The run used all of its ${limit} tool rounds and the model asked for another. Raise ${option}, or ask for less at once.`,
+    )
+    this.limit = limit
+  }
+}
+
+markErrorClass(MaxTurnsError, 'MaxTurnsError')
+
+/** The guard refused a model call. The session stays open: raise the budget and send again. */
+export class BudgetExhaustedError extends CapstanError {
+  readonly resource: string
+
+  constructor(resource: string, reason: string) {
+    super('budget_exhausted', `Budget exhausted on '${resource}': ${reason}`)
+    this.resource = resource
+  }
+}
+
+markErrorClass(BudgetExhaustedError, 'BudgetExhaustedError')

@@ -1,0 +1,174 @@
+import type { EnvelopeMetadata } from '../tool/envelope.js'
+import type { Question, Todo } from '../tool/runtime.js'
+import type { Usage } from './usage.js'
+
+/** Everything that can be seen of a run while it runs. `type` tells them apart; `text` is only on events that bring new text. */
+export type AgentEvent =
+  | AgentStart
+  | AgentEnd
+  | { readonly type: 'agent_cancelled'; readonly reason: string }
+  | { readonly type: 'error'; readonly error: string; readonly code?: string }
+  | { readonly type: 'agent_mode_changed'; readonly mode: string }
+  | { readonly type: 'turn_start'; readonly turn: number }
+  | { readonly type: 'turn_end'; readonly turn: number; readonly usage: Usage; readonly finish: string }
+  | { readonly type: 'text_delta'; readonly text: string }
+  | { readonly type: 'reasoning_delta'; readonly text: string }
+  | { readonly type: 'steered'; readonly prompt: string }
+  | ModelRetry
+  | ToolEvent
+  | ConfirmationEvent
+  | ContextEvent
+  | PlanEvent
+  | ClusterEvent
+  | ({
+      readonly type: 'agent_tool_event'
+      readonly toolName: string
+      readonly toolId: string
+    } & AgentToolEvent)
+  /** Something odd that did not stop the run: a hook that failed, a note of the sandbox. */
+  | { readonly type: 'notice'; readonly source: string; readonly message: string }
+  /** A reader came back later than the run keeps events for. */
+  | { readonly type: 'events_missed'; readonly count: number }
+
+export type AgentStart = { readonly type: 'agent_start'; readonly runId: string; readonly prompt: string }
+/** The run is done. Its text was streamed already and stands in `result`, so printing `text` of every event prints it once. */
+export type AgentEnd = { readonly type: 'agent_end'; readonly runId: string; readonly result: RunSummary }
+
+/** What a run came to, as its last event tells it. */
+export type RunSummary = {
+  readonly text: string
+  readonly toolCallsCount: number
+  readonly rounds: number
+  readonly usage: Usage
+  readonly costUsd?: number
+}
+
+export type ModelRetry = {
+  readonly type: 'model_retry'
+  readonly attempt: number
+  readonly delayMs: number
+  readonly reason: string
+  readonly status?: number
+}
+
+export type AgentToolEvent = {
+  readonly agentId: string
+  readonly agentName?: string
+  readonly event: unknown
+}
+
+export type ToolEvent =
+  /** The model has begun to write a call. */
+  | { readonly type: 'tool_start'; readonly toolId: string; readonly toolName: string }
+  | { readonly type: 'tool_input_delta'; readonly toolId: string; readonly text: string }
+  /** The call is whole and goes to the gate. `args` is JSON text. */
+  | {
+      readonly type: 'tool_execution_start'
+      readonly toolId: string
+      readonly toolName: string
+      readonly args: string
+    }
+  | {
+      readonly type: 'tool_output_delta'
+      readonly toolId: string
+      readonly toolName: string
+      readonly text: string
+    }
+  | {
+      readonly type: 'tool_end'
+      readonly toolId: string
+      readonly toolName: string
+      readonly toolOutput: string
+      readonly exitCode: number
+      readonly isError: boolean
+      readonly metadata: EnvelopeMetadata
+    }
+  | {
+      readonly type: 'permission_denied'
+      readonly toolId: string
+      readonly toolName: string
+      readonly reason: string
+    }
+
+export type ConfirmationEvent =
+  | {
+      readonly type: 'confirmation_required'
+      readonly toolId: string
+      readonly toolName: string
+      readonly args: unknown
+      readonly reasons: readonly string[]
+      readonly timeoutMs?: number
+    }
+  | {
+      readonly type: 'confirmation_received'
+      readonly toolId: string
+      readonly approved: boolean
+      readonly reason?: string
+    }
+  | {
+      readonly type: 'confirmation_timeout'
+      readonly toolId: string
+      readonly actionTaken: 'rejected' | 'auto_approved'
+    }
+  | { readonly type: 'user_question'; readonly questions: readonly Question[] }
+
+export type ContextEvent =
+  | {
+      readonly type: 'context_compacted'
+      readonly how: 'pruned' | 'summarised'
+      readonly beforeMessages: number
+      readonly afterMessages: number
+      readonly beforeTokens: number
+      readonly afterTokens: number
+      readonly percentBefore: number
+      readonly summary?: string
+    }
+  | { readonly type: 'compaction_failed'; readonly error: string }
+  /** The provider charged for input that an earlier request had already sent. */
+  | { readonly type: 'cache_miss'; readonly expectedTokens: number; readonly cachedTokens: number }
+  | { readonly type: 'persistence_failed'; readonly operation: string; readonly error: string }
+
+export type PlanEvent =
+  | { readonly type: 'planning_start'; readonly prompt: string }
+  | { readonly type: 'planning_end'; readonly plan: readonly Todo[]; readonly estimatedSteps: number }
+  | { readonly type: 'task_updated'; readonly tasks: readonly Todo[] }
+  | {
+      readonly type: 'step_start' | 'step_end'
+      readonly step: string
+      readonly stepNumber: number
+      readonly totalSteps: number
+    }
+  | { readonly type: 'goal_extracted'; readonly goal: string }
+  | {
+      readonly type: 'goal_progress'
+      readonly goal: string
+      readonly progress: number
+      readonly completedSteps: number
+      readonly totalSteps: number
+    }
+  | { readonly type: 'goal_achieved'; readonly goal: string; readonly totalSteps: number }
+
+/** What a control plane and its sessions tell each other. */
+export type ClusterEvent =
+  | {
+      readonly type: 'budget_threshold_hit'
+      readonly resource: string
+      readonly kind: 'soft' | 'hard'
+      readonly consumed?: number
+      readonly limit?: number
+      readonly message?: string
+    }
+  | { readonly type: 'passivation_requested'; readonly reason: string; readonly deadlineMs?: number }
+  | {
+      readonly type: 'peer_invocation'
+      readonly fromSessionId: string
+      readonly fromTenantId?: string
+      readonly correlationId?: string
+    }
+
+export type AgentEventType = AgentEvent['type']
+
+/** Events that end a run's stream. */
+export function isTerminal(event: AgentEvent): boolean {
+  return event.type === 'agent_end' || event.type === 'error' || event.type === 'agent_cancelled'
+}

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+
+/** Where ids come from. */
+export interface IdGenerator {
+  next(): string
+}
+/** What time it is, in milliseconds since the epoch. */
+export interface Clock {
+  now(): number
+}
+
+/** Chance and time of a host. With ones that repeat themselves, a run repeats itself. */
+export type HostEnv = { readonly idGenerator?: IdGenerator; readonly clock?: Clock }
+
+/** `prefix-0`, `prefix-1`, and so on. */
+export class SequentialIdGenerator implements IdGenerator {
+  readonly #prefix: string
+  #next = 0
+
+  constructor(prefix = 'id') {
+    this.#prefix = prefix
+  }
+
+  next(): string {
+    return `${this.#prefix}-${this.#next++}`
+  }
+}
+
+/** Stands still, or moves on by the same step whenever it is asked. */
+export class FixedClock implements Clock {
+  #now: number
+  readonly #step: number
+
+  constructor(ms: number, stepMs = 0) {
+    this.#now = ms
+    this.#step = stepMs
+  }
+
+  now(): number {
+    const now = this.#now
+    this.#now += this.#step
+    return now
+  }
+}
+
+export const systemClock: Clock = { now: () => Date.now() }
+export const randomIds: IdGenerator = { next: () => randomUUID() }

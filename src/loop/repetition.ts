@@ -1,0 +1,44 @@
+import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import { RunError } from './errors.js'
+
+export interface Repetition {
+  /**
+   * Takes note of a call and its result. The same call with the same result again and again gets a word to the model; with a new
+   * result it is progress. Throws once the model goes on regardless.
+   */
+  note(name: string, input: string, envelope: Envelope): Envelope
+}
+
+/** `threshold` calls are let pass; then the model is told, and after as many again it is stopped. */
+export function createRepetition(threshold: number): Repetition {
+  const seen = new Map<string, { result: string; times: number }>()
+  return {
+    note(name, input, envelope) {
+      const key = `${name}\0${input}`
+      const result = envelope.type === 'error' ? envelope.error_text : serializeToolOutput(envelope.data)
+      const known = seen.get(key)
+      const times = known?.result === result ? known.times + 1 : 1
+      // What came longest ago is forgotten first.
+      seen.delete(key)
+      seen.set(key, { result, times })
+      if (seen.size > mostRemembered) seen.delete(seen.keys().next().value ?? '')
+      if (times <= threshold) return envelope
+      if (times > threshold * 2)
+        throw new RunError(
+          'repeated_calls',
+          `The model made the same call of "${name}" ${times} times with the same result and was stopped. Raise duplicateToolCallThreshold (${threshold}) if that is wanted.`,
+        )
+      return told(envelope, name, times)
+    },
+  }
+}
+
+const mostRemembered = 256
+
+function told(envelope: Envelope, name: string, times: number): Envelope {
+  const word = `You have made this same call of "${name}" ${times} times, and the result was the same each time. Do something else, or say what keeps you from going on.`
+  return envelope.type === 'error'
+    ? errorEnvelope(`${envelope.error_text}\n${word}`, envelope.metadata)
+    : outputEnvelope(`${serializeToolOutput(envelope.data)}\n[${word}]`, envelope.metadata)
+}

@@ -1,0 +1,79 @@
+import type { Model } from '../model/model.js'
+import type { CompletionRequest, UserMessage } from '../tool/completion.js'
+import type { ToolDefinition } from '../tool/definition.js'
+import type { AgentMiddleware } from '../tool/middleware.js'
+import type { Budget } from './budget.js'
+import type { CompactionSettings } from './compaction/settings.js'
+import type { Conversation } from './conversation.js'
+import type { AgentEvent } from './events.js'
+import type { Gate } from './gate.js'
+import type { StopCondition } from './stop-conditions.js'
+
+/** What a run may use up. Every limit has its option of the same name. */
+export type RunLimits = {
+  /** How often the model may call tools; one more answer without any is always allowed. */
+  readonly maxToolRounds?: number
+  /** How often in a row arguments may be no JSON at all. */
+  readonly maxParseRetries?: number
+  /** How often one request may be tried. */
+  readonly circuitBreakerThreshold?: number
+  readonly duplicateToolCallThreshold?: number
+  readonly maxExecutionTimeMs?: number
+  readonly roundTimeoutMs?: number
+  /** How long the model may say nothing; heartbeats do not count. */
+  readonly modelIdleTimeoutMs?: number
+  readonly llmApiTimeoutMs?: number
+  readonly maxParallelTasks?: number
+  readonly continuationEnabled?: boolean
+  readonly maxContinuationTurns?: number
+}
+
+/** What a run is made of. The same function serves conversations, side questions, summaries and children: only this differs. */
+export type RunParts = {
+  /** Asked for at every round, since a session may change its model. */
+  model(): Model
+  readonly conversation: Conversation
+  /** The first part of every request; the same for as long as the session lives. */
+  instructions(): string | undefined | Promise<string | undefined>
+  /** What the model is shown in this round; only ever longer than before. `goal` is what the user asked for. */
+  tools?(goal: string, turn: number): readonly ToolDefinition[] | Promise<readonly ToolDefinition[]>
+  /** Absent: calls are answered with a refusal. */
+  readonly gate?: Gate
+  readonly limits?: RunLimits
+  /** The name of the option that `maxToolRounds` came from, for the message. */
+  readonly roundsOption?: string
+  readonly request?: Pick<
+    Partial<CompletionRequest>,
+    'temperature' | 'maxTokens' | 'toolChoice' | 'additionalParams' | 'documents' | 'outputSchema'
+  >
+  /** What the first request alone is made with. */
+  readonly firstRequest?: Pick<CompletionRequest, 'toolChoice'>
+  readonly middleware?: readonly AgentMiddleware[]
+  readonly budget?: Budget
+  readonly compaction?: CompactionSettings
+  readonly stopWhen?: readonly StopCondition[]
+  /** Messages that came in while the run was at work; taken at the next safe point. */
+  takeSteering?(): readonly UserMessage[]
+  /** After each round whose calls have all ended and are in the conversation. */
+  roundDone?(done: RoundDone): void | Promise<void>
+  /** Lets hooks see. What it throws is a notice, except from `pre_compact`, which it stops. */
+  observe?(event: ObservedEvent, payload: Readonly<Record<string, unknown>>): void | Promise<void>
+  emit(event: AgentEvent): void
+  readonly signal: AbortSignal
+  readonly sessionId?: string
+  now(): number
+}
+
+export type ObservedEvent =
+  | 'generate_start'
+  | 'generate_end'
+  | 'on_rate_limit'
+  | 'pre_compact'
+  | 'post_compact'
+  | 'on_error'
+
+export type RoundDone = {
+  readonly round: number
+  readonly toolCallsCount: number
+  readonly messages: number
+}

@@ -1,0 +1,124 @@
+import type { ModelAnswer } from '../model/model.js'
+import type { UserMessage } from '../tool/completion.js'
+import { RunError } from './errors.js'
+import { createRepetition, type Repetition } from './repetition.js'
+import type { RunLimits, RunParts } from './run-parts.js'
+import { addUsage, noUsage, type Usage, usageOf } from './usage.js'
+
+/** The default of every limit that has one. */
+export const defaultLimits = {
+  maxToolRounds: 50,
+  maxParseRetries: 2,
+  circuitBreakerThreshold: 3,
+  duplicateToolCallThreshold: 3,
+  modelIdleTimeoutMs: 120_000,
+  maxParallelTasks: 8,
+  continuationEnabled: true,
+  maxContinuationTurns: 3,
+} as const satisfies RunLimits
+
+/** Where a run stands. */
+export type RunState = {
+  readonly parts: RunParts
+  readonly limits: RunLimits & Required<Pick<RunLimits, keyof typeof defaultLimits>>
+  /** Aborted when the run is cancelled, and when it meets a limit of time; the reason says which. */
+  readonly signal: AbortSignal
+  readonly startedAt: number
+  readonly repetition: Repetition
+  /** What the user asked for. */
+  readonly goal: string
+  rounds: number
+  toolRounds: number
+  toolCallsCount: number
+  usage: Usage
+  costUsd: number | undefined
+  /** What the model has answered since it last called a tool. */
+  text: string
+  continuations: number
+  malformed: number
+}
+
+export type RunClock = {
+  readonly signal: AbortSignal
+  /** The time of a round begins. */
+  round(): void
+  stop(): void
+}
+
+export function beginRun(parts: RunParts, clock: RunClock, prompt: UserMessage | undefined): RunState {
+  const limits = { ...defaultLimits, ...parts.limits }
+  return {
+    parts,
+    limits,
+    signal: clock.signal,
+    startedAt: parts.now(),
+    repetition: createRepetition(limits.duplicateToolCallThreshold),
+    goal: prompt === undefined ? '' : textOf(prompt),
+    rounds: 0,
+    toolRounds: 0,
+    toolCallsCount: 0,
+    usage: noUsage,
+    costUsd: undefined,
+    text: '',
+    continuations: 0,
+    malformed: 0,
+  }
+}
+
+export function textOf({ content }: UserMessage): string {
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+}
+
+/** The usage of an answer, added to the run's. */
+export function countAnswer(state: RunState, answer: ModelAnswer): Usage {
+  const usage = usageOf(answer.usage)
+  state.usage = addUsage(state.usage, usage)
+  return usage
+}
+
+/** Ends the run at its own limits of time, and when its caller says so. Timers of its own, so that each limit has its words. */
+export function startClock({ signal, limits = {} }: RunParts): RunClock {
+  const own = new AbortController()
+  const after = (ms: number | undefined, error: () => RunError): ReturnType<typeof setTimeout> | undefined =>
+    ms === undefined || ms > longestTimer ? undefined : setTimeout(() => own.abort(error()), ms)
+  const onAbort = (): void => own.abort(cancellation(signal))
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
+  const { maxExecutionTimeMs, roundTimeoutMs } = limits
+  const whole = after(
+    maxExecutionTimeMs,
+    () =>
+      new RunError(
+        'run_timeout',
+        `The run took longer than ${maxExecutionTimeMs} ms (maxExecutionTimeMs) and was stopped.`,
+      ),
+  )
+  let round: ReturnType<typeof setTimeout> | undefined
+  return {
+    signal: own.signal,
+    round() {
+      clearTimeout(round)
+      round = after(
+        roundTimeoutMs,
+        () =>
+          new RunError(
+            'round_timeout',
+            `One round took longer than ${roundTimeoutMs} ms (roundTimeoutMs), so the run was stopped.`,
+          ),
+      )
+    },
+    stop() {
+      clearTimeout(whole)
+      clearTimeout(round)
+      signal.removeEventListener('abort', onAbort)
+    },
+  }
+}
+
+const longestTimer = 2 ** 31 - 1
+
+function cancellation({ reason }: AbortSignal): RunError {
+  if (reason instanceof RunError) return reason
+  const why = reason instanceof Error && reason.name !== 'AbortError' ? `: ${reason.message}` : ''
+  return new RunError('cancelled', `The run was cancelled${why}.`, { cause: reason })
+}

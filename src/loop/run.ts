@@ -1,0 +1,140 @@
+import type { ModelAnswer } from '../model/model.js'
+import type { Message, UserMessage } from '../tool/completion.js'
+import { askModel, keepAnswer } from './ask-model.js'
+import { callTools, refuseCalls } from './call-tools.js'
+import { makeRoom } from './compaction/make-room.js'
+import { MaxTurnsError } from './errors.js'
+import type { RunParts } from './run-parts.js'
+import { beginRun, type RunClock, type RunState, startClock } from './run-state.js'
+import type { Usage } from './usage.js'
+
+/** What a run came to. */
+export type RunOutcome = {
+  readonly text: string
+  readonly finish: ModelAnswer['finish'] | 'stop_condition'
+  readonly usage: Usage
+  /** Absent when the model's price is not known. */
+  readonly costUsd?: number
+  readonly rounds: number
+  readonly toolCallsCount: number
+  /** What this run added to the conversation, its prompt included. */
+  readonly messages: readonly Message[]
+}
+
+/**
+ * The one loop: the model answers, its calls walk the gate, and so on until it calls no tool, a limit is met, or the run is
+ * aborted. The prompt is in the conversation before the model is asked; whatever happens, every call that was written there has a
+ * result. Without a prompt it goes on from where the conversation stands.
+ */
+export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOutcome> {
+  const clock = startClock(parts)
+  const state = beginRun(parts, clock, prompt)
+  const before = parts.conversation.messages.length
+  try {
+    clock.signal.throwIfAborted()
+    if (prompt !== undefined) await parts.conversation.append(prompt)
+    const finish = await rounds(state, clock)
+    return outcomeOf(state, finish, parts.conversation.messages.slice(before))
+  } catch (error) {
+    // What an aborted run throws on its way out is only the noise of stopping.
+    throw clock.signal.aborted ? clock.signal.reason : error
+  } finally {
+    clock.stop()
+  }
+}
+
+async function rounds(state: RunState, clock: RunClock): Promise<RunOutcome['finish']> {
+  for (;;) {
+    clock.signal.throwIfAborted()
+    clock.round()
+    await makeRoom(state, run)
+    state.rounds++
+    state.parts.emit({ type: 'turn_start', turn: state.rounds })
+    const answer = await askModel(state, run)
+    await keepAnswer(state, answer)
+    if (answer.toolCalls.length === 0) {
+      if (await goesOn(state, answer)) continue
+      return answer.finish
+    }
+    if (state.toolRounds >= state.limits.maxToolRounds) {
+      await refuseCalls(state, answer, 'the run has used all of its tool rounds')
+      throw new MaxTurnsError(state.limits.maxToolRounds, state.parts.roundsOption ?? 'maxToolRounds')
+    }
+    state.text = ''
+    await callTools(state, answer)
+    state.toolRounds++
+    const { rounds: round, toolCallsCount } = state
+    await state.parts.roundDone?.({
+      round,
+      toolCallsCount,
+      messages: state.parts.conversation.messages.length,
+    })
+    if (await shouldStop(state, answer)) return 'stop_condition'
+    await takeSteering(state)
+  }
+}
+
+/** Whether there is more to come although no tool was called: a message came in, or the answer was cut off, or there was none. */
+async function goesOn(state: RunState, answer: ModelAnswer): Promise<boolean> {
+  state.text += answer.text
+  if (await takeSteering(state)) {
+    state.text = ''
+    return true
+  }
+  const { continuationEnabled, maxContinuationTurns } = state.limits
+  const cutOff = answer.finish === 'length'
+  const nothing = state.text.trim() === '' && answer.finish !== 'content_filter'
+  if (!cutOff && !nothing) return false
+  if (!continuationEnabled || state.continuations >= maxContinuationTurns) {
+    if (nothing) state.parts.emit({ type: 'notice', source: 'model', message: 'The model answered nothing.' })
+    return false
+  }
+  state.continuations++
+  const text = cutOff
+    ? 'Your answer was cut off by the output limit. Go on exactly where it stopped, without repeating anything.'
+    : 'Your last answer was empty. Answer in words, or call a tool.'
+  await state.parts.conversation.append({ role: 'user', content: [{ type: 'text', text }] })
+  return true
+}
+
+async function takeSteering({ parts }: RunState): Promise<boolean> {
+  const messages = parts.takeSteering?.() ?? []
+  for (const message of messages) {
+    await parts.conversation.append(message)
+    parts.emit({
+      type: 'steered',
+      prompt: message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'),
+    })
+  }
+  return messages.length > 0
+}
+
+async function shouldStop(state: RunState, answer: ModelAnswer): Promise<boolean> {
+  for (const condition of state.parts.stopWhen ?? []) {
+    const stop = await condition({
+      rounds: state.rounds,
+      toolCallsCount: state.toolCallsCount,
+      usage: state.usage,
+      text: answer.text,
+      calls: answer.toolCalls,
+      elapsedMs: state.parts.now() - state.startedAt,
+    })
+    if (stop) {
+      state.text = answer.text
+      return true
+    }
+  }
+  return false
+}
+
+function outcomeOf(state: RunState, finish: RunOutcome['finish'], messages: readonly Message[]): RunOutcome {
+  return {
+    text: state.text,
+    finish,
+    usage: state.usage,
+    rounds: state.rounds,
+    toolCallsCount: state.toolCallsCount,
+    messages,
+    ...(state.costUsd !== undefined && { costUsd: state.costUsd }),
+  }
+}

@@ -1,0 +1,44 @@
+import type { ModelToolCall } from '../model/model.js'
+import type { Usage } from './usage.js'
+
+/** Where a run stands after a round. */
+export type RunProgress = {
+  readonly rounds: number
+  readonly toolCallsCount: number
+  readonly usage: Usage
+  /** What the model said in this round. */
+  readonly text: string
+  /** What it called in this round. */
+  readonly calls: readonly ModelToolCall[]
+  readonly elapsedMs: number
+}
+
+/** Asked after every round that called tools. True ends the run with what it has. */
+export type StopCondition = (progress: RunProgress) => boolean | Promise<boolean>
+
+export function stopAfterRounds(rounds: number): StopCondition {
+  return (progress) => progress.rounds >= rounds
+}
+
+/** Stops once the model has called this tool. */
+export function stopAfterTool(name: string): StopCondition {
+  return ({ calls }) => calls.some((call) => call.name === name)
+}
+
+export function stopAfterTokens(tokens: number): StopCondition {
+  return ({ usage }) => usage.totalTokens >= tokens
+}
+
+export function stopWhenAll(...conditions: readonly StopCondition[]): StopCondition {
+  return async (progress) => {
+    for (const condition of conditions) if (!(await condition(progress))) return false
+    return true
+  }
+}
+
+export function stopWhenAny(...conditions: readonly StopCondition[]): StopCondition {
+  return async (progress) => {
+    for (const condition of conditions) if (await condition(progress)) return true
+    return false
+  }
+}

@@ -1,0 +1,37 @@
+import type { ToolMessage, ToolResultPart } from '../tool/completion.js'
+import { isToolResultContentArray } from '../tool/content.js'
+import type { Envelope } from '../tool/envelope.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+
+/** One call of a round, with what became of it. */
+export type AnsweredCall = { readonly id: string; readonly name: string; readonly envelope: Envelope }
+
+/** What the model reads of a round's calls, in the order it made them. */
+export function toolMessage(calls: readonly AnsweredCall[]): ToolMessage {
+  return { role: 'tool', content: calls.map(resultPart) }
+}
+
+function resultPart({ id, name, envelope }: AnsweredCall): ToolResultPart {
+  const content =
+    envelope.type === 'output' && isToolResultContentArray(envelope.data)
+      ? envelope.data
+      : [{ type: 'text' as const, text: modelText(envelope) }]
+  return {
+    type: 'tool_result',
+    id,
+    toolName: name,
+    content,
+    ...(envelope.type === 'error' && { isError: true }),
+  }
+}
+
+/** An envelope in the words that a model gets: the data or the error, and where the rest of a long output is. */
+export function modelText(envelope: Envelope): string {
+  if (envelope.type === 'error') return `Error: ${envelope.error_text}`
+  const { metadata, data } = envelope
+  const text = serializeToolOutput(data)
+  if (!metadata.truncated) return text
+  const rest =
+    metadata.output_path === undefined ? '' : ` The whole is in ${metadata.output_path}: read it in parts.`
+  return `${text}\n[Only the first part is shown.${rest}]`
+}

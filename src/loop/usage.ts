@@ -1,0 +1,49 @@
+import type { ModelUsage } from '../model/model.js'
+
+/** Tokens of a round or a run. `promptTokens` counts what was read from a cache too. */
+export type Usage = {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly totalTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly reasoningTokens: number
+}
+
+export const noUsage: Usage = {
+  promptTokens: 0,
+  completionTokens: 0,
+  totalTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+}
+
+/** What a provider said, with what it left out as nothing and nonsense as nothing. */
+export function usageOf(told: ModelUsage): Usage {
+  const promptTokens = count(told.inputTokens)
+  const completionTokens = count(told.outputTokens)
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens: count(told.totalTokens) || promptTokens + completionTokens,
+    cacheReadTokens: count(told.cachedInputTokens),
+    cacheWriteTokens: count(told.cacheWriteTokens),
+    reasoningTokens: count(told.reasoningTokens),
+  }
+}
+
+export function addUsage(one: Usage, other: Usage): Usage {
+  return {
+    promptTokens: one.promptTokens + other.promptTokens,
+    completionTokens: one.completionTokens + other.completionTokens,
+    totalTokens: one.totalTokens + other.totalTokens,
+    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
+  }
+}
+
+function count(tokens: number | undefined): number {
+  return typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0 ? Math.round(tokens) : 0
+}

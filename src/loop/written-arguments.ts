@@ -1,0 +1,41 @@
+import { coerceToSchema } from '../tool/coerce-args.js'
+import type { AnyGovernedTool, Preparation } from '../tool/contract.js'
+import { messageOf } from '../tool/errors.js'
+import { readToolArgs } from '../tool/repair-json.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import type { Passage } from './gate.js'
+import { Stopped } from './stopped.js'
+
+/** Reads what a model wrote, mended where it was not quite JSON; the record says what was mended. */
+export function readWritten(passage: Passage, written: string): unknown {
+  passage.text = written
+  try {
+    const { value, text, repairs } = readToolArgs(written)
+    passage.text = text
+    passage.notices.push(...repairs.map((repair) => `the arguments were not JSON: ${repair}`))
+    passage.written = { value }
+    return value
+  } catch (error) {
+    throw new Stopped(`The arguments of tool "${passage.request.name}" are not JSON. ${messageOf(error)}`)
+  }
+}
+
+/**
+ * Checks arguments. What a model wrote and does not fit gets a second reading by the schema; it is that reading which is then judged,
+ * shown, recorded and run. What comes from code fits or does not.
+ */
+export async function prepareWritten(
+  passage: Passage,
+  tool: AnyGovernedTool,
+  value: unknown,
+): Promise<Preparation> {
+  const prepared = await tool.prepare(value)
+  if (prepared.ok || passage.written?.value !== value) return prepared
+  const { value: coerced, coercions } = coerceToSchema(tool.parameters, value)
+  if (coercions.length === 0) return prepared
+  const again = await tool.prepare(coerced)
+  if (!again.ok) return prepared
+  passage.text = serializeToolOutput(coerced)
+  passage.notices.push(...coercions)
+  return again
+}

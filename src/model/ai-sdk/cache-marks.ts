@@ -1,0 +1,39 @@
+import type { AiSdkCallOptions, AiSdkMessage, AiSdkProviderOptions } from './ai-sdk-model.js'
+
+/** Whether a provider caches only up to marks that the caller sets. */
+export function takesCacheMarks(provider: string): boolean {
+  return provider.toLowerCase().includes('anthropic')
+}
+
+/**
+ * Marks where the provider may cut its cache, at four places at most: behind the last tool, behind the last system message, at
+ * the end of the request, and where the request before it ended. Without the last one a round of many results would lie
+ * between two marks, further apart than the provider looks back.
+ */
+export function markForCache(options: AiSdkCallOptions): AiSdkCallOptions {
+  const { prompt, tools } = options
+  const system = prompt.findLastIndex(({ role }) => role === 'system')
+  const ends = [prompt.length - 1, endBeforeAnswer(prompt)].filter((at) => isEnd(prompt[at]))
+  const marked = new Set([system, ...ends])
+  return {
+    ...options,
+    prompt: prompt.map((message, index) => (marked.has(index) ? mark(message) : message)),
+    ...(tools !== undefined && {
+      tools: tools.map((tool, index) => (index === tools.length - 1 ? mark(tool) : tool)),
+    }),
+  }
+}
+
+/** The last message before the model's latest answer. */
+function endBeforeAnswer(prompt: readonly AiSdkMessage[]): number {
+  return prompt.findLastIndex(({ role }) => role === 'assistant') - 1
+}
+
+function isEnd(message: AiSdkMessage | undefined): boolean {
+  return message?.role === 'user' || message?.role === 'tool'
+}
+
+function mark<Marked extends { readonly providerOptions?: AiSdkProviderOptions }>(thing: Marked): Marked {
+  const anthropic = { ...thing.providerOptions?.['anthropic'], cacheControl: { type: 'ephemeral' } }
+  return { ...thing, providerOptions: { ...thing.providerOptions, anthropic } }
+}

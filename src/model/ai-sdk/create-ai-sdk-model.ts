@@ -1,0 +1,150 @@
+import { messageOf } from '../../tool/errors.js'
+import { isRecord } from '../../tool/json.js'
+import { secretsIn } from '../chat/request-headers.js'
+import { ModelError } from '../errors.js'
+import type { Model, ModelFacts } from '../model.js'
+import { nameOf } from '../provider-error.js'
+import type { RetryTiming } from '../retry.js'
+import type { AiSdkModel } from './ai-sdk-model.js'
+import { aiSdkModel, unknownFacts } from './from-ai-sdk.js'
+
+export type AiSdkKind = 'anthropic' | 'google' | 'openai-responses'
+
+export type AiSdkModelOptions = {
+  readonly provider: string
+  readonly kind: AiSdkKind
+  readonly id: string
+  /** Without one the provider's library looks for its usual environment variable. */
+  readonly apiKey?: string
+  /** With or without the version: `https://api.anthropic.com` and `https://api.anthropic.com/v1` mean the same. */
+  readonly baseUrl?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly facts?: Partial<ModelFacts>
+  /** The name of a header that carries the session's id. */
+  readonly sessionIdHeader?: string
+  readonly retry?: RetryTiming
+  readonly fetch?: typeof globalThis.fetch
+  /** Where the provider's library comes from; the installed package unless told. */
+  readonly load?: (kind: AiSdkKind) => Promise<ProviderLibrary>
+}
+
+/** Makes the model objects of one provider. */
+export type ProviderLibrary = (settings: LibrarySettings) => (id: string) => AiSdkModel
+export type LibrarySettings = {
+  readonly apiKey?: string
+  readonly baseURL: string
+  readonly headers?: Record<string, string>
+  readonly fetch: typeof globalThis.fetch
+}
+
+/**
+ * A model of a provider whose protocol is its own: Anthropic's messages, Google's generate-content, OpenAI's responses. The
+ * provider's library is an optional package and is loaded with the first request.
+ *
+ * ```ts
+ * const model = createAiSdkModel({ provider: 'anthropic', kind: 'anthropic', id: 'claude-sonnet-4-5', apiKey })
+ * ```
+ */
+export function createAiSdkModel(options: AiSdkModelOptions): Model {
+  const { provider, kind, id, sessionIdHeader, retry, load = loadLibrary } = options
+  const url = options.baseUrl === undefined ? homes[kind] : versioned(options.baseUrl, kind)
+  const place = { provider, id, url, secrets: secretsIn(options, url) }
+  let made: Promise<AiSdkModel> | undefined
+  const make = async (): Promise<AiSdkModel> => {
+    try {
+      return (await load(kind))(settingsOf(options, url))(id)
+    } catch (error) {
+      // The next request tries again: a package may have been installed meanwhile.
+      made = undefined
+      throw isMissing(error) ? missingPackage(place, kind, error) : error
+    }
+  }
+  return aiSdkModel({
+    place,
+    facts: { ...unknownFacts, reasoning: true, ...options.facts },
+    mustSayWhy: true,
+    load: () => {
+      made ??= make()
+      return made
+    },
+    ...(sessionIdHeader !== undefined && { sessionIdHeader }),
+    ...(retry !== undefined && { retry }),
+  })
+}
+
+const homes: Readonly<Record<AiSdkKind, string>> = {
+  anthropic: 'https://api.anthropic.com/v1',
+  google: 'https://generativelanguage.googleapis.com/v1beta',
+  'openai-responses': 'https://api.openai.com/v1',
+}
+
+const packages: Readonly<Record<AiSdkKind, string>> = {
+  anthropic: '@ai-sdk/anthropic',
+  google: '@ai-sdk/google',
+  'openai-responses': '@ai-sdk/openai',
+}
+
+async function loadLibrary(kind: AiSdkKind): Promise<ProviderLibrary> {
+  switch (kind) {
+    case 'anthropic': {
+      const { createAnthropic } = await import('@ai-sdk/anthropic')
+      return (settings) => createAnthropic(settings)
+    }
+    case 'google': {
+      const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
+      return (settings) => createGoogleGenerativeAI(settings)
+    }
+    case 'openai-responses': {
+      const { createOpenAI } = await import('@ai-sdk/openai')
+      return (settings) => {
+        const provider = createOpenAI(settings)
+        return (id) => provider.responses(id)
+      }
+    }
+  }
+}
+
+/** The libraries append the bare name of the endpoint, so the version must be there. */
+function versioned(baseUrl: string, kind: AiSdkKind): string {
+  const base = baseUrl
+    .trim()
+    .replace(/\/+$/, '')
+    .replace(/\/(?:messages|responses)$/, '')
+  if (/\/v\d+\w*$/.test(base)) return base
+  return `${base}/${kind === 'google' ? 'v1beta' : 'v1'}`
+}
+
+function settingsOf(
+  { apiKey, headers, fetch = globalThis.fetch }: AiSdkModelOptions,
+  url: string,
+): LibrarySettings {
+  return {
+    baseURL: url,
+    ...(apiKey !== undefined && { apiKey: apiKey.trim() }),
+    ...(headers !== undefined && { headers: { ...headers } }),
+    // A redirect would carry the conversation, and perhaps the key, to a place nobody named.
+    fetch: (input, init) => fetch(input, { ...init, redirect: 'manual' }),
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  const code = isObject(error) ? error['code'] : undefined
+  return code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
+}
+
+function missingPackage(
+  place: { provider: string; id: string },
+  kind: AiSdkKind,
+  cause: unknown,
+): ModelError {
+  const name = packages[kind]
+  return new ModelError(
+    'model_unavailable',
+    `${nameOf(place)} needs the package "${name}", which is not installed: run "npm install ${name}@3 zod" (${messageOf(cause)})`,
+    { cause },
+  )
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) || value instanceof Error
+}

@@ -1,0 +1,45 @@
+import { isRecord, type JsonObject } from '../../tool/json.js'
+import type { AiSdkProviderOptions } from './ai-sdk-model.js'
+
+/**
+ * What a provider wants to see again with a piece of its answer (a signature of its reasoning, the id of an item, encrypted
+ * thoughts), as the text that goes into the history. It names the provider, so that another one is never shown it.
+ */
+export function signatureOf(metadata: AiSdkProviderOptions | undefined): string | undefined {
+  if (metadata === undefined || Object.values(metadata).every((own) => Object.keys(own).length === 0))
+    return undefined
+  return JSON.stringify(metadata)
+}
+
+/** A signature as options for the provider it came from; undefined when it is of another provider, or none of ours. */
+export function optionsOfSignature(signature: string, provider: string): AiSdkProviderOptions | undefined {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(signature)
+  } catch {
+    return undefined
+  }
+  const options = metadataOf(parsed)
+  const isOwn = Object.keys(options).some((name) => provider.toLowerCase().includes(name.toLowerCase()))
+  return isOwn ? options : undefined
+}
+
+/** The provider metadata of a stream part. */
+export function metadataOf(value: unknown): AiSdkProviderOptions {
+  if (!isRecord(value)) return {}
+  const own = Object.entries(value).filter((entry): entry is [string, JsonObject] => isRecord(entry[1]))
+  return Object.fromEntries(own)
+}
+
+/** Later values win, null never does: providers announce a field as null before they know it. */
+export function mergeMetadata(
+  before: AiSdkProviderOptions | undefined,
+  after: AiSdkProviderOptions,
+): AiSdkProviderOptions {
+  const merged: { [provider: string]: JsonObject } = { ...before }
+  for (const [provider, fields] of Object.entries(after)) {
+    const known = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)
+    merged[provider] = { ...merged[provider], ...Object.fromEntries(known) }
+  }
+  return merged
+}

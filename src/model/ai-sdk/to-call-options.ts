@@ -1,0 +1,126 @@
+import type { CompletionRequest, ToolChoice } from '../../tool/completion.js'
+import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
+import { isStrictSchema } from '../chat/strict-schema.js'
+import type { ModelCall, ModelFacts } from '../model.js'
+import type { AiSdkCallOptions, AiSdkProviderOptions, AiSdkTool } from './ai-sdk-model.js'
+import { markForCache, takesCacheMarks } from './cache-marks.js'
+import { toPrompt } from './to-prompt.js'
+
+export type CallTarget = {
+  readonly specification: 'v2' | 'v3' | 'v4'
+  /** As the model object gives it, such as `anthropic.messages`. */
+  readonly provider: string
+  readonly facts: ModelFacts
+  /** The header that carries the session's id, when the host wants one. */
+  readonly sessionIdHeader?: string
+}
+
+/** A request as the options of one call to an AI SDK model. */
+export function toCallOptions(
+  request: CompletionRequest,
+  target: CallTarget,
+  call: Pick<ModelCall, 'sessionId'>,
+  abortSignal: AbortSignal,
+): AiSdkCallOptions {
+  const { facts, specification } = target
+  const tools = facts.tools ? request.tools : []
+  const { settings, providerOptions } = additional(request, target, call.sessionId)
+  const options: AiSdkCallOptions = {
+    ...settings,
+    prompt: toPrompt(request, target),
+    abortSignal,
+    ...(tools.length > 0 && { tools: tools.map((tool) => toTool(tool, specification)) }),
+    ...(tools.length > 0 && request.toolChoice !== undefined && { toolChoice: toChoice(request.toolChoice) }),
+    ...(request.maxTokens !== undefined && { maxOutputTokens: request.maxTokens }),
+    ...(facts.temperature && request.temperature !== undefined && { temperature: request.temperature }),
+    ...(facts.structuredOutput &&
+      request.outputSchema !== undefined && {
+        responseFormat: { type: 'json', schema: request.outputSchema, name: 'answer' },
+      }),
+    ...(Object.keys(providerOptions).length > 0 && { providerOptions }),
+    ...(target.sessionIdHeader !== undefined &&
+      call.sessionId !== undefined && { headers: { [target.sessionIdHeader]: call.sessionId } }),
+  }
+  return takesCacheMarks(target.provider) ? markForCache(options) : options
+}
+
+function toTool(
+  { name, description, parameters }: CompletionRequest['tools'][number],
+  specification: string,
+): AiSdkTool {
+  // Left open, some providers hold every schema strictly and refuse those with optional properties.
+  const strict = specification === 'v2' ? {} : { strict: false }
+  return { type: 'function', name, description, inputSchema: parameters, ...strict }
+}
+
+function toChoice(choice: ToolChoice): JsonObject {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name }
+}
+
+const sharedSettings = ['topP', 'topK', 'stopSequences', 'seed', 'presencePenalty', 'frequencyPenalty']
+
+/** Where additional parameters go: settings that every provider has, a budget for thinking, and the provider's own options. */
+function additional(
+  request: CompletionRequest,
+  { provider }: CallTarget,
+  sessionId: string | undefined,
+): { settings: JsonObject; providerOptions: AiSdkProviderOptions } {
+  const name = optionsName(provider)
+  const settings: JsonObject = {}
+  const own: JsonObject = defaultsOf(name, request, sessionId)
+  const others: { [provider: string]: JsonObject } = {}
+  for (const [key, value] of Object.entries(request.additionalParams ?? {})) {
+    if (key === 'thinkingBudget') Object.assign(own, thinking(name, value))
+    else if (sharedSettings.includes(key)) settings[key] = value
+    else if (key === name && isRecord(value)) Object.assign(own, value)
+    else if (knownProviders.includes(key) && isRecord(value)) others[key] = value
+    else own[key] = value
+  }
+  return { settings, providerOptions: { ...others, ...(Object.keys(own).length > 0 && { [name]: own }) } }
+}
+
+const knownProviders = ['anthropic', 'google', 'openai', 'vertex', 'bedrock', 'azure']
+
+/** The name under which a provider looks for its options: `anthropic.messages` reads `anthropic`. */
+function optionsName(provider: string): string {
+  const words = provider.toLowerCase().split(/[.\-/]/)
+  return knownProviders.find((name) => words.includes(name)) ?? provider.split('.')[0] ?? provider
+}
+
+function defaultsOf(name: string, { outputSchema }: CompletionRequest, sessionId?: string): JsonObject {
+  if (name !== 'openai') return {}
+  return {
+    // The history is ours: nothing is kept on the provider's side, and thoughts travel encrypted within it.
+    store: false,
+    ...(sessionId !== undefined && { promptCacheKey: sessionId }),
+    ...(outputSchema !== undefined && { strictJsonSchema: isStrictSchema(outputSchema) }),
+  }
+}
+
+/** How many tokens the model may think, in the words of its provider. */
+function thinking(name: string, value: JsonValue): JsonObject {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return {}
+  const budget = Math.max(0, Math.round(value))
+  switch (name) {
+    case 'anthropic':
+      return {
+        thinking:
+          budget === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: Math.max(1024, budget) },
+      }
+    case 'google':
+    case 'vertex':
+      return { thinkingConfig: { thinkingBudget: budget, includeThoughts: budget > 0 } }
+    case 'openai':
+    case 'azure':
+      return { reasoningEffort: effortOf(budget), ...(budget > 0 && { reasoningSummary: 'auto' }) }
+    default:
+      return { thinkingBudget: budget }
+  }
+}
+
+/** Providers that count in efforts know no tokens; the steps are those at which others' budgets commonly stand. */
+function effortOf(budget: number): string {
+  if (budget < 1024) return 'minimal'
+  if (budget <= 4096) return 'low'
+  return budget <= 16_384 ? 'medium' : 'high'
+}

@@ -1,0 +1,195 @@
+import type {
+  AssistantContent,
+  AssistantMessage,
+  CompletionRequest,
+  DocumentContent,
+  Message,
+  ToolMessage,
+  ToolResultPart,
+  UserContent,
+} from '../../tool/completion.js'
+import type { ToolResultImage } from '../../tool/content.js'
+import { lowerHistory } from '../lower-history.js'
+import type { ModelFacts } from '../model.js'
+import { renderDocuments } from '../render-documents.js'
+import type { AiSdkMessage, AiSdkPart } from './ai-sdk-model.js'
+import { optionsOfSignature } from './provider-metadata.js'
+
+/** For whom a prompt is written. */
+export type PromptTarget = {
+  readonly specification: 'v2' | 'v3' | 'v4'
+  /** The provider's name as the model object gives it. */
+  readonly provider: string
+  readonly facts: Pick<ModelFacts, 'images' | 'documents'>
+}
+
+/** A request's instructions, documents and history as a prompt of the AI SDK. */
+export function toPrompt(request: CompletionRequest, target: PromptTarget): AiSdkMessage[] {
+  const prompt: AiSdkMessage[] = []
+  if (request.instructions) prompt.push({ role: 'system', content: request.instructions })
+  const history = lowerHistory(request.chatHistory)
+  const leading = history.findIndex(({ role }) => role !== 'system')
+  const documents = renderDocuments(request.documents)
+  const callIds = wireIdsOf(history)
+  for (const [index, message] of history.entries()) {
+    const opens = leading < 0 || index < leading
+    if (index === leading && documents !== undefined) prompt.push(userText(documents))
+    prompt.push(toMessage(message, opens, callIds, target))
+  }
+  if (leading < 0 && documents !== undefined) prompt.push(userText(documents))
+  return prompt
+}
+
+type CallIds = ReadonlyMap<string, { readonly id: string; readonly name: string }>
+
+/** The ids that calls have on the wire, by ours. Providers refuse ids with signs or lengths that others use. */
+function wireIdsOf(history: readonly Message[]): CallIds {
+  const ids = new Map<string, { id: string; name: string }>()
+  for (const message of history) {
+    if (message.role !== 'assistant') continue
+    for (const part of message.content) {
+      if (part.type === 'tool_call')
+        ids.set(part.id, { id: wireId(part.callId ?? part.id), name: part.function.name })
+    }
+  }
+  return ids
+}
+
+function wireId(id: string): string {
+  return id.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)
+}
+
+function toMessage(message: Message, opens: boolean, callIds: CallIds, target: PromptTarget): AiSdkMessage {
+  switch (message.role) {
+    case 'system':
+      // Most providers take such a message only at the head of a conversation.
+      return opens ? message : userText(`<system-message>\n${message.content}\n</system-message>`)
+    case 'user':
+      return { role: 'user', content: message.content.map((part) => userPart(part, target)) }
+    case 'assistant':
+      return { role: 'assistant', content: assistantParts(message, callIds, target) }
+    case 'tool':
+      return { role: 'tool', content: toolParts(message, callIds, target) }
+  }
+}
+
+function userText(text: string): AiSdkMessage {
+  return { role: 'user', content: [{ type: 'text', text }] }
+}
+
+function userPart(part: UserContent, target: PromptTarget): AiSdkPart {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'image':
+      if (!target.facts.images) return textPart('[an image that this model cannot see was left out]')
+      return filePart(part.data, part.mediaType ?? 'image/png', target)
+    case 'document':
+      return documentPart(part, target)
+  }
+}
+
+/** Documents of a text type hold their text; all others base64. */
+function documentPart(part: DocumentContent, target: PromptTarget): AiSdkPart {
+  const { data, mediaType = 'application/pdf', name = 'document' } = part
+  if (
+    /^text\/|^application\/(?:json|xml|yaml|javascript)\b|\+(?:json|xml)\b/.test(mediaType) &&
+    !isAddress(data)
+  )
+    return textPart(`<document name=${JSON.stringify(name)}>\n${data}\n</document>`)
+  if (!target.facts.documents)
+    return textPart(
+      `[the document ${JSON.stringify(name)} (${mediaType}), which this model cannot read, was left out]`,
+    )
+  return { ...filePart(data, mediaType, target), filename: name }
+}
+
+function assistantParts({ content }: AssistantMessage, callIds: CallIds, target: PromptTarget): AiSdkPart[] {
+  return content.flatMap((part) => assistantPart(part, callIds, target))
+}
+
+function assistantPart(part: AssistantContent, callIds: CallIds, target: PromptTarget): AiSdkPart[] {
+  const signature = part.type === 'reasoning' || part.type === 'tool_call' ? part.signature : undefined
+  const own = signature === undefined ? undefined : optionsOfSignature(signature, target.provider)
+  const providerOptions = own === undefined ? {} : { providerOptions: own }
+  switch (part.type) {
+    case 'text':
+      return [{ type: 'text', text: part.text }]
+    case 'image':
+      return [filePart(part.data, part.mediaType ?? 'image/png', target)]
+    case 'reasoning':
+      // What another provider signed means nothing to this one, and some refuse it.
+      if (signature !== undefined && own === undefined) return []
+      return [{ type: 'reasoning', text: part.text, ...providerOptions }]
+    case 'tool_call': {
+      const { name, arguments: input } = part.function
+      const toolCallId = callIds.get(part.id)?.id ?? wireId(part.id)
+      return [{ type: 'tool-call', toolCallId, toolName: name, input, ...providerOptions }]
+    }
+  }
+}
+
+function toolParts({ content }: ToolMessage, callIds: CallIds, target: PromptTarget): AiSdkPart[] {
+  return content.map((result) => {
+    const call = callIds.get(result.id)
+    return {
+      type: 'tool-result',
+      toolCallId: call?.id ?? wireId(result.callId ?? result.id),
+      toolName: result.toolName ?? call?.name ?? 'tool',
+      output: resultOutput(result, target),
+    }
+  })
+}
+
+function resultOutput({ content, isError }: ToolResultPart, target: PromptTarget): AiSdkPart {
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  if (texts.length === content.length)
+    return { type: isError === true ? 'error-text' : 'text', value: texts.join('\n') }
+  const value = content.map((part) =>
+    part.type === 'text' ? textPart(part.text) : resultImage(part, target),
+  )
+  return { type: 'content', value }
+}
+
+/** Each specification has a shape of its own for an image in a result. */
+function resultImage({ data, mediaType = 'image/png' }: ToolResultImage, target: PromptTarget): AiSdkPart {
+  if (!target.facts.images) return textPart(`[image:${mediaType}]`)
+  const inline = inlineOf(data, mediaType)
+  switch (target.specification) {
+    case 'v2':
+      return inline === undefined ? textPart(`[image at ${data}]`) : { type: 'media', ...inline }
+    case 'v3':
+      return inline === undefined ? { type: 'image-url', url: data } : { type: 'image-data', ...inline }
+    case 'v4':
+      return filePart(data, mediaType, target)
+  }
+}
+
+function filePart(address: string, mediaType: string, { specification }: PromptTarget): AiSdkPart {
+  const inline = inlineOf(address, mediaType)
+  if (inline === undefined) {
+    const url = new URL(address)
+    return { type: 'file', data: specification === 'v4' ? { type: 'url', url } : url, mediaType }
+  }
+  const { data } = inline
+  return {
+    type: 'file',
+    data: specification === 'v4' ? { type: 'data', data } : data,
+    mediaType: inline.mediaType,
+  }
+}
+
+/** Base64 as it is or inside a `data:` URL; undefined for an address on the web. */
+function inlineOf(data: string, mediaType: string): { data: string; mediaType: string } | undefined {
+  const found = /^data:([^;,]*)(?:;[^,]*)?,/.exec(data)
+  if (found !== null) return { data: data.slice(found[0].length), mediaType: found[1] || mediaType }
+  return isAddress(data) ? undefined : { data, mediaType }
+}
+
+function isAddress(data: string): boolean {
+  return /^(?:data:|https?:\/\/)/.test(data)
+}
+
+function textPart(text: string): AiSdkPart {
+  return { type: 'text', text }
+}

@@ -1,0 +1,194 @@
+import { performance } from 'node:perf_hooks'
+import type {
+  AssistantContent,
+  CompletionRequest,
+  ImageContent,
+  ReasoningContent,
+} from '../tool/completion.js'
+import { isRecord, type JsonObject } from '../tool/json.js'
+import { parseJsonText } from '../tool/json-text.js'
+import { estimateUsage } from './estimate-tokens.js'
+import type { FinishReason, ModelAnswer, ModelCall, ModelToolCall, ModelUsage } from './model.js'
+import { toolCallIdsIn } from './tool-call-ids.js'
+
+/** A tool call whose arguments are still coming. Its id is final. */
+export type OpenToolCall = {
+  readonly id: string
+  readonly name: string
+  /** The arguments so far. */
+  readonly input: string
+  append(text: string): void
+  /** The whole arguments, for providers that repeat them at the end or send them at once. */
+  settle(text: string): void
+  /** What a provider wants back with the call: its own second id, a signature. */
+  mark(marks: { readonly callId?: string; readonly signature?: string }): void
+}
+
+/** What is known once the model has finished. Without `usage` it is estimated. */
+export type AnswerEnd = {
+  readonly finish: FinishReason
+  readonly usage?: ModelUsage | undefined
+  readonly response?: Omit<ModelAnswer['response'], 'firstTokenMs'>
+}
+
+/**
+ * Collects what one attempt of a model says into its answer, and hands every piece on as an event. Empty pieces are none: they
+ * make no event and do not count as a sign of life.
+ */
+export class AnswerBuilder {
+  readonly #request: CompletionRequest
+  readonly #on: ModelCall['on']
+  readonly #startedAt = performance.now()
+  readonly #parts: Part[] = []
+  #last: Part | undefined
+  #text = ''
+  #events = 0
+  #firstAt: number | undefined
+  #usedIds: Set<string> | undefined
+
+  constructor(request: CompletionRequest, call: Pick<ModelCall, 'on'>) {
+    this.#request = request
+    this.#on = (event) => call.on(event)
+  }
+
+  /** How many pieces the model has said. Grows with every sign of life. */
+  get pieces(): number {
+    return this.#events
+  }
+
+  /** Whether the model has said something: from then on the request is never sent again. */
+  get emitted(): boolean {
+    return this.#events > 0
+  }
+
+  text(text: string): void {
+    if (text === '') return
+    const last = this.#last
+    if (last?.type === 'text') last.text += text
+    else this.#add({ type: 'text', text })
+    this.#text += text
+    this.#said()
+    this.#on({ type: 'text', text })
+  }
+
+  /** A new `id` begins a block of its own. A signature may come with the text or alone. */
+  reasoning(text: string, marks: { readonly id?: string; readonly signature?: string } = noMarks): void {
+    const { id, signature } = marks
+    if (text === '' && signature === undefined) return
+    const last = this.#last
+    const block =
+      last?.type === 'reasoning' && (id === undefined || last.id === undefined || last.id === id)
+        ? last
+        : this.#add<ReasoningContent>({ type: 'reasoning', text: '' })
+    if (id !== undefined) block.id = id
+    if (signature !== undefined) block.signature = signature
+    block.text += text
+    this.#said()
+    if (text !== '') this.#on({ type: 'reasoning', text })
+  }
+
+  image(image: Omit<ImageContent, 'type'>): void {
+    this.#add({ type: 'image', ...image })
+    this.#said()
+  }
+
+  /** Begins a tool call. An id that is missing or taken within the conversation is replaced by a fresh one. */
+  toolCall(name: string, providerId?: string): OpenToolCall {
+    const call: CallPart = { type: 'call', id: this.#freeId(providerId), name, input: '', marks: {} }
+    this.#add(call)
+    this.#said()
+    this.#on({ type: 'tool_call', id: call.id, name })
+    const append = (text: string): void => {
+      if (text === '') return
+      call.input += text
+      this.#said()
+      this.#on({ type: 'tool_input', id: call.id, text })
+    }
+    return {
+      id: call.id,
+      name,
+      get input() {
+        return call.input
+      },
+      append,
+      settle(text) {
+        if (text.startsWith(call.input)) append(text.slice(call.input.length))
+        else call.input = text
+      },
+      mark(marks) {
+        call.marks = { ...call.marks, ...marks }
+      },
+    }
+  }
+
+  /** The answer. Providers that end with `stop` although they call a tool, or the other way round, are put right. */
+  finish({ finish, usage, response }: AnswerEnd): ModelAnswer {
+    const content = this.#parts.map(contentOf)
+    const toolCalls = this.#parts.flatMap((part) => (part.type === 'call' ? [toolCallOf(part)] : []))
+    const firstTokenMs = this.#firstAt === undefined ? undefined : this.#firstAt - this.#startedAt
+    return {
+      content,
+      text: this.#text,
+      toolCalls,
+      usage: usage ?? estimateUsage(this.#request, content),
+      finish: agreed(finish, toolCalls.length > 0),
+      response: { ...response, ...(firstTokenMs !== undefined && { firstTokenMs }) },
+    }
+  }
+
+  #add<Added extends Part>(part: Added): Added {
+    this.#parts.push(part)
+    this.#last = part
+    return part
+  }
+
+  #said(): void {
+    if (this.#events++ === 0) this.#firstAt = performance.now()
+  }
+
+  #freeId(wanted: string | undefined): string {
+    this.#usedIds ??= toolCallIdsIn(this.#request.chatHistory)
+    const used = this.#usedIds
+    let id = wanted ?? ''
+    for (let n = used.size + 1; id === '' || used.has(id); n++) id = `call_${n}`
+    used.add(id)
+    return id
+  }
+}
+
+/** Arguments as they go into the history: the object, or the raw text of what is none. */
+function argumentsOf(input: string): JsonObject | string {
+  try {
+    const value = parseJsonText(input)
+    return isRecord(value) ? value : input
+  } catch {
+    // The gate tells the model what is wrong with it; the history keeps what was said.
+    return input
+  }
+}
+
+const noMarks = {}
+
+type CallPart = {
+  readonly type: 'call'
+  readonly id: string
+  readonly name: string
+  input: string
+  marks: { readonly callId?: string; readonly signature?: string }
+}
+type Part = Exclude<AssistantContent, { type: 'tool_call' }> | CallPart
+
+function contentOf(part: Part): AssistantContent {
+  if (part.type !== 'call') return part
+  const { id, name, input } = toolCallOf(part)
+  return { type: 'tool_call', id, function: { name, arguments: argumentsOf(input) }, ...part.marks }
+}
+
+function toolCallOf({ id, name, input }: CallPart): ModelToolCall {
+  return { id, name, input: input.trim() === '' ? '{}' : input }
+}
+
+function agreed(finish: FinishReason, callsTools: boolean): FinishReason {
+  if (callsTools) return finish === 'stop' || finish === 'other' ? 'tool_calls' : finish
+  return finish === 'tool_calls' ? 'stop' : finish
+}

@@ -1,0 +1,102 @@
+import type { CompletionRequest } from '../../tool/completion.js'
+import { AnswerBuilder } from '../answer-builder.js'
+import { watchAttempt } from '../attempt-watch.js'
+import { ModelError } from '../errors.js'
+import type { Model, ModelAnswer, ModelCall, ModelFacts } from '../model.js'
+import { connectionError, type ModelPlace, refusalError, watchError } from '../provider-error.js'
+import { type RetryTiming, withRetries } from '../retry.js'
+import { type ChatDialect, dialectOf } from './dialect.js'
+import { chatEndpoint } from './endpoint.js'
+import { readAnswer } from './read-answer.js'
+import { readRefusal } from './read-refusal.js'
+import { createBodyWriter } from './request-body.js'
+import { chatHeaders, secretsIn } from './request-headers.js'
+
+export type ChatModelOptions = {
+  readonly provider: string
+  readonly id: string
+  readonly baseUrl: string
+  /** Where the endpoint is, when the usual rules do not tell. */
+  readonly endpoint?: string
+  readonly apiKey?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** The name of a header that carries the session's id. */
+  readonly sessionIdHeader?: string
+  readonly facts: ModelFacts
+  /** Where this server differs, over what its name tells. */
+  readonly dialect?: ChatDialect
+  readonly fetch?: typeof globalThis.fetch
+  readonly retry?: RetryTiming
+  readonly now?: () => number
+}
+
+/**
+ * A model behind any endpoint that speaks chat completions. Thin on purpose: it is the hot path of most runs.
+ *
+ * ```ts
+ * const model = createChatModel({ provider: 'ollama', id: 'qwen3', baseUrl: 'http://127.0.0.1:11434', facts })
+ * ```
+ */
+export function createChatModel(options: ChatModelOptions): Model {
+  const { provider, id, facts } = options
+  const dialect = { ...dialectOf(provider, id, facts), ...options.dialect }
+  const url = options.endpoint ?? chatEndpoint(options.baseUrl)
+  const place: ModelPlace = { provider, id, url, secrets: secretsIn(options, url) }
+  const write = createBodyWriter(id, facts, dialect)
+  let streamUsage = dialect.streamUsage ?? true
+
+  const attempt = async (request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> => {
+    const builder = new AnswerBuilder(request, call)
+    const watch = watchAttempt(call)
+    try {
+      const response = await send(write(request, { streamUsage }), call, watch.signal)
+      if (!response.ok) throw refusalError(place, await readRefusal(response, options.now))
+      return await readAnswer({ place, response, builder, watch, call })
+    } catch (error) {
+      throw watchError(place, watch.ended, call, builder.emitted) ?? error
+    } finally {
+      watch.stop()
+    }
+  }
+
+  const send = async (body: string, call: ModelCall, signal: AbortSignal): Promise<Response> => {
+    const { fetch = globalThis.fetch } = options
+    const headers = chatHeaders(options, call.sessionId)
+    try {
+      // A redirect would carry the conversation, and perhaps the key, to a place nobody named.
+      return await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
+    } catch (error) {
+      throw connectionError(place, error, false)
+    }
+  }
+
+  return {
+    provider,
+    id,
+    facts,
+    answer: (request, call) =>
+      withRetries(
+        () =>
+          attempt(request, call).catch((error: unknown) => {
+            if (!streamUsage || !refusesStreamOptions(error)) throw error
+            streamUsage = false
+            return attempt(request, call)
+          }),
+        {
+          ...options.retry,
+          signal: call.signal,
+          on: (event) => call.on(event),
+          maxAttempts: call.maxAttempts,
+        },
+      ),
+  }
+}
+
+/** Servers that know no `stream_options` say so by refusing the whole request. */
+function refusesStreamOptions(error: unknown): boolean {
+  return (
+    error instanceof ModelError &&
+    error.code === 'model_request_refused' &&
+    /stream_options|include_usage/.test(error.message)
+  )
+}

@@ -1,0 +1,178 @@
+import { isRecord } from '../../tool/json.js'
+import type { AnswerBuilder, OpenToolCall } from '../answer-builder.js'
+import type { FinishReason, ModelUsage } from '../model.js'
+import { readUsage } from './read-usage.js'
+
+/** What the chunks have said besides content. */
+export type ChunkFacts = {
+  finish?: FinishReason
+  usage?: ModelUsage
+  id?: string
+  model?: string
+}
+
+/**
+ * Reads the chunks of one answer into a builder: deltas of a stream, or the whole message of a server that does not stream. Takes
+ * what servers really send: calls without index or id, arguments as objects, names that come late, usage wherever it is.
+ */
+export class ChunkReader {
+  readonly facts: ChunkFacts = {}
+  readonly #builder: AnswerBuilder
+  readonly #calls: CallSlot[] = []
+  #refused = false
+
+  constructor(builder: AnswerBuilder) {
+    this.#builder = builder
+  }
+
+  read(chunk: Record<string, unknown>): void {
+    const { choices } = chunk
+    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined
+    if (isRecord(choice)) {
+      const delta = choice['delta'] ?? choice['message']
+      if (isRecord(delta)) this.#readDelta(delta)
+      const finish = choice['finish_reason']
+      if (typeof finish === 'string' && finish !== '') this.facts.finish = finishReasonOf(finish)
+    }
+    this.#readFacts(chunk, choice)
+  }
+
+  /** Once no more comes: calls that never got a name are begun all the same, so that the model hears of them. */
+  end(): FinishReason | undefined {
+    for (const slot of this.#calls) if (slot.call === undefined) this.#open(slot, slot.name || 'unnamed_tool')
+    return this.#refused && this.facts.finish !== undefined ? 'content_filter' : this.facts.finish
+  }
+
+  #readDelta(delta: Record<string, unknown>): void {
+    const { content, tool_calls: calls, function_call: legacy } = delta
+    const reasoning = delta['reasoning_content'] ?? delta['reasoning']
+    if (typeof reasoning === 'string') this.#builder.reasoning(reasoning)
+    if (typeof content === 'string') this.#builder.text(content)
+    else if (Array.isArray(content)) this.#readParts(content)
+    const { refusal } = delta
+    if (typeof refusal === 'string' && refusal !== '') {
+      this.#refused = true
+      this.#builder.text(refusal)
+    }
+    if (Array.isArray(calls)) calls.forEach((call, at) => void this.#readCall(call, at > 0))
+    if (isRecord(legacy)) this.#readCall({ function: legacy }, false)
+  }
+
+  #readParts(parts: readonly unknown[]): void {
+    for (const part of parts) {
+      if (!isRecord(part)) continue
+      if (typeof part['text'] === 'string') this.#builder.text(part['text'])
+      else if (typeof part['thinking'] === 'string') this.#builder.reasoning(part['thinking'])
+      else if (Array.isArray(part['thinking'])) {
+        for (const thought of part['thinking']) {
+          if (isRecord(thought) && typeof thought['text'] === 'string')
+            this.#builder.reasoning(thought['text'])
+        }
+      }
+    }
+  }
+
+  #readCall(piece: unknown, notFirst: boolean): void {
+    if (!isRecord(piece)) return
+    const given = isRecord(piece['function']) ? piece['function'] : piece
+    const id = typeof piece['id'] === 'string' ? piece['id'] : ''
+    const name = typeof given['name'] === 'string' ? given['name'] : ''
+    const input = textOf(given['arguments'])
+    const index = typeof piece['index'] === 'number' ? piece['index'] : undefined
+    const slot = this.#slotFor({ index, id, name, input }, notFirst)
+
+    if (slot.call === undefined) {
+      slot.name += name
+      slot.input += input
+      if (slot.name !== '') this.#open(slot, slot.name)
+    } else slot.call.append(input)
+  }
+
+  #slotFor({ index, id, name, input }: Piece, notFirst: boolean): CallSlot {
+    const known =
+      index === undefined ? this.#calls.at(-1) : this.#calls.findLast((slot) => slot.index === index)
+    if (known !== undefined && !(index === undefined && notFirst)) {
+      // Servers that number every call 0, or none at all, tell them apart by id or by a name that comes again.
+      const otherId = id !== '' && known.id !== '' && id !== known.id
+      const again = name !== '' && input !== '' && known.call !== undefined && isWhole(known.call.input)
+      const unmarked = index === undefined && name !== '' && id === '' && known.call !== undefined
+      if (!otherId && !again && !unmarked) return known
+      if (otherId && name === '') return known
+    }
+    const slot: CallSlot = { index, id, name: '', input: '' }
+    this.#calls.push(slot)
+    return slot
+  }
+
+  #open(slot: CallSlot, name: string): void {
+    slot.call = this.#builder.toolCall(name, slot.id)
+    slot.call.append(slot.input)
+  }
+
+  #readFacts(chunk: Record<string, unknown>, choice: unknown): void {
+    const { facts } = this
+    const usage = readUsage(chunk, choice)
+    if (usage !== undefined) facts.usage = usage
+    if (facts.id === undefined && typeof chunk['id'] === 'string' && chunk['id'] !== '')
+      facts.id = chunk['id']
+    if (facts.model === undefined && typeof chunk['model'] === 'string' && chunk['model'] !== '') {
+      facts.model = chunk['model']
+    }
+  }
+}
+
+type Piece = {
+  readonly index: number | undefined
+  readonly id: string
+  readonly name: string
+  readonly input: string
+}
+type CallSlot = {
+  readonly index: number | undefined
+  readonly id: string
+  name: string
+  input: string
+  call?: OpenToolCall
+}
+
+/** Arguments are JSON text; some servers send the object itself. */
+function textOf(given: unknown): string {
+  if (typeof given === 'string') return given
+  return given === undefined || given === null ? '' : JSON.stringify(given)
+}
+
+function isWhole(input: string): boolean {
+  if (!input.trimEnd().endsWith('}')) return false
+  try {
+    JSON.parse(input)
+    return true
+  } catch {
+    // A brace inside of the arguments, not their last one.
+    return false
+  }
+}
+
+function finishReasonOf(reason: string): FinishReason {
+  switch (reason) {
+    case 'stop':
+    case 'eos':
+    case 'end_turn':
+    case 'stop_sequence':
+      return 'stop'
+    case 'length':
+    case 'max_tokens':
+    case 'model_length':
+      return 'length'
+    case 'tool_calls':
+    case 'function_call':
+    case 'tool_use':
+      return 'tool_calls'
+    case 'content_filter':
+    case 'sensitive':
+    case 'safety':
+    case 'refusal':
+      return 'content_filter'
+    default:
+      return 'other'
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * Where chat completions of a base URL live. `http://host`, `http://host/` and `http://host/v1` mean the same; a base that already
+ * names the endpoint is used as it is; a base with a versioned path of its own (`/api/…`, `/v2` to `/v4`) only gets the last part.
+ */
+export function chatEndpoint(baseUrl: string): string {
+  const at = baseUrl.search(/[?#]/)
+  const query = at === -1 ? '' : baseUrl.slice(at)
+  const base = (at === -1 ? baseUrl : baseUrl.slice(0, at)).trim().replace(/\/+$/, '')
+  return completionsOf(base) + query
+}
+
+/** Zhipu serves the same wire below a path of its own. */
+export function zhipuEndpoint(baseUrl: string): string {
+  const base = baseUrl.trim().replace(/\/+$/, '')
+  if (base.endsWith('/chat/completions') || base.includes('/api/')) return chatEndpoint(base)
+  return `${base}/api/paas/v4/chat/completions`
+}
+
+function completionsOf(base: string): string {
+  if (base.endsWith('/chat/completions')) return base
+  if (base.includes('/api/') || /\/v[234]$/.test(base)) return `${base}/chat/completions`
+  return `${base.replace(/\/v1$/, '')}/v1/chat/completions`
+}

@@ -1,0 +1,171 @@
+import { StringDecoder } from 'node:string_decoder'
+import { isRecord } from '../../tool/json.js'
+import type { AnswerBuilder } from '../answer-builder.js'
+import type { AttemptWatch } from '../attempt-watch.js'
+import { ModelError } from '../errors.js'
+import type { FinishReason, ModelAnswer, ModelCall } from '../model.js'
+import { connectionError, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
+import { ChunkReader } from './chunk-reader.js'
+import { createEventText } from './event-text.js'
+
+export type AnswerSource = {
+  readonly place: ModelPlace
+  readonly response: Response
+  readonly builder: AnswerBuilder
+  readonly watch: AttemptWatch
+  readonly call: ModelCall
+}
+
+/**
+ * Reads the answer out of a response: a stream of events, or one JSON object of a server that does not stream. An answer is
+ * whole when the server said why it finished, or `[DONE]`, or counted the tokens after saying something; a stream that merely
+ * ends is a broken one.
+ */
+export async function readAnswer(source: AnswerSource): Promise<ModelAnswer> {
+  const { place, builder, watch } = source
+  const reader = new ChunkReader(builder)
+  let done = false
+  const events = createEventText({
+    onData(data, event) {
+      if (done) return
+      if (data === '[DONE]') {
+        done = true
+        return
+      }
+      if (event === 'error') throw refusalError(place, { body: data, emitted: builder.emitted })
+      readData(source, reader, data)
+    },
+    onTooLong(limit) {
+      throw badResponse(source, `sent more than ${limit} characters in one piece`)
+    },
+  })
+  await readBody(source, events.feed, () => {
+    const { finish, usage } = reader.facts
+    if (done || (finish !== undefined && usage !== undefined)) watch.closing(closeGraceMs)
+    else if (finish !== undefined) watch.closing(usageGraceMs)
+  })
+  const text = events.end()
+  if (text !== undefined) readWhole(source, reader, text)
+
+  const { usage, id, model } = reader.facts
+  const said = reader.end()
+  const finish = said ?? impliedFinish(done, usage !== undefined, text !== undefined, builder)
+  if (finish === undefined) throw badResponse(source, broken(builder.emitted))
+  return builder.finish({
+    finish,
+    usage,
+    response: {
+      ...(id !== undefined && { id }),
+      ...(model !== undefined && { model }),
+      url: place.url.replace(/[?#].*/, ''),
+    },
+  })
+}
+
+/** After `[DONE]` the end of the body follows at once; reading it keeps the connection for the next request. */
+const closeGraceMs = 250
+/** The count of tokens may come in a chunk of its own behind the last word. */
+const usageGraceMs = 5_000
+
+async function readBody(
+  { place, response, builder, watch, call }: AnswerSource,
+  feed: (text: string) => void,
+  afterPiece: () => void,
+): Promise<void> {
+  const body = response.body?.getReader()
+  if (body === undefined) return
+  const decoder = new StringDecoder('utf8')
+  let pieces = 0
+  let open = true
+  try {
+    while (open) {
+      let value: Uint8Array | undefined
+      try {
+        ;({ value } = await body.read())
+      } catch (error) {
+        open = false
+        if (watch.ended === 'complete') return
+        throw connectionError(place, error, builder.emitted)
+      }
+      open = value !== undefined
+      feed(value === undefined ? decoder.end() : decoder.write(asBuffer(value)))
+      if (builder.pieces !== pieces) {
+        pieces = builder.pieces
+        watch.alive()
+      }
+      afterPiece()
+      const waiting = open ? call.drain?.() : undefined
+      if (waiting !== undefined) await watch.pause(waiting)
+    }
+  } finally {
+    // Not awaited: a body that is being cancelled has nothing more to tell, not even how that went.
+    if (open) void body.cancel().catch(() => undefined)
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function readData(source: AnswerSource, reader: ChunkReader, data: string): void {
+  const chunk = parse(data)
+  if (isRecord(chunk)) {
+    if (isFailure(chunk)) {
+      throw refusalError(source.place, { body: data, emitted: source.builder.emitted })
+    }
+    reader.read(chunk)
+    return
+  }
+  // Servers that end events with one line break instead of two run them together.
+  if (data.includes('\n')) for (const line of data.split('\n')) readData(source, reader, line)
+  else if (data.startsWith('{')) throw badResponse(source, 'sent an event that is not JSON')
+  // Anything else is a heartbeat.
+}
+
+function readWhole(source: AnswerSource, reader: ChunkReader, text: string): void {
+  const answer = parse(text)
+  if (isRecord(answer) && Array.isArray(answer['choices']) && !isFailure(answer)) {
+    reader.read(answer)
+    return
+  }
+  if (isRecord(answer) || Array.isArray(answer)) throw refusalError(source.place, { body: text })
+  if (text === '') throw badResponse(source, 'sent an empty answer')
+  const what = text.startsWith('<') ? 'a web page' : 'something that is neither an event stream nor JSON'
+  throw badResponse(source, `sent ${what} instead of an answer: check the base URL`, false)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The caller decides what else it may be.
+    return undefined
+  }
+}
+
+function isFailure(chunk: Record<string, unknown>): boolean {
+  return chunk['error'] !== undefined && chunk['error'] !== null
+}
+
+function impliedFinish(
+  done: boolean,
+  counted: boolean,
+  whole: boolean,
+  builder: AnswerBuilder,
+): FinishReason | undefined {
+  return builder.emitted && (done || counted || whole) ? 'stop' : undefined
+}
+
+function broken(emitted: boolean): string {
+  return emitted
+    ? 'stopped in the middle of its answer: the stream ended without a reason'
+    : 'ended the stream without saying anything'
+}
+
+function badResponse({ place, builder }: AnswerSource, problem: string, retryable = true): ModelError {
+  const { emitted } = builder
+  return new ModelError('model_bad_response', `${nameOf(place)} ${problem}`, {
+    emitted,
+    retryable: retryable && !emitted,
+  })
+}

@@ -1,0 +1,35 @@
+/** What goes into the headers of every request. */
+export type HeaderOptions = {
+  readonly apiKey?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly sessionIdHeader?: string
+}
+
+/** A configured `Authorization` takes the place of the key's. */
+export function chatHeaders(options: HeaderOptions, sessionId: string | undefined): Record<string, string> {
+  const { apiKey, headers = {}, sessionIdHeader } = options
+  return {
+    'content-type': 'application/json',
+    ...(apiKey && !hasAuthorization(headers) && { authorization: `Bearer ${apiKey.trim()}` }),
+    ...headers,
+    ...(sessionIdHeader && sessionId !== undefined && { [sessionIdHeader]: sessionId }),
+  }
+}
+
+export function hasAuthorization(headers: Readonly<Record<string, string>>): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
+}
+
+/** What must never be shown: the key, headers that carry one, and what a URL may hold. */
+export function secretsIn({ apiKey = '', headers = {} }: HeaderOptions, url: string): string[] {
+  const named = Object.entries(headers).flatMap(([name, value]) =>
+    /auth|key|token|secret|cookie/i.test(name) ? [value, value.replace(/^\w+ /, '')] : [],
+  )
+  return [apiKey, apiKey.trim(), ...named, ...urlSecrets(url)].filter((secret) => secret !== '')
+}
+
+function urlSecrets(url: string): string[] {
+  if (!URL.canParse(url)) return []
+  const { username, password, searchParams } = new URL(url)
+  return [password, username, decodeURIComponent(password), ...searchParams.values()]
+}

@@ -1,0 +1,121 @@
+import type {
+  AssistantMessage,
+  DocumentContent,
+  ImageContent,
+  Message,
+  ToolMessage,
+  UserContent,
+} from '../../tool/completion.js'
+import { toolResultContentToText } from '../../tool/content.js'
+import type { JsonObject } from '../../tool/json.js'
+import type { ModelFacts } from '../model.js'
+import type { ChatDialect } from './dialect.js'
+import { wireCallId } from './wire-call-id.js'
+
+/** A message of ours on the wire: the messages it becomes, and what must wait until all tool results have been said. */
+export type WireMessage = { readonly messages: readonly JsonObject[]; readonly after?: JsonObject }
+
+/** What decides how messages are written. */
+export type WireStyle = {
+  readonly facts: Pick<ModelFacts, 'images' | 'documents'>
+  readonly dialect: Pick<ChatDialect, 'reasoningField' | 'shortCallIds'>
+}
+
+export function wireMessage(message: Message, style: WireStyle): WireMessage {
+  switch (message.role) {
+    case 'system':
+      return { messages: [{ role: 'system', content: message.content }] }
+    case 'user':
+      return { messages: [{ role: 'user', content: userContent(message.content, style) }] }
+    case 'assistant':
+      return { messages: [assistant(message, style)] }
+    case 'tool':
+      return toolResults(message, style)
+  }
+}
+
+function userContent(content: readonly UserContent[], style: WireStyle): string | JsonObject[] {
+  const only = content.length === 1 ? content[0] : undefined
+  if (only?.type === 'text') return only.text
+  return content.map((part) => userPart(part, style))
+}
+
+function userPart(part: UserContent, { facts }: WireStyle): JsonObject {
+  if (part.type === 'text') return text(part.text)
+  if (part.type === 'image') {
+    return facts.images ? image(part) : text('[an image that this model cannot see was left out]')
+  }
+  return document(part, facts.documents)
+}
+
+function assistant({ content }: AssistantMessage, { dialect }: WireStyle): JsonObject {
+  let said = ''
+  let reasoning = ''
+  const calls: JsonObject[] = []
+  for (const part of content) {
+    if (part.type === 'text') said += part.text
+    else if (part.type === 'reasoning') reasoning += part.text
+    else if (part.type === 'tool_call') {
+      const { name, arguments: given } = part.function
+      const id = wireCallId(part.id, dialect.shortCallIds ?? false)
+      calls.push({ id, type: 'function', function: { name, arguments: JSON.stringify(given) } })
+    }
+  }
+  return {
+    role: 'assistant',
+    content: said === '' && calls.length > 0 ? null : said,
+    ...(dialect.reasoningField !== undefined && reasoning !== '' && { [dialect.reasoningField]: reasoning }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  }
+}
+
+/** Tool messages carry text alone, so images follow in a message of the user, behind all results of the round. */
+function toolResults({ content }: ToolMessage, { facts, dialect }: WireStyle): WireMessage {
+  const messages = content.map((result): JsonObject => {
+    const said = toolResultContentToText(result.content)
+    return { role: 'tool', tool_call_id: wireCallId(result.id, dialect.shortCallIds ?? false), content: said }
+  })
+  if (!facts.images) return { messages }
+  const seen = content.flatMap((result) => {
+    const images = result.content.flatMap((part) => (part.type === 'image' ? [image(part)] : []))
+    const from = result.toolName === undefined ? '' : ` of ${result.toolName}`
+    return images.length === 0 ? [] : [text(`Images in the result${from} (call ${result.id}):`), ...images]
+  })
+  return seen.length === 0 ? { messages } : { messages, after: { role: 'user', content: seen } }
+}
+
+function text(said: string): JsonObject {
+  return { type: 'text', text: said }
+}
+
+function image({ data, mediaType = 'image/png' }: Omit<ImageContent, 'type'>): JsonObject {
+  return { type: 'image_url', image_url: { url: addressOf(data, mediaType) } }
+}
+
+/** Documents of a text type hold their text; all others base64. */
+function document(
+  { data, mediaType = 'application/pdf', name }: DocumentContent,
+  taken: boolean,
+): JsonObject {
+  const title = name ?? 'document'
+  if (isTextType(mediaType) && !isAddress(data)) {
+    return text(`<document name=${JSON.stringify(title)}>\n${data}\n</document>`)
+  }
+  if (!taken)
+    return text(
+      `[the document ${JSON.stringify(title)} (${mediaType}), which this model cannot read, was left out]`,
+    )
+  return { type: 'file', file: { filename: title, file_data: addressOf(data, mediaType) } }
+}
+
+function isTextType(mediaType: string): boolean {
+  return /^text\/|^application\/(?:json|xml|yaml|javascript)\b|\+(?:json|xml)\b/.test(mediaType)
+}
+
+function addressOf(data: string, mediaType: string): string {
+  return isAddress(data) ? data : `data:${mediaType};base64,${data}`
+}
+
+function isAddress(data: string): boolean {
+  return /^(?:data:|https?:\/\/)/.test(data)
+}

@@ -1,0 +1,50 @@
+import type { CompletionRequest, Message } from '../tool/completion.js'
+import { markErrorClass } from '../tool/errors.js'
+import type { CompletionModel, CompletionModelCapabilities } from './completion-model.js'
+import { ModelError } from './errors.js'
+
+/** A request asks for something that the model does not declare. Nothing was sent. */
+export class CompletionCapabilityError extends ModelError {
+  constructor(message: string) {
+    super('model_request_refused', message)
+  }
+}
+
+markErrorClass(CompletionCapabilityError, 'CompletionCapabilityError')
+
+/** Throws a {@link CompletionCapabilityError} when the request needs what the model does not declare. */
+export function assertCompletionRequestSupported(
+  model: Pick<CompletionModel, 'provider' | 'defaultModel'> & {
+    readonly capabilities?: CompletionModelCapabilities
+  },
+  request: CompletionRequest,
+  options: { readonly streaming?: boolean } = {},
+): void {
+  const { capabilities } = model
+  // Whoever declares nothing is taken at their word for everything.
+  if (capabilities === undefined) return
+  const needs: readonly [keyof CompletionModelCapabilities, boolean, string][] = [
+    ['streaming', options.streaming === true, 'streaming'],
+    ['tools', request.tools.length > 0, 'tools'],
+    ['toolChoice', request.toolChoice !== undefined, 'a tool choice'],
+    ['outputSchema', request.outputSchema !== undefined, 'an output schema'],
+    ['imageInput', request.chatHistory.some((message) => holds(message, 'image')), 'images'],
+    ['documentInput', request.chatHistory.some((message) => holds(message, 'document')), 'documents'],
+  ]
+  const missing = needs.filter(([name, needed]) => needed && !capabilities[name]).map(([, , words]) => words)
+  if (missing.length === 0) return
+  throw new CompletionCapabilityError(
+    `Model "${model.provider}/${request.model ?? model.defaultModel}" does not support ${missing.join(', ')}: leave that out of the request, or use another model.`,
+  )
+}
+
+function holds(message: Message, type: 'image' | 'document'): boolean {
+  if (message.role !== 'user') return false
+  return message.content.some(
+    (part) => part.type === type && !(part.type === 'document' && isText(part.mediaType)),
+  )
+}
+
+function isText(mediaType: string | undefined): boolean {
+  return mediaType?.startsWith('text/') === true
+}

@@ -1,0 +1,177 @@
+import type { CompletionRequest, CompletionResponse, ToolCallContent } from '../tool/completion.js'
+import { CapstanError, messageOf } from '../tool/errors.js'
+import { isRecord } from '../tool/json.js'
+import { AnswerBuilder } from './answer-builder.js'
+import { type AttemptWatch, watchAttempt } from './attempt-watch.js'
+import { assertCompletionRequestSupported } from './completion-capability.js'
+import { CompletionReader } from './completion-reader.js'
+import { ModelError } from './errors.js'
+import { lowerHistory } from './lower-history.js'
+import type { Model, ModelAnswer, ModelCall, ModelFacts } from './model.js'
+import { type ModelPlace, nameOf, refusalError, watchError } from './provider-error.js'
+import { type RetryTiming, withRetries } from './retry.js'
+import { unlessAborted } from './unless-aborted.js'
+
+/** What a completion model can do. */
+export type CompletionModelCapabilities = {
+  readonly streaming: boolean
+  readonly tools: boolean
+  readonly toolChoice: boolean
+  readonly imageInput: boolean
+  readonly documentInput: boolean
+  readonly outputSchema: boolean
+  readonly reasoning: boolean
+}
+
+/** A model that gives its whole answer at once. The simplest thing a host can write to bring a model of its own. */
+export interface CompletionModel<Raw = unknown, ModelName extends string = string> {
+  readonly provider: string
+  readonly defaultModel: ModelName
+  readonly capabilities: CompletionModelCapabilities
+  completion(request: CompletionRequest<ModelName>): Promise<CompletionResponse<Raw>>
+}
+
+/** A completion model that can also give its answer in pieces. */
+export interface StreamingCompletionModel<Raw = unknown, ModelName extends string = string>
+  extends CompletionModel<Raw, ModelName> {
+  streamCompletion(request: CompletionRequest<ModelName>): AsyncIterable<CompletionStreamEvent<Raw>>
+}
+
+/** `tool_call` is what counts; the deltas before it are a preview. `final` may be left out. */
+export type CompletionStreamEvent<Raw = unknown> =
+  | { type: 'text_delta'; delta: string }
+  | { type: 'reasoning_delta'; delta: string; id?: string; signature?: string }
+  | {
+      type: 'tool_call_delta'
+      id: string
+      callId?: string
+      name?: string
+      argumentsDelta?: string
+      argumentsMode?: 'append' | 'replace'
+      signature?: string
+    }
+  | { type: 'tool_call'; toolCall: ToolCallContent }
+  | { type: 'message_id'; id: string }
+  | { type: 'final'; response: CompletionResponse<Raw> }
+  | { type: 'error'; error: unknown }
+
+export type FromCompletionModelOptions = {
+  readonly facts?: Partial<ModelFacts>
+  readonly retry?: RetryTiming
+}
+
+/**
+ * A completion model as a model of ours. It streams when it can. Such a model knows no abort signal: when a request is aborted,
+ * nobody listens to it any more, whatever it still does.
+ */
+export function fromCompletionModel(
+  model: CompletionModel | StreamingCompletionModel,
+  options: FromCompletionModelOptions = {},
+): Model {
+  return {
+    provider: model.provider,
+    id: model.defaultModel,
+    facts: { ...factsOf(model), ...options.facts },
+    async answer(request, call) {
+      assertCompletionRequestSupported(model, request)
+      const lowered = { ...request, chatHistory: [...lowerHistory(request.chatHistory)] }
+      return withRetries(() => attempt(model, lowered, call), {
+        ...options.retry,
+        signal: call.signal,
+        on: (event) => call.on(event),
+        maxAttempts: call.maxAttempts,
+      })
+    },
+  }
+}
+
+/** Whether a value is a completion model, as opposed to a model of ours. */
+export function isCompletionModel(value: unknown): value is CompletionModel {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'completion' in value &&
+    typeof value.completion === 'function'
+  )
+}
+
+function factsOf({ capabilities }: { readonly capabilities?: CompletionModelCapabilities }): ModelFacts {
+  return {
+    contextTokens: 128_000,
+    tools: capabilities?.tools ?? true,
+    images: capabilities?.imageInput ?? true,
+    documents: capabilities?.documentInput ?? true,
+    reasoning: capabilities?.reasoning ?? false,
+    temperature: true,
+    structuredOutput: capabilities?.outputSchema ?? true,
+  }
+}
+
+async function attempt(
+  model: CompletionModel,
+  request: CompletionRequest,
+  call: ModelCall,
+): Promise<ModelAnswer> {
+  const builder = new AnswerBuilder(request, call)
+  const watch = watchAttempt(call)
+  const place = { provider: model.provider, id: model.defaultModel, url: '' }
+  try {
+    const reader = new CompletionReader(builder)
+    if (isStreaming(model)) await readStream(model.streamCompletion(request), reader, builder, watch, call)
+    else reader.response(await unlessAborted(model.completion(request), watch.signal))
+    return builder.finish(reader.end())
+  } catch (error) {
+    call.signal.throwIfAborted()
+    throw watchError(place, watch.ended, call, builder.emitted) ?? failure(place, error, builder.emitted)
+  } finally {
+    watch.stop()
+  }
+}
+
+function isStreaming(model: CompletionModel): model is StreamingCompletionModel {
+  const { capabilities }: { readonly capabilities?: CompletionModelCapabilities } = model
+  return capabilities?.streaming !== false && 'streamCompletion' in model
+}
+
+async function readStream(
+  events: AsyncIterable<CompletionStreamEvent>,
+  reader: CompletionReader,
+  builder: AnswerBuilder,
+  watch: AttemptWatch,
+  call: ModelCall,
+): Promise<void> {
+  const iterator = events[Symbol.asyncIterator]()
+  let pieces = 0
+  let finished = false
+  try {
+    for (;;) {
+      const { done, value } = await unlessAborted(iterator.next(), watch.signal)
+      finished = done === true
+      if (finished) return
+      reader.event(value)
+      if (builder.pieces === pieces) continue
+      pieces = builder.pieces
+      watch.alive()
+      const full = call.drain?.()
+      if (full !== undefined) await watch.pause(full)
+    }
+  } finally {
+    // Not awaited: a generator that is stuck would never give its word.
+    if (!finished) iterator.return?.().catch(() => undefined)
+  }
+}
+
+/** What a host's own model throws: an error of ours stays, one with a status is a refusal, all else is a failure of that model. */
+function failure(place: ModelPlace, error: unknown, emitted: boolean): Error {
+  if (error instanceof CapstanError) return error
+  const status = isObject(error) ? (error['status'] ?? error['statusCode']) : undefined
+  if (typeof status === 'number') return refusalError(place, { status, body: messageOf(error), emitted })
+  return new ModelError('model_server_error', `${nameOf(place)} failed: ${messageOf(error)}`, {
+    cause: error,
+    emitted,
+  })
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) || value instanceof Error
+}

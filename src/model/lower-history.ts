@@ -1,0 +1,207 @@
+import type {
+  AssistantContent,
+  AssistantMessage,
+  Message,
+  ToolMessage,
+  ToolResultPart,
+} from '../tool/completion.js'
+import { isRecord } from '../tool/json.js'
+
+/** What stands for the result of a call that never got one. */
+const interruptedText = 'interrupted, outcome unknown'
+
+/**
+ * The history as a provider takes it: every tool call has exactly one result right behind its message, no result is without a
+ * call, nothing is empty, and arguments are objects. Returns the very same array when nothing is wrong. Each message is
+ * examined once, so long histories cost little.
+ */
+export function lowerHistory(history: readonly Message[]): readonly Message[] {
+  return isLegal(history) ? history : repair(history)
+}
+
+/** Walks the whole history, yet only compares ids: what a message needs is remembered. */
+function isLegal(history: readonly Message[]): boolean {
+  let open: readonly string[] = none
+  let answered = new Set<string>()
+  for (const message of history) {
+    const { clean, calls, results } = examine(message)
+    if (clean !== message) return false
+    if (results !== none) {
+      if (!answer(open, answered, results)) return false
+    } else {
+      if (answered.size !== open.length) return false
+      open = calls
+      if (answered.size > 0) answered = new Set()
+    }
+  }
+  return answered.size === open.length
+}
+
+/** Notes the results; false when one has no call or comes twice. */
+function answer(calls: readonly string[], answered: Set<string>, results: readonly string[]): boolean {
+  for (const id of results) {
+    const isCalled = calls[answered.size] === id || calls.includes(id)
+    if (!isCalled || answered.has(id)) return false
+    answered.add(id)
+  }
+  return true
+}
+
+function repair(history: readonly Message[]): Message[] {
+  const cleaned = history.flatMap((message) => examine(message).clean ?? [])
+  const answeredIds = new Set(cleaned.flatMap((message) => examine(message).results))
+  const lowered: Message[] = []
+  for (const [at, message] of cleaned.entries()) {
+    // Results are said where their calls are.
+    if (message.role === 'tool') continue
+    lowered.push(message)
+    const { calls } = examine(message)
+    if (message.role !== 'assistant' || calls.length === 0) continue
+    const behind = resultsBehind(cleaned, at)
+    const answered = new Set<string>()
+    const complete =
+      behind.every((results) => answer(calls, answered, examine(results).results)) &&
+      answered.size === calls.length
+    if (complete) lowered.push(...behind)
+    else lowered.push(answersTo(message, calls, cleaned, at, answeredIds))
+  }
+  return lowered
+}
+
+function resultsBehind(history: readonly Message[], at: number): Message[] {
+  const behind: Message[] = []
+  for (let next = at + 1; history[next]?.role === 'tool'; next++)
+    behind.push(...history.slice(next, next + 1))
+  return behind
+}
+
+/** The results of a message's calls, in their order: found somewhere behind it, or said to be unknown. */
+function answersTo(
+  message: AssistantMessage,
+  calls: readonly string[],
+  history: readonly Message[],
+  at: number,
+  answeredIds: ReadonlySet<string>,
+): ToolMessage {
+  const wanted = new Set(calls.filter((id) => answeredIds.has(id)))
+  const found = new Map<string, ToolResultPart>()
+  for (let next = at + 1; next < history.length && wanted.size > 0; next++) {
+    const later = history[next]
+    if (later?.role === 'tool') {
+      for (const result of later.content) if (wanted.delete(result.id)) found.set(result.id, result)
+    } else if (later?.role === 'assistant') {
+      // An id that is used again belongs to the later call from there on.
+      for (const id of examine(later).calls) wanted.delete(id)
+    }
+  }
+  const made = calls.map((id) => found.get(id) ?? interrupted(id, message))
+  const before = answers.get(message)
+  if (before?.content.length === made.length && before.content.every((part, n) => part === made[n]))
+    return before
+  const results: ToolMessage = { role: 'tool', content: made }
+  answers.set(message, results)
+  return results
+}
+
+// Said again as the very same objects, so that whoever remembers them by identity keeps profiting.
+const answers = new WeakMap<AssistantMessage, ToolMessage>()
+const interruptions = new WeakMap<AssistantContent, ToolResultPart>()
+
+function interrupted(id: string, message: AssistantMessage): ToolResultPart {
+  const call = message.content.find((part) => part.type === 'tool_call' && part.id === id)
+  const before = call && interruptions.get(call)
+  if (before !== undefined) return before
+  const result: ToolResultPart = {
+    type: 'tool_result',
+    id,
+    ...(call?.type === 'tool_call' && {
+      toolName: call.function.name,
+      ...(call.callId !== undefined && { callId: call.callId }),
+    }),
+    content: [{ type: 'text', text: interruptedText }],
+    isError: true,
+  }
+  if (call !== undefined) interruptions.set(call, result)
+  return result
+}
+
+type Examined = {
+  /** The message itself when it is fine; undefined when nothing is left of it. */
+  readonly clean: Message | undefined
+  readonly calls: readonly string[]
+  readonly results: readonly string[]
+}
+
+const none: readonly string[] = []
+const examined = new WeakMap<Message, Examined>()
+
+function examine(message: Message): Examined {
+  let facts = examined.get(message)
+  if (facts === undefined) {
+    const clean = cleanMessage(message)
+    facts = {
+      clean,
+      calls: clean?.role === 'assistant' ? callsIn(clean.content) : none,
+      results: clean?.role === 'tool' ? clean.content.map(({ id }) => id) : none,
+    }
+    examined.set(message, facts)
+  }
+  return facts
+}
+
+function callsIn(content: readonly AssistantContent[]): readonly string[] {
+  const ids = content.flatMap((part) => (part.type === 'tool_call' ? [part.id] : []))
+  return ids.length === 0 ? none : ids
+}
+
+function cleanMessage(message: Message): Message | undefined {
+  switch (message.role) {
+    case 'system':
+      return isBlank(message.content) ? undefined : message
+    case 'user': {
+      const content = kept(message.content, (part) => part.type !== 'text' || !isBlank(part.text))
+      if (content.length === 0) return undefined
+      return content === message.content ? message : { ...message, content }
+    }
+    case 'assistant':
+      return cleanAssistant(message)
+    case 'tool':
+      return message.content.length === 0 ? undefined : message
+  }
+}
+
+/** Reasoning alone is no message: no provider takes it back without something that was said or done. */
+function cleanAssistant(message: AssistantMessage): AssistantMessage | undefined {
+  const ids = new Set<string>()
+  const content = kept(message.content, (part) => {
+    if (part.type === 'text') return !isBlank(part.text)
+    if (part.type !== 'tool_call') return true
+    const fresh = !ids.has(part.id)
+    ids.add(part.id)
+    return fresh
+  })
+  if (content.every((part) => part.type === 'reasoning')) return undefined
+  const lowered = content.some(hasRawArguments) ? content.map(withObjectArguments) : content
+  return lowered === message.content ? message : { ...message, content: lowered }
+}
+
+function hasRawArguments(part: AssistantContent): boolean {
+  return part.type === 'tool_call' && !isRecord(part.function.arguments)
+}
+
+function withObjectArguments(part: AssistantContent): AssistantContent {
+  if (part.type !== 'tool_call' || isRecord(part.function.arguments)) return part
+  const { name, arguments: raw } = part.function
+  const malformed = typeof raw === 'string' ? raw : JSON.stringify(raw)
+  return { ...part, function: { name, arguments: { malformed_arguments: malformed } } }
+}
+
+/** The same array when all items stay. */
+function kept<Item>(items: Item[], stays: (item: Item) => boolean): Item[] {
+  const left = items.filter(stays)
+  return left.length === items.length ? items : left
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === ''
+}

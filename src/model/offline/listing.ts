@@ -1,0 +1,7 @@
+/** The paths in a list of files that a search gave: one a line, up to the blank line before its last words. */
+export function filesIn(text: string): string[] {
+  if (/^No (?:files|matches) found/.test(text)) return []
+  const end = text.indexOf('\n\n')
+  const list = end < 0 ? text : text.slice(0, end)
+  return list.split('\n').filter((line) => line !== '')
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { sentencesOf, splitPlace } from './sentence.js'
+
+describe('the requests in a prompt', () => {
+  it.each<[string, string[]]>([
+    ['find foo', ['find foo']],
+    ['Please find foo, thanks!', ['find foo']],
+    ['Could you please read a.txt?', ['read a.txt']],
+    ['find foo, then read a.txt and then run npm test.', ['find foo', 'read a.txt', 'run npm test']],
+    ['read a.txt and count foo', ['read a.txt', 'count foo']],
+    ['find cats and dogs', ['find cats and dogs']],
+    ['1. read a.txt\n2) list src\n3. show the diff', ['read a.txt', 'list src', 'show the diff']],
+    ['Do this:\n- read a.txt\n- list src', ['read a.txt', 'list src']],
+    ['replace "a then b" by "c; run d" in x.txt', ['replace "a then b" by "c; run d" in x.txt']],
+    ['run `a && b; then c`', ['run `a && b; then c`']],
+    ['Read a.txt. Then list src.', ['Read a.txt', 'list src']],
+    ['', []],
+  ])('%j', (prompt, sentences) => {
+    expect(sentencesOf(prompt)).toEqual(sentences)
+  })
+
+  it.each([
+    ['foo in src/', { rest: 'foo', place: 'src/' }],
+    ['foo in the file "a b.txt"', { rest: 'foo', place: 'a b.txt' }],
+    ['foo in the src directory', { rest: 'foo', place: 'src' }],
+    ['foo in the project', { rest: 'foo' }],
+    ['foo', { rest: 'foo' }],
+  ])('%j has its place taken off', (sentence, split) => {
+    expect(splitPlace(sentence)).toEqual(split)
+  })
+})

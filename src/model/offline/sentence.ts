@@ -1,0 +1,90 @@
+/** One word or quoted text, as a piece of a regular expression; {@link unquoted} takes the quotes off. */
+export const term = '"[^"]+"|“[^”]+”|\'[^\']+\'|`[^`]+`|\\S+'
+
+/** Like {@link term}, but in quotes. */
+const quoted = '"[^"]+"|“[^”]+”|\'[^\']+\'|`[^`]+`'
+
+/** The requests in a prompt, in order: the items of a list, or what "then" and the like join. */
+export function sentencesOf(prompt: string): string[] {
+  const lines = prompt
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  const items = lines.filter((line) => listMark.test(line))
+  const parts = items.length > 1 ? items.map((line) => line.replace(listMark, '')) : lines
+  return parts
+    .flatMap(splitSentence)
+    .map(tidy)
+    .filter((sentence) => sentence !== '')
+}
+
+const listMark = /^(?:\d+[.)]|[-*•])\s+/
+
+/** Verbs with which a request begins: an "and" before one of them joins two requests, any other belongs to one. */
+const verbs =
+  'find|search|look|grep|read|show|open|cat|print|list|ls|count|run|execute|replace|change|rename|edit|create|write|git|tell|how|where|what|which|check|test'
+
+const joints = new RegExp(
+  `\\s*(?:[,;.]?\\s+(?:and\\s+)?(?:then|afterwards|after that|finally|next)\\b,?\\s+|;\\s+|,?\\s+and\\s+(?=(?:${verbs})\\b)|\\.\\s+(?=(?:${verbs})\\b))`,
+  'gi',
+)
+
+/** Quotes protect what is inside them. */
+function splitSentence(line: string): string[] {
+  const kept: string[] = []
+  const masked = line.replace(new RegExp(quoted, 'g'), (text) => `\u0000${kept.push(text) - 1}\u0000`)
+  const restore = (text: string): string =>
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the mark must not occur in what people write
+    text.replace(/\u0000(\d+)\u0000/g, (_, index: string) => kept[Number(index)] ?? '')
+  return masked.split(joints).map(restore)
+}
+
+/** Without politeness in front and punctuation behind. */
+function tidy(sentence: string): string {
+  return sentence
+    .trim()
+    .replace(/^(?:first(?:ly)?|then|finally|next|and|also)\b[,:]?\s+/i, '')
+    .replace(
+      /^(?:(?:please|kindly|hey|ok|okay)[,\s]+)*(?:(?:can|could|would|will) you\s+)?(?:please\s+)?(?:(?:i want you|i need you|i'd like you) to\s+)?/i,
+      '',
+    )
+    .replace(/(?:,?\s+(?:please|for me|thanks|thank you))*\s*[.!?]*$/i, '')
+    .trim()
+}
+
+export function unquoted(text: string): string {
+  const trimmed = text.trim()
+  const inner = new RegExp(`^(?:${quoted})$`).test(trimmed) ? trimmed.slice(1, -1) : trimmed
+  return inner
+}
+
+/** What stands in quotes anywhere in a sentence, first to last. */
+export function quotedIn(sentence: string): string[] {
+  return [...sentence.matchAll(new RegExp(quoted, 'g'))].map(([text]) => unquoted(text))
+}
+
+/** Takes a place off the end of a sentence: `x in src/` is `x`, in `src/`. */
+export function splitPlace(sentence: string): { readonly rest: string; readonly place?: string } {
+  const found = placeAtEnd.exec(sentence)
+  if (found === null) return { rest: sentence }
+  const rest = sentence.slice(0, found.index).trim()
+  const place = unquoted(found[1] ?? '')
+  if (rest === '') return { rest: sentence }
+  return everywhere.test(place) ? { rest } : { rest, place }
+}
+
+const placeAtEnd = new RegExp(
+  `\\s+(?:in|inside|within|under|from|of|below)\\s+(?:the\\s+)?(?:file\\s+|files\\s+|folder\\s+|directory\\s+|dir\\s+)?(${term})(?:\\s+(?:folder|directory|dir|file))?$`,
+  'i',
+)
+const everywhere =
+  /^(?:here|it|project|code|codebase|sources?|repo|repository|workspace|files?|everything|this)$/i
+
+/** Whether a word can be nothing but a file or directory. */
+export function looksLikePath(word: string): boolean {
+  return /[/\\]|^\.{1,2}$|^\.\w|\w\.\w{1,8}$/.test(word)
+}
+
+export function looksLikeGlob(word: string): boolean {
+  return /[*?]|\{[^}]*,[^}]*\}/.test(word) && !/\s/.test(word)
+}

@@ -1,0 +1,49 @@
+import type { AssistantMessage, Message, ToolResultPart } from '../../tool/completion.js'
+import { toolResultContentToText } from '../../tool/content.js'
+import { isRecord, type JsonObject } from '../../tool/json.js'
+import type { Result } from './plan.js'
+
+/** What the user asks for now, and what has been done for it so far. */
+export type Turn = {
+  readonly prompt: string
+  readonly results: readonly Result[]
+  /** Nothing was said before this turn. */
+  readonly isFirst: boolean
+}
+
+/** Reads the turn off a conversation: the latest words of the user, and the calls made since. */
+export function turnOf(history: readonly Message[]): Turn {
+  const at = history.findLastIndex((message) => requestIn(message) !== '')
+  const asked = history[at]
+  const results = new Map<string, ToolResultPart>()
+  const calls: AssistantMessage['content'] = []
+  for (const message of history.slice(at + 1)) {
+    if (message.role === 'assistant') calls.push(...message.content)
+    if (message.role === 'tool') for (const result of message.content) results.set(result.id, result)
+  }
+  return {
+    prompt: asked === undefined ? '' : requestIn(asked),
+    results: calls.flatMap((part) => {
+      const result = part.type === 'tool_call' ? results.get(part.id) : undefined
+      if (part.type !== 'tool_call' || result === undefined) return []
+      return [resultOf(part.function.name, part.function.arguments, result)]
+    }),
+    isFirst: !history.slice(0, Math.max(0, at)).some(({ role }) => role === 'assistant'),
+  }
+}
+
+/** Messages of a run's own, such as the date or the state of the repository, come as one element in angle brackets. */
+function requestIn(message: Message): string {
+  if (message.role !== 'user') return ''
+  const texts = message.content.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : []))
+  return texts
+    .filter((text) => !/^<([\w-]+)[\s>][\s\S]*<\/\1>$/.test(text))
+    .join('\n')
+    .trim()
+}
+
+function resultOf(tool: string, given: unknown, { content, isError }: ToolResultPart): Result {
+  const text = toolResultContentToText(content)
+  const args: JsonObject = isRecord(given) ? (given as JsonObject) : {}
+  return { tool, args, text, failed: isError === true }
+}

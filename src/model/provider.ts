@@ -1,0 +1,168 @@
+import type { AiSdkKind } from './ai-sdk/index.js'
+import { type ChatDialect, chatEndpoint, createChatModel, zhipuEndpoint } from './chat/index.js'
+import { hasAuthorization } from './chat/request-headers.js'
+import { ModelError } from './errors.js'
+import type { Model, ModelFacts, ModelPrice } from './model.js'
+import { nameOf } from './provider-error.js'
+import type { RetryTiming } from './retry.js'
+import { type ProviderFamily, providerFamily, type WellKnown, wellKnownProvider } from './well-known.js'
+
+/** How a model is configured. The provider's name decides how it is spoken to. */
+export type ModelConfig = {
+  readonly provider: string
+  /** The bare id that goes over the wire. */
+  readonly id: string
+  /** For people. */
+  readonly name?: string
+  /** Speaks another protocol than the provider's name tells. */
+  readonly api?: 'chat' | 'responses' | 'messages' | 'google'
+  readonly baseUrl?: string
+  readonly apiKey?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly sessionIdHeader?: string
+  readonly facts?: Partial<ModelFacts>
+  readonly price?: ModelPrice
+  /** Where a chat-completions server differs from the usual. */
+  readonly dialect?: ChatDialect
+  readonly fetch?: typeof globalThis.fetch
+  readonly retry?: RetryTiming
+}
+
+/**
+ * A model by the name of its provider. Names that are not known are taken for servers that speak chat completions and need a
+ * `baseUrl`. What is missing is said at the first call, so that a configuration may list models that are not in use.
+ *
+ * ```ts
+ * const model = createModel({ provider: 'openai', id: 'gpt-5-mini', apiKey: process.env.OPENAI_API_KEY })
+ * ```
+ */
+export function createModel(config: ModelConfig): Model {
+  const family = config.api === undefined ? providerFamily(config.provider) : familyOfApi[config.api]
+  const known = wellKnownProvider(config.provider)
+  const facts = factsOf(config)
+  const baseUrl = config.baseUrl ?? known?.baseUrl
+  const missing = missingIn(config, family, baseUrl, known)
+  if (missing !== undefined) return unusable(config, facts, missing)
+  if (family === 'chat' || family === 'zhipu') return chatModel(config, family, facts, baseUrl ?? '')
+  return aiSdkModel(config, family, facts)
+}
+
+/** What is assumed of a model that nothing is said about. */
+const defaultFacts: ModelFacts = {
+  contextTokens: 200_000,
+  tools: true,
+  images: true,
+  documents: true,
+  reasoning: false,
+  temperature: true,
+  structuredOutput: true,
+}
+
+const familyOfApi = {
+  chat: 'chat',
+  responses: 'openai-responses',
+  messages: 'anthropic',
+  google: 'google',
+} as const satisfies Record<NonNullable<ModelConfig['api']>, ProviderFamily>
+
+function factsOf({ facts, price }: ModelConfig): ModelFacts {
+  return { ...defaultFacts, ...facts, ...(price !== undefined && { price }) }
+}
+
+function missingIn(
+  config: ModelConfig,
+  family: ProviderFamily,
+  baseUrl: string | undefined,
+  known: WellKnown | undefined,
+): ModelError | undefined {
+  const { provider, apiKey, headers = {} } = config
+  const isChat = family === 'chat' || family === 'zhipu'
+  if (isChat && !baseUrl) {
+    return new ModelError(
+      'model_unavailable',
+      `${nameOf(config)} has no address: "${provider}" is no provider with a known one, so set baseUrl to the server's, such as http://127.0.0.1:8000/v1`,
+    )
+  }
+  if (baseUrl !== undefined && !isHttpUrl(baseUrl)) {
+    return new ModelError(
+      'model_unavailable',
+      `${nameOf(config)} has a baseUrl that is no http(s) URL: write it as https://host/v1`,
+    )
+  }
+  const hasKey = (apiKey !== undefined && apiKey.trim() !== '') || Object.keys(headers).some(carriesKey)
+  // A server of one's own may need no key; if it does, it will say so.
+  if (hasKey || hasAuthorization(headers) || known === undefined || isLoopback(baseUrl)) return undefined
+  return new ModelError(
+    'model_auth',
+    `${nameOf(config)} has no API key: set apiKey of provider "${provider}", for example from the environment variable ${known.env}`,
+  )
+}
+
+function chatModel(config: ModelConfig, family: 'chat' | 'zhipu', facts: ModelFacts, baseUrl: string): Model {
+  const { provider, id, apiKey, headers, sessionIdHeader, dialect, fetch, retry } = config
+  return createChatModel({
+    provider,
+    id,
+    baseUrl,
+    endpoint: family === 'zhipu' ? zhipuEndpoint(baseUrl) : chatEndpoint(baseUrl),
+    facts,
+    ...(apiKey !== undefined && { apiKey }),
+    ...(headers !== undefined && { headers }),
+    ...(sessionIdHeader !== undefined && { sessionIdHeader }),
+    ...(dialect !== undefined && { dialect }),
+    ...(fetch !== undefined && { fetch }),
+    ...(retry !== undefined && { retry }),
+  })
+}
+
+/** Loaded with the first call: a program that never speaks to such a provider does not pay for its packages. */
+function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Model {
+  const { provider, id, apiKey, baseUrl, headers, sessionIdHeader, retry } = config
+  let loading: Promise<Model> | undefined
+  const load = async (): Promise<Model> => {
+    const { createAiSdkModel } = await import('./ai-sdk/index.js')
+    return createAiSdkModel({
+      provider,
+      kind,
+      id,
+      facts,
+      ...(apiKey !== undefined && { apiKey }),
+      ...(baseUrl !== undefined && { baseUrl }),
+      ...(headers !== undefined && { headers }),
+      ...(sessionIdHeader !== undefined && { sessionIdHeader }),
+      ...(retry !== undefined && { retry }),
+    })
+  }
+  return {
+    provider,
+    id,
+    facts,
+    async answer(request, call) {
+      loading ??= load()
+      return (await loading).answer(request, call)
+    },
+  }
+}
+
+function unusable({ provider, id }: ModelConfig, facts: ModelFacts, error: ModelError): Model {
+  return { provider, id, facts, answer: () => Promise.reject(error) }
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+}
+
+function carriesKey(header: string): boolean {
+  return /^(?:x-)?(?:goog-)?api-key$/i.test(header)
+}
+
+function isLoopback(url: string | undefined): boolean {
+  if (url === undefined) return false
+  const { hostname } = new URL(url)
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    hostname.startsWith('127.')
+  )
+}

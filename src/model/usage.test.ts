@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import type { Message } from '../tool/completion.js'
+import { correctionOf, estimateMessageTokens, estimateTokens } from './estimate-tokens.js'
+import { addUsage, costOf, noUsage } from './usage.js'
+
+describe('usage', () => {
+  it('is added up, with what only one of them counts', () => {
+    const a = { inputTokens: 10, outputTokens: 1, totalTokens: 11, cachedInputTokens: 4 }
+    const b = {
+      inputTokens: 20,
+      outputTokens: 2,
+      totalTokens: 22,
+      reasoningTokens: 1,
+      estimated: true,
+    } as const
+    expect(addUsage(a, b)).toEqual({
+      inputTokens: 30,
+      outputTokens: 3,
+      totalTokens: 33,
+      cachedInputTokens: 4,
+      reasoningTokens: 1,
+      estimated: true,
+    })
+    expect(addUsage(noUsage, a)).toEqual(a)
+  })
+
+  it('costs what its tokens cost, cached ones at their own price', () => {
+    const usage = {
+      inputTokens: 1_000_000,
+      outputTokens: 500_000,
+      totalTokens: 1_500_000,
+      cachedInputTokens: 400_000,
+      cacheWriteTokens: 100_000,
+    }
+    expect(costOf(usage, { input: 2, output: 10 })).toBeCloseTo(2 + 5)
+    expect(costOf(usage, { input: 2, output: 10, cacheRead: 0.2, cacheWrite: 2.5 })).toBeCloseTo(
+      0.5 * 2 + 0.4 * 0.2 + 0.1 * 2.5 + 5,
+    )
+  })
+})
+
+describe('an estimate', () => {
+  const message: Message = { role: 'user', content: [{ type: 'text', text: 'x'.repeat(4000) }] }
+
+  it('counts four characters as a token over everything that is sent', () => {
+    const request = {
+      instructions: 'i'.repeat(400),
+      chatHistory: [message, message],
+      documents: [{ id: 'd', text: 'd'.repeat(399) }],
+      tools: [],
+    }
+    expect(estimateMessageTokens(message)).toBe(1004)
+    expect(estimateTokens(request)).toBe(100 + 2 * 1004 + 100)
+    expect(estimateTokens(request, 1.5)).toBe(Math.ceil((100 + 2 * 1004 + 100) * 1.5))
+  })
+
+  it('takes an image for what a model sees of it, not for its bytes', () => {
+    const image: Message = { role: 'user', content: [{ type: 'image', data: 'a'.repeat(4_000_000) }] }
+    expect(estimateMessageTokens(image)).toBeLessThan(2000)
+  })
+
+  it('is corrected by what the provider counts, within reason', () => {
+    expect(correctionOf(1000, 1300)).toBeCloseTo(1.3)
+    expect(correctionOf(1000, 0)).toBe(1)
+    expect(correctionOf(1000, 1_000_000)).toBe(4)
+  })
+})

@@ -1,0 +1,69 @@
+import { RunError } from '../loop/errors.js'
+import type { AgentEvent } from '../loop/events.js'
+import { isTerminal } from '../loop/events.js'
+import type { AgentResult } from './agent-result.js'
+import { EventStream } from './event-stream.js'
+import type { RunRecord } from './runs.js'
+
+/** A run from the moment it was asked for until it has ended. */
+export class ActiveRun {
+  readonly record: RunRecord
+  readonly stream: EventStream
+  readonly #controller = new AbortController()
+  readonly #pass: (event: AgentEvent) => void
+  readonly #now: () => number
+  /** Settled when the run has ended; a failure that nobody waits for is told by the stream and the record. */
+  result: Promise<AgentResult> = Promise.reject(new Error('the run was not started'))
+
+  constructor(
+    record: RunRecord,
+    now: () => number,
+    screen: (pass: (event: AgentEvent) => void) => (event: AgentEvent) => void,
+  ) {
+    this.record = record
+    this.#now = now
+    this.result.catch(() => undefined)
+    this.stream = new EventStream(() => this.cancel('its reader left'))
+    this.#pass = screen((event) => {
+      this.record.add(event, this.#now())
+      this.stream.push(event)
+    })
+  }
+
+  get id(): string {
+    return this.record.id
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get ended(): boolean {
+    return this.record.ended
+  }
+
+  emit(event: AgentEvent): void {
+    this.#pass(event)
+    if (isTerminal(event)) this.stream.end()
+  }
+
+  /** False when it had ended already. */
+  cancel(why: string): boolean {
+    if (this.ended || this.signal.aborted) return false
+    this.#controller.abort(new RunError('cancelled', `The run was cancelled: ${why}.`))
+    return true
+  }
+
+  /** Ends when another signal does. Gives what undoes that. */
+  follow(signal: AbortSignal | undefined): () => void {
+    if (signal === undefined) return () => undefined
+    const stop = (): void => {
+      this.#controller.abort(
+        new RunError('cancelled', 'The run was cancelled by its signal.', { cause: signal.reason }),
+      )
+    }
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+    return () => signal.removeEventListener('abort', stop)
+  }
+}

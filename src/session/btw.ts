@@ -1,0 +1,44 @@
+import { createConversation } from '../loop/conversation.js'
+import { run } from '../loop/run.js'
+import { addUsage } from '../loop/usage.js'
+import type { SessionCore } from './core.js'
+import { partsFor } from './loop-parts.js'
+
+export type SideAnswer = {
+  readonly question: string
+  readonly answer: string
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly totalTokens: number
+}
+
+/** A run like any other on a copy of what was said, which is then dropped. It may go on beside the run at work. */
+export async function askAside(core: SessionCore, question: string): Promise<SideAnswer> {
+  core.assertOpen()
+  if (question.trim() === '') throw new TypeError('btw: question cannot be empty')
+  const parts = await partsFor(
+    core,
+    core.closing.signal,
+    createConversation({ messages: core.conversation.view }),
+  )
+  const { gate: _, takeSteering: __, firstRequest: ___, stopWhen: ____, ...aside } = parts
+  const { text, usage, costUsd } = await run(
+    {
+      ...aside,
+      limits: { ...parts.limits, maxToolRounds: 0 },
+      // The tools stay in the request, so that a provider finds the prefix it knows.
+      request: { ...parts.request, toolChoice: 'none' },
+      emit: () => undefined,
+    },
+    { role: 'user', content: [{ type: 'text', text: question }] },
+  )
+  core.usage = addUsage(core.usage, usage)
+  if (costUsd !== undefined) core.costUsd = (core.costUsd ?? 0) + costUsd
+  return {
+    question,
+    answer: core.screen.text(text),
+    promptTokens: usage.promptTokens,
+    completionTokens: usage.completionTokens,
+    totalTokens: usage.totalTokens,
+  }
+}

@@ -1,0 +1,219 @@
+import { modeNames } from '../authority/mode.js'
+import { nearestNames, quoteNames } from '../tool/nearest.js'
+import { SessionOptionError } from './errors.js'
+import type { SessionOptions } from './options.js'
+
+/**
+ * Goes through the options of a session. What has the wrong type is refused by name, since a limit or a guard that silently does not
+ * hold is worse than none; names that nobody knows, and those without effect, are told.
+ */
+export function checkOptions(given: Readonly<Record<string, unknown>>): {
+  readonly options: SessionOptions
+  readonly warnings: readonly string[]
+} {
+  const warnings: string[] = []
+  const options: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === null) continue
+    const check = checks[name]
+    if (check === undefined) {
+      warnings.push(describeUnknown(name))
+      continue
+    }
+    const problem = check(value)
+    if (problem !== undefined) throw new SessionOptionError(name, problem.replace('%', name))
+    options[name] = value
+  }
+  if (typeof options['planningMode'] === 'string')
+    options['planningMode'] = planningModes[options['planningMode'].toLowerCase()]
+  else if (options['planning'] !== undefined)
+    options['planningMode'] = options['planning'] ? 'enabled' : 'disabled'
+  // Every name was looked up and every value checked against the same table that the type was written from.
+  return { options: options as SessionOptions, warnings }
+}
+
+/** Words when a value cannot be used; `%` stands for the option's name. */
+type Check = (value: unknown) => string | undefined
+
+const is =
+  (type: 'string' | 'boolean' | 'function'): Check =>
+  (value) =>
+    typeof value === type ? undefined : `% must be a ${type}, not ${describe(value)}.`
+const count =
+  (least: number): Check =>
+  (value) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= least
+      ? undefined
+      : `% must be a whole number of at least ${least}, not ${describe(value)}.`
+const between =
+  (low: number, high: number): Check =>
+  (value) =>
+    typeof value === 'number' && value >= low && value <= high
+      ? undefined
+      : `% must be a number from ${low} to ${high}, not ${describe(value)}.`
+const oneOf =
+  (...words: readonly string[]): Check =>
+  (value) =>
+    typeof value === 'string' && words.includes(value)
+      ? undefined
+      : `Invalid % ${describe(value)}. Must be one of: ${words.join(', ')}.`
+const object: Check = (value) =>
+  typeof value === 'object' && !Array.isArray(value)
+    ? undefined
+    : `% must be an object, not ${describe(value)}.`
+const strings: Check = (value) =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+    ? undefined
+    : `% must be a list of strings, not ${describe(value)}.`
+const list: Check = (value) =>
+  Array.isArray(value) ? undefined : `% must be a list, not ${describe(value)}.`
+const either =
+  (...some: readonly Check[]): Check =>
+  (value) => {
+    const problems = some.map((check) => check(value))
+    return problems.includes(undefined) ? undefined : problems[0]
+  }
+const fields =
+  (known: Readonly<Record<string, Check>>): Check =>
+  (value) => {
+    const wrong = object(value)
+    if (wrong !== undefined) return wrong
+    for (const [name, inner] of Object.entries(value as object)) {
+      if (inner === undefined || inner === null) continue
+      const check = known[name]
+      if (check === undefined) return `%.${name} is not known. Known are: ${Object.keys(known).join(', ')}.`
+      const problem = check(inner)
+      if (problem !== undefined) return problem.replace('%', `%.${name}`)
+    }
+    return undefined
+  }
+
+const planningModes: Readonly<Record<string, string>> = {
+  auto: 'auto',
+  enabled: 'enabled',
+  enable: 'enabled',
+  on: 'enabled',
+  force: 'enabled',
+  forced: 'enabled',
+  true: 'enabled',
+  disabled: 'disabled',
+  disable: 'disabled',
+  off: 'disabled',
+  false: 'disabled',
+}
+
+const planningMode: Check = (value) =>
+  typeof value === 'string' && Object.hasOwn(planningModes, value.toLowerCase())
+    ? undefined
+    : `Invalid planningMode ${describe(value)}. Must be: auto, enabled, or disabled.`
+
+const sessionId: Check = (value) =>
+  typeof value === 'string' && /^[^\0/\\]{1,200}$/.test(value) && value !== '.' && value !== '..'
+    ? undefined
+    : '% must be 1 to 200 characters without "/", "\\" or a zero byte.'
+
+const nothing: Check = (value) => (value === false ? undefined : '% must be a list of names, or false.')
+
+const checks: Readonly<Record<string, Check>> = {
+  sessionId,
+  model: either(is('string'), object),
+  temperature: between(0, 2),
+  maxTokens: count(1),
+  thinkingBudget: count(0),
+  role: is('string'),
+  guidelines: is('string'),
+  responseStyle: is('string'),
+  extra: is('string'),
+  planningMode,
+  planning: is('boolean'),
+  goalTracking: is('boolean'),
+  tenantId: is('string'),
+  principal: is('string'),
+  agentTemplateId: is('string'),
+  correlationId: is('string'),
+  permissionPolicy: object,
+  confirmationPolicy: fields({
+    enabled: is('boolean'),
+    defaultTimeoutMs: count(1),
+    timeoutAction: oneOf('reject', 'auto_approve'),
+    yoloLanes: (value) =>
+      strings(value) ??
+      (value as string[]).map(oneOf('control', 'query', 'execute', 'generate')).find((problem) => problem),
+  }),
+  onAsk: is('function'),
+  onQuestion: is('function'),
+  watchdog: is('function'),
+  ceiling: object,
+  mode: oneOf(...modeNames),
+  sandbox: oneOf('auto', 'required', 'off'),
+  network: fields({ allowHosts: strings, allowPrivate: either(is('boolean'), strings) }),
+  env: object,
+  roots: strings,
+  tools: either(list, object),
+  builtinTools: either(strings, nothing),
+  middleware: list,
+  approvals: object,
+  hooks: list,
+  commands: list,
+  budgetGuard: object,
+  webSearch: fields({ providers: list, maxCalls: count(0), timeoutMs: count(1) }),
+  securityProvider: object,
+  hostEnv: fields({ idGenerator: object, clock: object }),
+  retentionLimits: fields({
+    maxRuns: count(1),
+    maxEventsPerRun: count(1),
+    maxTraceEvents: count(0),
+  }),
+  autoCompact: is('boolean'),
+  autoCompactThreshold: between(0.05, 1),
+  maxToolRounds: count(0),
+  maxParseRetries: count(0),
+  circuitBreakerThreshold: count(1),
+  duplicateToolCallThreshold: count(1),
+  maxExecutionTimeMs: count(1),
+  roundTimeoutMs: count(1),
+  modelIdleTimeoutMs: count(1),
+  llmApiTimeoutMs: count(1),
+  toolTimeoutMs: count(1),
+  maxParallelTasks: count(1),
+  continuationEnabled: is('boolean'),
+  maxContinuationTurns: count(0),
+  stopWhen: either(is('function'), list),
+  whenBusy: oneOf('queue', 'reject'),
+  signal: object,
+  instructionFiles: either(strings, nothing),
+}
+
+/** Known names whose part of the system is not there yet. */
+const later: ReadonlySet<string> = new Set([
+  'builtinSkills',
+  'skillDirs',
+  'inlineSkills',
+  'agentDirs',
+  'workerAgents',
+  'autoDelegation',
+  'autoParallel',
+  'memoryStore',
+  'sessionStore',
+  'autoSave',
+  'durability',
+  'workspaceBackend',
+  'remoteGit',
+  'artifactStoreLimits',
+  'queueConfig',
+  'ahpTransport',
+])
+
+function describeUnknown(name: string): string {
+  if (later.has(name)) return `The option ${name} has no effect in this version.`
+  const nearest = nearestNames(name, Object.keys(checks))
+  const hint = nearest.length === 0 ? '' : ` Did you mean ${quoteNames(nearest)}?`
+  return `The option ${name} is not known and has no effect.${hint}`
+}
+
+/** Never the value itself: an option may hold a secret. */
+function describe(value: unknown): string {
+  if (typeof value === 'string') return value.length <= 40 ? `'${value}'` : 'a long string'
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`
+}

@@ -1,0 +1,27 @@
+import type { CommandSession } from '../commands/index.js'
+import { compactNow } from './compact.js'
+import type { SessionCore } from './core.js'
+
+/** What slash commands see of a session, and what they may do to it. */
+export function commandSession(core: SessionCore): CommandSession {
+  return {
+    context: () => {
+      const { provider, id } = core.model()
+      return {
+        sessionId: core.parts.sessionId,
+        workspace: core.parts.root,
+        model: `${provider}/${id}`,
+        historyLen: core.conversation.messages.length,
+        totalTokens: core.usage.totalTokens,
+        ...(core.costUsd !== undefined && { totalCost: core.costUsd }),
+        toolNames: core.shelf.names(),
+        mcpServers: [],
+      }
+    },
+    usage: () => core.usage,
+    isBuiltinTool: (name) => core.builtinNames.has(name),
+    setModel: (name) => core.setModel(name),
+    compact: (signal) => compactNow(core, signal),
+    clearHistory: () => core.conversation.clear(),
+  }
+}

@@ -1,0 +1,271 @@
+import { platform } from 'node:process'
+import { type Commands, createCommands } from '../commands/index.js'
+import { createHooks, type HookEventName, type Hooks } from '../hooks/index.js'
+import { type Budget, type BudgetGuard, createBudget } from '../loop/budget.js'
+import { type Conversation, createConversation } from '../loop/conversation.js'
+import type { AgentEvent, ClusterEvent } from '../loop/events.js'
+import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/host-env.js'
+import { noUsage, type Usage } from '../loop/usage.js'
+import type { Model } from '../model/model.js'
+import type { UserMessage } from '../tool/completion.js'
+import type { AnyTool, RunIdentity } from '../tool/contract.js'
+import { ToolSet } from '../tool/tool-set.js'
+import { toolSearchTool } from '../toolbox/tool-search.js'
+import { createToolbox } from '../toolbox/toolbox.js'
+import { readInstructions } from '../workspace/instructions/read-instructions.js'
+import type { ActiveRun } from './active-run.js'
+import { type Confirmations, createConfirmations, type Lane } from './confirmations.js'
+import { type Engine, startEngine } from './engine.js'
+import { SessionClosedError } from './errors.js'
+import type { SessionLabels, SessionOptions } from './options.js'
+import { createPlanProgress, type PlanProgress } from './plan-progress.js'
+import { systemPrompt } from './prompt/system-prompt.js'
+import { defaultRetention, Runs } from './runs.js'
+import { type Screen, screenFor } from './screen.js'
+import { ToolShelf } from './tool-shelf.js'
+import { Trace } from './trace.js'
+
+/** What an agent hands to each of its sessions. */
+export type SessionParts = {
+  readonly sessionId: string
+  readonly agentId: string
+  /** The real path of the workspace. */
+  readonly root: string
+  /** The user's own directory: rules and instructions for every project. */
+  readonly userDir: string
+  readonly options: SessionOptions
+  readonly warnings: readonly string[]
+  /** The model of this name, or the default one. */
+  resolveModel(name?: string): Model
+  closed(): void
+}
+
+/** What a session consists of. `Session` is what a host sees of it; each file around it does one thing with it. */
+export class SessionCore {
+  readonly parts: SessionParts
+  readonly clock: Clock
+  readonly ids: IdGenerator
+  readonly shelf: ToolShelf
+  /** The names of the tools that are ours. */
+  readonly builtinNames: ReadonlySet<string>
+  readonly hooks: Hooks
+  readonly commands: Commands = createCommands()
+  readonly conversation: Conversation = createConversation()
+  readonly plan: PlanProgress = createPlanProgress()
+  readonly runs: Runs
+  readonly trace: Trace
+  readonly budget: Budget
+  readonly confirmations: Confirmations
+  readonly screen: Screen
+  /** Aborted when the session is closed. */
+  readonly closing = new AbortController()
+  readonly steering: UserMessage[] = []
+  guard: BudgetGuard | undefined
+  active: ActiveRun | undefined
+  /** Runs that wait or are at work, by id. */
+  readonly open = new Map<string, ActiveRun>()
+  queue: Promise<unknown> = Promise.resolve()
+  usage: Usage = noUsage
+  costUsd: number | undefined
+  #model: Model | undefined
+  #engine: Promise<Engine> | undefined
+  #prompt: Promise<string> | undefined
+  #started = false
+
+  constructor(parts: SessionParts) {
+    const { options, sessionId } = parts
+    this.parts = parts
+    this.clock = options.hostEnv?.clock ?? systemClock
+    this.ids = options.hostEnv?.idGenerator ?? randomIds
+    this.guard = options.budgetGuard
+    const builtin = builtinTools(options)
+    this.builtinNames = new Set(builtin.map(({ name }) => name))
+    this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool)
+    this.runs = new Runs(options.retentionLimits)
+    this.trace = new Trace(options.retentionLimits?.maxTraceEvents ?? defaultRetention.maxTraceEvents)
+    this.screen = screenFor(options.securityProvider, this.emit)
+    this.hooks = createHooks({
+      session: { sessionId, workspace: parts.root, ...labelsOf(options) },
+      now: this.now,
+      onNotice: ({ hookId, message }) => this.emit({ type: 'notice', source: `hook ${hookId}`, message }),
+    })
+    this.budget = createBudget(() => this.guard, sessionId, this.emit)
+    this.confirmations = createConfirmations({
+      policy: options.confirmationPolicy ?? {},
+      ...(options.onAsk !== undefined && { onAsk: options.onAsk }),
+      laneOf: (toolName) => this.#laneOf(toolName),
+      emit: this.emit,
+      now: this.now,
+    })
+    for (const { id, event, matcher, config, handler } of options.hooks ?? [])
+      this.hooks.register(id, event as HookEventName, matcher, config, handler)
+    for (const { name, description, handler } of options.commands ?? [])
+      this.commands.register(name, description, handler)
+  }
+
+  readonly now = (): number => this.clock.now()
+  readonly newId = (): string => this.ids.next()
+
+  /** An event of the run that is at work; outside of runs there is nobody to tell. */
+  readonly emit = (event: AgentEvent): void => {
+    this.active?.emit(event)
+    if (event.type === 'budget_threshold_hit' && this.hooks.has('budget_threshold_hit'))
+      void this.hooks.run('budget_threshold_hit', {
+        resource: event.resource,
+        kind: event.kind,
+        consumed: event.consumed ?? 0,
+        limit: event.limit ?? 0,
+        ...(event.message !== undefined && { message: event.message }),
+      })
+  }
+
+  get isClosed(): boolean {
+    return this.closing.signal.aborted
+  }
+
+  assertOpen(): void {
+    if (this.isClosed) throw new SessionClosedError(this.parts.sessionId)
+  }
+
+  model(): Model {
+    const { model } = this.parts.options
+    this.#model ??= typeof model === 'object' ? model : this.parts.resolveModel(model)
+    return this.#model
+  }
+
+  setModel(name: string): void {
+    this.#model = this.parts.resolveModel(name)
+  }
+
+  identity(): RunIdentity {
+    const { agentId, sessionId } = this.parts
+    return { agentId, sessionId, runId: this.active?.id ?? 'host' }
+  }
+
+  /** Starts with the first call; a failed start is tried again at the next. */
+  engine(): Promise<Engine> {
+    this.#engine ??= startEngine({
+      ...this.parts,
+      shelf: this.shelf,
+      hooks: this.hooks,
+      budget: this.budget,
+      confirmations: this.confirmations,
+      plan: this.plan,
+      middleware: [...(this.parts.options.middleware ?? []), ...this.screen.middleware],
+      identity: () => this.identity(),
+      emit: this.emit,
+      record: (record) => this.trace.add(record),
+      now: this.now,
+      newId: this.newId,
+    }).catch((error: unknown) => {
+      this.#engine = undefined
+      throw error
+    })
+    return this.#engine
+  }
+
+  /** The instructions of the model: made once, the same from then on. */
+  instructions(): Promise<string> {
+    this.#prompt ??= this.#makePrompt().catch((error: unknown) => {
+      this.#prompt = undefined
+      throw error
+    })
+    return this.#prompt
+  }
+
+  /** What happens once, before the first run. */
+  async start(): Promise<void> {
+    if (this.#started) return
+    this.#started = true
+    if (this.hooks.has('session_start'))
+      await this.hooks.run('session_start', { working_directory: this.parts.root, resumed: false })
+  }
+
+  async close(): Promise<void> {
+    if (this.isClosed) return
+    this.closing.abort(new SessionClosedError(this.parts.sessionId))
+    this.confirmations.cancelAll('The session was closed.')
+    this.parts.closed()
+    await this.queue.catch(() => undefined)
+    if (this.#started && this.hooks.has('session_end'))
+      await this.hooks.run('session_end', { reason: 'closed' })
+    await this.hooks.settled()
+    const engine = await this.#engine?.catch(() => undefined)
+    await engine?.workspace.close()
+  }
+
+  /** Cancels a run that waits or is at work. */
+  cancelRun(runId: string): boolean {
+    return this.open.get(runId)?.cancel('cancelRun() was called') ?? false
+  }
+
+  /** Tells the run at work and the hooks what happens around the session. */
+  async cluster(event: ClusterEvent): Promise<void> {
+    this.emit(event)
+    if (event.type === 'passivation_requested' && this.hooks.has('passivation_requested')) {
+      const { reason, deadlineMs } = event
+      await this.hooks.run('passivation_requested', {
+        reason,
+        ...(deadlineMs !== undefined && { deadline_ms: deadlineMs }),
+      })
+    }
+    if (event.type === 'peer_invocation' && this.hooks.has('peer_invocation')) {
+      const { fromSessionId, fromTenantId, correlationId } = event
+      await this.hooks.run('peer_invocation', {
+        from_session_id: fromSessionId,
+        ...(fromTenantId !== undefined && { from_tenant_id: fromTenantId }),
+        ...(correlationId !== undefined && { correlation_id: correlationId }),
+      })
+    }
+  }
+
+  async #makePrompt(): Promise<string> {
+    const { options, root, userDir } = this.parts
+    const { instructionFiles } = options
+    const found =
+      instructionFiles === false
+        ? { files: [], problems: [] }
+        : await readInstructions({
+            root,
+            userDir,
+            ...(instructionFiles !== undefined && { fileNames: instructionFiles }),
+          })
+    for (const message of found.problems) this.emit({ type: 'notice', source: 'instructions', message })
+    return systemPrompt({
+      slots: options,
+      planning: options.planningMode !== 'disabled' && this.shelf.isShown('todo'),
+      instructions: found.files,
+      environment: { workspace: root, platform, date: dayOf(this.now()) },
+    })
+  }
+
+  #laneOf(toolName: string): Lane {
+    const kind = this.shelf.get(toolName)?.kind
+    return kind === 'read' || kind === 'search' || kind === 'fetch' ? 'query' : 'execute'
+  }
+}
+
+function builtinTools({ builtinTools: chosen, webSearch }: SessionOptions): readonly AnyTool[] {
+  if (chosen === false) return []
+  const all = createToolbox({ ...(webSearch !== undefined && { webSearch }) })
+  return chosen === undefined ? all : all.filter(({ name }) => chosen.includes(name))
+}
+
+function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
+  return tools instanceof ToolSet ? tools.values() : tools
+}
+
+function labelsOf({ tenantId, principal, agentTemplateId, correlationId }: SessionOptions): SessionLabels {
+  return {
+    ...(tenantId !== undefined && { tenantId }),
+    ...(principal !== undefined && { principal }),
+    ...(agentTemplateId !== undefined && { agentTemplateId }),
+    ...(correlationId !== undefined && { correlationId }),
+  }
+}
+
+/** A clock that is not of this world gives no date. */
+function dayOf(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? 'unknown' : date.toISOString().slice(0, 10)
+}

@@ -1,0 +1,181 @@
+import { combineWatchdogs, defaultWatchdog } from '../authority/watchdog.js'
+import { gateHooks, type Hooks, hookedAsk } from '../hooks/index.js'
+import type { Budget } from '../loop/budget.js'
+import { callInOrder } from '../loop/call-order.js'
+import { permitFor } from '../loop/call-permit.js'
+import type { AgentEvent } from '../loop/events.js'
+import { createGate, type Gate } from '../loop/gate.js'
+import type { CallRecord, GateOutcome, RuntimeRequest } from '../loop/gate-parts.js'
+import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
+import type { RunIdentity } from '../tool/contract.js'
+import { errorEnvelope } from '../tool/envelope.js'
+import type { AgentMiddleware } from '../tool/middleware.js'
+import type { Invocation, RuntimeSession, RuntimeTools, ToolRuntime } from '../tool/runtime.js'
+import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
+import { openRuleFiles, type RuleFiles } from '../workspace/rules/rule-files.js'
+import type { Confirmations } from './confirmations.js'
+import { hostTools } from './host-tools.js'
+import type { SessionOptions } from './options.js'
+import type { PlanProgress } from './plan-progress.js'
+import type { ToolShelf } from './tool-shelf.js'
+
+/** The machinery of a session that touches the world: made when it is first needed, gone when the session is closed. */
+export type Engine = {
+  readonly workspace: Workspace
+  readonly authority: SessionAuthority
+  readonly gate: Gate
+}
+
+export type EngineParts = {
+  /** The real path. */
+  readonly root: string
+  readonly userDir: string
+  readonly options: SessionOptions
+  readonly shelf: ToolShelf
+  readonly hooks: Hooks
+  readonly budget: Budget
+  readonly confirmations: Confirmations
+  readonly plan: PlanProgress
+  readonly middleware: readonly AgentMiddleware[]
+  /** Whose call it is at this moment. */
+  identity(): RunIdentity
+  emit(event: AgentEvent): void
+  record(record: CallRecord): void
+  now(): number
+  newId(): string
+}
+
+export async function startEngine(parts: EngineParts): Promise<Engine> {
+  const { options, root } = parts
+  const workspace = openWorkspace({
+    root,
+    onNotice: (message) => parts.emit({ type: 'notice', source: 'workspace', message }),
+    ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
+    ...(options.network !== undefined && { network: options.network }),
+    ...(options.env !== undefined && { env: options.env }),
+    ...(options.roots !== undefined && { roots: options.roots }),
+  })
+  const ruleFiles = await openRuleFiles({ root: workspace.root, userDir: parts.userDir })
+  const { rules: projectRules, workspace: unread } = await ruleFiles.load(workspace.scope)
+  if (unread !== undefined && unread.confirmed === false)
+    parts.emit({
+      type: 'notice',
+      source: 'rules',
+      message: `${ruleFiles.workspaceFile} came with the workspace and was not confirmed: its rules only hold back.`,
+    })
+  const authority = createSessionAuthority({
+    scope: () => workspace.scope,
+    tools: () => parts.shelf.all(),
+    projectRules,
+    ...(options.permissionPolicy !== undefined && { policy: options.permissionPolicy }),
+    ...(options.ceiling !== undefined && { ceiling: options.ceiling }),
+    ...(options.mode !== undefined && { mode: options.mode }),
+  })
+  const gate = gateFor(parts, workspace, authority, ruleFiles)
+  return { workspace, authority, gate }
+}
+
+function gateFor(
+  parts: EngineParts,
+  workspace: Workspace,
+  authority: SessionAuthority,
+  ruleFiles: RuleFiles,
+): Gate {
+  const { options, shelf } = parts
+  const asks = options.onAsk !== undefined || options.confirmationPolicy?.enabled === true
+  const gate = createGate({
+    tools: {
+      get: (name, origin) => {
+        if (origin === 'host') return shelf.get(name) ?? hostTools.get(name)
+        return shelf.isShown(name) ? shelf.get(name) : undefined
+      },
+      names: (origin) => (origin === 'host' ? shelf.names() : shelf.shownNames()),
+    },
+    authorityFor: (tool) => authority.for(tool),
+    realPath: workspace.realPath,
+    watchdog:
+      options.watchdog === undefined ? defaultWatchdog : combineWatchdogs(defaultWatchdog, options.watchdog),
+    ...(asks && { onAsk: hookedAsk(parts.hooks, parts.confirmations.ask) }),
+    ...(options.approvals !== undefined && { approvals: options.approvals }),
+    keepRule: async (rule, scope) => {
+      if (scope === 'project') await ruleFiles.add(rule, workspace.scope)
+      authority.addRule(rule)
+    },
+    middleware: parts.middleware,
+    ...gateHooks(parts.hooks),
+    budget: ({ toolName }) => parts.budget.beforeTool(toolName),
+    runtimeFor: (request) => runtimeFor(parts, workspace, request, () => gate),
+    spill: (label, data) => workspace.scratch.write(label, data),
+    record: parts.record,
+    get run() {
+      return parts.identity()
+    },
+    ...(options.toolTimeoutMs !== undefined && { toolTimeoutMs: options.toolTimeoutMs }),
+    now: parts.now,
+    newId: parts.newId,
+  })
+  return gate
+}
+
+function runtimeFor(
+  parts: EngineParts,
+  workspace: Workspace,
+  request: RuntimeRequest,
+  gate: () => Gate,
+): ToolRuntime {
+  const permit = permitFor(request.call, request.authority, request.origin === 'host')
+  return {
+    ...workspace.runtimeFor(permit, request.signal),
+    session: sessionServices(parts, request, gate),
+  }
+}
+
+function sessionServices(parts: EngineParts, request: RuntimeRequest, gate: () => Gate): RuntimeSession {
+  const { onQuestion } = parts.options
+  return {
+    todos: {
+      list: () => parts.plan.list(),
+      replace: (todos) => parts.plan.replace(todos, parts.emit),
+    },
+    ...(onQuestion !== undefined && {
+      ask: async (questions) => {
+        parts.emit({ type: 'user_question', questions })
+        return onQuestion(questions)
+      },
+    }),
+    tools: toolServices(parts, request, gate),
+  }
+}
+
+function toolServices(parts: EngineParts, outer: RuntimeRequest, gate: () => Gate): RuntimeTools {
+  return {
+    hidden: () => parts.shelf.hidden(),
+    offer: (names) => parts.shelf.offer(names),
+    async callAll(invocations, options = {}) {
+      const signal =
+        options.signal === undefined ? outer.signal : AbortSignal.any([outer.signal, options.signal])
+      const ended = await callInOrder(
+        invocations,
+        options.maxConcurrency ?? defaultConcurrency,
+        async ({ tool, args }: Invocation, place): Promise<Pick<GateOutcome, 'envelope' | 'fatal'>> => {
+          if (signal.aborted)
+            return { envelope: errorEnvelope(`Tool "${tool}" was not run: the run was aborted.`) }
+          return gate().call({
+            name: tool,
+            input: { value: args },
+            origin: outer.origin,
+            signal,
+            place,
+            ...(outer.request.turn !== undefined && { turn: outer.request.turn }),
+          })
+        },
+      )
+      // What must end the run ends it, however deep inside it happened.
+      const fatal = ended.find((one) => one.fatal !== undefined)?.fatal
+      if (fatal !== undefined) outer.endRun(fatal.error)
+      return ended.map(({ envelope }) => envelope)
+    },
+  }
+}
+
+const defaultConcurrency = 8

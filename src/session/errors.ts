@@ -1,0 +1,46 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+
+/** The session, or its agent, was closed; nothing more can be asked of it. */
+export class SessionClosedError extends CapstanError {
+  constructor(sessionId: string) {
+    super('session_closed', `Session closed: '${sessionId}' takes no more calls. Open another one.`)
+  }
+}
+
+markErrorClass(SessionClosedError, 'SessionClosedError')
+
+/** A run is at work and the session was told not to queue. */
+export class SessionBusyError extends CapstanError {
+  constructor(sessionId: string) {
+    super(
+      'session_busy',
+      `Session '${sessionId}' already has an active operation. Wait for it, cancel it, or use whenBusy: 'queue'.`,
+    )
+  }
+}
+
+markErrorClass(SessionBusyError, 'SessionBusyError')
+
+/** An option of a session that cannot be used, by its name. */
+export class SessionOptionError extends CapstanError {
+  readonly option: string
+
+  constructor(option: string, message: string) {
+    super('session_option', message)
+    this.option = option
+  }
+}
+
+markErrorClass(SessionOptionError, 'SessionOptionError')
+
+/** A direct call that gives text had none to give. */
+export class ToolFailedError extends CapstanError {
+  readonly toolName: string
+
+  constructor(toolName: string, message: string) {
+    super('tool_failed', message)
+    this.toolName = toolName
+  }
+}
+
+markErrorClass(ToolFailedError, 'ToolFailedError')

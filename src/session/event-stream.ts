@@ -1,0 +1,78 @@
+import type { AgentEvent } from '../loop/events.js'
+
+/**
+ * The events of a run, for the one who started it: take them with `next()` or `for await`. Leaving the loop early cancels the run.
+ * Reading slowly holds nothing up: pieces of text that wait are joined, so nothing is lost and memory stays as large as the text.
+ */
+export class EventStream implements AsyncIterableIterator<AgentEvent, undefined> {
+  #waiting: AgentEvent[] = []
+  #at = 0
+  #readers: ((result: IteratorResult<AgentEvent, undefined>) => void)[] = []
+  #ended = false
+  readonly #leave: () => void
+
+  constructor(leave: () => void) {
+    this.#leave = leave
+  }
+
+  /** What is there already is given before the end. After the end there is only the end. */
+  next(): Promise<IteratorResult<AgentEvent, undefined>> {
+    const event = this.#waiting[this.#at]
+    if (event !== undefined) {
+      this.#waiting[this.#at++] = taken
+      if (this.#at === this.#waiting.length) {
+        this.#waiting = []
+        this.#at = 0
+      }
+      return Promise.resolve({ value: event, done: false })
+    }
+    if (this.#ended) return Promise.resolve(over)
+    return new Promise((resolve) => this.#readers.push(resolve))
+  }
+
+  /** Cancels the run if it still runs; nothing more is given. */
+  return(): Promise<IteratorResult<AgentEvent, undefined>> {
+    this.#waiting = []
+    this.#at = 0
+    if (!this.#ended) {
+      this.end()
+      this.#leave()
+    }
+    return Promise.resolve(over)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  push(event: AgentEvent): void {
+    if (this.#ended) return
+    const reader = this.#readers.shift()
+    if (reader !== undefined) {
+      reader({ value: event, done: false })
+      return
+    }
+    const last = this.#waiting.length - 1
+    const joined = this.#waiting.length - this.#at > most ? join(this.#waiting[last], event) : undefined
+    if (joined === undefined) this.#waiting.push(event)
+    else this.#waiting[last] = joined
+  }
+
+  end(): void {
+    this.#ended = true
+    for (const reader of this.#readers.splice(0)) reader(over)
+  }
+}
+
+const over: IteratorReturnResult<undefined> = { value: undefined, done: true }
+const taken: AgentEvent = { type: 'events_missed', count: 0 }
+/** So many wait one by one; then pieces are joined. */
+const most = 512
+
+/** Two pieces of the same text as one; undefined when they are not. */
+function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | undefined {
+  if (last === undefined || last.type !== event.type || !('text' in last) || !('text' in event))
+    return undefined
+  if ('toolId' in last && 'toolId' in event && last.toolId !== event.toolId) return undefined
+  return { ...last, text: last.text + event.text } as AgentEvent
+}

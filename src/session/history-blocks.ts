@@ -1,0 +1,130 @@
+import type {
+  AssistantContent,
+  AssistantMessage,
+  Message,
+  ToolMessage,
+  UserContent,
+  UserMessage,
+} from '../tool/completion.js'
+import { toolResultContentToText } from '../tool/content.js'
+import type { JsonValue } from '../tool/json.js'
+
+/** A piece of a message, as hosts see histories. Which fields are there depends on `type`. */
+export type ContentBlock = {
+  readonly type: 'text' | 'reasoning' | 'tool_use' | 'tool_result' | 'image' | 'document'
+  readonly text?: string
+  readonly id?: string
+  readonly name?: string
+  readonly input?: JsonValue
+  readonly toolUseId?: string
+  readonly resultContent?: string
+  readonly isError?: boolean
+  readonly data?: string
+  readonly mediaType?: string
+}
+export type HistoryMessage = { readonly role: Message['role']; readonly content: readonly ContentBlock[] }
+
+/** The conversation as a host reads it; {@link fromHistory} takes it back. */
+export function toHistory(messages: readonly Message[]): HistoryMessage[] {
+  return messages.map((message) => ({ role: message.role, content: blocksOf(message) }))
+}
+
+/** Takes what {@link toHistory} gives, and plain messages with a string for content. */
+export function fromHistory(
+  history: readonly (HistoryMessage | { readonly role: string; readonly content: string })[],
+): Message[] {
+  return history.flatMap((message): Message[] => {
+    const blocks: readonly ContentBlock[] =
+      typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content
+    const results = blocks.filter(({ type }) => type === 'tool_result')
+    if (results.length > 0) return [toolMessageOf(results)]
+    switch (message.role) {
+      case 'assistant':
+        return [{ role: 'assistant', content: blocks.flatMap(assistantPart) } satisfies AssistantMessage]
+      case 'system':
+        return [{ role: 'system', content: blocks.map(({ text = '' }) => text).join('\n') }]
+      case 'user':
+        return [{ role: 'user', content: blocks.flatMap(userPart) } satisfies UserMessage]
+      default:
+        throw new TypeError(`A message of the history has the role ${JSON.stringify(message.role)}.`)
+    }
+  })
+}
+
+function blocksOf(message: Message): ContentBlock[] {
+  switch (message.role) {
+    case 'system':
+      return [{ type: 'text', text: message.content }]
+    case 'user':
+    case 'assistant':
+      return message.content.map(blockOf)
+    case 'tool':
+      return message.content.map((part) => ({
+        type: 'tool_result',
+        toolUseId: part.id,
+        resultContent: toolResultContentToText(part.content),
+        isError: part.isError ?? false,
+        ...(part.toolName !== undefined && { name: part.toolName }),
+      }))
+  }
+}
+
+function blockOf(part: UserContent | AssistantContent): ContentBlock {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'reasoning':
+      return { type: 'reasoning', text: part.text }
+    case 'tool_call':
+      return { type: 'tool_use', id: part.id, name: part.function.name, input: part.function.arguments }
+    case 'image':
+    case 'document':
+      return {
+        type: part.type,
+        data: part.data,
+        ...(part.mediaType !== undefined && { mediaType: part.mediaType }),
+      }
+  }
+}
+
+function userPart(block: ContentBlock): UserContent[] {
+  if (block.type === 'text') return [{ type: 'text', text: block.text ?? '' }]
+  if (block.type !== 'image' && block.type !== 'document') return []
+  return [mediaPart(block.type, block)]
+}
+
+function assistantPart(block: ContentBlock): AssistantContent[] {
+  switch (block.type) {
+    case 'text':
+      return [{ type: 'text', text: block.text ?? '' }]
+    case 'reasoning':
+      return [{ type: 'reasoning', text: block.text ?? '' }]
+    case 'tool_use':
+      return [
+        {
+          type: 'tool_call',
+          id: block.id ?? '',
+          function: { name: block.name ?? '', arguments: block.input ?? {} },
+        },
+      ]
+    default:
+      return []
+  }
+}
+
+function mediaPart(type: 'image' | 'document', { data = '', mediaType }: ContentBlock): UserContent {
+  return { type, data, ...(mediaType !== undefined && { mediaType }) }
+}
+
+function toolMessageOf(results: readonly ContentBlock[]): ToolMessage {
+  return {
+    role: 'tool',
+    content: results.map(({ toolUseId, resultContent, isError, name }) => ({
+      type: 'tool_result',
+      id: toolUseId ?? '',
+      content: [{ type: 'text', text: resultContent ?? '' }],
+      ...(isError && { isError }),
+      ...(name !== undefined && { toolName: name }),
+    })),
+  }
+}

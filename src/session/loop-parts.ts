@@ -1,0 +1,76 @@
+import { defaultCompaction } from '../loop/compaction/settings.js'
+import type { ObservedEvent, RunLimits, RunParts } from '../loop/run-parts.js'
+import type { SessionCore } from './core.js'
+
+/** What the loop is given for a run of this session. */
+export async function partsFor(
+  core: SessionCore,
+  signal: AbortSignal,
+  conversation: RunParts['conversation'],
+): Promise<RunParts> {
+  const { options, sessionId } = core.parts
+  const { gate } = await core.engine()
+  const { stopWhen } = options
+  const plans = options.planningMode === 'enabled' && core.shelf.isShown('todo')
+  return {
+    model: () => core.model(),
+    conversation,
+    instructions: () => core.instructions(),
+    tools: () => core.shelf.definitions(),
+    gate,
+    limits: limitsOf(core),
+    request: {
+      ...(options.temperature !== undefined && { temperature: options.temperature }),
+      ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
+      ...(options.thinkingBudget !== undefined && {
+        additionalParams: { thinkingBudget: options.thinkingBudget },
+      }),
+    },
+    ...(plans && { firstRequest: { toolChoice: { type: 'tool', name: 'todo' } } }),
+    ...(options.middleware !== undefined && { middleware: options.middleware }),
+    budget: core.budget,
+    compaction: {
+      auto: options.autoCompact ?? defaultCompaction.auto,
+      threshold: options.autoCompactThreshold ?? defaultCompaction.threshold,
+    },
+    ...(stopWhen !== undefined && { stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen }),
+    takeSteering: () => core.steering.splice(0),
+    observe: (event, payload) => observe(core, event, payload, signal),
+    emit: core.emit,
+    signal,
+    sessionId,
+    now: core.now,
+  }
+}
+
+const limitNames = [
+  'maxToolRounds',
+  'maxParseRetries',
+  'circuitBreakerThreshold',
+  'duplicateToolCallThreshold',
+  'maxExecutionTimeMs',
+  'roundTimeoutMs',
+  'modelIdleTimeoutMs',
+  'llmApiTimeoutMs',
+  'maxParallelTasks',
+  'continuationEnabled',
+  'maxContinuationTurns',
+] as const satisfies readonly (keyof RunLimits)[]
+
+function limitsOf({ parts: { options } }: SessionCore): RunLimits {
+  return Object.fromEntries(
+    limitNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  )
+}
+
+async function observe(
+  core: SessionCore,
+  event: ObservedEvent,
+  payload: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!core.hooks.has(event)) return
+  // The loop builds each payload for its event; hooks have the type of it.
+  const outcome = await core.hooks.run(event, payload as never, { signal })
+  if (outcome.action === 'block') throw new Error(outcome.reason)
+}

@@ -1,0 +1,57 @@
+import type { Message, UserContent, UserMessage } from '../tool/completion.js'
+import { fromHistory, type HistoryMessage } from './history-blocks.js'
+
+export type Attachment = {
+  readonly data: Uint8Array | string
+  readonly mediaType: string
+  readonly name?: string
+}
+
+/** What is sent: a text, with what belongs to it. */
+export type SendRequest = {
+  readonly prompt: string
+  /** Asks on top of this history instead of the session's, which stays as it is. */
+  readonly history?: readonly HistoryMessage[]
+  readonly attachments?: readonly Attachment[]
+  readonly signal?: AbortSignal
+}
+export type SendOptions = Omit<SendRequest, 'prompt'>
+
+/** What a run works on. */
+export type RunRequest = {
+  readonly text: string
+  readonly message: UserMessage
+  readonly history?: readonly Message[]
+  readonly signal?: AbortSignal
+}
+
+/** Takes every way in which a prompt may be given. */
+export function readRequest(
+  request: string | SendRequest,
+  more: readonly HistoryMessage[] | SendOptions = {},
+): RunRequest {
+  const given: SendRequest = typeof request === 'string' ? { prompt: request } : request
+  const options: SendOptions = isHistory(more) ? { history: more } : more
+  const { prompt, history, attachments, signal } = { ...given, ...options }
+  if (typeof prompt !== 'string') throw new TypeError('The prompt must be a string.')
+  return {
+    text: prompt,
+    message: {
+      role: 'user',
+      content: [{ type: 'text', text: prompt }, ...(attachments ?? []).map(attached)],
+    },
+    ...(history !== undefined && { history: fromHistory(history) }),
+    ...(signal !== undefined && { signal }),
+  }
+}
+
+function isHistory(value: readonly HistoryMessage[] | SendOptions): value is readonly HistoryMessage[] {
+  return Array.isArray(value)
+}
+
+function attached({ data, mediaType, name }: Attachment): UserContent {
+  const base64 = typeof data === 'string' ? data : Buffer.from(data).toString('base64')
+  return mediaType.startsWith('image/')
+    ? { type: 'image', data: base64, mediaType }
+    : { type: 'document', data: base64, mediaType, ...(name !== undefined && { name }) }
+}

@@ -1,0 +1,77 @@
+import { type AgentEvent, isTerminal } from '../loop/events.js'
+
+/** One event of a run with its place: sequences begin at 1 and have no gaps. */
+export type RunEvent = { readonly sequence: number; readonly timestampMs: number; readonly event: AgentEvent }
+
+/** The events of one run, kept in memory up to a number; the oldest go first and are counted. */
+export class RunEvents {
+  readonly #most: number
+  #kept: RunEvent[] = []
+  #dropped = 0
+  readonly #watchers = new Set<() => void>()
+  #ended = false
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** How many there were, those that are no longer kept included. */
+  get count(): number {
+    return this.#dropped + this.#kept.length
+  }
+
+  add(event: AgentEvent, timestampMs: number): void {
+    this.#kept.push({ sequence: this.count + 1, timestampMs, event })
+    // In bulk, since every single shift would move all the others.
+    if (this.#kept.length > this.#most + Math.max(16, this.#most >> 2)) this.#trim()
+    if (isTerminal(event)) this.#ended = true
+    for (const wake of this.#watchers) wake()
+  }
+
+  list(): RunEvent[] {
+    this.#trim()
+    return [...this.#kept]
+  }
+
+  /**
+   * Follows the run from a sequence number on: what is kept first, then what comes, until the run ends. Watching is not owning:
+   * whoever stops cancels nothing, and a slow reader holds nothing up. What was dropped meanwhile is told as `events_missed`.
+   */
+  async *watch(from = 0, signal?: AbortSignal): AsyncGenerator<RunEvent, void, undefined> {
+    let last = from
+    for (;;) {
+      if (signal?.aborted) return
+      if (last < this.#dropped) {
+        const count = this.#dropped - last
+        last = this.#dropped
+        const timestampMs = this.#kept[0]?.timestampMs ?? 0
+        yield { sequence: last, timestampMs, event: { type: 'events_missed', count } }
+      }
+      const next = this.#kept[last - this.#dropped]
+      if (next !== undefined) {
+        last = next.sequence
+        yield next
+      } else if (this.#ended) return
+      else await this.#more(signal)
+    }
+  }
+
+  #trim(): void {
+    const over = this.#kept.length - this.#most
+    if (over <= 0) return
+    this.#kept = this.#kept.slice(over)
+    this.#dropped += over
+  }
+
+  #more(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#watchers.delete(wake)
+        signal?.removeEventListener('abort', wake)
+        resolve()
+      }
+      this.#watchers.add(wake)
+      signal?.addEventListener('abort', wake, { once: true })
+    })
+  }
+}

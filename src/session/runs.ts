@@ -1,0 +1,124 @@
+import { type AgentEvent, isTerminal } from '../loop/events.js'
+import type { RetentionLimits } from './options.js'
+import { type RunEvent, RunEvents } from './run-events.js'
+
+export type RunStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'
+
+/** A run as it stands at one moment. */
+export type RunSnapshot = {
+  readonly id: string
+  readonly sessionId: string
+  readonly status: RunStatus
+  readonly prompt: string
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+  readonly eventCount: number
+  readonly resultText?: string
+  readonly error?: string
+}
+
+/** One run: what became of it, and its events. */
+export class RunRecord {
+  readonly id: string
+  readonly prompt: string
+  readonly events: RunEvents
+  readonly #sessionId: string
+  readonly #createdAt: number
+  #updatedAt: number
+  #status: RunStatus = 'queued'
+  #resultText: string | undefined
+  #error: string | undefined
+
+  constructor(id: string, sessionId: string, prompt: string, now: number, maxEvents: number) {
+    this.id = id
+    this.prompt = prompt
+    this.#sessionId = sessionId
+    this.#createdAt = now
+    this.#updatedAt = now
+    this.events = new RunEvents(maxEvents)
+  }
+
+  get status(): RunStatus {
+    return this.#status
+  }
+
+  get ended(): boolean {
+    return this.#status !== 'queued' && this.#status !== 'running'
+  }
+
+  start(now: number): void {
+    if (this.#status === 'queued') this.#status = 'running'
+    this.#updatedAt = now
+  }
+
+  /** An end is final: what comes after it is not kept. */
+  add(event: AgentEvent, now: number): void {
+    if (this.ended) return
+    this.#updatedAt = now
+    this.events.add(event, now)
+    if (!isTerminal(event)) return
+    if (event.type === 'agent_end') {
+      this.#status = 'completed'
+      this.#resultText = event.result.text
+    } else if (event.type === 'agent_cancelled') {
+      this.#status = 'cancelled'
+      this.#error = event.reason
+    } else if (event.type === 'error') {
+      this.#status = 'failed'
+      this.#error = event.error
+    }
+  }
+
+  snapshot(): RunSnapshot {
+    return {
+      id: this.id,
+      sessionId: this.#sessionId,
+      status: this.#status,
+      prompt: this.prompt,
+      createdAtMs: this.#createdAt,
+      updatedAtMs: this.#updatedAt,
+      eventCount: this.events.count,
+      ...(this.#resultText !== undefined && { resultText: this.#resultText }),
+      ...(this.#error !== undefined && { error: this.#error }),
+    }
+  }
+}
+
+/** What is kept when a host says nothing: enough to look back, not enough to fill a machine. */
+export const defaultRetention = {
+  maxRuns: 100,
+  maxEventsPerRun: 10_000,
+  maxTraceEvents: 10_000,
+} as const satisfies RetentionLimits
+
+/** The runs of a session, the oldest ended ones forgotten first. */
+export class Runs {
+  readonly #limits: Required<RetentionLimits>
+  readonly #runs = new Map<string, RunRecord>()
+
+  constructor(limits: RetentionLimits = {}) {
+    this.#limits = { ...defaultRetention, ...limits }
+  }
+
+  create(id: string, sessionId: string, prompt: string, now: number): RunRecord {
+    const run = new RunRecord(id, sessionId, prompt, now, this.#limits.maxEventsPerRun)
+    this.#runs.set(id, run)
+    for (const [oldId, old] of this.#runs) {
+      if (this.#runs.size <= this.#limits.maxRuns) break
+      if (old.ended) this.#runs.delete(oldId)
+    }
+    return run
+  }
+
+  get(id: string): RunRecord | undefined {
+    return this.#runs.get(id)
+  }
+
+  list(): RunSnapshot[] {
+    return [...this.#runs.values()].map((run) => run.snapshot())
+  }
+
+  events(id: string): RunEvent[] {
+    return this.#runs.get(id)?.events.list() ?? []
+  }
+}

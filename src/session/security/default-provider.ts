@@ -1,0 +1,146 @@
+import { CapstanError, markErrorClass } from '../../tool/errors.js'
+import { nearestNames, quoteNames } from '../../tool/nearest.js'
+import { findInjections } from './findings.js'
+import type { SecurityFinding, SecurityProvider, TextStream, TextTarget } from './provider.js'
+import { createRedactingStream } from './redacting-stream.js'
+import { formsOf, shortestSecret } from './secret-forms.js'
+import {
+  isRedactionKind,
+  markFor,
+  personalKinds,
+  type RedactionKind,
+  redactShapes,
+  secretKinds,
+} from './shapes.js'
+import { createWordFinder, type WordFinder } from './word-finder.js'
+
+export type SecurityOptions = {
+  /** What is found by its form. Default: the secrets; `'personal'` and `'all'` stand for several. */
+  readonly kinds?: readonly (RedactionKind | 'secrets' | 'personal' | 'all')[]
+  /** Other kinds for what goes to one place. */
+  readonly kindsFor?: Partial<Readonly<Record<TextTarget, SecurityOptions['kinds']>>>
+  /** Values that must show up nowhere, in none of their usual forms. Each has at least 8 characters. */
+  readonly secrets?: readonly string[]
+  /** Tokens of your own: everything that begins so and goes on for long enough. */
+  readonly tokens?: readonly TokenShape[]
+}
+
+/** `{ name: 'ACME', prefix: 'acme_', minLength: 20 }`: at least 20 letters, digits, `_` or `-` behind `acme_`. */
+export type TokenShape = { readonly name: string; readonly prefix: string; readonly minLength?: number }
+
+/** A setting of the provider that cannot be used. */
+export class SecurityOptionsError extends CapstanError {
+  constructor(message: string) {
+    super('invalid_security_options', message)
+  }
+}
+
+markErrorClass(SecurityOptionsError, 'SecurityOptionsError')
+
+/**
+ * Takes secrets out of texts, and tells when a text from outside speaks as if it gave orders. Named secrets go everywhere, in each
+ * of their forms. What looks like a key goes too. Personal data stays unless it is asked for: a model that edits a file must see
+ * what is in it.
+ *
+ * @example
+ * const security = new DefaultSecurityProvider({ secrets: ['correct-horse-battery'] })
+ * security.redactOutput('the word is correct-horse-battery') // 'the word is [REDACTED:SECRET]'
+ */
+export class DefaultSecurityProvider implements SecurityProvider {
+  readonly kind = 'default'
+  readonly #kinds: Readonly<Record<TextTarget, readonly RedactionKind[]>>
+  readonly #tokens: readonly CompiledToken[]
+  readonly #secrets = new Set<string>()
+  #finder: WordFinder | undefined
+
+  constructor(options: SecurityOptions = {}) {
+    const { kinds = ['secrets'], kindsFor = {} } = options
+    this.#kinds = {
+      model: readKinds(kindsFor.model ?? kinds),
+      host: readKinds(kindsFor.host ?? kinds),
+      record: readKinds(kindsFor.record ?? kinds),
+    }
+    this.#tokens = (options.tokens ?? []).map(compileToken)
+    for (const secret of options.secrets ?? []) {
+      if (!this.addSecret(secret))
+        throw new SecurityOptionsError(
+          `A secret is shorter than ${shortestSecret} characters: it cannot be told from ordinary words`,
+        )
+    }
+  }
+
+  /** One more value to keep back from now on. False for one that is too short to be told from ordinary words. */
+  addSecret(value: string): boolean {
+    if (typeof value !== 'string' || value.length < shortestSecret) return false
+    for (const form of formsOf(value)) this.#secrets.add(form)
+    this.#finder = createWordFinder(this.#secrets)
+    return true
+  }
+
+  redactOutput(text: string, target: TextTarget = 'host'): string {
+    const named = this.#finder === undefined ? text : redactWords(text, this.#finder)
+    const own = this.#tokens.reduce((current, { pattern, mark }) => current.replace(pattern, mark), named)
+    return redactShapes(own, this.#kinds[target])
+  }
+
+  /** Named secrets only: what has a form is known when it is whole. */
+  redactStream(): TextStream {
+    return createRedactingStream(this.#finder ?? createWordFinder([]), secretMark)
+  }
+
+  inspectInput(text: string): { readonly findings: readonly SecurityFinding[] } {
+    return { findings: findInjections(text) }
+  }
+}
+
+const secretMark = markFor('SECRET')
+
+function redactWords(text: string, finder: WordFinder): string {
+  let result = ''
+  let from = 0
+  for (const { start, end } of finder.cover(text)) {
+    result += text.slice(from, start) + secretMark
+    from = end
+  }
+  return from === 0 ? text : result + text.slice(from)
+}
+
+function readKinds(kinds: NonNullable<SecurityOptions['kinds']>): readonly RedactionKind[] {
+  const all: readonly RedactionKind[] = [...secretKinds, ...personalKinds]
+  const chosen = new Set(
+    kinds.flatMap((kind): readonly RedactionKind[] => {
+      if (kind === 'all') return all
+      if (kind === 'secrets') return secretKinds
+      if (kind === 'personal') return personalKinds
+      if (!isRedactionKind(kind)) throw new SecurityOptionsError(unknownKind(String(kind), all))
+      return [kind]
+    }),
+  )
+  return all.filter((kind) => chosen.has(kind))
+}
+
+function unknownKind(kind: string, all: readonly string[]): string {
+  const known = ['secrets', 'personal', 'all', ...all]
+  const near = nearestNames(kind, known)
+  const hint = near.length > 0 ? `Did you mean ${quoteNames(near)}?` : `Known: ${known.join(', ')}.`
+  return `There is no kind "${kind}" to redact. ${hint}`
+}
+
+type CompiledToken = { readonly pattern: RegExp; readonly mark: string }
+
+/** A prefix and one class of characters: no text can make that slow. */
+function compileToken({ name, prefix, minLength = 16 }: TokenShape): CompiledToken {
+  if (!/^[A-Z0-9_]{1,32}$/.test(name))
+    throw new SecurityOptionsError(`The name of a token is "${name}": use up to 32 of A-Z, 0-9 and "_"`)
+  if (typeof prefix !== 'string' || prefix.length < 2)
+    throw new SecurityOptionsError(`The prefix of the token ${name} has less than 2 characters`)
+  if (!Number.isInteger(minLength) || minLength < 4 || minLength > 256)
+    throw new SecurityOptionsError(
+      `The minLength of the token ${name} is ${minLength}: it must be from 4 to 256`,
+    )
+  const literal = prefix.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  return {
+    pattern: new RegExp(`(?<![A-Za-z0-9])${literal}[A-Za-z0-9_-]{${minLength},}`, 'g'),
+    mark: markFor(name),
+  }
+}

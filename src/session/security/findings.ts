@@ -1,0 +1,62 @@
+import type { SecurityFinding } from './provider.js'
+
+/** How a text from outside tries to speak as somebody else. Few and plain: they are hints for people, and stop nothing. */
+const signs: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
+  {
+    kind: 'ignore_instructions',
+    pattern:
+      /\b(?:ignore|disregard|forget|override)\s{1,8}(?:(?:all|any|the|your|of|these|my)\s{1,8}){0,4}(?:previous|prior|above|earlier|preceding|system)\s{1,8}(?:instructions?|prompts?|messages?|rules?|context)\b/gi,
+  },
+  {
+    kind: 'new_role',
+    pattern:
+      /\byou\s{1,8}are\s{1,8}now\s{1,8}(?:an?|the|in)\b|\bnew\s{1,8}(?:system\s{1,8})?instructions\s{0,4}:/gi,
+  },
+  {
+    kind: 'hide_from_user',
+    pattern:
+      /\b(?:do\s{1,8}not|don't|never)\s{1,8}(?:tell|inform|mention|reveal|show)\s{1,8}(?:(?:this|it|anything)\s{1,8})?(?:to\s{1,8})?the\s{1,8}user\b/gi,
+  },
+  {
+    kind: 'fake_turn',
+    pattern:
+      /<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)\|>|<\/?(?:tool_result|function_results|system|assistant|user_message)>|\[\/?INST\]|<<\/?SYS>>/g,
+  },
+  {
+    kind: 'hidden_text',
+    // Tag characters, bidirectional overrides, and runs of characters without width.
+    pattern: /[\u{E0000}-\u{E007F}]{1,64}|[\u202A-\u202E\u2066-\u2069]|[\u200B\u2060\u2062-\u2064]{2,64}/gu,
+  },
+  {
+    kind: 'data_in_image_url',
+    pattern: /!\[[^[\]\n]{0,80}\]\(https?:\/\/[^\s)?]{1,200}\?[^\s)]{1,200}/g,
+  },
+]
+
+const mostFindings = 20
+
+/** What is suspicious about a text, in the order in which it stands there. */
+export function findInjections(text: string): SecurityFinding[] {
+  const found: SecurityFinding[] = []
+  for (const { kind, pattern } of signs) {
+    let count = 0
+    for (const match of text.matchAll(pattern)) {
+      found.push({ kind, at: match.index, excerpt: visible(match[0]) })
+      count += 1
+      if (count === mostFindings) break
+    }
+  }
+  return found.sort((a, b) => a.at - b.at).slice(0, mostFindings)
+}
+
+const longestExcerpt = 80
+
+/** What is invisible, or steers a terminal, is shown by its number. */
+function visible(text: string): string {
+  return text
+    .slice(0, longestExcerpt)
+    .replace(
+      /[\p{Cc}\p{Cf}\p{Cs}\u{E0000}-\u{E007F}]/gu,
+      (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+    )
+}

@@ -1,0 +1,56 @@
+import type { TextStream } from './provider.js'
+import { addSpan, type Span, type WordFinder } from './word-finder.js'
+
+/**
+ * Takes words out of a text that comes in pieces. Only what may still become a word is held back, which is never more than the
+ * longest word; everything else is passed on at once.
+ */
+export function createRedactingStream(finder: WordFinder, mark: string): TextStream {
+  const walk = finder.walk()
+  /** What is not passed on yet, and where it begins in the whole text. */
+  let held = ''
+  let heldAt = 0
+  /** What words cover of the text that is not passed on yet; the first may have begun before it. */
+  let spans: Span[] = []
+
+  const take = (piece: string): void => {
+    const from = heldAt + held.length
+    for (let at = 0; at < piece.length; at += 1) {
+      const length = walk.step(piece.charCodeAt(at))
+      const end = from + at + 1
+      if (length > 0) addSpan(spans, { start: end - length, end })
+    }
+    held += piece
+  }
+
+  /** Passes on everything before a position. A word that begins there goes as its mark, and what is left of it is dropped. */
+  const pass = (until: number): string => {
+    let result = ''
+    const open: Span[] = []
+    const text = (start: number, end: number): string => held.slice(start - heldAt, end - heldAt)
+    let at = heldAt
+    for (const span of spans) {
+      if (span.start >= until) {
+        open.push(span)
+        continue
+      }
+      // One that began before was marked then.
+      if (span.start >= heldAt) result += text(at, span.start) + mark
+      at = Math.min(span.end, until)
+      if (span.end > until) open.push(span)
+    }
+    result += text(at, until)
+    held = held.slice(until - heldAt)
+    heldAt = until
+    spans = open
+    return result
+  }
+
+  return {
+    push: (piece) => {
+      take(piece)
+      return pass(heldAt + held.length - walk.pending())
+    },
+    end: () => pass(heldAt + held.length),
+  }
+}

@@ -1,0 +1,102 @@
+/** Finds any of many words in a text in one pass, whatever the text is; it may come in pieces. */
+export interface WordFinder {
+  /** The parts of a text that words cover, in order; those that overlap are one. */
+  cover(text: string): Span[]
+  walk(): WordWalk
+}
+
+export type Span = { readonly start: number; readonly end: number }
+
+/** A walk along a text, piece by piece. Positions count from its beginning. */
+export type WordWalk = {
+  /** Takes one more character code; the length of the longest word that ends with it, or 0. */
+  step(code: number): number
+  /** How many of the last characters may still turn out to be the beginning of a word. */
+  pending(): number
+}
+
+type State = {
+  readonly next: Map<number, State>
+  readonly depth: number
+  /** Where the walk goes on when no word continues here: at the longest beginning of a word that ends here. */
+  back: State | undefined
+  /** The longest word that ends here. */
+  longest: number
+}
+
+/** The automaton of Aho and Corasick. Each character is looked at a bounded number of times, on average less than twice. */
+export function createWordFinder(words: Iterable<string>): WordFinder {
+  const root = buildStates(words)
+  const walk = (): WordWalk => {
+    let state = root
+    return {
+      step: (code) => {
+        state = follow(state, code, root)
+        return state.longest
+      },
+      pending: () => state.depth,
+    }
+  }
+  return {
+    walk,
+    cover: (text) => {
+      const spans: Span[] = []
+      const { step } = walk()
+      for (let at = 0; at < text.length; at += 1) {
+        const length = step(text.charCodeAt(at))
+        if (length > 0) addSpan(spans, { start: at + 1 - length, end: at + 1 })
+      }
+      return spans
+    },
+  }
+}
+
+/** Adds a span that ends behind all others. It may begin before some of them. */
+export function addSpan(spans: Span[], span: Span): void {
+  let { start } = span
+  for (let last = spans.at(-1); last !== undefined && last.end > start; last = spans.at(-1)) {
+    start = Math.min(start, last.start)
+    spans.pop()
+  }
+  spans.push({ start, end: span.end })
+}
+
+function buildStates(words: Iterable<string>): State {
+  const root: State = { next: new Map(), depth: 0, back: undefined, longest: 0 }
+  for (const word of words) {
+    let state = root
+    for (let at = 0; at < word.length; at += 1) state = grow(state, word.charCodeAt(at))
+    state.longest = word.length
+  }
+  const queue: State[] = []
+  for (const first of root.next.values()) {
+    first.back = root
+    queue.push(first)
+  }
+  for (const state of queue) {
+    for (const [code, child] of state.next) {
+      child.back = follow(state.back ?? root, code, root)
+      child.longest = Math.max(child.longest, child.back.longest)
+      queue.push(child)
+    }
+  }
+  return root
+}
+
+function grow(state: State, code: number): State {
+  const known = state.next.get(code)
+  if (known !== undefined) return known
+  const made: State = { next: new Map(), depth: state.depth + 1, back: undefined, longest: 0 }
+  state.next.set(code, made)
+  return made
+}
+
+function follow(from: State, code: number, root: State): State {
+  let state: State | undefined = from
+  while (state !== undefined) {
+    const next = state.next.get(code)
+    if (next !== undefined) return next
+    state = state.back
+  }
+  return root
+}

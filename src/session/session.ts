@@ -1,0 +1,260 @@
+import type { ModeName } from '../authority/mode.js'
+import type { CommandHandler, CommandInfo } from '../commands/index.js'
+import type { HookConfig, HookEventName, HookHandler, HookMatcher, HookStatus } from '../hooks/index.js'
+import type { AskAnswer } from '../loop/ask.js'
+import type { BudgetGuard } from '../loop/budget.js'
+import type { ClusterEvent } from '../loop/events.js'
+import type { AnyTool } from '../tool/contract.js'
+import type { ToolDefinition } from '../tool/definition.js'
+import type { Todo } from '../tool/runtime.js'
+import type { ToolResult } from '../tool/tool-result.js'
+import type { AgentResult } from './agent-result.js'
+import { askAside, type SideAnswer } from './btw.js'
+import type { PendingConfirmation } from './confirmations.js'
+import { SessionCore, type SessionParts } from './core.js'
+import { callTool, DirectTools } from './direct-tools.js'
+import type { EventStream } from './event-stream.js'
+import { type HistoryMessage, toHistory } from './history-blocks.js'
+import { readRequest, type SendOptions, type SendRequest } from './request.js'
+import type { RunEvent } from './run-events.js'
+import type { RunSnapshot } from './runs.js'
+import { startRun } from './start-run.js'
+import type { TraceEvent } from './trace.js'
+
+/**
+ * A conversation on a workspace: the object that a host holds. It is made at once; files, rules and models are opened with the first
+ * call that needs them. Close it when you are done with it.
+ */
+export class Session extends DirectTools {
+  readonly #core: SessionCore
+
+  /** Sessions are made by `agent.session(...)`. */
+  constructor(parts: SessionParts) {
+    const core = new SessionCore(parts)
+    super(core)
+    this.#core = core
+    const { signal } = parts.options
+    if (signal?.aborted) void this.close()
+    else signal?.addEventListener('abort', () => void this.close(), { once: true })
+  }
+
+  get sessionId(): string {
+    return this.#core.parts.sessionId
+  }
+
+  /** The real path of the workspace. */
+  get workspace(): string {
+    return this.#core.parts.root
+  }
+
+  /** What was odd about the options; null when nothing was. */
+  get initWarning(): string | null {
+    const { warnings } = this.#core.parts
+    return warnings.length === 0 ? null : warnings.join('\n')
+  }
+
+  get tenantId(): string | null {
+    return this.#core.parts.options.tenantId ?? null
+  }
+
+  get principal(): string | null {
+    return this.#core.parts.options.principal ?? null
+  }
+
+  get agentTemplateId(): string | null {
+    return this.#core.parts.options.agentTemplateId ?? null
+  }
+
+  get correlationId(): string | null {
+    return this.#core.parts.options.correlationId ?? null
+  }
+
+  get isClosed(): boolean {
+    return this.#core.isClosed
+  }
+
+  /** Asks, and waits for the answer. While another run is at work it waits its turn. */
+  async send(
+    request: string | SendRequest,
+    more?: readonly HistoryMessage[] | SendOptions,
+  ): Promise<AgentResult> {
+    return startRun(this.#core, readRequest(request, more)).result
+  }
+
+  /** The same, with everything that happens on the way. The stream owns its run: leaving its loop early cancels it. */
+  async stream(
+    request: string | SendRequest,
+    more?: readonly HistoryMessage[] | SendOptions,
+  ): Promise<EventStream> {
+    return startRun(this.#core, readRequest(request, more)).stream
+  }
+
+  /** A message to the run at work, read by the model at the next safe point. False when there is no run. */
+  steer(text: string): boolean {
+    const { active } = this.#core
+    if (active === undefined || active.ended) return false
+    this.#core.steering.push({ role: 'user', content: [{ type: 'text', text }] })
+    return true
+  }
+
+  /** A question on the side: answered from what was said so far, without tools and without leaving a trace in the history. */
+  async btw(question: string): Promise<SideAnswer> {
+    return askAside(this.#core, question)
+  }
+
+  history(): HistoryMessage[] {
+    return toHistory(this.#core.conversation.messages)
+  }
+
+  todos(): readonly Todo[] {
+    return this.#core.plan.list()
+  }
+
+  /** Cancels the run at work. False when there is none. */
+  cancel(): boolean {
+    return this.#core.active?.cancel('cancel() was called') ?? false
+  }
+
+  /** Ends everything: the run, those that wait, questions, processes. Once it has been called, nothing new is taken. */
+  async close(): Promise<void> {
+    await this.#core.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async runs(): Promise<RunSnapshot[]> {
+    return this.#core.runs.list()
+  }
+
+  async runSnapshot(runId: string): Promise<RunSnapshot | null> {
+    return this.#core.runs.get(runId)?.snapshot() ?? null
+  }
+
+  async runEvents(runId: string): Promise<RunEvent[]> {
+    return this.#core.runs.events(runId)
+  }
+
+  /** Follows a run without owning it, from a sequence number on. Ends with the run; nothing when there is no such run. */
+  watch(
+    runId: string,
+    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<RunEvent, void, undefined> {
+    const run = this.#core.runs.get(runId)
+    return run === undefined ? nothing() : run.events.watch(options.from, options.signal)
+  }
+
+  async currentRun(): Promise<RunSnapshot | null> {
+    return this.#core.active?.record.snapshot() ?? null
+  }
+
+  /** False when no such run waits or is at work. */
+  async cancelRun(runId: string): Promise<boolean> {
+    return this.#core.cancelRun(runId)
+  }
+
+  /** Of every tool call: what it was, how it was decided and how it went. */
+  traceEvents(): TraceEvent[] {
+    return this.#core.trace.list()
+  }
+
+  /** What a tool gives a host. Direct calls are privileged: rules and approval do not apply to them, everything else does. */
+  async tool(
+    name: string,
+    args: unknown = {},
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<ToolResult> {
+    return callTool(this.#core, name, args, options.signal)
+  }
+
+  toolNames(): string[] {
+    return this.#core.shelf.names()
+  }
+
+  toolDefinitions(): ToolDefinition[] {
+    return this.#core.shelf.known()
+  }
+
+  /** Adds a tool, or puts another in the place of one with its name. The model sees it from the next round on. */
+  registerTool(tool: AnyTool): void {
+    this.#core.assertOpen()
+    this.#core.shelf.add(tool)
+  }
+
+  unregisterTool(name: string): boolean {
+    return this.#core.shelf.remove(name)
+  }
+
+  registerHook<Name extends HookEventName>(
+    id: string,
+    event: Name,
+    matcher?: HookMatcher | null,
+    config?: HookConfig | null,
+    handler?: HookHandler<Name> | null,
+  ): void {
+    this.#core.hooks.register(id, event, matcher, config, handler)
+  }
+
+  unregisterHook(id: string): boolean {
+    return this.#core.hooks.unregister(id)
+  }
+
+  hookCount(): number {
+    return this.#core.hooks.count()
+  }
+
+  /** How each hook is doing: a guard that never ran can be seen here. */
+  hookStatus(): HookStatus[] {
+    return this.#core.hooks.list()
+  }
+
+  registerCommand(name: string, description: string, handler: CommandHandler, timeoutMs?: number): void {
+    this.#core.commands.register(name, description, handler, timeoutMs)
+  }
+
+  listCommands(): CommandInfo[] {
+    return this.#core.commands.list()
+  }
+
+  /** Takes effect with the next call of the model or a tool. */
+  setBudgetGuard(guard: BudgetGuard | null): void {
+    this.#core.guard = guard ?? undefined
+  }
+
+  /** Calls that wait for a yes. */
+  pendingConfirmations(): PendingConfirmation[] {
+    return this.#core.confirmations.pending()
+  }
+
+  /** Answers one of them. False when none waits under this id. `decision` says how far a yes reaches. */
+  async confirmToolUse(
+    toolId: string,
+    approved: boolean,
+    reason?: string,
+    decision?: AskAnswer['decision'],
+  ): Promise<boolean> {
+    return this.#core.confirmations.confirm(toolId, approved, reason, decision)
+  }
+
+  /** Refuses all of them, and says how many there were. */
+  async cancelConfirmations(): Promise<number> {
+    return this.#core.confirmations.cancelAll('All confirmations were cancelled.')
+  }
+
+  /** A mode is a set of permissions and binds from the next call on. */
+  async setMode(mode: ModeName | undefined): Promise<void> {
+    const { authority } = await this.#core.engine()
+    authority.setMode(mode)
+    this.#core.emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })
+  }
+
+  /** Tells the session's hooks, and the run at work, what happens around it. */
+  async emitClusterEvent(event: ClusterEvent): Promise<void> {
+    await this.#core.cluster(event)
+  }
+}
+
+async function* nothing(): AsyncGenerator<never, void, undefined> {
+  // A run that is not known has no events.
+}

@@ -1,0 +1,170 @@
+import { parseCommand } from '../commands/index.js'
+import { createConversation } from '../loop/conversation.js'
+import { RunError } from '../loop/errors.js'
+import { type RunOutcome, run } from '../loop/run.js'
+import { addUsage, noUsage, type Usage } from '../loop/usage.js'
+import type { UserMessage } from '../tool/completion.js'
+import { CapstanError, messageOf } from '../tool/errors.js'
+import { ActiveRun } from './active-run.js'
+import { type AgentResult, agentResult } from './agent-result.js'
+import { commandSession } from './command-session.js'
+import type { SessionCore } from './core.js'
+import { SessionBusyError, SessionClosedError } from './errors.js'
+import { partsFor } from './loop-parts.js'
+import type { RunRequest } from './request.js'
+
+/**
+ * Begins a run: it waits its turn behind those before it, and has a record and a stream from now on. `send` waits for its result,
+ * `stream` hands out its events; there is no other difference.
+ */
+export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
+  core.assertOpen()
+  if (core.open.size > 0 && core.parts.options.whenBusy === 'reject')
+    throw new SessionBusyError(core.parts.sessionId)
+  const record = core.runs.create(core.newId(), core.parts.sessionId, request.text, core.now())
+  const active = new ActiveRun(record, core.now, core.screen.events)
+  const unfollow = [active.follow(request.signal), active.follow(core.closing.signal)]
+  core.open.set(active.id, active)
+  const before = core.queue
+  active.result = before
+    .catch(() => undefined)
+    .then(() => perform(core, active, request))
+    .finally(() => {
+      core.open.delete(active.id)
+      for (const undo of unfollow) undo()
+    })
+  core.queue = active.result
+  active.result.catch(() => undefined)
+  return active
+}
+
+async function perform(core: SessionCore, active: ActiveRun, request: RunRequest): Promise<AgentResult> {
+  core.active = active
+  const startedAt = core.now()
+  try {
+    active.record.start(startedAt)
+    active.emit({ type: 'agent_start', runId: active.id, prompt: request.text })
+    active.signal.throwIfAborted()
+    const result = await answer(core, active, request)
+    active.emit({
+      type: 'agent_end',
+      runId: active.id,
+      result: {
+        text: result.text,
+        toolCallsCount: result.toolCallsCount,
+        rounds: result.rounds,
+        usage: result.usage,
+        ...(result.costUsd !== undefined && { costUsd: result.costUsd }),
+      },
+    })
+    return result
+  } catch (error) {
+    throw await tellFailure(core, active, error)
+  } finally {
+    core.steering.length = 0
+    core.active = undefined
+  }
+}
+
+async function answer(core: SessionCore, active: ActiveRun, request: RunRequest): Promise<AgentResult> {
+  if (parseCommand(request.text) !== undefined) {
+    const text = await core.commands.run(request.text, commandSession(core), { signal: active.signal })
+    if (text !== undefined) {
+      active.emit({ type: 'text_delta', text })
+      return agentResult(active.id, {
+        text,
+        toolCallsCount: 0,
+        rounds: 0,
+        usage: noUsage,
+        finish: 'command',
+      })
+    }
+  }
+  await core.start()
+  const { options } = core.parts
+  const startedAt = core.now()
+  const message = await promptThroughHooks(core, active, request)
+  core.plan.begin(request.text, options.planningMode === 'enabled', options.goalTracking ?? false, core.emit)
+  const conversation =
+    request.history === undefined ? core.conversation : createConversation({ messages: request.history })
+  const outcome = await run(await partsFor(core, active.signal, conversation), message)
+  core.usage = addUsage(core.usage, outcome.usage)
+  if (outcome.costUsd !== undefined) core.costUsd = (core.costUsd ?? 0) + outcome.costUsd
+  core.plan.finish(core.emit)
+  await tellResponse(core, outcome, startedAt)
+  return agentResult(active.id, { ...outcome, text: core.screen.text(outcome.text) })
+}
+
+/** A hook may stop a prompt, or put another in its place. */
+async function promptThroughHooks(
+  core: SessionCore,
+  active: ActiveRun,
+  { text, message }: RunRequest,
+): Promise<UserMessage> {
+  if (!core.hooks.has('pre_prompt')) return message
+  const payload = {
+    prompt: text,
+    system_prompt: await core.instructions(),
+    message_count: core.conversation.messages.length,
+  }
+  const outcome = await core.hooks.run('pre_prompt', payload, { signal: active.signal })
+  if (outcome.action === 'block')
+    throw new RunError(
+      'blocked_by_hook',
+      `The prompt was blocked by the hook '${outcome.hookId}': ${outcome.reason}`,
+    )
+  if (outcome.action !== 'continue' || !outcome.changed) return message
+  const [, ...attachments] = message.content
+  return { ...message, content: [{ type: 'text', text: outcome.payload.prompt }, ...attachments] }
+}
+
+async function tellResponse(core: SessionCore, outcome: RunOutcome, startedAt: number): Promise<void> {
+  if (!core.hooks.has('post_response')) return
+  await core.hooks.run('post_response', {
+    response_text: outcome.text,
+    tool_calls_count: outcome.toolCallsCount,
+    usage: hookUsage(outcome.usage),
+    duration_ms: core.now() - startedAt,
+  })
+}
+
+export function hookUsage(usage: Usage): {
+  prompt_tokens: number
+  completion_tokens: number
+  total_tokens: number
+  cache_read_tokens: number
+  cache_write_tokens: number
+} {
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.totalTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+  }
+}
+
+/** The last event of a run that failed, and the error its caller gets. */
+async function tellFailure(core: SessionCore, active: ActiveRun, thrown: unknown): Promise<unknown> {
+  const closed = core.isClosed && active.signal.aborted
+  const error = closed ? new SessionClosedError(core.parts.sessionId) : thrown
+  core.confirmations.cancelAll('The run has ended.')
+  const message = messageOf(error)
+  if (core.hooks.has('on_error'))
+    await core.hooks.run('on_error', { error_type: kindOf(error), error_message: message })
+  if (closed || (error instanceof RunError && error.code === 'cancelled'))
+    active.emit({ type: 'agent_cancelled', reason: message })
+  else
+    active.emit({
+      type: 'error',
+      error: message,
+      ...(error instanceof CapstanError && { code: error.code }),
+    })
+  return error
+}
+
+function kindOf(error: unknown): 'llm_failure' | 'timeout' | 'other' {
+  if (!(error instanceof CapstanError)) return 'other'
+  if (error.code.endsWith('timeout')) return 'timeout'
+  return error.code.startsWith('model_') ? 'llm_failure' : 'other'
+}

@@ -1,0 +1,57 @@
+import type { CallRecord } from '../loop/gate-parts.js'
+import { toToolResult } from '../tool/tool-result.js'
+
+/** One tool call in the session's trace: that it happened and how it went, without what it said. */
+export type TraceEvent = {
+  readonly schema: 'capstan.trace_event.v1'
+  readonly kind: 'tool_execution'
+  readonly name: string
+  readonly callId: string
+  readonly toolCallId?: string
+  readonly origin: CallRecord['origin']
+  readonly success: boolean
+  readonly exitCode: number
+  readonly durationMs: number
+  readonly outputBytes: number
+  readonly metadataKeys: readonly string[]
+  /** The last step of the gate it reached; `done` when it ran. */
+  readonly endedAt: CallRecord['endedAt']
+  readonly verdict?: string
+  readonly approval?: string
+}
+
+export class Trace {
+  readonly #most: number
+  #events: TraceEvent[] = []
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  add(record: CallRecord): void {
+    const { envelope } = record
+    const { output, exitCode } = toToolResult(record.toolName, envelope)
+    this.#events.push({
+      schema: 'capstan.trace_event.v1',
+      kind: 'tool_execution',
+      name: record.toolName,
+      callId: record.callId,
+      ...(record.toolCallId !== undefined && { toolCallId: record.toolCallId }),
+      origin: record.origin,
+      success: envelope.type === 'output',
+      exitCode,
+      durationMs: record.durationMs,
+      outputBytes: Buffer.byteLength(output),
+      metadataKeys: Object.keys(envelope.metadata),
+      endedAt: record.endedAt,
+      ...(record.verdict !== undefined && { verdict: record.verdict.action }),
+      ...(record.approval !== undefined && { approval: record.approval }),
+    })
+    if (this.#events.length > this.#most + Math.max(16, this.#most >> 2))
+      this.#events = this.#events.slice(-this.#most)
+  }
+
+  list(): TraceEvent[] {
+    return this.#most === 0 ? [] : this.#events.slice(-this.#most)
+  }
+}

@@ -1,0 +1,7 @@
+/** A hash of 32 bits: fast, the same in every process, and no secret. */
+export function fnv1a(text: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  // The low bits of FNV are weak; fold the high ones in.
+  return (hash ^ (hash >>> 15)) >>> 0
+}

@@ -1,0 +1,139 @@
+import type * as shapes from './completion.js'
+import type {
+  AssistantMessage,
+  CompletionUsage,
+  DocumentContent,
+  ImageContent,
+  ReasoningContent,
+  SystemMessage,
+  TextContent,
+  ToolCallContent,
+  ToolMessage,
+  ToolResultPart,
+  UserMessage,
+} from './completion.js'
+import { isToolResultContentArray, type ToolResultContent } from './content.js'
+import type { JsonValue } from './json.js'
+import { serializeToolOutput } from './serialize.js'
+
+/** Makers of messages and their parts. Each stands under the name of the type it makes. */
+
+export type Message = shapes.Message
+export type UserContent = shapes.UserContent
+export type AssistantContent = shapes.AssistantContent
+export type ToolContent = ToolResultPart
+export type Usage = CompletionUsage
+
+export type ToolResultOptions = { callId?: string; toolName?: string; isError?: boolean }
+
+export const Message = {
+  system: (content: string): SystemMessage => ({ role: 'system', content }),
+
+  user: (content: string | UserContent[]): UserMessage => ({
+    role: 'user',
+    content: typeof content === 'string' ? [text(content)] : content,
+  }),
+
+  assistant: (content: string | AssistantContent[], id?: string): AssistantMessage => ({
+    role: 'assistant',
+    ...(id !== undefined && { id }),
+    content: typeof content === 'string' ? [text(content)] : content,
+  }),
+
+  tool: (content: ToolContent | ToolContent[]): ToolMessage => ({
+    role: 'tool',
+    content: Array.isArray(content) ? content : [content],
+  }),
+
+  /** A message with one result: text and images as they are, anything else as JSON. */
+  toolResult: (id: string, output: unknown, options: ToolResultOptions = {}): ToolMessage => {
+    const content = isToolResultContentArray(output) ? output : serializeToolOutput(output)
+    return Message.tool(ToolContent.toolResult(id, content, options))
+  },
+}
+
+export const UserContent = {
+  text,
+  /** `data` is base64 or a URL. */
+  image,
+  imageUrl: (url: string): ImageContent => image(url),
+  imageBase64: (data: string, mediaType: string): ImageContent => image(data, mediaType),
+  /** `data` is the text for text types, else base64 or a URL. */
+  document,
+  documentUrl: (url: string, mediaType: string, options: { filename?: string } = {}): DocumentContent =>
+    document(url, mediaType, options.filename),
+  documentBase64: (data: string, mediaType: string, options: { filename?: string } = {}): DocumentContent =>
+    document(data, mediaType, options.filename),
+  documentText: text,
+}
+
+export const AssistantContent = {
+  text,
+  image,
+  imageUrl: UserContent.imageUrl,
+  imageBase64: UserContent.imageBase64,
+
+  reasoning: (said: string, id?: string, signature?: string): ReasoningContent => ({
+    type: 'reasoning',
+    text: said,
+    ...(id !== undefined && { id }),
+    ...(signature !== undefined && { signature }),
+  }),
+
+  toolCall: (id: string, name: string, args: JsonValue, callId?: string): ToolCallContent => ({
+    type: 'tool_call',
+    id,
+    ...(callId !== undefined && { callId }),
+    function: { name, arguments: args },
+  }),
+}
+
+export const ToolContent = {
+  toolResult: (
+    id: string,
+    content: string | ToolResultContent[],
+    callIdOrOptions: string | ToolResultOptions = {},
+    toolName?: string,
+  ): ToolResultPart => ({
+    type: 'tool_result',
+    id,
+    ...(typeof callIdOrOptions === 'string' ? { callId: callIdOrOptions } : callIdOrOptions),
+    ...(toolName !== undefined && { toolName }),
+    content: typeof content === 'string' ? [text(content)] : content,
+  }),
+}
+
+export const Usage = {
+  empty: (): Usage => ({ inputTokens: 0, outputTokens: 0, totalTokens: 0 }),
+
+  add: (left: Usage, right: Usage): Usage => ({
+    inputTokens: left.inputTokens + right.inputTokens,
+    outputTokens: left.outputTokens + right.outputTokens,
+    totalTokens: left.totalTokens + right.totalTokens,
+    ...sum('cachedInputTokens', left, right),
+    ...sum('reasoningTokens', left, right),
+  }),
+}
+
+function text(said: string): TextContent {
+  return { type: 'text', text: said }
+}
+
+function image(data: string, mediaType?: string): ImageContent {
+  return { type: 'image', data, ...(mediaType !== undefined && { mediaType }) }
+}
+
+function document(data: string, mediaType?: string, name?: string): DocumentContent {
+  return {
+    type: 'document',
+    data,
+    ...(mediaType !== undefined && { mediaType }),
+    ...(name !== undefined && { name }),
+  }
+}
+
+/** A count that neither side has stays unknown. */
+function sum(field: 'cachedInputTokens' | 'reasoningTokens', left: Usage, right: Usage): Partial<Usage> {
+  if (left[field] === undefined && right[field] === undefined) return {}
+  return { [field]: (left[field] ?? 0) + (right[field] ?? 0) }
+}

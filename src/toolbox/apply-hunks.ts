@@ -1,0 +1,234 @@
+import { CapstanError } from '../tool/errors.js'
+import type { DiffLine, Hunk } from './diff-hunk.js'
+import { quoted } from './missing-text.js'
+import { byteOrderMark } from './text-file.js'
+
+export type AppliedHunks = {
+  readonly text: string
+  readonly added: number
+  readonly removed: number
+  /** What was bent so that it fits. */
+  readonly notes: readonly string[]
+}
+
+/**
+ * Applies hunks to a text; throws when one does not fit, with the line expected and the line found. Lines must be equal to the
+ * byte. Where they are not, once more with what models leave out of diffs: CRs, a byte-order mark, the note that the last line
+ * has no line ending. Then added lines take the ending of the lines around them, and the end of the file stays as it is.
+ *
+ * A hunk goes where its header says if both of its line numbers agree; else, or where it does not fit there, to the one place
+ * where it does. Two such places are one too many.
+ */
+export function applyHunks(text: string, hunks: readonly Hunk[]): AppliedHunks {
+  const exact = attempt(text, hunks, exactly)
+  if (exact.ok) return outcome(exact.text, hunks, exact.moved, [])
+  const mark = text.startsWith(byteOrderMark) ? byteOrderMark : ''
+  const lenient = attempt(text.slice(mark.length), hunks, leniently)
+  if (!lenient.ok) throw lenient.error
+  return outcome(mark + lenient.text, hunks, lenient.moved, ['line endings of the file were kept'])
+}
+
+type Attempt =
+  | { readonly ok: true; readonly text: string; readonly moved: readonly string[] }
+  | { readonly ok: false; readonly error: CapstanError }
+
+/** How lines of the diff are compared with lines of the file, and how they are put in. */
+type Manner = {
+  same(fileLine: string, line: DiffLine): boolean
+  put(line: DiffLine, near: Neighbours): string
+}
+/** The line of the file that a new line replaces or follows, and whether the file ends with the hunk. */
+type Neighbours = { readonly ending: string; readonly last: boolean; readonly fileOpen: boolean }
+
+const exactly: Manner = {
+  same: (fileLine, line) => fileLine === lineOf(line),
+  put: (line) => lineOf(line),
+}
+
+const leniently: Manner = {
+  same(fileLine, line) {
+    const open = !fileLine.endsWith('\n')
+    // A file that ends in a line ending does not fit a diff that says it does not.
+    return bare(fileLine) === bare(line.text) && (open || !line.open)
+  },
+  put: (line, { ending, last, fileOpen }) =>
+    bare(line.text) + (last && (line.open || fileOpen) ? '' : ending),
+}
+
+function attempt(text: string, hunks: readonly Hunk[], manner: Manner): Attempt {
+  const lines = linesOf(text)
+  const moved: string[] = []
+  let result = ''
+  let done = 0
+  let delta = 0
+  let trusted = true
+  for (const [index, hunk] of hunks.entries()) {
+    const old = hunk.lines.filter(({ mark }) => mark !== '+')
+    const stated = hunk.oldCount === 0 ? hunk.oldStart : hunk.oldStart - 1
+    const statedNew = hunk.newCount === 0 ? hunk.newStart : hunk.newStart - 1
+    trusted &&= statedNew === stated + delta
+    const at = placeOf(lines, old, { stated, trusted, done, name: `hunk ${index + 1}` }, manner)
+    if (typeof at !== 'number') return { ok: false, error: at }
+    const misplaced = openInside(lines, at, hunk)
+    if (misplaced !== undefined) return { ok: false, error: misplaced }
+    if (at !== stated) {
+      moved.push(`hunk ${index + 1} was applied at line ${at + 1}, its header says ${hunk.oldStart}`)
+      trusted = false
+    }
+    result += lines.slice(done, at).join('') + replaced(lines, at, hunk, manner)
+    done = at + old.length
+    delta += hunk.newCount - hunk.oldCount
+  }
+  return { ok: true, text: result + lines.slice(done).join(''), moved }
+}
+
+type Wanted = {
+  readonly stated: number
+  readonly trusted: boolean
+  readonly done: number
+  readonly name: string
+}
+
+function placeOf(
+  lines: readonly string[],
+  old: readonly DiffLine[],
+  { stated, trusted, done, name }: Wanted,
+  manner: Manner,
+): number | CapstanError {
+  const fits = (at: number): boolean => firstDifference(lines, old, at, manner) < 0
+  const inRange = stated >= done && stated + old.length <= lines.length
+  if (trusted && inRange && fits(stated)) return stated
+  if (old.length === 0)
+    return new CapstanError(
+      'patch_mismatch',
+      `${name} has no context lines, and line ${stated} is not a place for it in ${lines.length} lines. Add lines around the change.`,
+    )
+  const places: number[] = []
+  for (let at = 0; at + old.length <= lines.length && places.length < mostPlaces; at++)
+    if (fits(at)) places.push(at)
+  const [only] = places
+  if (only === undefined) return mismatch(lines, old, stated, manner, name)
+  if (places.length > 1)
+    return new CapstanError(
+      'patch_ambiguous',
+      `${name} fits at lines ${places.map((at) => at + 1).join(', ')} and its header does not say which. Correct its line numbers or add context lines.`,
+    )
+  if (only >= done) return only
+  return new CapstanError(
+    'patch_mismatch',
+    `${name} fits only at line ${only + 1}, before or inside the hunk above it. Put the hunks in the order of the file, without overlaps.`,
+  )
+}
+
+const mostPlaces = 5
+
+function firstDifference(
+  lines: readonly string[],
+  old: readonly DiffLine[],
+  at: number,
+  { same }: Manner,
+): number {
+  return old.findIndex((line, index) => {
+    const found = lines[at + index]
+    return found === undefined || !same(found, line)
+  })
+}
+
+function mismatch(
+  lines: readonly string[],
+  old: readonly DiffLine[],
+  stated: number,
+  manner: Manner,
+  name: string,
+): CapstanError {
+  const at = Math.max(0, Math.min(stated, lines.length))
+  const index = Math.max(0, firstDifference(lines, old, at, manner))
+  const [expected, found] = [old[index], lines[at + index]]
+  const detail =
+    found === undefined
+      ? 'the end of the file'
+      : `${quoted(bare(found))}${expected !== undefined && bare(expected.text) === bare(found) ? ' with a line ending' : ''}`
+  return new CapstanError(
+    'patch_mismatch',
+    `Hunk context mismatch at line ${at + index + 1}: expected ${quoted(bare(expected?.text ?? ''))}, found ${detail} ` +
+      `(${name}; it fits nowhere else either). Read the file again and make the diff from its present lines.`,
+  )
+}
+
+/** A line without a line ending can only be the last of its file. */
+function openInside(
+  lines: readonly string[],
+  at: number,
+  { lines: own, oldCount }: Hunk,
+): CapstanError | undefined {
+  const atEnd = at + oldCount === lines.length
+  const [lastOld, lastNew] = ['+', '-'].map((other) => own.findLast(({ mark }) => mark !== other))
+  const wrong = own.find((line) => line.open && !(atEnd && (line === lastOld || line === lastNew)))
+  return wrong === undefined
+    ? undefined
+    : new CapstanError(
+        'patch_mismatch',
+        `The diff says that ${quoted(bare(wrong.text))} is the last line, without a line ending, but other lines follow it. ` +
+          'Remove "\\ No newline at end of file" there.',
+      )
+}
+
+/** The lines of the file from a place on as the hunk leaves them; lines that stay keep their bytes. */
+function replaced(lines: readonly string[], at: number, hunk: Hunk, manner: Manner): string {
+  const end = at + hunk.oldCount
+  const fileOpen = lines.at(-1)?.endsWith('\n') === false
+  const remaining = hunk.lines.filter(({ mark }) => mark !== '-')
+  let from = at
+  let ending = endingOf(lines[at] ?? lines[at - 1])
+  let put = 0
+  let text = ''
+  for (const line of hunk.lines) {
+    const own = lines[from]
+    if (line.mark !== '+') {
+      from++
+      ending = endingOf(own) || ending
+    }
+    if (line.mark === '-') continue
+    put++
+    const last = put === remaining.length && end === lines.length
+    if (line.mark === ' ' && own !== undefined)
+      text += last || own.endsWith('\n') ? own : own + (ending || '\n')
+    else text += manner.put(line, { ending: ending || '\n', last, fileOpen })
+  }
+  return text
+}
+
+function outcome(
+  text: string,
+  hunks: readonly Hunk[],
+  moved: readonly string[],
+  bent: readonly string[],
+): AppliedHunks {
+  const marked = (mark: string): number =>
+    hunks.reduce((sum, { lines }) => sum + lines.filter((line) => line.mark === mark).length, 0)
+  const recounted = hunks.some((hunk) => hunk.recounted)
+    ? ['a hunk header had wrong counts; the lines were counted instead']
+    : []
+  return { text, added: marked('+'), removed: marked('-'), notes: [...moved, ...bent, ...recounted] }
+}
+
+/** Lines with their endings. */
+function linesOf(text: string): string[] {
+  const lines = text.split('\n')
+  const last = lines.pop() ?? ''
+  const ended = lines.map((line) => `${line}\n`)
+  return last === '' ? ended : [...ended, last]
+}
+
+function lineOf({ text, open }: DiffLine): string {
+  return open ? text : `${text}\n`
+}
+
+function bare(line: string): string {
+  return line.replace(/\r?\n$|\r$/, '')
+}
+
+function endingOf(line: string | undefined): string {
+  if (line === undefined || !line.endsWith('\n')) return ''
+  return line.endsWith('\r\n') ? '\r\n' : '\n'
+}

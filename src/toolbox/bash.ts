@@ -1,0 +1,204 @@
+import type { ToolCallContext } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+import type { ShellJob, ShellOutcome } from '../tool/runtime.js'
+import { lentPart } from './lent-part.js'
+import { createOutputDeltas } from './output-deltas.js'
+
+export type BashArgs = {
+  command?: string
+  timeout?: number
+  background?: boolean
+  job_id?: string
+  action?: 'output' | 'kill'
+  from?: number
+}
+
+const defaultTimeoutMs = 120_000
+const maxTimeoutMs = 600_000
+const maxBytes = 200 * 1024
+/** Room for the lines that are put behind the output. */
+const keptBytes = maxBytes - 8 * 1024
+
+/** Runs one shell command, and looks after those that go on in the background. */
+export const bashTool = createJsonTool<BashArgs>({
+  name: 'bash',
+  description:
+    'Run one command with bash in the workspace root; every call is a fresh shell, so cd and variables do not carry over. Returns stdout and stderr interleaved. With background: true it returns a job id at once; read that job with {job_id}, end it with {job_id, action: "kill"}. Prefer the read, grep and glob tools for looking at files.',
+  kind: 'execute',
+  limits: { maxBytes },
+  requires: { shell: [{ cmd: '*' }] },
+  parameters: {
+    type: 'object',
+    properties: {
+      command: { type: 'string', minLength: 1 },
+      timeout: {
+        type: 'integer',
+        minimum: 1,
+        maximum: maxTimeoutMs,
+        description: 'Milliseconds, default 120000',
+      },
+      background: { type: 'boolean' },
+      job_id: { type: 'string', description: 'A background job, instead of a command' },
+      action: { enum: ['output', 'kill'], description: 'For job_id; default output' },
+      from: { type: 'integer', minimum: 0, description: 'For job_id: position to read its output from' },
+    },
+    additionalProperties: false,
+  },
+  touches: (args) => {
+    checkTogether(args)
+    return args.command === undefined ? [] : [{ shell: { text: args.command } }]
+  },
+  async execute(args, context) {
+    checkTogether(args)
+    if (args.job_id !== undefined) return onJob(args.job_id, args, context)
+    const command = args.command ?? ''
+    return args.background === true
+      ? startJob(command, context)
+      : runCommand(command, args.timeout ?? defaultTimeoutMs, context)
+  },
+})
+
+/** The arguments do not go together. */
+export class BashArgumentError extends CapstanError {
+  constructor(message: string) {
+    super('bash_argument_invalid', message)
+  }
+}
+
+markErrorClass(BashArgumentError, 'BashArgumentError')
+
+/** What a schema cannot say without alternatives at its top, which providers refuse. */
+function checkTogether(args: BashArgs): void {
+  const problem = problemOf(args)
+  if (problem !== undefined) throw new BashArgumentError(problem)
+}
+
+function problemOf({ command, timeout, background, job_id, action, from }: BashArgs): string | undefined {
+  if (job_id === undefined) {
+    if (command === undefined)
+      return 'command parameter is required (or job_id, to read or end a background job)'
+    if (action !== undefined || from !== undefined)
+      return 'action and from are for a background job: give its job_id instead of a command'
+    if (background === true && timeout !== undefined)
+      return 'timeout does not apply to a background command: leave it out, and end the job with action "kill"'
+    return undefined
+  }
+  if (command !== undefined || timeout !== undefined || background !== undefined)
+    return 'job_id names a background job that exists: command, timeout and background do not go with it'
+  if (action === 'kill' && from !== undefined) return 'from is for reading: it does not go with action "kill"'
+  return undefined
+}
+
+async function runCommand(command: string, timeoutMs: number, context: ToolCallContext): Promise<Envelope> {
+  const shell = lentPart(context, 'shell')
+  const deltas = createOutputDeltas((text) => context.progress?.(text))
+  try {
+    const outcome = await shell.run(command, {
+      timeoutMs,
+      maxBytes: keptBytes,
+      ...(context.signal === undefined ? {} : { signal: context.signal }),
+      ...(context.progress === undefined ? {} : { onOutput: deltas.take }),
+    })
+    return described(outcome, timeoutMs)
+  } finally {
+    deltas.end()
+  }
+}
+
+function described(outcome: ShellOutcome, timeoutMs: number): Envelope {
+  const { exitCode, signal, output, outputBytes, outputPath, truncated, blocked, leftover, sandbox } = outcome
+  const code = exitCode ?? signalCode(signal)
+  const stopped = outcome.timedOut
+    ? `Command timed out after ${timeoutMs}ms`
+    : outcome.aborted
+      ? 'Command stopped: the run was aborted'
+      : undefined
+  const notes = [
+    ...(stopped !== undefined ? [stopped] : code === 0 ? [] : [ended(code, signal)]),
+    ...blocked.map((what) => `The sandbox refused: ${what}`),
+    ...(leftover === undefined ? [] : [leftoverNote(leftover)]),
+  ].map((note) => `[${note}]`)
+  const gap = output === '' || notes.length === 0 ? '' : output.endsWith('\n') ? '\n' : '\n\n'
+  const text = `${output}${gap}${notes.join('\n')}`
+  const metadata = {
+    sandbox,
+    output_bytes: outputBytes,
+    ...(signal === undefined ? {} : { signal }),
+    ...(truncated ? { truncated } : {}),
+    ...(outputPath === undefined ? {} : { output_path: outputPath }),
+    ...(blocked.length === 0 ? {} : { blocked: [...blocked] }),
+    ...(leftover === undefined ? {} : { job_id: leftover }),
+  }
+  if (stopped !== undefined) return errorEnvelope(text, { ...metadata, timed_out: outcome.timedOut })
+  // The command ran: that it failed is its result, not a failure of the call.
+  const data = truncated ? { head: text, total: outputBytes } : text
+  return outputEnvelope(data, { ...metadata, exit_code: code })
+}
+
+function ended(code: number, signal: string | undefined): string {
+  return signal === undefined ? `Exit code: ${code}` : `Ended by ${signal}, exit code: ${code}`
+}
+
+function leftoverNote(id: string): string {
+  return `What the command left running goes on as background job ${id}: read it with {"job_id": "${id}"}, end it with {"job_id": "${id}", "action": "kill"}`
+}
+
+/** As a shell counts: 128 and the number of the signal. */
+function signalCode(signal: string | undefined): number {
+  return 128 + (signalNumbers[signal ?? ''] ?? 0)
+}
+
+const signalNumbers: Readonly<Record<string, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGILL: 4,
+  SIGTRAP: 5,
+  SIGABRT: 6,
+  SIGBUS: 7,
+  SIGFPE: 8,
+  SIGKILL: 9,
+  SIGUSR1: 10,
+  SIGSEGV: 11,
+  SIGUSR2: 12,
+  SIGPIPE: 13,
+  SIGALRM: 14,
+  SIGTERM: 15,
+  SIGXCPU: 24,
+  SIGXFSZ: 25,
+}
+
+async function startJob(command: string, context: ToolCallContext): Promise<Envelope> {
+  const { id } = await lentPart(context, 'shell').start(command)
+  const text = `Started background job ${id}. Read its output with {"job_id": "${id}"}, end it with {"job_id": "${id}", "action": "kill"}. It ends with the session.`
+  return outputEnvelope(text, { job_id: id, running: true })
+}
+
+async function onJob(id: string, { action, from }: BashArgs, context: ToolCallContext): Promise<Envelope> {
+  const shell = lentPart(context, 'shell')
+  if (action === 'kill') {
+    const job = await shell.killJob(id)
+    return outputEnvelope(`[${stateOf(job)}]`, jobMetadata(job))
+  }
+  const { text, next, job } = await shell.readJob(id, from)
+  const gap = text === '' || text.endsWith('\n') ? '' : '\n'
+  return outputEnvelope(`${text}${gap}[${stateOf(job)}; go on with from: ${next}]`, {
+    ...jobMetadata(job),
+    next,
+  })
+}
+
+function stateOf({ id, running, exitCode }: ShellJob): string {
+  if (running) return `${id} is running`
+  return exitCode === null ? `${id} has ended` : `${id} has ended with exit code ${exitCode}`
+}
+
+function jobMetadata({ id, running, exitCode }: ShellJob): {
+  job_id: string
+  running: boolean
+  job_exit_code?: number
+} {
+  return { job_id: id, running, ...(exitCode === null ? {} : { job_exit_code: exitCode }) }
+}

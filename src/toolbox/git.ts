@@ -1,0 +1,164 @@
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import type { ShellOutcome } from '../tool/runtime.js'
+import type { GitArgs } from './git/git-args.js'
+import {
+  branchesText,
+  logText,
+  parseRemotes,
+  parseStatus,
+  stashesText,
+  statusText,
+  worktreesText,
+} from './git/git-format.js'
+import { defaultSuffix, type GitPlan, planGit } from './git/git-plan.js'
+import { withoutCredentials } from './git/without-credentials.js'
+import { lentPart } from './lent-part.js'
+
+const timeoutMs = 60_000
+const diffBytes = 190 * 1024
+/** What is read by this tool and not shown as it is may be longer. */
+const listBytes = 16 * 1024 * 1024
+const namedChanges = 100
+
+const text = (description: string) => ({ type: 'string', description }) as const
+
+/** Looks at the repository of the workspace, and moves about in it. */
+export const gitTool = createJsonTool<GitArgs>({
+  name: 'git',
+  description:
+    'Look at the git repository of the workspace and switch branches. Runs no hooks, filters or other programs that the repository names. It does not add, commit, fetch or push: use bash for those.',
+  kind: 'execute',
+  requires: {
+    shell: [{ cmd: 'git' }],
+    fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] },
+  },
+  limits: { maxBytes: 200 * 1024 },
+  parameters: {
+    type: 'object',
+    properties: {
+      command: text('status, log, branch, checkout, diff, stash, remote or worktree'),
+      subcommand: {
+        enum: ['list', 'create', 'remove'],
+        description: 'branch, worktree; default list (branch with a name: create)',
+      },
+      name: text('branch, worktree: the branch'),
+      path: text('log, diff: only this path. worktree: its directory, default beside the workspace'),
+      ref: text('checkout (required), log: a branch, tag or commit'),
+      target: text('diff: compare with this commit or range instead of the index'),
+      base: text('branch, worktree create: start from, default HEAD'),
+      new_branch: { type: 'boolean', description: 'worktree create: make the branch, default true' },
+      force: { type: 'boolean', description: 'branch, checkout, worktree' },
+      max_count: { type: 'integer', minimum: 1, maximum: 200, description: 'log: default 10' },
+      message: text('stash: makes a stash; without it and include_untracked stashes are listed'),
+      include_untracked: { type: 'boolean', description: 'stash: makes one with untracked files' },
+      remote_name: text('remote: only this one'),
+    },
+    required: ['command'],
+    additionalProperties: false,
+  },
+  touches: (args) => [{ shell: { text: planGit(args).text } }],
+  async execute(args, context) {
+    const plan = planGit(args)
+    const outcome = await lentPart(context, 'shell').run(plan.text, {
+      timeoutMs,
+      guardGit: true,
+      maxBytes: plan.kind === 'diff' ? diffBytes : listBytes,
+      ...(context.signal === undefined ? {} : { signal: context.signal }),
+    })
+    const root = context.runtime?.files?.root ?? 'the workspace'
+    return failureOf(args, plan, outcome, root) ?? described(args, plan, outcome, root)
+  },
+})
+
+function failureOf(args: GitArgs, plan: GitPlan, outcome: ShellOutcome, root: string): Envelope | undefined {
+  const { exitCode, output } = outcome
+  if (outcome.timedOut) return errorEnvelope(`git ${args.command} did not finish within ${timeoutMs} ms`)
+  if (outcome.aborted) return errorEnvelope(`git ${args.command} was stopped: the run was aborted`)
+  if (exitCode === 0) return undefined
+  const metadata = { exit_code: exitCode ?? 1 }
+  if (/not a git repository/i.test(output))
+    return errorEnvelope(`Not a git repository: ${root}`, { exit_code: 1 })
+  if (plan.kind === 'stashes' && /bad revision|unknown revision|ambiguous argument/.test(output))
+    return undefined
+  if (plan.kind === 'log' && args.ref === undefined && /does not have any commits yet/.test(output))
+    return outputEnvelope('No commits yet.', { count: 0 })
+  const refused = outcome.blocked.map((what) => `\nThe sandbox refused: ${what}`).join('')
+  const outside =
+    plan.kind === 'worktree-made' && plan.path === undefined
+      ? '\nWithout path the work tree is made beside the workspace: give a path inside it.'
+      : ''
+  const said = withoutCredentials(output.trim().slice(0, 4_000))
+  const words = said === '' ? `exit code ${exitCode ?? 'unknown'}, and no words` : said
+  return errorEnvelope(`git ${args.command} failed: ${words}${refused}${outside}`, metadata)
+}
+
+function described(args: GitArgs, plan: GitPlan, outcome: ShellOutcome, root: string): Envelope {
+  const output = outcome.exitCode === 0 ? outcome.output : ''
+  switch (plan.kind) {
+    case 'status':
+      return statusOf(output, root)
+    case 'log': {
+      const { text: log, count } = logText(output)
+      return outputEnvelope(log, { count })
+    }
+    case 'branches': {
+      const { text: list, names } = branchesText(output)
+      return outputEnvelope(list, { count: names.length })
+    }
+    case 'stashes': {
+      const { text: list, count } = stashesText(output)
+      return outputEnvelope(list, { count })
+    }
+    case 'worktrees': {
+      const { text: list, count } = worktreesText(output)
+      return outputEnvelope(list, { count })
+    }
+    case 'remotes':
+      return remotesOf(output, args.remote_name)
+    case 'diff':
+      return diffOf(outcome)
+    case 'stashed':
+      return outputEnvelope(
+        /No local changes to save/.test(output) ? 'No local changes to save.' : 'Created stash',
+      )
+    case 'worktree-made': {
+      const path = plan.path ?? `${root}${defaultSuffix(plan.name)}`
+      return outputEnvelope(`Created worktree: ${path} (branch: ${plan.name})`, { path, branch: plan.name })
+    }
+    case 'done':
+      return outputEnvelope(plan.says)
+  }
+}
+
+function statusOf(output: string, root: string): Envelope {
+  const [own = '', common = ''] = output.split('\n', 2)
+  const status = parseStatus(output.slice(own.length + common.length + 2))
+  const linked = own !== common
+  const count = status.changes.length
+  return outputEnvelope(statusText(root, status, linked), {
+    branch: status.detached ? null : status.branch,
+    is_worktree: linked,
+    dirty_count: count,
+    is_dirty: count > 0,
+    ...(count === 0 ? {} : { changes: status.changes.slice(0, namedChanges) }),
+  })
+}
+
+function remotesOf(output: string, wanted: string | undefined): Envelope {
+  const remotes = parseRemotes(output)
+  if (remotes.length === 0) return outputEnvelope('No remotes configured.')
+  const shown = wanted === undefined ? remotes : remotes.filter(({ name }) => name === wanted)
+  if (shown.length > 0) return outputEnvelope(shown.map(({ line }) => line).join('\n'))
+  const known = [...new Set(remotes.map(({ name }) => name))]
+  return errorEnvelope(`There is no remote "${wanted}". There are: ${known.join(', ')}`)
+}
+
+function diffOf({ output, outputBytes, outputPath, truncated }: ShellOutcome): Envelope {
+  if (output.trim() === '') return outputEnvelope('No changes.')
+  if (!truncated) return outputEnvelope(output)
+  return outputEnvelope(
+    { head: output, total: outputBytes },
+    { truncated, ...(outputPath === undefined ? {} : { output_path: outputPath }) },
+  )
+}

@@ -1,0 +1,175 @@
+import { quoteArgv } from '../../authority/call.js'
+import { checkedCommand, type GitArgs, GitArgumentError } from './git-args.js'
+
+/** What a call comes to: the very text that is judged, approved and run, and what it is for. */
+export type GitPlan = { readonly text: string } & (
+  | { readonly kind: 'status' | 'log' | 'diff' | 'branches' | 'stashes' | 'remotes' | 'worktrees' }
+  | { readonly kind: 'done'; readonly says: string }
+  | { readonly kind: 'stashed' }
+  | { readonly kind: 'worktree-made'; readonly name: string; readonly path: string | undefined }
+)
+
+export const fieldEnd = '%x00'
+const defaultCount = 10
+
+/**
+ * The command line for a call. Looking uses only `status`, `log`, `diff` and `rev-parse` where that is possible, which modes and rules
+ * for reading know.
+ */
+export function planGit(args: GitArgs): GitPlan {
+  switch (checkedCommand(args)) {
+    case 'status':
+      return {
+        kind: 'status',
+        text: `${git('rev-parse', ...directories)} && ${statusText('normal', 'dirty')}`,
+      }
+    case 'log':
+      return logPlan(args)
+    case 'branch':
+      return branchPlan(args)
+    case 'checkout':
+      return checkoutPlan(args)
+    case 'diff':
+      return diffPlan(args)
+    case 'stash':
+      return stashPlan(args)
+    case 'remote':
+      return { kind: 'remotes', text: git('remote', '-v') }
+    case 'worktree':
+      return worktreePlan(args)
+  }
+}
+
+const directories = ['--path-format=absolute', '--git-dir', '--git-common-dir']
+
+/** Never looks into a submodule: there git would go by that one's own configuration. */
+function statusText(untracked: 'normal' | 'no', submodules: 'dirty' | 'all'): string {
+  return git(
+    'status',
+    '--porcelain=v2',
+    '--branch',
+    '-z',
+    `--untracked-files=${untracked}`,
+    `--ignore-submodules=${submodules}`,
+  )
+}
+
+function logPlan({ max_count = defaultCount, ref, path }: GitArgs): GitPlan {
+  const fields = ['%h', '%an', '%ad', '%s'].join(fieldEnd)
+  return {
+    kind: 'log',
+    text: git(
+      'log',
+      `--max-count=${max_count}`,
+      '--abbrev=7',
+      '--date=iso',
+      `--format=${fields}${fieldEnd}`,
+      ...(ref === undefined ? [] : [ref]),
+      ...pathspec(path),
+    ),
+  }
+}
+
+function diffPlan({ target, path }: GitArgs): GitPlan {
+  return {
+    kind: 'diff',
+    text: git(
+      'diff',
+      '--no-ext-diff',
+      '--no-textconv',
+      '--no-color',
+      '--ignore-submodules=dirty',
+      ...(target === undefined ? [] : [target]),
+      ...pathspec(path),
+    ),
+  }
+}
+
+function branchPlan({ subcommand, name, base, force }: GitArgs): GitPlan {
+  if ((subcommand ?? (name === undefined ? 'list' : 'create')) === 'list') {
+    refuseBeside('branch list', { name, base, force })
+    const list = git('rev-parse', '--symbolic-full-name', '--branches')
+    return { kind: 'branches', text: `${statusText('no', 'all')} && ${list}` }
+  }
+  if (name === undefined) throw new GitArgumentError(`name parameter is required for branch ${subcommand}`)
+  if (subcommand === 'remove') {
+    refuseBeside('branch remove', { base })
+    const text = git('branch', '--delete', ...(force === true ? ['--force'] : []), '--', name)
+    return { kind: 'done', text, says: `Deleted branch: ${name}` }
+  }
+  const from = base ?? 'HEAD'
+  const options = ['--no-track', ...(force === true ? ['--force'] : [])]
+  const text = git('branch', ...options, '--', name, from)
+  return { kind: 'done', text, says: `Created branch: ${name} (based on ${from})` }
+}
+
+function checkoutPlan({ ref, force }: GitArgs): GitPlan {
+  if (ref === undefined) throw new GitArgumentError('ref parameter is required for checkout')
+  // The dashes at the end: what is named is a revision, never a file to be overwritten.
+  const text = git('checkout', ...(force === true ? ['--force'] : []), ref, '--')
+  return { kind: 'done', text, says: `Checked out: ${ref}` }
+}
+
+function stashPlan({ message, include_untracked }: GitArgs): GitPlan {
+  if (message === undefined && include_untracked !== true) {
+    const format = `--format=%gd: %gs${fieldEnd}`
+    return { kind: 'stashes', text: git('log', '--walk-reflogs', format, 'refs/stash', '--') }
+  }
+  const options = [
+    ...(include_untracked === true ? ['--include-untracked'] : []),
+    ...(message === undefined ? [] : [`--message=${message}`]),
+  ]
+  return { kind: 'stashed', text: git('stash', 'push', ...options) }
+}
+
+function worktreePlan(args: GitArgs): GitPlan {
+  const { subcommand = 'list', name, path, new_branch = true, base, force } = args
+  const forced = force === true ? ['--force'] : []
+  if (subcommand === 'list') {
+    refuseBeside('worktree list', { name, path, new_branch: args.new_branch, base, force })
+    return { kind: 'worktrees', text: git('worktree', 'list', '--porcelain') }
+  }
+  const place = placeOf(path, name)
+  if (subcommand === 'remove') {
+    refuseBeside('worktree remove', { new_branch: args.new_branch, base })
+    if (place === undefined)
+      throw new GitArgumentError(
+        'path parameter is required for worktree remove (or the name it was made with)',
+      )
+    const text = `${git('worktree', 'remove', ...forced, '--')} ${place}`
+    return { kind: 'done', text, says: `Removed worktree: ${path ?? name ?? ''}` }
+  }
+  if (name === undefined || place === undefined)
+    throw new GitArgumentError('name parameter (the branch) is required for worktree create')
+  if (!new_branch) refuseBeside('worktree create with new_branch: false', { base })
+  const text = new_branch
+    ? `${git('worktree', 'add', ...forced, '-b', name, '--')} ${place} ${quoteArgv([base ?? 'HEAD'])}`
+    : `${git('worktree', 'add', ...forced, '--')} ${place} ${quoteArgv([name])}`
+  return { kind: 'worktree-made', text, name, path }
+}
+
+/** Beside the workspace when no path is given. The shell knows where that is; whoever approves the text sees it as it runs. */
+function placeOf(path: string | undefined, name: string | undefined): string | undefined {
+  if (path === '') throw new GitArgumentError('path is empty')
+  if (path !== undefined) return quoteArgv([path])
+  return name === undefined ? undefined : `"$PWD"${quoteArgv([defaultSuffix(name)])}`
+}
+
+/** What is put behind the workspace's own path to name the place of a new work tree. */
+export function defaultSuffix(name: string): string {
+  return `-${name.replaceAll('/', '-')}`
+}
+
+function git(...args: readonly string[]): string {
+  return quoteArgv(['git', ...args])
+}
+
+/** Only ever this very path: no pattern, no magic. */
+function pathspec(path: string | undefined): string[] {
+  return path === undefined ? ['--'] : ['--', `:(literal)${path}`]
+}
+
+function refuseBeside(what: string, given: Readonly<Record<string, unknown>>): void {
+  const extra = Object.keys(given).find((name) => given[name] !== undefined)
+  if (extra !== undefined) throw new GitArgumentError(`${extra} has no effect on ${what}`)
+}

@@ -1,0 +1,66 @@
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { outputEnvelope } from '../tool/envelope.js'
+import { lentPart } from './lent-part.js'
+import { pathText } from './path-text.js'
+import { spilledOutput } from './spilled.js'
+
+export type GlobArgs = { pattern: string; path?: string; order?: 'name' | 'newest' }
+
+const maxEntries = 1_000
+/** How many the file beside the output has at most. */
+const maxSpilled = 5_000
+
+/** Finds files by name. */
+export const globTool = createJsonTool<GlobArgs>({
+  name: 'glob',
+  description:
+    'List files whose path matches a glob: * stays within a name, ** crosses directories, {a,b} and [abc] choose; a pattern without a slash matches at any depth. Paths are relative to the workspace. Obeys .gitignore, includes hidden files, follows no links, lists no directories. Shows 1,000 files at most and says how many there are.',
+  kind: 'search',
+  idempotent: true,
+  limits: { maxItems: maxEntries },
+  requires: { fs: { read: ['{workspace}/**'] } },
+  parameters: {
+    type: 'object',
+    properties: {
+      pattern: { type: 'string', minLength: 1, description: 'For example *.ts or src/**/*.{js,css}' },
+      path: { type: 'string', description: 'Directory to search; default: the whole workspace' },
+      order: { enum: ['name', 'newest'], description: 'Default: name' },
+    },
+    required: ['pattern'],
+    additionalProperties: false,
+  },
+  touches: ({ path }) => [{ fs: 'read', path: path ?? '.' }],
+  async execute({ pattern, path, order }, context) {
+    const { paths, total, incomplete } = await lentPart(context, 'search').glob({
+      pattern,
+      limit: maxSpilled,
+      ...(path === undefined ? {} : { path }),
+      ...(order === undefined ? {} : { order }),
+      ...(context.signal === undefined ? {} : { signal: context.signal }),
+    })
+    const metadata = { total, ...(incomplete === undefined ? {} : { incomplete }) }
+    const warning = incomplete === undefined ? '' : `\nIncomplete: ${incomplete}`
+    if (total === 0) return outputEnvelope(`${nothing(pattern)}${warning}`, metadata)
+    const shown = paths.slice(0, maxEntries)
+    const list = shown.map(pathText).join('\n')
+    const footer = `\n\n${shown.length} of ${incomplete === undefined ? '' : 'at least '}${total} file(s) shown`
+    if (shown.length >= total) return outputEnvelope(`${list}${footer}${warning}`, metadata)
+    return spilledOutput(context, {
+      label: 'glob',
+      total,
+      metadata,
+      whole: () => paths.map(pathText).join('\n'),
+      head: (file) => {
+        const more = file === undefined ? '' : ` The first ${paths.length} are in ${file}.`
+        return `${list}${footer}: the list is cut.${more} Narrow it with path or a longer pattern.${warning}`
+      },
+    })
+  },
+})
+
+function nothing(pattern: string): string {
+  const hint = pattern.includes('/')
+    ? 'A pattern with a slash starts at the searched directory: put **/ in front to match at any depth.'
+    : 'Only names of files are compared, and files that .gitignore names are left out: try a wider pattern, or ls.'
+  return `No files found matching pattern: ${pattern}\n${hint}`
+}

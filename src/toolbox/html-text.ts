@@ -1,0 +1,30 @@
+/** A piece of HTML that holds a line of text, as that text: titles and snippets. */
+export function textOfHtml(fragment: string): string {
+  return decodeEntities(fragment.slice(0, longestFragment).replace(/<[^<>]*>/g, ''))
+}
+
+const longestFragment = 10_000
+
+const entities: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  hellip: '…',
+  ndash: '–',
+  mdash: '—',
+}
+
+/** The entities that titles and snippets use; others stay as they are written. */
+export function decodeEntities(text: string): string {
+  return text.replace(
+    /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi,
+    (whole: string, decimal?: string, hex?: string, name?: string) => {
+      if (name !== undefined) return entities[name.toLowerCase()] ?? whole
+      const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
+      return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole
+    },
+  )
+}

@@ -1,0 +1,229 @@
+import { decodeUtf8 } from './text-file.js'
+
+/** Bytes that can be asked for in pieces: a file, or what a file was decoded to. */
+export type ByteSource = { read(start: number, end: number): Promise<Uint8Array> }
+
+export type WindowRequest = {
+  /** Where the text begins: behind a byte-order mark. */
+  readonly start: number
+  /** How many lines to pass over. */
+  readonly offset: number
+  readonly limit: number
+  /** How much the lines may take, with their numbers. */
+  readonly maxBytes: number
+  /** How much of one line is shown. */
+  readonly maxLineBytes: number
+}
+
+export type WindowLine = {
+  readonly text: string
+  /** Where it begins in the source. */
+  readonly at: number
+  /** Its length in bytes, without its ending. */
+  readonly bytes: number
+  /** How many of them are in `text`. */
+  readonly shown: number
+}
+
+export type LineWindow = {
+  readonly lines: readonly WindowLine[]
+  /** Whether anything follows the last line. */
+  readonly more: boolean
+  /** How many lines there are; known only when the end was reached. */
+  readonly total?: number
+  readonly endings: { readonly lf: number; readonly crlf: number }
+  readonly finalNewline: boolean
+  /** Some bytes were no UTF-8 and are shown as replacement characters. */
+  readonly lossy: boolean
+  /** The first line with a NUL in it: no text from there on. The window ends before it. */
+  readonly nulAt?: number
+}
+
+const chunkBytes = 1024 * 1024
+const lineFeed = 10
+const carriageReturn = 13
+const numberBytes = 8
+
+/**
+ * Some lines of a source, in memory that grows with what is shown and never with the source. `onChunk` is called between
+ * chunks and may throw to stop.
+ */
+export async function readLineWindow(
+  source: ByteSource,
+  request: WindowRequest,
+  onChunk: () => void,
+): Promise<LineWindow> {
+  const state = openWindow(request)
+  let at = request.start
+  for (;;) {
+    onChunk()
+    const chunk = await source.read(at, at + chunkBytes)
+    take(state, chunk, at)
+    at += chunk.length
+    if (state.full) return close(state, true)
+    if (chunk.length < chunkBytes) break
+  }
+  if (state.pending.bytes > 0) finishLine(state, false)
+  return close(state, state.full)
+}
+
+type State = {
+  readonly request: WindowRequest
+  readonly lines: WindowLine[]
+  /** The number of the line that is being read, from 0. */
+  line: number
+  pending: { at: number; bytes: number; kept: Uint8Array[]; keptBytes: number; last: number }
+  used: number
+  endings: { lf: number; crlf: number }
+  finalNewline: boolean
+  lossy: boolean
+  nulAt?: number
+  /** Nothing more is shown; bytes were left over. */
+  full: boolean
+}
+
+function openWindow(request: WindowRequest): State {
+  return {
+    request,
+    lines: [],
+    line: 0,
+    pending: fresh(request.start),
+    used: 0,
+    endings: { lf: 0, crlf: 0 },
+    finalNewline: false,
+    lossy: false,
+    full: false,
+  }
+}
+
+function fresh(at: number): State['pending'] {
+  return { at, bytes: 0, kept: [], keptBytes: 0, last: -1 }
+}
+
+function take(state: State, chunk: Uint8Array, chunkAt: number): void {
+  let from = 0
+  while (from < chunk.length && !state.full) {
+    if (state.line < state.request.offset) {
+      from = skip(state, chunk, from)
+      state.pending = fresh(chunkAt + from)
+      // A line that is passed over and has no ending yet is a line all the same.
+      if (!state.finalNewline) state.pending.bytes = 1
+      continue
+    }
+    if (state.lines.length >= state.request.limit) {
+      state.full = true
+      return
+    }
+    const end = chunk.indexOf(lineFeed, from)
+    keep(state, chunk.subarray(from, end < 0 ? chunk.length : end))
+    if (end < 0 || state.full) return
+    finishLine(state, true)
+    from = end + 1
+    state.pending = fresh(chunkAt + from)
+  }
+}
+
+/** Passes over lines; gives the position behind the last one it finished, or the end of the chunk. */
+function skip(state: State, chunk: Uint8Array, from: number): number {
+  let at = from
+  let line = state.line
+  const { offset } = state.request
+  const { length } = chunk
+  while (line < offset && at < length) {
+    if (chunk[at++] === lineFeed) line++
+  }
+  state.line = line
+  state.finalNewline = chunk[at - 1] === lineFeed
+  return at
+}
+
+function keep(state: State, part: Uint8Array): void {
+  const { pending, request } = state
+  if (part.length === 0) return
+  pending.bytes += part.length
+  pending.last = part[part.length - 1] ?? -1
+  // A carriage return may be the one byte too many that is no part of the line.
+  const room = request.maxLineBytes + 1 - pending.keptBytes
+  if (room <= 0) return
+  const kept = part.slice(0, room)
+  pending.kept.push(kept)
+  pending.keptBytes += kept.length
+  // At once: the rest of such a line may be gigabytes of a hole.
+  if (kept.includes(0)) {
+    state.nulAt = state.line
+    state.full = true
+  }
+}
+
+function finishLine(state: State, ended: boolean): void {
+  const { pending, request } = state
+  if (state.line < request.offset) {
+    state.line++
+    state.finalNewline = false
+    return
+  }
+  if (state.lines.length >= request.limit) {
+    state.full = true
+    return
+  }
+  const crlf = ended && pending.last === carriageReturn
+  const bytes = crlf ? pending.bytes - 1 : pending.bytes
+  const whole = joined(pending.kept).subarray(0, bytes)
+  const visible = bytes > request.maxLineBytes ? cutAtCharacter(whole, request.maxLineBytes) : whole
+  state.used += numberBytes + visible.length + (bytes > visible.length ? cutMarkBytes : 0)
+  if (state.lines.length > 0 && state.used > request.maxBytes) {
+    state.full = true
+    return
+  }
+  const text = decodeUtf8(visible)
+  if (text === undefined) state.lossy = true
+  state.lines.push({
+    text: text ?? new TextDecoder().decode(visible),
+    at: pending.at,
+    bytes,
+    shown: visible.length,
+  })
+  if (ended) state.endings[crlf ? 'crlf' : 'lf']++
+  state.finalNewline = ended
+  state.line++
+}
+
+const cutMarkBytes = 96
+
+function close(state: State, more: boolean): LineWindow {
+  const { lines, endings, finalNewline, lossy, nulAt } = state
+  return {
+    lines,
+    more,
+    ...(more ? {} : { total: state.line }),
+    endings,
+    finalNewline,
+    lossy,
+    ...(nulAt === undefined ? {} : { nulAt }),
+  }
+}
+
+/** At most this many bytes, never half a character. */
+export function cutAtCharacter(bytes: Uint8Array, most: number): Uint8Array {
+  if (bytes.length <= most) return bytes
+  let end = most
+  for (let back = 0; back < 3 && isContinuation(bytes[end]); back++) end--
+  // Three steps back and still inside: not UTF-8, so there is no character to save.
+  return bytes.subarray(0, isContinuation(bytes[end]) ? most : end)
+}
+
+export function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts
+  if (parts.length === 1 && first !== undefined) return first
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}

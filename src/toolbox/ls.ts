@@ -1,0 +1,44 @@
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { outputEnvelope } from '../tool/envelope.js'
+import type { DirectoryEntry } from '../tool/runtime.js'
+import { lentPart } from './lent-part.js'
+import { entryText, orDescribeMissing } from './nearest-path.js'
+import { pathText } from './path-text.js'
+
+export type LsArgs = { path?: string }
+
+const maxEntries = 1000
+
+/** Lists one directory. */
+export const lsTool = createJsonTool<LsArgs>({
+  name: 'ls',
+  description:
+    'List one directory, not its subdirectories: a line each with size in bytes (or dir, symlink, other) and name, ' +
+    'by name, hidden ones too, at most 1000. To find files in a tree use glob.',
+  kind: 'read',
+  idempotent: true,
+  requires: { fs: { read: ['{workspace}/**', '{scratch}/**'] } },
+  parameters: {
+    type: 'object',
+    properties: { path: { type: 'string', description: 'Default: the workspace root' } },
+    additionalProperties: false,
+  },
+  touches: ({ path = '.' }) => [{ fs: 'read', path }],
+  async execute({ path = '.' }, context) {
+    const entries = await orDescribeMissing(context, path, lentPart(context, 'files').list(path))
+    const shown = entries.slice(0, maxEntries)
+    const more = entries.length - shown.length
+    const lines = shown.map((entry) => `${detailOf(entry).padStart(10)}  ${entryText(entry)}\n`)
+    const rest = more > 0 ? `\n... (${more} more entries; find them by name with glob)\n` : ''
+    return outputEnvelope(
+      entries.length === 0 ? `(${pathText(path)} is empty)` : `${lines.join('')}${rest}`,
+      { path, entries: entries.length, ...(more > 0 ? { truncated: true } : {}) },
+    )
+  },
+})
+
+/** In a very large directory the sizes are not known. */
+function detailOf({ kind, size }: DirectoryEntry): string {
+  if (kind === 'file') return size === undefined ? 'file' : String(size)
+  return kind === 'directory' ? 'dir' : kind
+}

@@ -1,0 +1,84 @@
+/** Why a text may not have been found, and where something like it stands; empty when there is nothing to say. */
+export function hintAtMissing(text: string, wanted: string): string {
+  const unnumbered = wanted.replace(/^[ ]*\d+\t/gm, '')
+  if (unnumbered !== wanted && text.includes(unnumbered))
+    return 'It carries the line numbers that read shows; leave out each number and the tab behind it.'
+  const lines = text.split('\n')
+  const sought = wanted.replace(/^\n+|\n+$/g, '').split('\n')
+  const spaced = findLines(lines, sought, squeezed)
+  if (spaced >= 0)
+    return `The same text with other whitespace is at line ${spaced + 1}: ${quoted(lines[spaced])}. Copy it exactly as it stands.`
+  const folded = findLines(lines, sought, (line) => squeezed(line).toLowerCase())
+  if (folded >= 0)
+    return `The same text in other letter case is at line ${folded + 1}: ${quoted(lines[folded])}.`
+  return hintAtLongestStart(lines, sought) ?? hintAtNearestLine(lines, sought) ?? ''
+}
+
+const longestQuoted = 160
+/** A share of a line's characters below which two lines are not alike. */
+const alike = 0.6
+
+function squeezed(line: string): string {
+  return line.replace(/\s+/g, '')
+}
+
+function findLines(
+  lines: readonly string[],
+  sought: readonly string[],
+  reduce: (line: string) => string,
+): number {
+  const wanted = sought.map(reduce)
+  if (wanted.every((line) => line === '')) return -1
+  const reduced = lines.map(reduce)
+  const [first = ''] = wanted
+  // One line may be a part of the line that it was taken from.
+  if (wanted.length === 1) return reduced.findIndex((line) => line.includes(first))
+  return reduced.findIndex(
+    (line, at) =>
+      line.endsWith(first) &&
+      wanted.slice(1, -1).every((next, index) => reduced[at + 1 + index] === next) &&
+      (reduced[at + wanted.length - 1] ?? '').startsWith(wanted.at(-1) ?? ''),
+  )
+}
+
+/** The place where the most lines agree before one does not. */
+function hintAtLongestStart(lines: readonly string[], sought: readonly string[]): string | undefined {
+  let best = { at: -1, same: 0 }
+  for (let at = 0; at < lines.length; at++) {
+    let same = 0
+    while (same < sought.length && at + same < lines.length && lines[at + same] === sought[same]) same++
+    if (same > best.same && sought.slice(0, same).some((line) => line.trim() !== '')) best = { at, same }
+  }
+  if (best.at < 0 || best.same >= sought.length) return undefined
+  const line = best.at + best.same
+  const found = line < lines.length ? quoted(lines[line]) : 'the end of the file'
+  return (
+    `Its first ${best.same} line(s) match at line ${best.at + 1}, but line ${line + 1} is ${found} ` +
+    `where old_string has ${quoted(sought[best.same])}.`
+  )
+}
+
+function hintAtNearestLine(lines: readonly string[], sought: readonly string[]): string | undefined {
+  const wanted = (sought.find((line) => line.trim() !== '') ?? '').trim()
+  if (wanted === '') return undefined
+  let best = { at: -1, score: alike }
+  lines.forEach((line, at) => {
+    const score = likeness(line.trim(), wanted)
+    if (score > best.score) best = { at, score }
+  })
+  return best.at < 0 ? undefined : `The nearest line is line ${best.at + 1}: ${quoted(lines[best.at])}.`
+}
+
+/** The share of characters that two lines have in common at their ends: cheap, and right for most slips of memory. */
+function likeness(a: string, b: string): number {
+  const most = Math.min(a.length, b.length)
+  let lead = 0
+  while (lead < most && a[lead] === b[lead]) lead++
+  let trail = 0
+  while (trail < most - lead && a[a.length - 1 - trail] === b[b.length - 1 - trail]) trail++
+  return (lead + trail) / Math.max(a.length, b.length, 1)
+}
+
+export function quoted(line = ''): string {
+  return JSON.stringify(line.length > longestQuoted ? `${line.slice(0, longestQuoted)}...` : line)
+}

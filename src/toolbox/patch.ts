@@ -1,0 +1,199 @@
+import type { ToolCallContext } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { outputEnvelope } from '../tool/envelope.js'
+import { CapstanError, messageOf } from '../tool/errors.js'
+import type { Subject } from '../tool/subject.js'
+import { type AppliedHunks, applyHunks } from './apply-hunks.js'
+import { type Before, changeFiles, type FileChange } from './change-files.js'
+import { lentPart } from './lent-part.js'
+import { orDescribeMissing } from './nearest-path.js'
+import { pathText } from './path-text.js'
+import { readTextFile } from './text-file.js'
+import { type FilePatch, parseDiff } from './unified-diff.js'
+
+export type PatchArgs = { diff: string; file_path?: string }
+
+/** Applies a unified diff to one or several files, all or nothing. */
+export const patchTool = createJsonTool<PatchArgs>({
+  name: 'patch',
+  description:
+    'Apply a unified diff to one or several text files: all of it, or nothing when one hunk does not fit. Name files by ' +
+    '---/+++ lines from the workspace root (/dev/null to create or delete, "rename from"/"rename to" to rename), or give ' +
+    'file_path for a diff that starts at @@. Context lines must match the file exactly; keep some around each change.',
+  kind: 'edit',
+  requires: { fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] } },
+  parameters: {
+    type: 'object',
+    properties: {
+      diff: { type: 'string' },
+      file_path: { type: 'string', description: 'The one file to patch; wins over the names in the diff' },
+    },
+    required: ['diff'],
+    additionalProperties: false,
+  },
+  touches: subjectsOf,
+  async execute(args, context) {
+    const patches = patchesOf(args)
+    refuseTwice(patches)
+    const plans: Plan[] = []
+    for (const patch of patches) plans.push(await planFor(context, patch))
+    await changeFiles(
+      lentPart(context, 'files'),
+      plans.map(({ change }) => change),
+    )
+    return outputEnvelope(plans.map(report).join('\n'), {
+      files: plans.map(({ path, patch, applied }) => ({
+        path,
+        change: patch.change,
+        hunks: patch.hunks.length,
+        added: applied.added,
+        removed: applied.removed,
+      })),
+    })
+  },
+})
+
+/** Every path of the diff, so that each is judged before anything runs. What cannot be read touches nothing: it will fail. */
+function subjectsOf(args: PatchArgs): Subject[] {
+  try {
+    return pathsOf(patchesOf(args)).flatMap((path): Subject[] => [
+      { fs: 'read', path },
+      { fs: 'write', path },
+    ])
+  } catch (thrown) {
+    if (thrown instanceof CapstanError) return []
+    throw thrown
+  }
+}
+
+type NamedPatch = FilePatch & ({ readonly from: string } | { readonly to: string })
+
+/** The patches with their files; `file_path` takes the place of whatever a single one names. */
+function patchesOf({ diff, file_path }: PatchArgs): NamedPatch[] {
+  const patches = parseDiff(withoutNames(diff, file_path))
+  if (file_path === undefined) return patches.map(refuseNameless)
+  const [patch] = patches
+  if (patch === undefined || patches.length > 1 || patch.change === 'rename')
+    throw new CapstanError(
+      'patch_arguments',
+      `file_path is for a diff of one file, and this one ${patches.length > 1 ? `has ${patches.length}` : 'renames a file'}. Leave file_path out.`,
+    )
+  const from = patch.change === 'create' ? {} : { from: file_path }
+  const to = patch.change === 'delete' ? {} : { to: file_path }
+  const { change, hunks, notes } = patch
+  return [{ change, hunks, notes, ...from, ...to } as NamedPatch]
+}
+
+/** Names that are not used are not judged either: two lines before the first hunk may say anything. */
+function withoutNames(diff: string, file_path: string | undefined): string {
+  if (file_path === undefined || !/^--- [^\n]*\n\+\+\+ [^\n]*\n@@/.test(diff)) return diff
+  const [from = '', to = ''] = diff.split('\n', 2)
+  const side = (line: string): string => (/^(---|\+\+\+) \/dev\/null\s*$/.test(line) ? '/dev/null' : 'file')
+  return `--- ${side(from)}\n+++ ${side(to)}\n${diff.slice(from.length + to.length + 2)}`
+}
+
+function refuseNameless(patch: FilePatch): NamedPatch {
+  const { from, to } = patch
+  if (from !== undefined) return { ...patch, from }
+  if (to !== undefined) return { ...patch, to }
+  throw new CapstanError(
+    'patch_arguments',
+    'The diff names no file. Give file_path, or put "--- a/<path>" and "+++ b/<path>" before the first @@.',
+  )
+}
+
+function pathsOf(patches: readonly NamedPatch[]): string[] {
+  return [...new Set(patches.flatMap(({ from, to }) => [from, to].filter((path) => path !== undefined)))]
+}
+
+/** Each file is worked out from what it is now; a second patch of it would not see the first. */
+function refuseTwice(patches: readonly NamedPatch[]): void {
+  const seen = new Set<string>()
+  for (const { from, to } of patches) {
+    for (const path of new Set([from, to].filter((name) => name !== undefined))) {
+      if (seen.has(path))
+        throw new CapstanError(
+          'patch_arguments',
+          `The diff names ${pathText(path)} twice. Put all hunks of a file under one header.`,
+        )
+      seen.add(path)
+    }
+  }
+}
+
+type Plan = {
+  readonly path: string
+  readonly patch: NamedPatch
+  readonly change: FileChange
+  readonly applied: AppliedHunks
+}
+
+async function planFor(context: ToolCallContext, patch: NamedPatch): Promise<Plan> {
+  const path = patch.from ?? patch.to ?? ''
+  if (patch.change === 'create' || patch.change === 'rename') await refuseExisting(context, patch.to ?? path)
+  const before = patch.change === 'create' ? undefined : await readBefore(context, path, patch)
+  const applied = applyTo(path, before?.text ?? '', patch)
+  const after = applied.text
+  if (before === undefined) return { path, patch, applied, change: { kind: 'create', path, after } }
+  if (patch.change === 'delete') {
+    if (after !== '')
+      throw new CapstanError(
+        'patch_mismatch',
+        `Failed to apply patch to ${pathText(path)}: the diff deletes the file but leaves some of its lines. No file was changed.`,
+      )
+    return { path, patch, applied, change: { kind: 'remove', path, before } }
+  }
+  if (patch.change === 'rename') {
+    const to = patch.to ?? path
+    return { path: to, patch, applied, change: { kind: 'move', path, to, after, before } }
+  }
+  return { path, patch, applied, change: { kind: 'write', path, after, before } }
+}
+
+async function refuseExisting(context: ToolCallContext, path: string): Promise<void> {
+  const found = await lentPart(context, 'files').stat(path).catch(ifMissing)
+  if (found !== undefined)
+    throw new CapstanError(
+      'file_exists',
+      `Failed to apply patch: the diff makes ${pathText(path)}, which exists already. No file was changed. Diff against the file as it is, or choose another name.`,
+    )
+}
+
+function ifMissing(thrown: unknown): undefined {
+  if (thrown instanceof CapstanError && thrown.code === 'file_not_found') return undefined
+  throw thrown
+}
+
+/** A diff that only adds, at the beginning of nothing, also makes its file. */
+async function readBefore(
+  context: ToolCallContext,
+  path: string,
+  { change, hunks }: NamedPatch,
+): Promise<Before | undefined> {
+  const reading = readTextFile(lentPart(context, 'files'), path)
+  if (change !== 'modify' || !hunks.every(({ oldStart, oldCount }) => oldStart === 0 && oldCount === 0))
+    return orDescribeMissing(context, path, reading)
+  return reading.catch(ifMissing)
+}
+
+function applyTo(path: string, text: string, { hunks }: NamedPatch): AppliedHunks {
+  try {
+    return applyHunks(text, hunks)
+  } catch (thrown) {
+    if (!(thrown instanceof CapstanError)) throw thrown
+    const words = `Failed to apply patch to ${pathText(path)}: ${messageOf(thrown)} No file was changed.`
+    throw new CapstanError(thrown.code, words, { cause: thrown })
+  }
+}
+
+function report({ path, patch, change, applied }: Plan): string {
+  const { added, removed } = applied
+  const what = {
+    write: '',
+    create: 'created, ',
+    remove: 'deleted, ',
+    move: `renamed from ${pathText(change.path)}, `,
+  }[change.kind]
+  const notes = [...applied.notes, ...patch.notes].map((note) => `\n  note: ${note}`)
+  return `Applied ${patch.hunks.length} hunk(s) to ${pathText(path)} (${what}+${added} -${removed} lines)${notes.join('')}`
+}

@@ -1,0 +1,116 @@
+import type { ToolCallContext } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+import { isRecord } from '../tool/json.js'
+import type { Question, QuestionAnswers } from '../tool/runtime.js'
+
+/** What a model is told where nobody can answer. The same words on every such host. */
+export const nobodyToAsk =
+  'Nobody is there to answer: this session runs without a user. Decide by your own best judgement, go on, and say in your final ' +
+  'answer what you assumed.'
+
+/** Questions could not be put, or what the host gave back is no answer to them. */
+export class QuestionError extends CapstanError {
+  constructor(message: string) {
+    super('question_unanswered', message)
+  }
+}
+
+markErrorClass(QuestionError, 'QuestionError')
+
+type QuestionArgs = { questions: Question[] }
+
+/** Puts questions to the user, and waits. */
+export const questionTool = createJsonTool<QuestionArgs, { answers: string[][] }>({
+  name: 'question',
+  description:
+    'Ask the user and wait for the answer. Use it only when the answer changes what you do and cannot be found out otherwise. Offer ' +
+    'options where you can; the user may also answer in other words. `answers` has one list for each question, empty if skipped.',
+  kind: 'other',
+  parameters: {
+    type: 'object',
+    properties: {
+      questions: {
+        type: 'array',
+        minItems: 1,
+        maxItems: 10,
+        items: {
+          type: 'object',
+          properties: {
+            question: { type: 'string', minLength: 1, maxLength: 2_000 },
+            header: { type: 'string', maxLength: 60 },
+            options: {
+              type: 'array',
+              maxItems: 20,
+              items: {
+                type: 'object',
+                properties: {
+                  label: { type: 'string', minLength: 1, maxLength: 200 },
+                  description: { type: 'string', maxLength: 500 },
+                },
+                required: ['label'],
+                additionalProperties: false,
+              },
+            },
+            multi_select: { type: 'boolean', default: false },
+          },
+          required: ['question'],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: ['questions'],
+    additionalProperties: false,
+  },
+  execute: ask,
+})
+
+async function ask(
+  { questions }: QuestionArgs,
+  { runtime, signal }: ToolCallContext,
+): Promise<{ answers: string[][] }> {
+  const put = runtime?.session?.ask
+  if (put === undefined) throw new QuestionError(nobodyToAsk)
+  return { answers: checkAnswers(questions, await untilAborted(put(questions, signal), signal)) }
+}
+
+/** A host's dialog may not hear the signal; the run must not wait for it all the same. */
+function untilAborted(
+  answering: Promise<QuestionAnswers>,
+  signal: AbortSignal | undefined,
+): Promise<QuestionAnswers> {
+  if (signal === undefined) return answering
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(new QuestionError('The question was withdrawn before it was answered.'))
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+    answering.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+const mostAnswers = 50
+const longestAnswer = 20_000
+
+/** A list for each question, of texts; one text at most where one was asked for. Other words than the options are an answer too. */
+function checkAnswers(questions: readonly Question[], given: unknown): string[][] {
+  const answers = isRecord(given) ? given['answers'] : undefined
+  if (!Array.isArray(answers) || answers.length !== questions.length)
+    throw nonsense(`${questions.length} lists of answers were expected, one for each question`)
+  return questions.map((question, at) => {
+    const list: unknown = answers[at]
+    const what = `the answer to question ${at + 1}`
+    if (!Array.isArray(list) || !list.every((item) => typeof item === 'string'))
+      throw nonsense(`${what} is no list of texts`)
+    if (list.length > 1 && question.multi_select !== true)
+      throw nonsense(`${what} has ${list.length} texts where one was asked for`)
+    if (list.length > mostAnswers || list.some((item) => item.length > longestAnswer))
+      throw nonsense(`${what} is longer than ${mostAnswers} texts of ${longestAnswer} characters`)
+    return [...list]
+  })
+}
+
+function nonsense(what: string): QuestionError {
+  return new QuestionError(
+    `The host gave no usable answer: ${what}. Go on with your best judgement, and say what you assumed.`,
+  )
+}

@@ -1,0 +1,232 @@
+import type { ToolResultContent } from '../tool/content.js'
+import type { ToolCallContext } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { CapstanError } from '../tool/errors.js'
+import type { FileStat, RuntimeFiles } from '../tool/runtime.js'
+import { type ContentKind, contentKind } from './content-kind.js'
+import { lentPart } from './lent-part.js'
+import { endingStyle } from './line-endings.js'
+import { type ByteSource, type LineWindow, readLineWindow, type WindowLine } from './line-window.js'
+import { describeEntries, orDescribeMissing } from './nearest-path.js'
+import { pathText } from './path-text.js'
+import { readByteRange } from './read-bytes.js'
+
+export type ReadArgs = {
+  file_path: string
+  offset?: number
+  limit?: number
+  start_byte?: number
+  end_byte?: number
+}
+
+const maxBytes = 200 * 1024
+/** What the words around the lines may take. */
+const reservedBytes = 1024
+const defaultLines = 2000
+const maxLineBytes = 2000
+const headBytes = 64 * 1024
+/** What providers take, after base64. */
+const maxImageBytes = 3_750_000
+const maxUtf16Bytes = 8 * 1024 * 1024
+
+/** Shows a file: numbered lines, a byte range, or an image. */
+export const readTool = createJsonTool<ReadArgs>({
+  name: 'read',
+  description:
+    'Read a file as numbered lines: line number, tab, text. Skips `offset` lines, then shows up to `limit` ' +
+    '(and 200 KB at most) and says how to read on. PNG, JPEG, GIF and WebP come back as images. With start_byte, ' +
+    'the plain text of a byte range instead, for very long lines. Not for directories (use ls) or binary files.',
+  kind: 'read',
+  idempotent: true,
+  limits: { maxBytes },
+  requires: { fs: { read: ['{workspace}/**', '{scratch}/**'] } },
+  parameters: {
+    type: 'object',
+    properties: {
+      file_path: {
+        type: 'string',
+        description: 'From the workspace root, or an output_path of an earlier result',
+      },
+      offset: { type: 'integer', minimum: 0, description: 'Lines to skip; default 0' },
+      limit: { type: 'integer', minimum: 1, description: 'Lines to show; default 2000' },
+      start_byte: { type: 'integer', minimum: 0 },
+      end_byte: { type: 'integer', minimum: 1, description: 'Exclusive' },
+    },
+    required: ['file_path'],
+    additionalProperties: false,
+  },
+  touches: ({ file_path }) => [{ fs: 'read', path: file_path }],
+  async execute(args, context): Promise<OutputEnvelope<string | ToolResultContent[]>> {
+    const files = lentPart(context, 'files')
+    const path = args.file_path
+    const stat = await orDescribeMissing(context, path, files.stat(path))
+    if (stat.kind === 'directory') throw await directoryError(files, path)
+    const byRange = args.start_byte !== undefined || args.end_byte !== undefined
+    if (byRange && (args.offset !== undefined || args.limit !== undefined))
+      throw new CapstanError(
+        'read_arguments',
+        'Give either lines (offset, limit) or bytes (start_byte, end_byte), not both.',
+      )
+    const head = await files.readRange(path, 0, headBytes)
+    const known = contentKind(head)
+    if (known.kind === 'binary') throw binaryError(path, stat, known.name)
+    if (byRange) {
+      refuseRangeOf(path, known)
+      return readByteRange(files, args, stat.size, maxBytes - reservedBytes)
+    }
+    if (known.kind === 'image') return readImage(files, path, stat, known.mediaType)
+    return readLines(context, files, args, { stat, head, known })
+  },
+})
+
+type Known = Extract<ContentKind, { kind: 'utf8' | 'utf16' }>
+type Opened = { readonly stat: FileStat; readonly head: Uint8Array; readonly known: Known }
+
+async function readLines(
+  { signal }: ToolCallContext,
+  files: RuntimeFiles,
+  { file_path: path, offset = 0, limit = defaultLines }: ReadArgs,
+  { stat, head, known }: Opened,
+): Promise<OutputEnvelope<string>> {
+  const source = known.kind === 'utf8' ? rawSource(files, path, head) : await utf16Source(files, path, known)
+  const start = known.kind === 'utf8' ? known.bomBytes : 0
+  const request = { start, offset, limit, maxBytes: maxBytes - reservedBytes, maxLineBytes }
+  const window = await readLineWindow(source, request, () => {
+    if (signal?.aborted) throw new CapstanError('file_aborted', `Reading ${pathText(path)} was cancelled.`)
+  })
+  if (window.nulAt === offset) throw binaryError(path, stat, `data; a NUL byte in line ${offset + 1}`)
+  const { lines, total } = window
+  if (total !== undefined && offset > total)
+    throw new CapstanError(
+      'read_offset',
+      `Offset ${offset} exceeds file length (${total} lines) of ${pathText(path)}. Use an offset below ${total}.`,
+    )
+  const changed = source.whole ? false : await hasChanged(files, path, stat)
+  const notes = [
+    ...continuation(window, offset),
+    ...(window.nulAt === undefined
+      ? []
+      : [`(line ${window.nulAt + 1} has NUL bytes in it: the rest is binary data)`]),
+    ...(window.lossy
+      ? ['(not valid UTF-8: bytes that are no text are shown as \uFFFD; edit and patch refuse this file)']
+      : []),
+    ...(changed ? ['(the file was changed while it was read; read it again for one state of it)'] : []),
+  ]
+  const range = { offset, lines: lines.length, eof: !window.more }
+  return outputEnvelope(
+    `${lines.map((line, index) => numbered(line, offset + index + 1, known.kind === 'utf8')).join('')}${emptiness(window, path, offset)}${notes.map((note) => `\n${note}\n`).join('')}`,
+    {
+      file_path: path,
+      size: stat.size,
+      encoding: known.kind === 'utf8' ? (window.lossy ? 'unknown' : 'utf-8') : known.label,
+      line_endings: endingStyle(window.endings),
+      ...(start > 0 || known.kind === 'utf16' ? { byte_order_mark: true } : {}),
+      ...(window.more ? {} : { final_newline: window.finalNewline }),
+      range: {
+        ...range,
+        ...(window.more ? { next_offset: offset + lines.length } : {}),
+        ...(total === undefined ? {} : { total_lines: total }),
+      },
+      ...(window.more && lines.length < limit ? { truncated: true } : {}),
+      ...(window.more && limit === defaultLines ? { truncated: true } : {}),
+    },
+  )
+}
+
+function numbered({ text, at, bytes, shown }: WindowLine, number: number, byByte: boolean): string {
+  const readOn = byByte ? `; the rest: start_byte=${at + shown} end_byte=${at + bytes}` : ''
+  const mark = shown < bytes ? ` ... [cut: ${shown} of ${bytes} bytes${readOn}]` : ''
+  return `${String(number).padStart(6)}\t${text}${mark}\n`
+}
+
+function continuation({ more, lines, nulAt }: LineWindow, offset: number): string[] {
+  if (!more || nulAt !== undefined) return []
+  return [`... (more lines available; continue with offset=${offset + lines.length})`]
+}
+
+function emptiness({ lines, total }: LineWindow, path: string, offset: number): string {
+  if (lines.length > 0) return ''
+  if (total === 0) return `(${pathText(path)} is empty)`
+  return `(end of file: offset ${offset} equals file length)`
+}
+
+type Source = ByteSource & { /** All of it was read in one step. */ readonly whole: boolean }
+
+function rawSource(files: RuntimeFiles, path: string, head: Uint8Array): Source {
+  const whole = head.length < headBytes
+  return {
+    whole,
+    read: async (start, end) => (whole ? head.subarray(start, end) : files.readRange(path, start, end)),
+  }
+}
+
+/** Rare, and rarely large: turned into UTF-8 as a whole. */
+async function utf16Source(
+  files: RuntimeFiles,
+  path: string,
+  { label }: Extract<Known, { kind: 'utf16' }>,
+): Promise<Source> {
+  const { bytes } = await files.read(path, { maxBytes: maxUtf16Bytes })
+  const decoded = new TextEncoder().encode(new TextDecoder(label).decode(bytes))
+  return { whole: true, read: async (start, end) => decoded.subarray(start, end) }
+}
+
+/** Growing is what logs do, and takes nothing away from what was read. */
+async function hasChanged(files: RuntimeFiles, path: string, before: FileStat): Promise<boolean> {
+  const now = await files.stat(path).catch(() => undefined)
+  return (
+    now === undefined ||
+    now.size < before.size ||
+    (now.mtimeMs !== before.mtimeMs && now.size === before.size)
+  )
+}
+
+async function readImage(
+  files: RuntimeFiles,
+  path: string,
+  { size }: FileStat,
+  mediaType: string,
+): Promise<OutputEnvelope<ToolResultContent[]>> {
+  if (size > maxImageBytes)
+    throw new CapstanError(
+      'image_too_large',
+      `${pathText(path)} is an image (${mediaType}) of ${size} bytes; images up to ${maxImageBytes} bytes can be shown. ` +
+        'Make a smaller copy of it and read that.',
+    )
+  const { bytes } = await files.read(path, { maxBytes: maxImageBytes })
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  return outputEnvelope<ToolResultContent[]>(
+    [
+      { type: 'text', text: `${pathText(path)}: ${mediaType}, ${bytes.length} bytes` },
+      { type: 'image', data, mediaType },
+    ],
+    { file_path: path, size: bytes.length, media_type: mediaType },
+  )
+}
+
+async function directoryError(files: RuntimeFiles, path: string): Promise<CapstanError> {
+  const entries = await files.list(path).catch(() => undefined)
+  const holds = entries === undefined ? '' : ` ${describeEntries(path, entries)}`
+  return new CapstanError(
+    'file_kind',
+    `${pathText(path)} is a directory, not a file.${holds} Read one of its files, or list it with ls.`,
+  )
+}
+
+function binaryError(path: string, { size }: FileStat, name: string): CapstanError {
+  return new CapstanError(
+    'file_binary',
+    `${pathText(path)} is a binary file (${name}, ${size} bytes) and cannot be shown as text. ` +
+      'Use a command that understands the format.',
+  )
+}
+
+function refuseRangeOf(path: string, known: ContentKind): asserts known is ContentKind & { kind: 'utf8' } {
+  if (known.kind === 'utf8') return
+  const what = known.kind === 'utf16' ? 'UTF-16 text' : 'not text'
+  throw new CapstanError(
+    'read_arguments',
+    `${pathText(path)} is ${what}; a byte range of it cannot be shown. Read it without start_byte and end_byte.`,
+  )
+}

@@ -1,0 +1,95 @@
+import { type EndingMap, endingNear } from './line-endings.js'
+
+/** Where a text stands in another, from the left, without overlaps. */
+export function placesOf(text: string, wanted: string): number[] {
+  const places: number[] = []
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) places.push(at)
+  return places
+}
+
+/** Puts `given` (with LF) in the place of `wanted` (with LF), in the line endings of each place. All else keeps its bytes. */
+export function replaceAt(map: EndingMap, places: readonly number[], wanted: string, given: string): string {
+  const { lead, trail } = commonEnds(wanted, given)
+  const removed = wanted.slice(lead, wanted.length - trail)
+  const added = given.slice(lead, given.length - trail)
+  let result = ''
+  let done = 0
+  for (const place of places) {
+    const from = place + lead
+    result += map.original.slice(done, map.toOriginal(from)) + inEndings(map, from, removed, added)
+    done = map.toOriginal(from + removed.length)
+  }
+  return result + map.original.slice(done)
+}
+
+/** How many lines come and go, counting whole lines, without those at the edges of a place that stay as they are. */
+export function countChanges(
+  text: string,
+  places: readonly number[],
+  wanted: string,
+  given: string,
+): { readonly added: number; readonly removed: number } {
+  let added = 0
+  let removed = 0
+  for (let first = 0; first < places.length; ) {
+    const begin = text.lastIndexOf('\n', (places[first] ?? 0) - 1) + 1
+    let end = lineEnd(text, (places[first] ?? 0) + wanted.length)
+    let last = first
+    // Places that share a line are one change.
+    while (last + 1 < places.length && (places[last + 1] ?? 0) < end) {
+      last++
+      end = lineEnd(text, (places[last] ?? 0) + wanted.length)
+    }
+    let after = ''
+    let done = begin
+    for (const place of places.slice(first, last + 1)) {
+      after += text.slice(done, place) + given
+      done = place + wanted.length
+    }
+    const change = changedLines(text.slice(begin, end), after + text.slice(done, end))
+    added += change.added
+    removed += change.removed
+    first = last + 1
+  }
+  return { added, removed }
+}
+
+function commonEnds(a: string, b: string): { lead: number; trail: number } {
+  const most = Math.min(a.length, b.length)
+  let lead = 0
+  while (lead < most && a[lead] === b[lead]) lead++
+  let trail = 0
+  while (trail < most - lead && a[a.length - 1 - trail] === b[b.length - 1 - trail]) trail++
+  return { lead, trail }
+}
+
+function inEndings(map: EndingMap, at: number, removed: string, added: string): string {
+  if (!added.includes('\n')) return added
+  const old = placesOf(removed, '\n').map((lineFeed) => map.endingAt(at + lineFeed))
+  const lines = added.split('\n')
+  // As many lines as before: each keeps its own ending. Else all take that of the place.
+  const own = old.length === lines.length - 1
+  const near = endingNear(map, at)
+  return lines.reduce((text, line, index) => text + (own ? (old[index - 1] ?? near) : near) + line)
+}
+
+function lineEnd(text: string, at: number): number {
+  const end = text.indexOf('\n', at)
+  return end < 0 ? text.length : end + 1
+}
+
+function changedLines(before: string, after: string): { added: number; removed: number } {
+  const old = linesOf(before)
+  const now = linesOf(after)
+  const most = Math.min(old.length, now.length)
+  let same = 0
+  while (same < most && old[same] === now[same]) same++
+  let end = 0
+  while (end < most - same && old[old.length - 1 - end] === now[now.length - 1 - end]) end++
+  return { added: now.length - same - end, removed: old.length - same - end }
+}
+
+/** Lines with their endings: one that only lost its ending is another line. */
+function linesOf(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? []
+}

@@ -1,0 +1,38 @@
+import type { ToolCallContext } from '../tool/contract.js'
+import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { messageOf } from '../tool/errors.js'
+import type { JsonValue } from '../tool/json.js'
+
+/** What did not fit: the part to show, how many there are in all, and the rest as a file's content. */
+export type Overflow = {
+  readonly label: string
+  readonly total: number
+  /** Makes the part to show, given the path of the file with more, if there is one. */
+  readonly head: (path: string | undefined) => string
+  readonly whole: () => string
+  readonly metadata: Readonly<Record<string, JsonValue>>
+}
+
+/** An output that was cut: its head, and the path of a file with more of it, which `read` takes. */
+export async function spilledOutput(
+  { runtime }: ToolCallContext,
+  { label, total, head, whole, metadata }: Overflow,
+): Promise<OutputEnvelope<{ head: string; total: number }>> {
+  let path: string | undefined
+  let problem: string | undefined
+  try {
+    path = await runtime?.scratch?.write(label, whole())
+  } catch (error) {
+    // What was found is worth more than the file with the rest of it.
+    problem = messageOf(error)
+  }
+  return outputEnvelope(
+    { head: head(path), total },
+    {
+      ...metadata,
+      truncated: true,
+      ...(path === undefined ? {} : { output_path: path }),
+      ...(problem === undefined ? {} : { spill_error: problem }),
+    },
+  )
+}

@@ -1,0 +1,84 @@
+import type { ToolCallContext } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+import type { Todo, TodoStatus } from '../tool/runtime.js'
+import { lentPart, RuntimePartError } from './lent-part.js'
+import { visibleLine } from './untrusted-text.js'
+
+/** A list of things to do that cannot be kept as it is. */
+export class TodoListError extends CapstanError {
+  constructor(message: string) {
+    super('todo_list_invalid', message)
+  }
+}
+
+markErrorClass(TodoListError, 'TodoListError')
+
+const mostTodos = 200
+const longestTodo = 1_000
+
+/** Keeps the session's list of things to do, which the host can show. */
+export const todoTool = createJsonTool<{ todos?: Todo[] }, string>({
+  name: 'todo',
+  description:
+    'Keep a list of the steps of your work, which the user can see. `todos` replaces the whole list, so send every item each time; ' +
+    'leave it out to read the list. Use it for work of three steps and more. At most one item is in_progress.',
+  kind: 'other',
+  idempotent: true,
+  parameters: {
+    type: 'object',
+    properties: {
+      todos: {
+        type: 'array',
+        maxItems: mostTodos,
+        items: {
+          type: 'object',
+          properties: {
+            content: { type: 'string', minLength: 1, maxLength: longestTodo },
+            status: { type: 'string', enum: ['pending', 'in_progress', 'completed'] },
+          },
+          required: ['content', 'status'],
+          additionalProperties: false,
+        },
+      },
+    },
+    additionalProperties: false,
+  },
+  execute: keepList,
+})
+
+async function keepList({ todos }: { todos?: Todo[] }, context: ToolCallContext): Promise<string> {
+  const list = lentPart(context, 'session').todos
+  if (list === undefined) throw new RuntimePartError('session.todos')
+  if (todos === undefined) return render(list.list())
+  const clean = todos.map(({ content, status }, at) => ({ content: cleanContent(content, at), status }))
+  assertOneInProgress(clean)
+  await list.replace(clean)
+  return render(clean)
+}
+
+/** One line without control characters: it is drawn in terminals. */
+function cleanContent(content: string, at: number): string {
+  const line = visibleLine(content, longestTodo)
+  if (line === '') throw new TodoListError(`Item ${at + 1} has no visible text. Say what is to be done.`)
+  return line
+}
+
+function assertOneInProgress(todos: readonly Todo[]): void {
+  const [first, second] = todos.flatMap(({ status }, at) => (status === 'in_progress' ? [at] : []))
+  if (first === undefined || second === undefined) return
+  const name = (at: number): string =>
+    `${at + 1} (${JSON.stringify(visibleLine(todos[at]?.content ?? '', 60))})`
+  throw new TodoListError(
+    `At most one item is in_progress, and items ${name(first)} and ${name(second)} both are. Nothing was changed; set one of them to pending or completed.`,
+  )
+}
+
+const marks: Readonly<Record<TodoStatus, string>> = { pending: '[ ]', in_progress: '[>]', completed: '[x]' }
+
+function render(todos: readonly Todo[]): string {
+  if (todos.length === 0) return 'The list is empty.'
+  const count = (status: TodoStatus): number => todos.filter((todo) => todo.status === status).length
+  const counts = `${count('completed')} of ${todos.length} completed, ${count('in_progress')} in progress, ${count('pending')} pending`
+  return [...todos.map(({ content, status }) => `${marks[status]} ${content}`), counts].join('\n')
+}

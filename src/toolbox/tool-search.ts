@@ -1,0 +1,95 @@
+import type { AnyTool, ToolCallContext } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import type { ToolDefinition } from '../tool/definition.js'
+import type { JsonSchema } from '../tool/json.js'
+import { createLexicalToolIndex } from '../tool/search/lexical-index.js'
+import type { DynamicToolIndex } from '../tool/search/tool-index.js'
+import { jsonTextOf } from '../tool/serialize.js'
+import { lentPart, RuntimePartError } from './lent-part.js'
+import { visibleLine } from './untrusted-text.js'
+
+type FoundTool = { name: string; description: string; parameters?: JsonSchema }
+type ToolSearchOutput = { tools: FoundTool[]; note: string }
+
+/** Finds tools that exist and are not shown, and shows them. */
+export const toolSearchTool = createJsonTool<{ query: string; limit?: number }, ToolSearchOutput>({
+  name: 'tool_search',
+  description:
+    'Find further tools that exist and are not in your list, by what they do. What is found is added to your list: call it from the ' +
+    'next turn on. It runs none of them.',
+  kind: 'search',
+  idempotent: true,
+  parameters: {
+    type: 'object',
+    properties: {
+      query: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 2_000,
+        description: 'Words for the task, or part of a name.',
+      },
+      limit: { type: 'integer', minimum: 1, maximum: 20, default: 5 },
+    },
+    required: ['query'],
+    additionalProperties: false,
+  },
+  execute: findTools,
+})
+
+async function findTools(
+  { query, limit = 5 }: { query: string; limit?: number },
+  context: ToolCallContext,
+): Promise<ToolSearchOutput> {
+  const { tools } = lentPart(context, 'session')
+  if (tools === undefined) throw new RuntimePartError('session.tools')
+  const hidden = tools.hidden()
+  if (hidden.length === 0)
+    return { tools: [], note: 'There are no further tools: all tools of this session are in your list.' }
+  const index = await indexOf(hidden)
+  const found = await index.search({ query, topK: limit })
+  if (found.length === 0)
+    return {
+      tools: [],
+      note: `None of the ${hidden.length} further tools matches. Try other words: what it acts on, or the service it belongs to.`,
+    }
+  tools.offer(found.map(({ id }) => id))
+  return {
+    tools: found.map(({ document }) => describe(document.definition)),
+    note: `Found ${found.length} of ${hidden.length} further tools. They are in your list from the next turn on.`,
+  }
+}
+
+/** Made once for as long as the list is the same. */
+const indexes = new WeakMap<readonly ToolDefinition[], Promise<DynamicToolIndex>>()
+
+function indexOf(hidden: readonly ToolDefinition[]): Promise<DynamicToolIndex> {
+  const known = indexes.get(hidden)
+  if (known !== undefined) return known
+  const made = createLexicalToolIndex(hidden.map(described))
+  indexes.set(hidden, made)
+  made.catch(() => indexes.delete(hidden))
+  return made
+}
+
+/** A definition as the index takes it; nothing is run through it. */
+function described(definition: ToolDefinition): AnyTool {
+  return {
+    name: definition.name,
+    definition: () => definition,
+    call() {
+      throw new TypeError(`"${definition.name}" is only described here.`)
+    },
+  }
+}
+
+const longestSchema = 4_000
+
+/** Descriptions come from servers as well: one line, and no schema without end. The whole is in the list that follows. */
+function describe({ name, description, parameters }: ToolDefinition): FoundTool {
+  const size = jsonTextOf(parameters)?.length ?? Number.POSITIVE_INFINITY
+  return {
+    name: visibleLine(name, 128),
+    description: visibleLine(description, 300),
+    ...(size <= longestSchema ? { parameters } : {}),
+  }
+}

@@ -1,0 +1,41 @@
+import type { AnyGovernedTool } from '../tool/contract.js'
+import { bashTool } from './bash.js'
+import { batchTool } from './batch.js'
+import { editTool } from './edit.js'
+import { gitTool } from './git.js'
+import { globTool } from './glob.js'
+import { grepTool } from './grep.js'
+import { lsTool } from './ls.js'
+import { patchTool } from './patch.js'
+import { questionTool } from './question.js'
+import { readTool } from './read.js'
+import { todoTool } from './todo.js'
+import { webFetchTool } from './web-fetch.js'
+import { createWebSearchTool, type WebSearchOptions } from './web-search.js'
+import { writeTool } from './write.js'
+
+export type ToolboxOptions = { readonly webSearch?: WebSearchOptions }
+
+/**
+ * The tools that every session has, in the order in which a model sees them. They hold no state and are shared by all sessions, except
+ * for web search, which counts. Two more are made when they are needed: `tool_search`, and `think` by `createThinkTool`.
+ */
+export function createToolbox(options: ToolboxOptions = {}): AnyGovernedTool[] {
+  return [...fixed, createWebSearchTool(options.webSearch ?? {})]
+}
+
+const fixed: readonly AnyGovernedTool[] = [
+  readTool,
+  writeTool,
+  editTool,
+  patchTool,
+  grepTool,
+  globTool,
+  lsTool,
+  bashTool,
+  gitTool,
+  batchTool,
+  todoTool,
+  questionTool,
+  webFetchTool,
+]

@@ -1,0 +1,52 @@
+/** The media type of an answer and its parameters' charset, as its `content-type` says. */
+export function readContentType(header: string | undefined): { type: string; charset?: string } {
+  const type = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const charset = /;\s*charset\s*=\s*"?([^";\s]{1,40})/i.exec(header ?? '')?.[1]
+  return { type, ...(charset === undefined ? {} : { charset }) }
+}
+
+/**
+ * Bytes as text, by the byte order mark, else the charset of the header, else what the page itself says, else UTF-8. A charset that
+ * nobody knows, or that is wrong, costs characters and never throws.
+ */
+export function decodeText(bytes: Uint8Array, charset: string | undefined): string {
+  const marked = byteOrderMark(bytes)
+  const decoder =
+    decoderFor(marked) ?? decoderFor(charset) ?? decoderFor(declaredCharset(bytes)) ?? new TextDecoder()
+  return decoder.decode(bytes)
+}
+
+/** Whether bytes without a usable type are text: no NUL in their head, unless they are marked as UTF-16. */
+export function looksLikeText(bytes: Uint8Array): boolean {
+  return byteOrderMark(bytes) !== undefined || !bytes.subarray(0, 1024).includes(0)
+}
+
+function byteOrderMark(bytes: Uint8Array): string | undefined {
+  const [a, b, c] = bytes
+  if (a === 0xef && b === 0xbb && c === 0xbf) return 'utf-8'
+  if (a === 0xff && b === 0xfe) return 'utf-16le'
+  return a === 0xfe && b === 0xff ? 'utf-16be' : undefined
+}
+
+const headBytes = 2048
+
+/** What a page says of itself: `<meta charset>`, the older `http-equiv` form, or an XML declaration. */
+function declaredCharset(bytes: Uint8Array): string | undefined {
+  const head = new TextDecoder('latin1').decode(bytes.subarray(0, headBytes))
+  const said =
+    /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|<\?xml[^>]{0,100}?encoding\s*=\s*["']([\w.:-]{1,40})/i
+  const found = said.exec(head)
+  const name = found?.[1] ?? found?.[2]
+  // It was just read as one byte a character, so it cannot be UTF-16.
+  return name !== undefined && /^utf-?16/i.test(name) ? 'utf-8' : name
+}
+
+function decoderFor(charset: string | undefined): TextDecoder | undefined {
+  if (charset === undefined) return undefined
+  try {
+    return new TextDecoder(charset)
+  } catch {
+    // A label that no standard knows: the next source of it is asked.
+    return undefined
+  }
+}

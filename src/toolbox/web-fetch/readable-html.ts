@@ -1,0 +1,155 @@
+import type { ElementNode, TransformPlugin } from '@mdream/js'
+import { decodeEntities } from '../html-text.js'
+import { visibleLine, visibleText } from '../untrusted-text.js'
+
+export type ReadableOptions = { readonly format: 'markdown' | 'text'; readonly baseUrl: string }
+export type ReadablePage = {
+  readonly text: string
+  readonly title?: string
+  /** The page had more than is converted. */
+  readonly cut: boolean
+}
+
+/** Converting blocks the thread: up to half a second for a million characters, whatever their author made of them. */
+const mostCharacters = 1_000_000
+
+/**
+ * The readable part of a page: its main element or only article where it has one, else everything but navigation and the like. No
+ * scripts, no comments, no text that is hidden by attribute or inline style; links only to http, https and mailto.
+ */
+export async function readableHtml(html: string, options: ReadableOptions): Promise<ReadablePage> {
+  const { htmlToMarkdown } = await import('@mdream/js')
+  const whole = withoutRawText(html)
+  const page = whole.slice(0, mostCharacters)
+  const convert = (keep: MainElement | undefined): string =>
+    htmlToMarkdown(page, {
+      format: options.format,
+      clean: { blankLines: true, emptyLinks: true, emptyLinkText: true, emptyImages: true },
+      hooks: [reader(options.baseUrl, keep)],
+    })
+  const main = mainElement(page)
+  const text = main === undefined ? '' : visibleText(convert(main)).trim()
+  const title = titleOf(page)
+  return {
+    // A main element that scripts were to fill says nothing; the rest of the page may.
+    text: text.length >= leastMain ? text : longer(text, visibleText(convert(undefined)).trim()),
+    ...(title === '' ? {} : { title }),
+    cut: whole.length > mostCharacters,
+  }
+}
+
+const leastMain = 200
+
+function longer(a: string, b: string): string {
+  return a.length * 2 >= b.length && a !== '' ? a : b
+}
+
+/**
+ * Cuts out scripts, styles and comments, which may be most of a page and are none of its text. One walk: an element that is never
+ * closed ends the page, as it does in a browser.
+ */
+function withoutRawText(html: string): string {
+  const start = /<(?:!--|(script|style)(?=[\s/>]))/gi
+  const ends = { comment: /--!?>/g, script: /<\/script\b[^>]*>?/gi, style: /<\/style\b[^>]*>?/gi }
+  const kept: string[] = []
+  let from = 0
+  for (let found = start.exec(html); found !== null; found = start.exec(html)) {
+    kept.push(html.slice(from, found.index), ' ')
+    const name = found[1]?.toLowerCase()
+    const end = name === 'script' || name === 'style' ? ends[name] : ends.comment
+    // `<!-->` is a whole comment.
+    end.lastIndex = name === undefined ? found.index + 2 : start.lastIndex
+    const closed = end.exec(html)
+    if (closed === null) return kept.join('')
+    from = closed.index + closed[0].length
+    start.lastIndex = from
+  }
+  kept.push(html.slice(from))
+  return kept.join('')
+}
+
+function titleOf(page: string): string {
+  const at = page.search(/<title[\s>]/i)
+  if (at < 0) return ''
+  const head = page.slice(at, at + 2_000)
+  const inner = /^<title[^>]*>([^<]*)/i.exec(head)?.[1] ?? ''
+  return visibleLine(decodeEntities(inner), 200)
+}
+
+type MainElement = 'main' | 'article'
+
+function mainElement(page: string): MainElement | undefined {
+  if (/<main[\s>]|\srole\s*=\s*["']?main\b/i.test(page)) return 'main'
+  const first = page.search(/<article[\s>]/i)
+  return first >= 0 && !/<article[\s>]/i.test(page.slice(first + 1)) ? 'article' : undefined
+}
+
+const neverText = new Set(
+  'script style noscript template svg canvas iframe object embed audio video select button dialog input textarea title'.split(
+    ' ',
+  ),
+)
+const aroundText = new Set(['nav', 'header', 'footer', 'aside', 'menu'])
+
+/** Decides element by element what is read. */
+function reader(baseUrl: string, keep: MainElement | undefined): TransformPlugin {
+  const outside = new WeakSet<ElementNode>()
+  const inside = new WeakSet<ElementNode>()
+  const isOutside = (element: ElementNode): boolean => {
+    if (outside.has(element)) return true
+    const { parent } = element
+    if (parent && inside.has(parent)) inside.add(element)
+    else if (keep !== undefined && isMain(element, keep)) inside.add(element)
+    const skip =
+      (parent ? outside.has(parent) : false) ||
+      neverText.has(element.name) ||
+      (aroundText.has(element.name) && keep === undefined) ||
+      isHidden(element)
+    if (skip) outside.add(element)
+    return skip
+  }
+  return {
+    excludesOverflowSubtree: isOutside,
+    beforeNodeProcess({ node }) {
+      if (node.type === elementNode) {
+        const element = node as ElementNode
+        return isOutside(element) || (keep !== undefined && !inside.has(element)) ? { skip: true } : undefined
+      }
+      const { parent } = node
+      if (!parent) return keep === undefined ? undefined : { skip: true }
+      return outside.has(parent) || (keep !== undefined && !inside.has(parent)) ? { skip: true } : undefined
+    },
+    processAttributes({ attributes, name }) {
+      const from = name === 'a' ? 'href' : name === 'img' ? 'src' : undefined
+      if (from === undefined || attributes[from] === undefined) return
+      attributes[from] = followable(attributes[from], baseUrl)
+    },
+  }
+}
+
+const elementNode = 1
+
+function isMain({ name, attributes }: ElementNode, keep: MainElement): boolean {
+  return name === keep || (keep === 'main' && attributes['role']?.toLowerCase() === 'main')
+}
+
+function isHidden({ attributes }: ElementNode): boolean {
+  if (attributes['hidden'] !== undefined) return true
+  const style = attributes['style']
+  return style !== undefined && hiddenStyle.test(style.slice(0, 2_000))
+}
+
+const hiddenStyle =
+  /(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:opacity|font-size)\s*:\s*0+(?:\.0+)?(?:px|r?em|%|pt)?\s*(?:;|!|$))/i
+
+/** A link that another fetch could follow, complete; nothing for scripts, inline data and what is no URL. */
+function followable(link: string, baseUrl: string): string {
+  if (link.length > 4_000 || !URL.canParse(link, baseUrl)) return ''
+  const url = new URL(link, baseUrl)
+  if (url.protocol === 'mailto:') return link
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return ''
+  if (link.startsWith('#')) return link
+  url.username = ''
+  url.password = ''
+  return url.href
+}

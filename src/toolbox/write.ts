@@ -1,0 +1,35 @@
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { outputEnvelope } from '../tool/envelope.js'
+import { lentPart } from './lent-part.js'
+import { countLines } from './line-endings.js'
+import { pathText } from './path-text.js'
+
+export type WriteArgs = { file_path: string; content: string }
+
+/** Creates a file, or replaces all of it. */
+export const writeTool = createJsonTool<WriteArgs>({
+  name: 'write',
+  description:
+    'Create a file, or replace the whole content of one; missing directories are made. The content is written exactly ' +
+    'as given. To change a part of a file use edit or patch.',
+  kind: 'edit',
+  requires: { fs: { write: ['{workspace}/**'] } },
+  parameters: {
+    type: 'object',
+    properties: {
+      file_path: { type: 'string', description: 'From the workspace root' },
+      content: { type: 'string' },
+    },
+    required: ['file_path', 'content'],
+    additionalProperties: false,
+  },
+  touches: ({ file_path }) => [{ fs: 'write', path: file_path }],
+  async execute({ file_path, content }, context) {
+    const { bytes, created } = await lentPart(context, 'files').write(file_path, content)
+    const lines = countLines(content)
+    return outputEnvelope(
+      `Wrote ${bytes} bytes (${lines} lines) to ${pathText(file_path)} (${created ? 'created' : 'replaced'})`,
+      { file_path, created, bytes, lines },
+    )
+  },
+})

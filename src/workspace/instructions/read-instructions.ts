@@ -1,0 +1,113 @@
+import { constants } from 'node:fs'
+import { lstat, open, realpath } from 'node:fs/promises'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { messageOf } from '../../tool/errors.js'
+
+/** One file of instructions that a project or a person has written for agents. */
+export type InstructionFile = { readonly path: string; readonly text: string; readonly truncated: boolean }
+
+export type InstructionOptions = {
+  /** The real path of the workspace. */
+  readonly root: string
+  /** A directory with the user's own instructions for every project. */
+  readonly userDir?: string
+  /** The names to look for in each directory, the first that is there counts. */
+  readonly fileNames?: readonly string[]
+  /** How much text may come from all of them together. */
+  readonly maxBytes?: number
+}
+
+export const defaultInstructionNames = ['AGENTS.md', 'CLAUDE.md'] as const
+export const defaultInstructionBytes = 32 * 1024
+
+/**
+ * Reads the user's file, then those of the project from its repository's root down to the workspace: the nearest comes last. Each must
+ * be a plain file that really lies in its own directory tree, so that a link in a repository cannot put another file of the
+ * machine before a model. What cannot be read is told, and the rest counts.
+ */
+export async function readInstructions(
+  options: InstructionOptions,
+): Promise<{ readonly files: readonly InstructionFile[]; readonly problems: readonly string[] }> {
+  const { root, userDir, fileNames = defaultInstructionNames } = options
+  const problems: string[] = []
+  const files: InstructionFile[] = []
+  let left = options.maxBytes ?? defaultInstructionBytes
+  const places = [
+    ...(userDir === undefined ? [] : [{ directory: resolve(userDir), tree: resolve(userDir) }]),
+    ...(await projectDirectories(root)),
+  ]
+  for (const { directory, tree } of places) {
+    for (const name of fileNames) {
+      if (left <= 0) break
+      const path = join(directory, name)
+      try {
+        const found = await readPlain(path, tree, left)
+        if (found === undefined) continue
+        files.push({ path: directory === root ? name : path, ...found })
+        left -= Buffer.byteLength(found.text)
+        break
+      } catch (error) {
+        problems.push(`${path} was not read: ${messageOf(error)}`)
+      }
+    }
+  }
+  return { files, problems }
+}
+
+/** From the root of the repository that holds the workspace down to it; the workspace alone when there is none. */
+async function projectDirectories(root: string): Promise<{ directory: string; tree: string }[]> {
+  const chain: string[] = []
+  for (let at = root; ; at = dirname(at)) {
+    chain.unshift(at)
+    if (await exists(join(at, '.git')))
+      return chain.map((directory) => ({ directory, tree: chain[0] ?? root }))
+    if (dirname(at) === at || chain.length > deepest) return [{ directory: root, tree: root }]
+  }
+}
+
+const deepest = 64
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path)
+    return true
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+}
+
+async function readPlain(
+  path: string,
+  tree: string,
+  maxBytes: number,
+): Promise<{ text: string; truncated: boolean } | undefined> {
+  let real: string
+  try {
+    real = await realpath(path)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+  const inside = relative(await realpath(tree), real)
+  if (inside === '..' || inside.startsWith(`..${sep}`) || inside.startsWith(sep))
+    throw new Error('it is a link that leads out of the project')
+  const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    if (!(await file.stat()).isFile()) throw new Error('it is not a plain file')
+    const buffer = Buffer.alloc(maxBytes + 4)
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
+    const truncated = bytesRead > maxBytes
+    const text = new TextDecoder().decode(buffer.subarray(0, Math.min(bytesRead, maxBytes)), {
+      stream: truncated,
+    })
+    return { text: text.trim(), truncated }
+  } finally {
+    await file.close()
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
