@@ -3,7 +3,7 @@
 // sources have changed, and says so in one line. Needs nothing but Node and npm.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -19,13 +19,13 @@ process.exitCode = (await chosen(rest)) ?? 0
 
 /** @param {string[]} args */
 async function start(args) {
-  ensureBuilt()
+  await ensureBuilt()
   return run(process.execPath, ['examples/tour.mjs', ...args])
 }
 
 /** @param {string[]} args */
 async function test(args) {
-  ensureBuilt()
+  await ensureBuilt()
   // With names of tests: only those. Without: everything that keeps the house.
   if (args.length > 0)
     return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--typecheck', ...args])
@@ -35,7 +35,7 @@ async function test(args) {
 
 /** @param {string[]} args */
 async function bench(args) {
-  ensureBuilt()
+  await ensureBuilt()
   const areas = readdirSync('bench').flatMap((name) => /^([a-z]+)\.bench\.mjs$/.exec(name)?.[1] ?? [])
   const flags = args.filter((arg) => arg.startsWith('-'))
   const named = args.filter((arg) => !arg.startsWith('-'))
@@ -87,18 +87,40 @@ function ensureInstalled() {
   writeFileSync(stamp, wanted)
 }
 
-function ensureBuilt() {
+async function ensureBuilt() {
   ensureInstalled()
-  const sources = [...filesIn('src'), 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
+  const sources = [
+    ...filesIn('src'),
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package.json',
+    'package-lock.json',
+    'scripts/bundle.mjs',
+  ]
   const wanted = digest(...sources.map((file) => `${file} ${digest(readFileSync(file))}`))
   const stamp = '.build/built'
   if (existsSync(stamp) && existsSync('dist') && readFileSync(stamp, 'utf8') === wanted) return
   console.log('capstan: building dist/ (sources have changed) …')
   rmSync(stamp, { force: true })
-  rmSync('dist', { recursive: true, force: true })
-  const code = run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'])
-  if (code !== 0) process.exit(code)
-  mkdirSync('.build', { recursive: true })
+  // Aside first: a build that fails, or another one beside it, leaves what is there as it is.
+  const aside = `.build/work-${process.pid}`
+  const { bundle } = await import('./bundle.mjs')
+  try {
+    const compiler = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']
+    const places = ['--outDir', `${aside}/modules`, '--declarationDir', `${aside}/dist`]
+    const code = run(process.execPath, [...compiler, ...places])
+    if (code !== 0) process.exit(code)
+    await bundle(`${aside}/modules`, `${aside}/dist`)
+    for (const [from, to] of [
+      [`${aside}/dist`, 'dist'],
+      [`${aside}/modules`, '.build/modules'],
+    ]) {
+      rmSync(to, { recursive: true, force: true })
+      renameSync(from, to)
+    }
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+  }
   writeFileSync(stamp, wanted)
 }
 

@@ -1,3 +1,4 @@
+export * from './agent/index.js'
 export { matchesArg, matchesCommand, unionRequirements } from './authority/requirements.js'
 export {
   assertVariables,
@@ -8,4 +9,48 @@ export {
   type VariableValues,
   variableNames,
 } from './authority/variables.js'
+export type { CommandContext, CommandHandler, CommandInfo } from './commands/index.js'
+export { CommandError } from './commands/index.js'
+export type {
+  HookAnswer,
+  HookConfig,
+  HookEvent,
+  HookEventName,
+  HookHandler,
+  HookMatcher,
+  HookPayloads,
+  HookStatus,
+} from './hooks/index.js'
+export { HookError, hookEventNames } from './hooks/index.js'
+export type { AskAnswer, AskHandler, AskRequest } from './loop/ask.js'
+export type { BudgetDecision, BudgetGuard, GuardUsage } from './loop/budget.js'
+export {
+  BudgetExhaustedError,
+  MaxTurnsError,
+  RunError,
+  type RunErrorCode,
+  runErrorCodes,
+} from './loop/errors.js'
+export type { AgentEvent, AgentEventType, ClusterEvent, RunSummary } from './loop/events.js'
+export {
+  type Clock,
+  FixedClock,
+  type HostEnv,
+  type IdGenerator,
+  SequentialIdGenerator,
+} from './loop/host-env.js'
+export type { RunLimits } from './loop/run-parts.js'
+export {
+  type RunProgress,
+  type StopCondition,
+  stopAfterRounds,
+  stopAfterTokens,
+  stopAfterTool,
+  stopWhenAll,
+  stopWhenAny,
+} from './loop/stop-conditions.js'
+export { ModelError, type ModelErrorCode } from './model/errors.js'
+export type { Model, ModelFacts } from './model/model.js'
+export { createModel, type ModelConfig } from './model/provider.js'
+export * from './session/index.js'
 export * from './tool/index.js'

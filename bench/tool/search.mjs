@@ -1,8 +1,8 @@
 // Finding tools: the index against the plain way to write it.
 import { createLexicalToolIndex, createToolIndex } from 'capstan/tool'
 import MiniSearch from 'minisearch'
-import { VectorBlock } from '../../dist/tool/search/vector-block.js'
-import { wordsOf } from '../../dist/tool/search/words.js'
+import { VectorBlock } from '../../.build/modules/tool/search/vector-block.js'
+import { wordsOf } from '../../.build/modules/tool/search/words.js'
 import { growthExponent, growthSizes, interleave, keep } from '../measure.mjs'
 import { timingArea } from '../report.mjs'
 import { makeQueries, randomFrom, syntheticModel } from '../synthetic.mjs'

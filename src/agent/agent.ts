@@ -6,11 +6,19 @@ import type { Model } from '../model/model.js'
 import { offlineModel } from '../model/offline/index.js'
 import { createModel } from '../model/provider.js'
 import { checkOptions } from '../session/check-options.js'
+import type { SessionParts } from '../session/core.js'
 import { SessionClosedError, SessionOptionError } from '../session/errors.js'
 import type { SessionOptions } from '../session/options.js'
 import { Session } from '../session/session.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
-import { type AgentConfig, type AgentConfigInput, loadConfig, resolveModel } from './config/index.js'
+import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
+import {
+  type AgentConfig,
+  type AgentConfigInput,
+  loadConfig,
+  resolveModel,
+  secretsOf,
+} from './config/index.js'
 import { findAgent } from './named-agents.js'
 
 /** What belongs to the machine rather than to the configuration. */
@@ -140,6 +148,8 @@ export class Agent {
       agentId,
       root: this.#root(workspace),
       userDir: this.#surroundings.userDir ?? join(homedir(), '.capstan'),
+      ...this.#instructions(),
+      secrets: secretsOf(this.#config),
       options,
       warnings: [...warnings, ...checked.warnings],
       resolveModel: (name) => this.#resolve(name),
@@ -147,6 +157,17 @@ export class Agent {
     })
     this.#sessions.set(sessionId, session)
     return session
+  }
+
+  /** How the configuration wants instruction files to be read. */
+  #instructions(): Pick<SessionParts, 'instructions'> {
+    const { projectDocMaxBytes: maxBytes, projectDocFallbackFilenames: more } = this.#config
+    return {
+      instructions: {
+        ...(maxBytes !== undefined && { maxBytes }),
+        ...(more !== undefined && { fileNames: [...defaultInstructionNames, ...more] }),
+      },
+    }
   }
 
   /** What the configuration says for every session. */

@@ -7,11 +7,13 @@ import {
   type ToolApprovalPolicy,
   type ToolApprovalRequest,
   ToolApprovalRequiredError,
+  type ToolApprovalsOptions,
 } from '../tool/approval.js'
 import type { AnyGovernedTool } from '../tool/contract.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { type AskRequest, readAnswer } from './ask.js'
 import type { Passage, Ready } from './gate.js'
+import type { GateCall } from './gate-parts.js'
 import { guarded, whileRunning } from './guarded.js'
 import { Stopped } from './stopped.js'
 
@@ -31,6 +33,55 @@ export async function seekApproval(passage: Passage, tool: AnyGovernedTool, read
   if (reasons.length > 0) await askPerson(passage, tool, ready, reasons, policy)
 }
 
+/**
+ * Whom an agent that works inside this call asks: the same handler or person. A handler that fails ends the run that it belongs to, and
+ * so does nobody being there: an approval that was never given must not look like a tool that failed.
+ */
+export function approvalsInside(passage: Passage): ToolApprovalsOptions {
+  return {
+    async handler(asked) {
+      const { parts } = passage
+      try {
+        if (parts.approvals !== undefined) return await parts.approvals.handler(asked)
+        if (parts.onAsk === undefined) throw new ToolApprovalRequiredError(asked)
+        const { approved, message } = readAnswer(await parts.onAsk(await askFromInside(passage, asked)))
+        return approved || { approved, ...(message !== undefined && { rejectMessage: message }) }
+      } catch (error) {
+        passage.fatal ??= { error }
+        throw error
+      }
+    },
+  }
+}
+
+async function askFromInside(passage: Passage, asked: ToolApprovalRequest): Promise<AskRequest> {
+  const { toolName, args, toolCallId, internalCallId, run } = asked
+  return {
+    id: internalCallId,
+    key: await approvalKey({
+      tool: toolName,
+      args: serializeToolOutput(args),
+      cwd: placeOf(passage),
+      session: run.sessionId ?? '',
+      agent: run.agentId,
+    }),
+    toolName,
+    args,
+    subjects: [],
+    reasons: [asked.reason ?? `the tool "${toolName}" asks for approval`],
+    rules: [],
+    notes: [`asked by the agent "${run.agentId}" inside a call of "${passage.request.name}"`],
+    run,
+    ...(toolCallId !== undefined && { toolCallId }),
+  }
+}
+
+/** The id of a call as policies, middleware and tools are told it. */
+export function toolCallIdOf({ providerCallId, toolCallId }: GateCall): { toolCallId?: string } {
+  const id = providerCallId ?? toolCallId
+  return id === undefined ? {} : { toolCallId: id }
+}
+
 /** The request of the tool's own policy that is still open: undefined when it has none, does not mind, or its handler agreed. */
 async function askPolicy(
   passage: Passage,
@@ -47,7 +98,7 @@ async function askPolicy(
     rawArgs: passage.text,
     internalCallId: passage.id,
     run,
-    ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
+    ...toolCallIdOf(request),
   })
   if (asked === undefined || (parts.approvals === undefined && parts.onAsk !== undefined)) return asked
   if (parts.approvals === undefined) {
@@ -55,8 +106,8 @@ async function askPolicy(
     refuse(passage, tool, ready, [asked.reason ?? 'the tool asks for approval'], undefined)
     throw new Stopped(error.message, { fatal: { error } })
   }
-  const outcome = await decideApproval(asked, parts.approvals)
-  if (!outcome.approved) throw new Stopped(outcome.message)
+  const outcome = await whileRunning(request.signal, decideApproval(asked, parts.approvals))
+  if (!outcome.approved) throw new Stopped(outcome.message, { rejected: true })
   passage.approval = 'policy'
   return undefined
 }
@@ -117,17 +168,21 @@ function refuse(
 }
 
 /** What the answer is for: this call of this agent, with these arguments. */
-function keyFor({ expanded, parts, request }: Passage, { args }: Ready): Promise<string> {
+function keyFor(passage: Passage, { args }: Ready): Promise<string> {
+  const { parts, request } = passage
   const { agentId = '', sessionId = '' } = parts.run ?? {}
-  const cwd = expanded?.scope.variables.workspace?.[0] ?? ''
   // As text, since arguments may hold what JSON cannot: a date, a URL.
   return approvalKey({
     tool: request.name,
     args: serializeToolOutput(args),
-    cwd,
+    cwd: placeOf(passage),
     session: sessionId,
     agent: agentId,
   })
+}
+
+function placeOf({ expanded }: Passage): string {
+  return expanded?.scope.variables.workspace?.[0] ?? ''
 }
 
 type Offer = Extract<RuleSuggestion, { rules: unknown }>

@@ -9,19 +9,24 @@ import { applyCompletionRequest, applyCompletionResponse } from '../tool/middlew
 import { serializeToolOutput } from '../tool/serialize.js'
 import { type Ask, makeRoom } from './compaction/make-room.js'
 import { gaugeOf } from './context-gauge.js'
+import { quarantine } from './quarantine.js'
 import type { ObservedEvent } from './run-parts.js'
 import { countAnswer, type RunState } from './run-state.js'
-import type { Usage } from './usage.js'
+import { snakeUsage, type Usage } from './usage.js'
 
-/** One answer of the model, from the request to its usage. A request that was too long after all is made smaller, once. */
+/** One answer of the model, from the request to its usage. A request that was too long, or refused for what is in it, is mended once. */
 export async function askModel(state: RunState, ask: Ask): Promise<ModelAnswer> {
   try {
     return await askOnce(state)
   } catch (error) {
-    if (!(error instanceof ModelError) || error.code !== 'model_context_overflow') throw error
-    if (!(await makeRoom(state, ask, { tooLong: error }))) throw error
+    if (!(error instanceof ModelError) || error.emitted || !(await mended(state, ask, error))) throw error
     return askOnce(state)
   }
+}
+
+async function mended(state: RunState, ask: Ask, error: ModelError): Promise<boolean> {
+  if (error.code === 'model_context_overflow') return makeRoom(state, ask, { tooLong: error })
+  return error.code === 'model_request_refused' && quarantine(state, error)
 }
 
 /** The answer as it stands in the conversation from here on. One that says nothing leaves nothing there. */
@@ -70,11 +75,15 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
     const answer = await replaceAnswer(state, request, answered)
     if (held) tellAnswer(state, answer)
     await parts.budget?.afterModel(usage, costUsd)
+    parts.answered?.(answer)
     parts.emit({ type: 'turn_end', turn: state.rounds, usage, finish: answer.finish })
     await observe(state, 'generate_end', () => ({
+      prompt: state.goal,
+      model_provider: model.provider,
+      model_name: model.id,
       response_text: answer.text,
       tool_calls: answer.toolCalls.map(({ id, name, input }) => ({ id, name, input })),
-      usage,
+      usage: snakeUsage(usage),
       duration_ms: parts.now() - startedAt,
     }))
     return answer
@@ -98,8 +107,10 @@ async function requestFor(state: RunState): Promise<CompletionRequest> {
     ...parts.request,
     ...(state.rounds === 1 && parts.firstRequest),
   }
-  if (parts.middleware === undefined || parts.middleware.length === 0) return request
-  return applyCompletionRequest(parts.middleware, { turn: state.rounds, request })
+  if (!parts.middleware?.some((one) => one.onCompletionRequest !== undefined)) return request
+  // Middleware may keep a request, or change it in place: neither may reach the conversation.
+  const own = { ...request, chatHistory: [...request.chatHistory], tools: [...request.tools] }
+  return applyCompletionRequest(parts.middleware, { turn: state.rounds, request: own })
 }
 
 function hear(state: RunState, event: ModelEvent, heard: { text: string }, held: boolean): void {
@@ -120,7 +131,21 @@ function hear(state: RunState, event: ModelEvent, heard: { text: string }, held:
       return
     case 'retry':
       emit({ ...event, type: 'model_retry' })
-      if (event.status === 429) void observe(state, 'on_rate_limit', () => ({ ...event }))
+      if (event.status === 429) void observe(state, 'on_rate_limit', () => rateLimit(state, event))
+  }
+}
+
+function rateLimit(
+  { parts }: RunState,
+  { attempt, delayMs, reason }: Extract<ModelEvent, { type: 'retry' }>,
+): Readonly<Record<string, unknown>> {
+  const { provider, id } = parts.model()
+  return {
+    model_provider: provider,
+    model_name: id,
+    attempt,
+    retry_after_ms: delayMs,
+    error_message: reason,
   }
 }
 
@@ -159,7 +184,14 @@ function answerFrom(content: AssistantContent[]): Pick<ModelAnswer, 'content' | 
     text: content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''),
     toolCalls: content.flatMap((part) =>
       part.type === 'tool_call'
-        ? [{ id: part.id, name: part.function.name, input: serializeToolOutput(part.function.arguments) }]
+        ? [
+            {
+              id: part.id,
+              name: part.function.name,
+              input: serializeToolOutput(part.function.arguments),
+              ...(part.callId !== undefined && { callId: part.callId }),
+            },
+          ]
         : [],
     ),
   }
@@ -169,6 +201,7 @@ function answerFrom(content: AssistantContent[]): Pick<ModelAnswer, 'content' | 
 function countTokens({ parts }: RunState, usage: Usage, estimated: number): void {
   const gauge = gaugeOf(parts.conversation)
   const before = gauge.counted?.tokens ?? 0
+  gauge.refusals = 0
   gauge.correction = correctionOf(estimated, usage.promptTokens)
   gauge.counted = {
     tokens: usage.promptTokens + usage.completionTokens,

@@ -1,7 +1,7 @@
 import { messageOf } from '../tool/errors.js'
 import { BudgetExhaustedError } from './errors.js'
 import type { AgentEvent } from './events.js'
-import type { Usage } from './usage.js'
+import { snakeUsage, type Usage } from './usage.js'
 
 export type BudgetDecision =
   | { readonly decision: 'allow' }
@@ -134,11 +134,7 @@ function assertDecision(decision: unknown): void {
 function guardUsage(usage: Usage, costUsd: number | undefined): GuardUsage {
   return {
     ...usage,
-    prompt_tokens: usage.promptTokens,
-    completion_tokens: usage.completionTokens,
-    total_tokens: usage.totalTokens,
-    cache_read_tokens: usage.cacheReadTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
+    ...snakeUsage(usage),
     ...(costUsd !== undefined && { costUsd }),
   }
 }

@@ -1,4 +1,5 @@
 import type { ModelAnswer, ModelToolCall } from '../model/model.js'
+import type { ToolCallStreamEvent } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { toToolResult } from '../tool/tool-result.js'
@@ -24,10 +25,9 @@ export async function callTools(state: RunState, answer: ModelAnswer): Promise<v
 
 /** Answers calls that do not run at all. */
 export async function refuseCalls(state: RunState, { toolCalls }: ModelAnswer, why: string): Promise<void> {
-  const refused = toolCalls.map(({ id, name }) => ({
-    id,
-    name,
-    envelope: errorEnvelope(`Tool "${name}" was not run: ${why}.`),
+  const refused = toolCalls.map((call) => ({
+    ...call,
+    envelope: errorEnvelope(`Tool "${call.name}" was not run: ${why}.`),
   }))
   await state.parts.conversation.append(toolMessage(refused))
 }
@@ -54,6 +54,7 @@ async function one(
     input: { text: call.input },
     origin: 'model',
     toolCallId: call.id,
+    ...(call.callId !== undefined && { providerCallId: call.callId }),
     turn: state.rounds,
     signal: state.signal,
     place,
@@ -64,8 +65,7 @@ async function one(
         toolName: call.name,
         text: serializeToolOutput(partial),
       }),
-    emitStreamEvent: (event) =>
-      emit({ type: 'agent_tool_event', toolId: call.id, toolName: call.name, ...event }),
+    emitStreamEvent: (event, callId) => emitInside(state, call, event, callId),
   })
   if (outcome === undefined) return { envelope: errorEnvelope('No tools can be called here.') }
   const { envelope, record } = outcome
@@ -107,6 +107,25 @@ function reasonNotToRun(
   return undefined
 }
 
+/** Field by field: what works inside a tool speaks for itself alone. Without an id nobody could tell who did. */
+function emitInside(
+  { parts }: RunState,
+  call: ModelToolCall,
+  { agentId, agentName, event }: ToolCallStreamEvent,
+  callId: string,
+): void {
+  if (typeof agentId !== 'string' || agentId === '') return
+  parts.emit({
+    type: 'agent_tool_event',
+    toolId: call.id,
+    toolName: call.name,
+    callId,
+    agentId,
+    ...(typeof agentName === 'string' && { agentName }),
+    event,
+  })
+}
+
 function emitEnd({ parts }: RunState, call: ModelToolCall, envelope: Envelope): void {
   const { output, exitCode } = toToolResult(call.name, envelope)
   parts.emit({
@@ -132,14 +151,10 @@ async function keep(
     state.toolCallsCount++
     state.malformed = endedAt === 'parse' ? state.malformed + 1 : 0
     try {
-      return {
-        id: call.id,
-        name: call.name,
-        envelope: state.repetition.note(call.name, call.input, envelope),
-      }
+      return { ...call, envelope: state.repetition.note(call.name, call.input, envelope) }
     } catch (error) {
       stop ??= { error }
-      return { id: call.id, name: call.name, envelope }
+      return { ...call, envelope }
     }
   })
   await state.parts.conversation.append(toolMessage(answered))

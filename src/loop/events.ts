@@ -1,3 +1,4 @@
+import type { ModelAnswer } from '../model/model.js'
 import type { EnvelopeMetadata } from '../tool/envelope.js'
 import type { Question, Todo } from '../tool/runtime.js'
 import type { Usage } from './usage.js'
@@ -24,6 +25,8 @@ export type AgentEvent =
       readonly type: 'agent_tool_event'
       readonly toolName: string
       readonly toolId: string
+      /** The id that the gate gave the call. */
+      readonly callId?: string
     } & AgentToolEvent)
   /** Something odd that did not stop the run: a hook that failed, a note of the sandbox. */
   | { readonly type: 'notice'; readonly source: string; readonly message: string }
@@ -34,13 +37,41 @@ export type AgentStart = { readonly type: 'agent_start'; readonly runId: string;
 /** The run is done. Its text was streamed already and stands in `result`, so printing `text` of every event prints it once. */
 export type AgentEnd = { readonly type: 'agent_end'; readonly runId: string; readonly result: RunSummary }
 
-/** What a run came to, as its last event tells it. */
+/** What a run came to: the same as `send` gives. */
 export type RunSummary = {
   readonly text: string
+  readonly runId: string
   readonly toolCallsCount: number
   readonly rounds: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly totalTokens: number
   readonly usage: Usage
+  /** US dollars; absent when the model's price is not known. */
   readonly costUsd?: number
+  /** Why it ended: `stop`, `length`, `content_filter`, a stop condition, or because it was a command. */
+  readonly finish: ModelAnswer['finish'] | 'stop_condition' | 'command'
+  readonly verificationStatus: VerificationStatus
+  readonly pendingVerificationCount: number
+  readonly failedVerificationCount: number
+  readonly verificationReportCount: number
+  readonly verificationSummary: VerificationSummary
+  /** The same as JSON text. */
+  readonly verificationSummaryJson: string
+  readonly verificationSummaryText: string
+}
+
+export type VerificationStatus = 'passed' | 'failed' | 'needs_review' | 'skipped'
+
+export type VerificationSummary = {
+  readonly status: VerificationStatus
+  readonly report_count: number
+  readonly required_check_count: number
+  readonly pending_required_check_count: number
+  readonly failed_check_count: number
+  readonly residual_risk_count: number
+  readonly pending_subjects: readonly string[]
+  readonly failed_subjects: readonly string[]
 }
 
 export type ModelRetry = {

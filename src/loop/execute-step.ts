@@ -1,6 +1,7 @@
 import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { serializeToolOutput } from '../tool/serialize.js'
+import { approvalsInside, toolCallIdOf } from './approval-step.js'
 import { withDeadline } from './deadline.js'
 import type { Passage, Ready } from './gate.js'
 
@@ -84,9 +85,12 @@ async function contextFor(
     now: parts.now,
     ...(runtime === undefined ? {} : { runtime }),
     ...(parts.run === undefined ? {} : { run: parts.run }),
-    ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
+    approvals: approvalsInside(passage),
+    ...toolCallIdOf(request),
     ...(request.progress === undefined ? {} : { progress: request.progress }),
-    ...(request.emitStreamEvent === undefined ? {} : { emitStreamEvent: request.emitStreamEvent }),
+    ...(request.emitStreamEvent === undefined
+      ? {}
+      : { emitStreamEvent: (event) => request.emitStreamEvent?.(event, passage.id) }),
   }
 }
 

@@ -4,7 +4,15 @@ import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import type { Watchdog } from '../authority/watchdog.js'
 import type { ToolApprovalsOptions } from '../tool/approval.js'
-import type { AnyGovernedTool, AnyTool, RunIdentity, ToolCallContext, ToolKind } from '../tool/contract.js'
+import type {
+  AnyGovernedTool,
+  AnyTool,
+  OutputLimits,
+  RunIdentity,
+  ToolCallContext,
+  ToolCallStreamEvent,
+  ToolKind,
+} from '../tool/contract.js'
 import type { Envelope } from '../tool/envelope.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
 import type { RequirementSet } from '../tool/requirement.js'
@@ -24,12 +32,16 @@ export type GateCall = {
   readonly input: { readonly text: string } | { readonly value: unknown }
   readonly origin: CallOrigin
   readonly toolCallId?: string
+  /** The provider's second id: policies and middleware are told this one in place of `toolCallId`. */
+  readonly providerCallId?: string
   readonly turn?: number
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
   /** Its place among the calls it runs beside. */
   readonly place?: Place
-} & Pick<ToolCallContext, 'progress' | 'emitStreamEvent'>
+  /** Events of an agent that works inside the call, with the id that the gate gave the call. */
+  emitStreamEvent?(event: ToolCallStreamEvent, callId: string): void | Promise<void>
+} & Pick<ToolCallContext, 'progress'>
 
 /** The steps of the gate, in order. */
 export type Step =
@@ -133,6 +145,8 @@ export type GateParts = {
   /** The surface for one call; its signal is aborted when the call has ended, however it ended. */
   readonly runtimeFor?: (call: RuntimeRequest) => ToolRuntime | undefined | Promise<ToolRuntime | undefined>
   readonly spill: Spill
+  /** For tools that name no limit of their own. */
+  readonly outputLimits?: OutputLimits
   /** What it throws ends the run: a call that cannot be recorded must not be followed by more. */
   readonly record?: (record: CallRecord) => void | Promise<void>
   readonly run?: RunIdentity

@@ -11,7 +11,7 @@ import { governTool } from '../tool/govern.js'
 import { applyToolInput } from '../tool/middleware.js'
 import { parseToolArgs, serializeToolOutput } from '../tool/serialize.js'
 import type { Subject } from '../tool/subject.js'
-import { seekApproval } from './approval-step.js'
+import { seekApproval, toolCallIdOf } from './approval-step.js'
 import type { RefusedAsk } from './ask.js'
 import { boundOutput } from './bound-output.js'
 import { elapsed, execute } from './execute-step.js'
@@ -57,6 +57,7 @@ export type Passage = {
   text: string
   /** What a model wrote, as it was read; absent for values from code. */
   written?: { readonly value: unknown }
+  tool?: AnyGovernedTool
   authority?: Authority
   expanded?: ExpandedCall
   decision?: Decision
@@ -103,7 +104,9 @@ function begin({ newId, now }: GateParts): Pick<Passage, 'id' | 'start' | 'notic
   }
 }
 
-async function walk(passage: Passage): Promise<{ envelope: Envelope; fatal?: { error: unknown } }> {
+type Walked = { readonly envelope: Envelope; readonly fatal?: { readonly error: unknown } }
+
+async function walk(passage: Passage): Promise<Walked> {
   try {
     const tool = await resolve(passage)
     const written = parse(passage)
@@ -123,24 +126,39 @@ async function walk(passage: Passage): Promise<{ envelope: Envelope; fatal?: { e
     const finished = await finish(passage, tool, ready, envelope)
     return { envelope: finished, ...(passage.fatal !== undefined && { fatal: passage.fatal }) }
   } catch (thrown) {
-    if (thrown instanceof Stopped) {
-      return thrown.fatal === undefined
-        ? { envelope: thrown.envelope }
-        : { envelope: thrown.envelope, fatal: thrown.fatal }
-    }
-    // A part of the host broke: its guard, its store, its hook. The call did not pass.
-    const text = `The call was refused because the step "${passage.step}" failed: ${messageOf(thrown)}`
-    return { envelope: errorEnvelope(text), fatal: { error: thrown } }
+    if (!(thrown instanceof Stopped)) return broken(passage, thrown)
+    const { envelope, fatal } = thrown
+    return fatal === undefined ? refused(passage, envelope) : { envelope, fatal }
   }
 }
 
-async function resolve({ request, parts, governed }: Passage): Promise<AnyGovernedTool> {
+/** Middleware sees what the model gets, whether the call ran or not. */
+async function refused(passage: Passage, envelope: Envelope): Promise<Walked> {
+  const { step } = passage
+  try {
+    return { envelope: await rewriteOutput(passage, passage.tool, envelope) }
+  } catch (thrown) {
+    return broken(passage, thrown)
+  } finally {
+    passage.step = step
+  }
+}
+
+/** A part of the host broke: its guard, its store, its hook. The call did not pass. */
+function broken({ step }: Passage, thrown: unknown): Walked {
+  const text = `The call was refused because the step "${step}" failed: ${messageOf(thrown)}`
+  return { envelope: errorEnvelope(text), fatal: { error: thrown } }
+}
+
+async function resolve(passage: Passage): Promise<AnyGovernedTool> {
+  const { request, parts, governed } = passage
   const tool = parts.tools.get(request.name, request.origin)
   if (tool === undefined)
     throw new Stopped(describeUnknownTool(request.name, parts.tools.names(request.origin)))
   const known = governed.get(tool) ?? governTool(tool)
   governed.set(tool, known)
-  return known
+  passage.tool = await known
+  return passage.tool
 }
 
 /** Text is what a model wrote; a value comes from code. */
@@ -171,7 +189,7 @@ async function rewriteInput(passage: Passage, value: unknown): Promise<unknown> 
     args: passage.text,
     turn: request.turn ?? 0,
     internalCallId: passage.id,
-    ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
+    ...toolCallIdOf(request),
   })
   if (text === passage.text) return value
   passage.text = text
@@ -324,10 +342,10 @@ async function finish(
 ): Promise<Envelope> {
   const { parts } = passage
   passage.step = 'bound'
-  const bounded = await boundOutput(tool.name, envelope, tool.limits ?? {}, parts.spill)
+  const limits = tool.limits ?? parts.outputLimits ?? {}
+  const bounded = await boundOutput(tool.name, envelope, limits, parts.spill)
   const rewritten = await rewriteOutput(passage, tool, bounded)
-  const shown =
-    rewritten === bounded ? bounded : await boundOutput(tool.name, rewritten, tool.limits ?? {}, parts.spill)
+  const shown = rewritten === bounded ? bounded : await boundOutput(tool.name, rewritten, limits, parts.spill)
   passage.step = 'done'
   if (parts.after === undefined) return shown
   try {

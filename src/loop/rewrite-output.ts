@@ -3,30 +3,34 @@ import type { AnyGovernedTool } from '../tool/contract.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { applyToolOutput } from '../tool/middleware.js'
 import { toToolResult } from '../tool/tool-result.js'
+import { toolCallIdOf } from './approval-step.js'
 import type { Passage } from './gate.js'
 
-/** The result after `onToolOutput`: what the model gets. A failure stays a failure, in other words. */
+/**
+ * The result after `onToolOutput`: what the model gets. A failure stays a failure, in other words. Without a tool it is the refusal of a
+ * call that names none.
+ */
 export async function rewriteOutput(
   passage: Passage,
-  tool: AnyGovernedTool,
+  tool: AnyGovernedTool | undefined,
   envelope: Envelope,
 ): Promise<Envelope> {
   passage.step = 'output'
   const { parts, request } = passage
   if (!parts.middleware?.some((one) => one.onToolOutput ?? one.onResult)) return envelope
-  const { output } = toToolResult(tool.name, envelope)
+  const { output } = toToolResult(request.name, envelope)
   const content =
     envelope.type === 'output' && isToolResultContentArray(envelope.data) ? envelope.data : undefined
   const rewritten = await applyToolOutput(
     parts.middleware,
     {
-      toolName: tool.name,
+      toolName: request.name,
       args: passage.text,
       result: output,
       turn: request.turn ?? 0,
       internalCallId: passage.id,
       ...(content === undefined ? {} : { structuredResult: content }),
-      ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
+      ...toolCallIdOf(request),
     },
     tool,
   )

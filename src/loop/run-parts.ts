@@ -1,4 +1,4 @@
-import type { Model } from '../model/model.js'
+import type { Model, ModelAnswer } from '../model/model.js'
 import type { CompletionRequest, UserMessage } from '../tool/completion.js'
 import type { ToolDefinition } from '../tool/definition.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
@@ -54,6 +54,8 @@ export type RunParts = {
   readonly stopWhen?: readonly StopCondition[]
   /** Messages that came in while the run was at work; taken at the next safe point. */
   takeSteering?(): readonly UserMessage[]
+  /** Each answer as the run takes it, after middleware; just before its `turn_end`. */
+  answered?(answer: ModelAnswer): void
   /** After each round whose calls have all ended and are in the conversation. */
   roundDone?(done: RoundDone): void | Promise<void>
   /** Lets hooks see. What it throws is a notice, except from `pre_compact`, which it stops. */

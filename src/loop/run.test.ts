@@ -588,7 +588,7 @@ describe('a model that fails', () => {
   })
 
   it('tells a cache that was missed', async () => {
-    const usage = (cached: number): ScriptedStep['usage'] => ({
+    const usage = (cached: number): NonNullable<ScriptedStep['usage']> => ({
       inputTokens: 5_000,
       outputTokens: 1,
       cachedInputTokens: cached,
@@ -603,5 +603,33 @@ describe('a model that fails', () => {
     expect(events.filter(({ type }) => type === 'cache_miss')).toEqual([
       { type: 'cache_miss', expectedTokens: 5_001, cachedTokens: 0 },
     ])
+  })
+
+  it('does not brick the session with something it refuses', async () => {
+    const refused = new ModelError('model_request_refused', 'cannot read the image', { status: 400 })
+    const hasImage = (history: readonly Message[]): boolean => JSON.stringify(history).includes('"image"')
+    const model = scriptedModel(({ chatHistory }) =>
+      hasImage(chatHistory) ? { error: refused } : { text: 'fine' },
+    )
+    const conversation = createConversation()
+    await conversation.append({ role: 'user', content: [{ type: 'image', data: 'xx' }] })
+    const { start, events } = setUp(model, { conversation })
+    expect((await start()).text).toBe('fine')
+    expect(types(events)).toContain('notice')
+    // The history keeps what the model is no longer shown.
+    expect(hasImage(conversation.messages)).toBe(true)
+    expect(hasImage(conversation.view)).toBe(false)
+  })
+
+  it('leaves outputs out only when it refuses again', async () => {
+    const refused = new ModelError('model_request_refused', 'odd bytes', { status: 400 })
+    const model = scriptedModel(({ chatHistory }) => {
+      const text = JSON.stringify(chatHistory)
+      if (text.includes('echo 7')) return { error: refused }
+      return text.includes('"tool_call"') ? 'fine' : call('echo', { n: 7 })
+    })
+    const { start } = setUp(model)
+    await expect(start()).rejects.toBe(refused)
+    expect((await start('again')).text).toBe('fine')
   })
 })

@@ -8,9 +8,16 @@ export class Stopped {
 
   constructor(
     text: string,
-    options: { readonly skipped?: boolean; readonly fatal?: { readonly error: unknown } } = {},
+    options: {
+      readonly skipped?: boolean
+      /** The tool's own approval policy was told no. */
+      readonly rejected?: boolean
+      readonly fatal?: { readonly error: unknown }
+    } = {},
   ) {
-    this.envelope = options.skipped ? outputEnvelope(text, { skipped: true }) : errorEnvelope(text)
+    this.envelope = options.skipped
+      ? outputEnvelope(text, { skipped: true })
+      : errorEnvelope(text, options.rejected ? { rejected: true } : {})
     if (options.fatal !== undefined) this.fatal = options.fatal
   }
 }

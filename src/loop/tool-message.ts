@@ -1,17 +1,22 @@
 import type { ToolMessage, ToolResultPart } from '../tool/completion.js'
 import { isToolResultContentArray } from '../tool/content.js'
-import type { Envelope } from '../tool/envelope.js'
+import type { Envelope, ErrorEnvelope } from '../tool/envelope.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 
 /** One call of a round, with what became of it. */
-export type AnsweredCall = { readonly id: string; readonly name: string; readonly envelope: Envelope }
+export type AnsweredCall = {
+  readonly id: string
+  readonly callId?: string
+  readonly name: string
+  readonly envelope: Envelope
+}
 
 /** What the model reads of a round's calls, in the order it made them. */
 export function toolMessage(calls: readonly AnsweredCall[]): ToolMessage {
   return { role: 'tool', content: calls.map(resultPart) }
 }
 
-function resultPart({ id, name, envelope }: AnsweredCall): ToolResultPart {
+function resultPart({ id, callId, name, envelope }: AnsweredCall): ToolResultPart {
   const content =
     envelope.type === 'output' && isToolResultContentArray(envelope.data)
       ? envelope.data
@@ -19,19 +24,26 @@ function resultPart({ id, name, envelope }: AnsweredCall): ToolResultPart {
   return {
     type: 'tool_result',
     id,
+    ...(callId !== undefined && { callId }),
     toolName: name,
     content,
-    ...(envelope.type === 'error' && { isError: true }),
+    ...(envelope.type === 'error' && !isRejected(envelope) && { isError: true }),
   }
 }
 
 /** An envelope in the words that a model gets: the data or the error, and where the rest of a long output is. */
 export function modelText(envelope: Envelope): string {
-  if (envelope.type === 'error') return `Error: ${envelope.error_text}`
+  if (envelope.type === 'error')
+    return isRejected(envelope) ? envelope.error_text : `Error: ${envelope.error_text}`
   const { metadata, data } = envelope
   const text = serializeToolOutput(data)
   if (!metadata.truncated) return text
   const rest =
     metadata.output_path === undefined ? '' : ` The whole is in ${metadata.output_path}: read it in parts.`
   return `${text}\n[Only the first part is shown.${rest}]`
+}
+
+/** A tool's own policy has its own words for a no: they stand as they are, and the tool has not failed. */
+function isRejected({ metadata }: ErrorEnvelope): boolean {
+  return metadata['rejected'] === true
 }

@@ -47,3 +47,20 @@ export function addUsage(one: Usage, other: Usage): Usage {
 function count(tokens: number | undefined): number {
   return typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0 ? Math.round(tokens) : 0
 }
+
+/** As hooks and guards read it. */
+export function snakeUsage(usage: Usage): {
+  prompt_tokens: number
+  completion_tokens: number
+  total_tokens: number
+  cache_read_tokens: number
+  cache_write_tokens: number
+} {
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.totalTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+  }
+}

@@ -184,8 +184,13 @@ function contentOf(part: Part): AssistantContent {
   return { type: 'tool_call', id, function: { name, arguments: argumentsOf(input) }, ...part.marks }
 }
 
-function toolCallOf({ id, name, input }: CallPart): ModelToolCall {
-  return { id, name, input: input.trim() === '' ? '{}' : input }
+function toolCallOf({ id, name, input, marks: { callId } }: CallPart): ModelToolCall {
+  return {
+    id,
+    name,
+    input: input.trim() === '' ? '{}' : input,
+    ...(callId !== undefined && { callId }),
+  }
 }
 
 function agreed(finish: FinishReason, callsTools: boolean): FinishReason {

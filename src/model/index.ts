@@ -1,7 +1,16 @@
+/** Language models: the whole of `capstan/model`. */
+export {
+  type AiSdkKind,
+  type AiSdkModel,
+  type AiSdkModelOptions,
+  createAiSdkModel,
+  type FromAiSdkOptions,
+  fromAiSdk,
+} from './ai-sdk/index.js'
 export { AnswerBuilder, type AnswerEnd, type OpenToolCall } from './answer-builder.js'
 export { type ChatDialect, type ChatModelOptions, createChatModel } from './chat/index.js'
 export { ModelError, type ModelErrorCode, type ModelErrorFacts, modelErrorCodes } from './errors.js'
-export { correctionOf, estimateMessageTokens, estimateTokens } from './estimate-tokens.js'
+export { estimateMessageTokens, estimateTokens } from './estimate-tokens.js'
 export { lowerHistory } from './lower-history.js'
 export type {
   FinishReason,
@@ -14,6 +23,7 @@ export type {
   ModelToolCall,
   ModelUsage,
 } from './model.js'
+export { type OfflineModelOptions, offlineModel } from './offline/index.js'
 export { createModel, type ModelConfig } from './provider.js'
 export type { RetryTiming } from './retry.js'
-export { addUsage, costOf, noUsage } from './usage.js'
+export { costOf } from './usage.js'

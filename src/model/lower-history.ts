@@ -22,57 +22,66 @@ export function lowerHistory(history: readonly Message[]): readonly Message[] {
 /** Walks the whole history, yet only compares ids: what a message needs is remembered. */
 function isLegal(history: readonly Message[]): boolean {
   let open: readonly string[] = none
-  let answered = new Set<string>()
+  const answered: string[] = []
   for (const message of history) {
     const { clean, calls, results } = examine(message)
     if (clean !== message) return false
     if (results !== none) {
       if (!answer(open, answered, results)) return false
     } else {
-      if (answered.size !== open.length) return false
+      if (answered.length !== open.length) return false
       open = calls
-      if (answered.size > 0) answered = new Set()
+      answered.length = 0
     }
   }
-  return answered.size === open.length
+  return answered.length === open.length
 }
 
 /** Notes the results; false when one has no call or comes twice. */
-function answer(calls: readonly string[], answered: Set<string>, results: readonly string[]): boolean {
+function answer(calls: readonly string[], answered: string[], results: readonly string[]): boolean {
   for (const id of results) {
-    const isCalled = calls[answered.size] === id || calls.includes(id)
-    if (!isCalled || answered.has(id)) return false
-    answered.add(id)
+    if (answered.includes(id) || !calls.includes(id)) return false
+    answered.push(id)
   }
   return true
 }
 
+/** Also walked for every request once a history has a flaw, so stretches without one are taken over as they are. */
 function repair(history: readonly Message[]): Message[] {
-  const cleaned = history.flatMap((message) => examine(message).clean ?? [])
-  const answeredIds = new Set(cleaned.flatMap((message) => examine(message).results))
   const lowered: Message[] = []
-  for (const [at, message] of cleaned.entries()) {
+  let answeredIds: Set<string> | undefined
+  for (let at = 0; at < history.length; at++) {
+    const { clean, calls } = examine(history[at] ?? absent)
     // Results are said where their calls are.
-    if (message.role === 'tool') continue
-    lowered.push(message)
-    const { calls } = examine(message)
-    if (message.role !== 'assistant' || calls.length === 0) continue
-    const behind = resultsBehind(cleaned, at)
-    const answered = new Set<string>()
-    const complete =
-      behind.every((results) => answer(calls, answered, examine(results).results)) &&
-      answered.size === calls.length
-    if (complete) lowered.push(...behind)
-    else lowered.push(answersTo(message, calls, cleaned, at, answeredIds))
+    if (clean === undefined || clean.role === 'tool') continue
+    lowered.push(clean)
+    if (clean.role !== 'assistant' || calls.length === 0) continue
+    const behind = completeResults(history, at + 1, calls)
+    if (behind !== undefined) {
+      for (const results of behind) lowered.push(results)
+    } else {
+      answeredIds ??= new Set(history.flatMap((message) => examine(message).results))
+      lowered.push(answersTo(clean, calls, history, at, answeredIds))
+    }
   }
   return lowered
 }
 
-function resultsBehind(history: readonly Message[], at: number): Message[] {
+/** The tool messages right behind calls, when they answer each of them once. */
+function completeResults(
+  history: readonly Message[],
+  from: number,
+  calls: readonly string[],
+): Message[] | undefined {
   const behind: Message[] = []
-  for (let next = at + 1; history[next]?.role === 'tool'; next++)
-    behind.push(...history.slice(next, next + 1))
-  return behind
+  const answered: string[] = []
+  for (let at = from; at < history.length && answered.length < calls.length; at++) {
+    const { clean, results } = examine(history[at] ?? absent)
+    if (clean === undefined) continue
+    if (results === none || !answer(calls, answered, results)) return undefined
+    behind.push(clean)
+  }
+  return answered.length === calls.length ? behind : undefined
 }
 
 /** The results of a message's calls, in their order: found somewhere behind it, or said to be unknown. */
@@ -133,6 +142,8 @@ type Examined = {
 }
 
 const none: readonly string[] = []
+/** Stands where a list has a hole. */
+const absent: Message = { role: 'system', content: '' }
 const examined = new WeakMap<Message, Examined>()
 
 function examine(message: Message): Examined {

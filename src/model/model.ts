@@ -66,8 +66,13 @@ export type ModelEvent =
       readonly status?: number
     }
 
-/** `input` is the JSON text as the model wrote it. */
-export type ModelToolCall = { readonly id: string; readonly name: string; readonly input: string }
+/** `input` is the JSON text as the model wrote it; `callId` the second id that some providers give a call. */
+export type ModelToolCall = {
+  readonly id: string
+  readonly name: string
+  readonly input: string
+  readonly callId?: string
+}
 
 export type ModelUsage = CompletionUsage & {
   cacheWriteTokens?: number

@@ -1,7 +1,14 @@
 import { modeNames } from '../authority/mode.js'
+import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
+import { createCommands } from '../commands/index.js'
+import { createHooks } from '../hooks/index.js'
+import { messageOf } from '../tool/errors.js'
+import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
+import { ToolSet } from '../tool/tool-set.js'
+import { createToolbox } from '../toolbox/toolbox.js'
 import { SessionOptionError } from './errors.js'
-import type { SessionOptions } from './options.js'
+import type { CommandOption, HookOption, SessionOptions } from './options.js'
 
 /**
  * Goes through the options of a session. What has the wrong type is refused by name, since a limit or a guard that silently does not
@@ -67,6 +74,38 @@ const strings: Check = (value) =>
     : `% must be a list of strings, not ${describe(value)}.`
 const list: Check = (value) =>
   Array.isArray(value) ? undefined : `% must be a list, not ${describe(value)}.`
+const each =
+  (check: Check): Check =>
+  (value) => {
+    if (!Array.isArray(value)) return list(value)
+    for (const [at, one] of value.entries()) {
+      const problem = check(one)
+      if (problem !== undefined) return problem.replace('%', `%[${at}]`)
+    }
+    return undefined
+  }
+/** What a reader of the value says against it. */
+const readable =
+  (read: (value: unknown) => void): Check =>
+  (value) => {
+    try {
+      read(value)
+      return undefined
+    } catch (error) {
+      return `%: ${messageOf(error)}`
+    }
+  }
+const both =
+  (first: Check, second: Check): Check =>
+  (value) =>
+    first(value) ?? second(value)
+/** An object that can do these things. */
+const able =
+  (...methods: readonly string[]): Check =>
+  (value) => {
+    const missing = methods.find((name) => !isRecord(value) || typeof value[name] !== 'function')
+    return missing === undefined ? undefined : `% must have the method ${missing}().`
+  }
 const either =
   (...some: readonly Check[]): Check =>
   (value) => {
@@ -112,6 +151,65 @@ const sessionId: Check = (value) =>
     ? undefined
     : '% must be 1 to 200 characters without "/", "\\" or a zero byte.'
 
+const permissionPolicy = readable((value) => compilePolicy(value as PermissionPolicy))
+
+/** The same readers that take them later: what they refuse is refused before the session is there. */
+const hook = readable((value) => {
+  const { id, event, matcher, config, handler } = value as HookOption
+  createHooks({ session: { sessionId: '', workspace: '/' }, now: () => 0 }).register(
+    id,
+    event as never,
+    matcher,
+    config,
+    handler,
+  )
+})
+const command = readable((value) => {
+  const { name, description, handler } = value as CommandOption
+  createCommands().register(name, description, handler)
+})
+
+const tool: Check = (value) =>
+  isRecord(value) && typeof value['name'] === 'string' && typeof value['call'] === 'function'
+    ? able('definition')(value)
+    : '% is not a tool: make one with createTool.'
+const toolSet: Check = (value) =>
+  value instanceof ToolSet ? undefined : `% must be a list of tools or a ToolSet, not ${describe(value)}.`
+
+const builtinTool: Check = (value) => {
+  const names = createToolbox().map(({ name }) => name)
+  if (typeof value === 'string' && names.includes(value)) return undefined
+  const near = typeof value === 'string' ? nearestNames(value, names) : []
+  return `% is ${describe(value)}, which is no built-in tool.${near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`}`
+}
+
+const variables: Check = (value) => {
+  const odd = isRecord(value) && Object.entries(value).find(([, one]) => typeof one !== 'string')
+  return odd ? `%.${odd[0]} must be a string, not ${describe(odd[1])}.` : undefined
+}
+
+const guard = fields({
+  checkBeforeLlm: is('function'),
+  recordAfterLlm: is('function'),
+  checkBeforeTool: is('function'),
+  timeoutMs: count(1),
+  onError: oneOf('allow', 'deny'),
+})
+/** A guard may be an object of the host's own, with more in it than we look at. */
+const budgetGuard: Check = (value) =>
+  object(value) ??
+  guard(
+    Object.fromEntries(
+      ['checkBeforeLlm', 'recordAfterLlm', 'checkBeforeTool', 'timeoutMs', 'onError'].map((name) => [
+        name,
+        (value as Record<string, unknown>)[name],
+      ]),
+    ),
+  )
+
+const signal: Check = (value) =>
+  value instanceof AbortSignal ? undefined : `% must be an AbortSignal, not ${describe(value)}.`
+
 const nothing: Check = (value) => (value === false ? undefined : '% must be a list of names, or false.')
 
 const checks: Readonly<Record<string, Check>> = {
@@ -131,7 +229,7 @@ const checks: Readonly<Record<string, Check>> = {
   principal: is('string'),
   agentTemplateId: is('string'),
   correlationId: is('string'),
-  permissionPolicy: object,
+  permissionPolicy: both(object, permissionPolicy),
   confirmationPolicy: fields({
     enabled: is('boolean'),
     defaultTimeoutMs: count(1),
@@ -147,22 +245,23 @@ const checks: Readonly<Record<string, Check>> = {
   mode: oneOf(...modeNames),
   sandbox: oneOf('auto', 'required', 'off'),
   network: fields({ allowHosts: strings, allowPrivate: either(is('boolean'), strings) }),
-  env: object,
+  env: both(object, variables),
   roots: strings,
-  tools: either(list, object),
-  builtinTools: either(strings, nothing),
-  middleware: list,
+  tools: (value) => (Array.isArray(value) ? each(tool)(value) : toolSet(value)),
+  builtinTools: (value) => (Array.isArray(value) ? each(builtinTool)(value) : nothing(value)),
+  middleware: each(object),
   approvals: object,
-  hooks: list,
-  commands: list,
-  budgetGuard: object,
+  hooks: each(both(object, hook)),
+  commands: each(both(object, command)),
+  budgetGuard,
   webSearch: fields({ providers: list, maxCalls: count(0), timeoutMs: count(1) }),
   securityProvider: object,
-  hostEnv: fields({ idGenerator: object, clock: object }),
+  hostEnv: fields({ idGenerator: able('next'), clock: able('now') }),
   retentionLimits: fields({
     maxRuns: count(1),
     maxEventsPerRun: count(1),
     maxTraceEvents: count(0),
+    maxTerminalSubagentTasks: count(0),
   }),
   autoCompact: is('boolean'),
   autoCompactThreshold: between(0.05, 1),
@@ -178,9 +277,9 @@ const checks: Readonly<Record<string, Check>> = {
   maxParallelTasks: count(1),
   continuationEnabled: is('boolean'),
   maxContinuationTurns: count(0),
-  stopWhen: either(is('function'), list),
+  stopWhen: (value) => (Array.isArray(value) ? each(is('function'))(value) : is('function')(value)),
   whenBusy: oneOf('queue', 'reject'),
-  signal: object,
+  signal,
   instructionFiles: either(strings, nothing),
 }
 

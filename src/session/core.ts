@@ -12,7 +12,7 @@ import type { AnyTool, RunIdentity } from '../tool/contract.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { toolSearchTool } from '../toolbox/tool-search.js'
 import { createToolbox } from '../toolbox/toolbox.js'
-import { readInstructions } from '../workspace/instructions/read-instructions.js'
+import { type InstructionOptions, readInstructions } from '../workspace/instructions/read-instructions.js'
 import type { ActiveRun } from './active-run.js'
 import { type Confirmations, createConfirmations, type Lane } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
@@ -35,6 +35,10 @@ export type SessionParts = {
   readonly userDir: string
   readonly options: SessionOptions
   readonly warnings: readonly string[]
+  /** Where instruction files are looked for, and how much of them is read. */
+  readonly instructions?: Pick<InstructionOptions, 'fileNames' | 'maxBytes'>
+  /** Values that nobody outside may see: keys of the configuration. */
+  readonly secrets?: readonly string[]
   /** The model of this name, or the default one. */
   resolveModel(name?: string): Model
   closed(): void
@@ -83,7 +87,7 @@ export class SessionCore {
     this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool)
     this.runs = new Runs(options.retentionLimits)
     this.trace = new Trace(options.retentionLimits?.maxTraceEvents ?? defaultRetention.maxTraceEvents)
-    this.screen = screenFor(options.securityProvider, this.emit)
+    this.screen = screenFor(options.securityProvider, parts.secrets ?? [], this.emit)
     this.hooks = createHooks({
       session: { sessionId, workspace: parts.root, ...labelsOf(options) },
       now: this.now,
@@ -152,6 +156,7 @@ export class SessionCore {
       confirmations: this.confirmations,
       plan: this.plan,
       middleware: [...(this.parts.options.middleware ?? []), ...this.screen.middleware],
+      watchdogs: this.screen.watchdogs,
       identity: () => this.identity(),
       emit: this.emit,
       record: (record) => this.trace.add(record),
@@ -228,6 +233,7 @@ export class SessionCore {
         : await readInstructions({
             root,
             userDir,
+            ...this.parts.instructions,
             ...(instructionFiles !== undefined && { fileNames: instructionFiles }),
           })
     for (const message of found.problems) this.emit({ type: 'notice', source: 'instructions', message })

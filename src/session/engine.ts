@@ -1,4 +1,4 @@
-import { combineWatchdogs, defaultWatchdog } from '../authority/watchdog.js'
+import { combineWatchdogs, defaultWatchdog, type Watchdog } from '../authority/watchdog.js'
 import { gateHooks, type Hooks, hookedAsk } from '../hooks/index.js'
 import type { Budget } from '../loop/budget.js'
 import { callInOrder } from '../loop/call-order.js'
@@ -37,6 +37,7 @@ export type EngineParts = {
   readonly confirmations: Confirmations
   readonly plan: PlanProgress
   readonly middleware: readonly AgentMiddleware[]
+  readonly watchdogs: readonly Watchdog[]
   /** Whose call it is at this moment. */
   identity(): RunIdentity
   emit(event: AgentEvent): void
@@ -93,8 +94,11 @@ function gateFor(
     },
     authorityFor: (tool) => authority.for(tool),
     realPath: workspace.realPath,
-    watchdog:
-      options.watchdog === undefined ? defaultWatchdog : combineWatchdogs(defaultWatchdog, options.watchdog),
+    watchdog: combineWatchdogs(
+      defaultWatchdog,
+      ...(options.watchdog === undefined ? [] : [options.watchdog]),
+      ...parts.watchdogs,
+    ),
     ...(asks && { onAsk: hookedAsk(parts.hooks, parts.confirmations.ask) }),
     ...(options.approvals !== undefined && { approvals: options.approvals }),
     keepRule: async (rule, scope) => {
@@ -103,6 +107,8 @@ function gateFor(
     },
     middleware: parts.middleware,
     ...gateHooks(parts.hooks),
+    // Hooks, guard and watchdog each have a time limit of their own, and say who it was.
+    guardTimeoutMs: longestGuard,
     budget: ({ toolName }) => parts.budget.beforeTool(toolName),
     runtimeFor: (request) => runtimeFor(parts, workspace, request, () => gate),
     spill: (label, data) => workspace.scratch.write(label, data),
@@ -179,3 +185,4 @@ function toolServices(parts: EngineParts, outer: RuntimeRequest, gate: () => Gat
 }
 
 const defaultConcurrency = 8
+const longestGuard = 600_000

@@ -76,7 +76,13 @@ function blockOf(part: UserContent | AssistantContent): ContentBlock {
     case 'reasoning':
       return { type: 'reasoning', text: part.text }
     case 'tool_call':
-      return { type: 'tool_use', id: part.id, name: part.function.name, input: part.function.arguments }
+      return {
+        type: 'tool_use',
+        id: part.id,
+        name: part.function.name,
+        // A host may do with it what it likes: what was said stays as it was.
+        input: structuredClone(part.function.arguments),
+      }
     case 'image':
     case 'document':
       return {

@@ -33,6 +33,7 @@ export type RetentionLimits = {
   readonly maxRuns?: number
   readonly maxEventsPerRun?: number
   readonly maxTraceEvents?: number
+  readonly maxTerminalSubagentTasks?: number
 }
 
 /** What a host may say about one session. Everything has a default. */

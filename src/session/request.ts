@@ -34,6 +34,8 @@ export function readRequest(
   const options: SendOptions = isHistory(more) ? { history: more } : more
   const { prompt, history, attachments, signal } = { ...given, ...options }
   if (typeof prompt !== 'string') throw new TypeError('The prompt must be a string.')
+  if (prompt.trim() === '' && (attachments ?? []).length === 0)
+    throw new TypeError('The prompt is empty: say what is to be done.')
   return {
     text: prompt,
     message: {

@@ -89,6 +89,7 @@ export const defaultRetention = {
   maxRuns: 100,
   maxEventsPerRun: 10_000,
   maxTraceEvents: 10_000,
+  maxTerminalSubagentTasks: 1_000,
 } as const satisfies RetentionLimits
 
 /** The runs of a session, the oldest ended ones forgotten first. */

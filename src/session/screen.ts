@@ -1,27 +1,39 @@
+import type { Watchdog } from '../authority/watchdog.js'
 import type { AgentEvent } from '../loop/events.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
-import type { SecurityProvider, TextStream } from './security/index.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import { DefaultSecurityProvider, type SecurityProvider, type TextStream } from './security/index.js'
 
 /** What stands between a session's texts and those who read them. Without a provider everything passes as it is. */
 export interface Screen {
   /** Takes out of tool results what a model must not see, and tells what in them is suspicious. */
   readonly middleware: readonly AgentMiddleware[]
+  /** Keeps a mark that stands for a secret from being written in the secret's place. */
+  readonly watchdogs: readonly Watchdog[]
   text(text: string): string
   /** For the events of one run: text that comes in pieces is looked at across their borders. */
   events(pass: (event: AgentEvent) => void): (event: AgentEvent) => void
 }
 
-export function screenFor(provider: SecurityProvider | undefined, emit: (event: AgentEvent) => void): Screen {
+/** The keys of the configuration are taken out everywhere, with a provider of the host's own or without. */
+export function screenFor(
+  given: SecurityProvider | undefined,
+  secrets: readonly string[],
+  emit: (event: AgentEvent) => void,
+): Screen {
+  const provider = given ?? (secrets.length === 0 ? undefined : new DefaultSecurityProvider({ kinds: [] }))
   if (provider === undefined) return open
+  if (provider instanceof DefaultSecurityProvider) for (const secret of secrets) provider.addSecret(secret)
   const redact = (text: string): string => provider.redactOutput?.(text, 'host') ?? text
   return {
     middleware: [resultScreen(provider, emit)],
+    watchdogs: [refuseMarks],
     text: redact,
     events: (pass) => eventScreen(provider, redact, pass),
   }
 }
 
-const open: Screen = { middleware: [], text: (text) => text, events: (pass) => pass }
+const open: Screen = { middleware: [], watchdogs: [], text: (text) => text, events: (pass) => pass }
 
 function resultScreen(provider: SecurityProvider, emit: (event: AgentEvent) => void): AgentMiddleware {
   return {
@@ -37,6 +49,17 @@ function resultScreen(provider: SecurityProvider, emit: (event: AgentEvent) => v
     },
   }
 }
+
+const writing: ReadonlySet<string> = new Set(['write', 'edit', 'patch'])
+
+const refuseMarks: Watchdog = ({ tool, args }) =>
+  writing.has(tool) && serializeToolOutput(args).includes('[REDACTED:')
+    ? {
+        action: 'deny',
+        reason:
+          'the text holds a mark such as [REDACTED:SECRET], which stands for something that was not shown; writing it would destroy that. Change only the lines around it',
+      }
+    : { action: 'allow' }
 
 /** Deltas of one text belong together until another kind of event comes. */
 function eventScreen(

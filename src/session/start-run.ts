@@ -1,8 +1,9 @@
 import { parseCommand } from '../commands/index.js'
 import { createConversation } from '../loop/conversation.js'
 import { RunError } from '../loop/errors.js'
+import type { AgentEvent } from '../loop/events.js'
 import { type RunOutcome, run } from '../loop/run.js'
-import { addUsage, noUsage, type Usage } from '../loop/usage.js'
+import { addUsage, noUsage, snakeUsage } from '../loop/usage.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import { ActiveRun } from './active-run.js'
@@ -24,18 +25,36 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
   const record = core.runs.create(core.newId(), core.parts.sessionId, request.text, core.now())
   const active = new ActiveRun(record, core.now, core.screen.events)
   const unfollow = [active.follow(request.signal), active.follow(core.closing.signal)]
+  const idle = core.open.size === 0
   core.open.set(active.id, active)
-  const before = core.queue
-  active.result = before
-    .catch(() => undefined)
-    .then(() => perform(core, active, request))
-    .finally(() => {
-      core.open.delete(active.id)
-      for (const undo of unfollow) undo()
-    })
-  core.queue = active.result
-  active.result.catch(() => undefined)
+  const performed = idle ? perform(core, active, request) : afterOthers(core, active, request, core.queue)
+  active.result = performed.finally(() => {
+    core.open.delete(active.id)
+    for (const undo of unfollow) undo()
+  })
+  // One that was cancelled while it waited has ended before those in front of it.
+  core.queue = Promise.allSettled([core.queue, active.result])
   return active
+}
+
+async function afterOthers(
+  core: SessionCore,
+  active: ActiveRun,
+  request: RunRequest,
+  others: Promise<unknown>,
+): Promise<AgentResult> {
+  await Promise.race([others, aborted(active.signal)])
+  if (!active.signal.aborted) return perform(core, active, request)
+  const { error, event } = failureOf(core, active, active.signal.reason)
+  active.emit(event)
+  throw error
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 async function perform(core: SessionCore, active: ActiveRun, request: RunRequest): Promise<AgentResult> {
@@ -46,17 +65,7 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
     active.emit({ type: 'agent_start', runId: active.id, prompt: request.text })
     active.signal.throwIfAborted()
     const result = await answer(core, active, request)
-    active.emit({
-      type: 'agent_end',
-      runId: active.id,
-      result: {
-        text: result.text,
-        toolCallsCount: result.toolCallsCount,
-        rounds: result.rounds,
-        usage: result.usage,
-        ...(result.costUsd !== undefined && { costUsd: result.costUsd }),
-      },
-    })
+    active.emit({ type: 'agent_end', runId: active.id, result })
     return result
   } catch (error) {
     throw await tellFailure(core, active, error)
@@ -123,44 +132,33 @@ async function tellResponse(core: SessionCore, outcome: RunOutcome, startedAt: n
   await core.hooks.run('post_response', {
     response_text: outcome.text,
     tool_calls_count: outcome.toolCallsCount,
-    usage: hookUsage(outcome.usage),
+    usage: snakeUsage(outcome.usage),
     duration_ms: core.now() - startedAt,
   })
 }
 
-export function hookUsage(usage: Usage): {
-  prompt_tokens: number
-  completion_tokens: number
-  total_tokens: number
-  cache_read_tokens: number
-  cache_write_tokens: number
-} {
-  return {
-    prompt_tokens: usage.promptTokens,
-    completion_tokens: usage.completionTokens,
-    total_tokens: usage.totalTokens,
-    cache_read_tokens: usage.cacheReadTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
-  }
-}
-
 /** The last event of a run that failed, and the error its caller gets. */
 async function tellFailure(core: SessionCore, active: ActiveRun, thrown: unknown): Promise<unknown> {
+  const { error, event } = failureOf(core, active, thrown)
+  core.confirmations.cancelAll('The run has ended.')
+  if (core.hooks.has('on_error'))
+    await core.hooks.run('on_error', { error_type: kindOf(error), error_message: messageOf(error) })
+  active.emit(event)
+  return error
+}
+
+function failureOf(
+  core: SessionCore,
+  active: ActiveRun,
+  thrown: unknown,
+): { readonly error: unknown; readonly event: AgentEvent } {
   const closed = core.isClosed && active.signal.aborted
   const error = closed ? new SessionClosedError(core.parts.sessionId) : thrown
-  core.confirmations.cancelAll('The run has ended.')
   const message = messageOf(error)
-  if (core.hooks.has('on_error'))
-    await core.hooks.run('on_error', { error_type: kindOf(error), error_message: message })
   if (closed || (error instanceof RunError && error.code === 'cancelled'))
-    active.emit({ type: 'agent_cancelled', reason: message })
-  else
-    active.emit({
-      type: 'error',
-      error: message,
-      ...(error instanceof CapstanError && { code: error.code }),
-    })
-  return error
+    return { error, event: { type: 'agent_cancelled', reason: message } }
+  const code = error instanceof CapstanError ? { code: error.code } : {}
+  return { error, event: { type: 'error', error: message, ...code } }
 }
 
 function kindOf(error: unknown): 'llm_failure' | 'timeout' | 'other' {

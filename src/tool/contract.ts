@@ -1,4 +1,4 @@
-import type { ToolApprovalPolicy, ToolApprovalRunContext } from './approval.js'
+import type { ToolApprovalPolicy, ToolApprovalRunContext, ToolApprovalsOptions } from './approval.js'
 import type { ToolDefinition } from './definition.js'
 import type { Envelope, ErrorEnvelope } from './envelope.js'
 import type { JsonSchema } from './json.js'
@@ -42,6 +42,8 @@ export type ToolCallContext = {
   /** A partial result for whoever watches the run. */
   progress?(partial: unknown): void
   emitStreamEvent?(event: ToolCallStreamEvent): void | Promise<void>
+  /** For an agent that works inside the tool: who decides about its calls that need a yes. */
+  approvals?: ToolApprovalsOptions
 }
 
 /** The smallest thing that is a tool. Write one by hand, or have `createTool` or `createJsonTool` make a {@link GovernedTool}. */

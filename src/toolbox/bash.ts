@@ -25,7 +25,7 @@ const keptBytes = maxBytes - 8 * 1024
 export const bashTool = createJsonTool<BashArgs>({
   name: 'bash',
   description:
-    'Run one command with bash in the workspace root; every call is a fresh shell, so cd and variables do not carry over. Returns stdout and stderr interleaved. With background: true it returns a job id at once; read that job with {job_id}, end it with {job_id, action: "kill"}. Prefer the read, grep and glob tools for looking at files.',
+    'Run one command with bash in the workspace root, in a fresh shell each time (cd does not carry over). Returns stdout and stderr together. background: true returns a job id at once: read the job with {job_id}, end it with {job_id, action: "kill"}. To look at files prefer read, grep, glob.',
   kind: 'execute',
   limits: { maxBytes },
   requires: { shell: [{ cmd: '*' }] },
@@ -37,12 +37,12 @@ export const bashTool = createJsonTool<BashArgs>({
         type: 'integer',
         minimum: 1,
         maximum: maxTimeoutMs,
-        description: 'Milliseconds, default 120000',
+        description: 'ms, default 120000',
       },
       background: { type: 'boolean' },
-      job_id: { type: 'string', description: 'A background job, instead of a command' },
-      action: { enum: ['output', 'kill'], description: 'For job_id; default output' },
-      from: { type: 'integer', minimum: 0, description: 'For job_id: position to read its output from' },
+      job_id: { type: 'string', description: 'Instead of command' },
+      action: { enum: ['output', 'kill'] },
+      from: { type: 'integer', minimum: 0, description: 'Job output from this position' },
     },
     additionalProperties: false,
   },
@@ -61,7 +61,7 @@ export const bashTool = createJsonTool<BashArgs>({
 })
 
 /** The arguments do not go together. */
-export class BashArgumentError extends CapstanError {
+class BashArgumentError extends CapstanError {
   constructor(message: string) {
     super('bash_argument_invalid', message)
   }

@@ -18,7 +18,7 @@ const name = 'batch'
 export const batchTool = createJsonTool<BatchArgs>({
   name,
   description:
-    'Make 1 to 32 independent tool calls at once; results come back in their order, each with its index. Calls that write the same file run one after the other. A failed call does not stop the others: retry only the indices named as failed. A batch cannot contain a batch.',
+    'Make 1 to 32 independent tool calls at once; results come in order, each under its index. A failed call does not stop the others: retry only the indices named as failed. No batch inside a batch.',
   kind: 'other',
   parameters: {
     type: 'object',

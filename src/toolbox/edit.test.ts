@@ -137,10 +137,10 @@ describe('edit', () => {
     const workspace = await open({ 'a.txt': 'a\r\nb\nc\r\nd\n' })
     await edit(workspace, { old_string: 'a\nb\nc\nd', new_string: 'a\nB\nC\nd' })
     expect(content(workspace)).toBe('a\r\nB\nC\r\nd\n')
-    await edit(workspace, { old_string: 'a\nB\nC', new_string: 'A\nb\nC' })
-    expect(content(workspace)).toBe('A\r\nb\nC\r\nd\n')
-    await edit(workspace, { old_string: 'C', new_string: 'C\nnew' })
-    expect(content(workspace)).toBe('A\r\nb\nC\r\nnew\r\nd\n')
+    await edit(workspace, { old_string: 'a\nB\nC', new_string: 'A\nb\nX' })
+    expect(content(workspace)).toBe('A\r\nb\nX\r\nd\n')
+    await edit(workspace, { old_string: 'X', new_string: 'X\nnew' })
+    expect(content(workspace)).toBe('A\r\nb\nX\r\nnew\r\nd\n')
   })
 
   it('edits through a link that stays inside, and not through one that leads out', async () => {

@@ -8,13 +8,13 @@ export type GlobArgs = { pattern: string; path?: string; order?: 'name' | 'newes
 
 const maxEntries = 1_000
 /** How many the file beside the output has at most. */
-const maxSpilled = 5_000
+const maxSpilled = 2_000
 
 /** Finds files by name. */
 export const globTool = createJsonTool<GlobArgs>({
   name: 'glob',
   description:
-    'List files whose path matches a glob: * stays within a name, ** crosses directories, {a,b} and [abc] choose; a pattern without a slash matches at any depth. Paths are relative to the workspace. Obeys .gitignore, includes hidden files, follows no links, lists no directories. Shows 1,000 files at most and says how many there are.',
+    'List files by glob: * stays within a name, ** crosses directories, {a,b} and [abc] choose; without a slash it matches at any depth. Obeys .gitignore, includes hidden files, lists no directories, follows no links. Shows 1,000 at most and says how many there are.',
   kind: 'search',
   idempotent: true,
   limits: { maxItems: maxEntries },
@@ -22,9 +22,9 @@ export const globTool = createJsonTool<GlobArgs>({
   parameters: {
     type: 'object',
     properties: {
-      pattern: { type: 'string', minLength: 1, description: 'For example *.ts or src/**/*.{js,css}' },
-      path: { type: 'string', description: 'Directory to search; default: the whole workspace' },
-      order: { enum: ['name', 'newest'], description: 'Default: name' },
+      pattern: { type: 'string', minLength: 1, description: '*.ts, src/**/*.{js,css}' },
+      path: { type: 'string', description: 'Directory to search' },
+      order: { enum: ['name', 'newest'] },
     },
     required: ['pattern'],
     additionalProperties: false,

@@ -21,16 +21,17 @@ export type GrepArgs = {
 
 const maxMatches = 200
 const maxFiles = 1_000
+const maxContext = 100
 /** How many more the file beside the output has. */
 const spillFactor = 10
 
-const lines = { type: 'integer', minimum: 0, maximum: 100 } as const
+const lines = { type: 'integer', minimum: 0 } as const
 
 /** Finds lines by a regular expression. */
 export const grepTool = createJsonTool<GrepArgs>({
   name: 'grep',
   description:
-    'Search file contents by regular expression (Rust syntax, one line at a time; no look-around, no backreferences). Obeys .gitignore, includes hidden files, skips binary files. Matching lines read ">path:line: text", context lines start with a space. Shows 200 matches at most and says how many there are.',
+    'Search file contents with a regular expression (Rust syntax, within a line). Obeys .gitignore, includes hidden files, skips binary ones. Output: ">path:line: text" for matches, a space instead of ">" for context. Shows 200 matches at most and says how many there are.',
   kind: 'search',
   idempotent: true,
   limits: { maxItems: maxMatches },
@@ -43,13 +44,13 @@ export const grepTool = createJsonTool<GrepArgs>({
         minLength: 1,
         description: 'Escape special characters to find them: foo\\(',
       },
-      path: { type: 'string', description: 'File or directory; default: the whole workspace' },
-      glob: { type: 'string', description: 'Only such files: *.{ts,tsx}, src/**' },
-      context: { ...lines, description: 'Lines before and after each match' },
+      path: { type: 'string', description: 'File or directory' },
+      glob: { type: 'string', description: 'Only these files: *.{ts,tsx}' },
+      context: { ...lines, description: 'Lines around a match' },
       before: lines,
       after: lines,
       ignore_case: { type: 'boolean' },
-      '-i': { type: 'boolean', description: 'Same as ignore_case' },
+      '-i': { type: 'boolean' },
       output_mode: { enum: ['content', 'files_with_matches', 'count'] },
     },
     required: ['pattern'],
@@ -78,8 +79,8 @@ function requestOf(args: GrepArgs, { signal }: ToolCallContext): GrepRequest & {
     ...(args.path === undefined ? {} : { path: args.path }),
     ...(args.glob === undefined ? {} : { glob: args.glob }),
     ignoreCase: args.ignore_case === true || args['-i'] === true,
-    before: args.before ?? args.context ?? 0,
-    after: args.after ?? args.context ?? 0,
+    before: Math.min(args.before ?? args.context ?? 0, maxContext),
+    after: Math.min(args.after ?? args.context ?? 0, maxContext),
     mode,
     limit: (mode === 'content' ? maxMatches : maxFiles) * spillFactor,
     ...(signal === undefined ? {} : { signal }),

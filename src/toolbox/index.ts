@@ -7,11 +7,22 @@ export { globTool } from './glob.js'
 export { grepTool } from './grep.js'
 export { lsTool } from './ls.js'
 export { patchTool } from './patch.js'
-export { questionTool } from './question.js'
+export { nobodyToAsk, QuestionError, questionTool } from './question.js'
 export { readTool } from './read.js'
-export { todoTool } from './todo.js'
+export { TodoListError, todoTool } from './todo.js'
 export { toolSearchTool } from './tool-search.js'
 export { createToolbox, type ToolboxOptions } from './toolbox.js'
-export { webFetchTool } from './web-fetch.js'
+export { WebFetchError, webFetchTool } from './web-fetch.js'
+export { braveSearch } from './web-search/brave.js'
+export { duckDuckGoSearch } from './web-search/duckduckgo.js'
+export { exaSearch } from './web-search/exa.js'
+export {
+  WebSearchError,
+  type WebSearchProvider,
+  type WebSearchRequest,
+  type WebSearchResult,
+} from './web-search/provider.js'
+export { searxngSearch } from './web-search/searxng.js'
+export { tavilySearch } from './web-search/tavily.js'
 export { createWebSearchTool, type WebSearchOptions } from './web-search.js'
 export { writeTool } from './write.js'

@@ -256,6 +256,10 @@ describe('patch', () => {
       'Applied',
     )
     expect(content(workspace, 'plain.txt')).toBe('one\ntwo\nthree')
+    expect(await patch(workspace, '--- /dev/null\r\n+++ b/new.txt\r\n@@ -0,0 +1 @@\r\n+x\r\n')).toContain(
+      'created',
+    )
+    expect(content(workspace, 'new.txt')).toBe('x\n')
     const exact = '@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n\\ No newline at end of file\n'
     expect(await patch(workspace, exact, 'plain.txt')).toContain(
       'is the last line, without a line ending, but other lines follow',

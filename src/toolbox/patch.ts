@@ -78,10 +78,10 @@ function patchesOf({ diff, file_path }: PatchArgs): NamedPatch[] {
       'patch_arguments',
       `file_path is for a diff of one file, and this one ${patches.length > 1 ? `has ${patches.length}` : 'renames a file'}. Leave file_path out.`,
     )
-  const from = patch.change === 'create' ? {} : { from: file_path }
-  const to = patch.change === 'delete' ? {} : { to: file_path }
   const { change, hunks, notes } = patch
-  return [{ change, hunks, notes, ...from, ...to } as NamedPatch]
+  if (change === 'create') return [{ change, hunks, notes, to: file_path }]
+  if (change === 'delete') return [{ change, hunks, notes, from: file_path }]
+  return [{ change, hunks, notes, from: file_path, to: file_path }]
 }
 
 /** Names that are not used are not judged either: two lines before the first hunk may say anything. */

@@ -6,10 +6,13 @@ import { shownPath } from '../workspace/files/shown-path.js'
  */
 export function pathText(path: string): string {
   if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(path) && !/["\\]/.test(path)) return path
-  if (path.length > longestShown) return JSON.stringify(path)
-  const shown = shownPath(path)
-  return shown === `"${path}"` && path !== '' && path.trim() === path ? path : shown
+  const characters = [...path]
+  let shown = ''
+  for (let at = 0; at < characters.length; at += atOnce) {
+    shown += shownPath(characters.slice(at, at + atOnce).join('')).slice(1, -1)
+  }
+  return shown === path && path !== '' && path.trim() === path ? path : `"${shown}"`
 }
 
-/** Past this length `shownPath` cuts, since it may escape every character to several. */
-const longestShown = 26
+/** So few that `shownPath` cuts none off, even when each is escaped. */
+const atOnce = 24

@@ -78,7 +78,7 @@ describe('question', () => {
     const stop = new AbortController()
     const ask = (_questions: readonly Question[], signal?: AbortSignal): Promise<QuestionAnswers> => {
       expect(signal).toBe(stop.signal)
-      stop.abort()
+      setImmediate(() => stop.abort())
       return new Promise(() => undefined)
     }
     const envelope = await questionTool.execute(one, { signal: stop.signal, runtime: { session: { ask } } })

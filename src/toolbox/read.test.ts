@@ -239,12 +239,14 @@ describe('read', () => {
   it('names binary files with their kind and size', async () => {
     const workspace = await open({
       'a.bin': new Uint8Array([1, 2, 0, 3]),
+      'few.dat': `${'text\n'.repeat(50)}\0`,
       'x.pdf': '%PDF-1.7\nlooks like text\n',
       'late.log': `${'line\n'.repeat(4000)}\0\0\n`,
     })
     expect(await failure(workspace, { file_path: 'a.bin' })).toContain(
       'a.bin is a binary file (data, 4 bytes)',
     )
+    expect(await failure(workspace, { file_path: 'few.dat' })).toContain('binary file (data, 251 bytes)')
     expect(await failure(workspace, { file_path: 'x.pdf' })).toContain('PDF document')
     const late = await output(workspace, { file_path: 'late.log', offset: 3999 })
     expect(late).toContain('  4000\tline\n')

@@ -70,7 +70,7 @@ export function placeOf({ file, line }: Block): string {
   return `${file}:${line}`
 }
 
-const tried = ['ts', 'js', 'mjs', 'sh']
+const tried = ['ts', 'js', 'mjs', 'sh', 'acl']
 
 function isOutput({ language, words }: Block): boolean {
   return language === 'text' && words[0] === 'output'

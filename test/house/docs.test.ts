@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Block, extractBlocks, pairOutputs, placeOf, type Trial } from './docs-blocks.js'
 import { tryCommands } from './docs-commands.js'
+import { tryConfig } from './docs-configs.js'
 import { type Programs, preparePrograms } from './docs-programs.js'
 import { printed, root, runNode, temporaryDirectory } from './run.js'
 import { listFiles } from './source-tree.js'
@@ -81,6 +82,17 @@ describe('the trial of a block', { timeout }, () => {
   it('parses JSON', async () => {
     await attempt(block('json', '{ "a": [1] }\n'))
     await expect(attempt(block('json', '{ a: 1 }\n'))).rejects.toThrow('made-up.md')
+  })
+
+  it('loads a configuration, and compares what is said about it', async () => {
+    await attempt(block('acl', 'max_tool_rounds = 3\nmemory_dir = env("HERE")\n'))
+    await attempt(
+      block('acl', 'colour = 3\n'),
+      'line 1, column 1: unknown field "colour", which is ignored\n',
+    )
+    await expect(attempt(block('acl', 'colour = 3\n'))).rejects.toThrow('unknown field "colour"')
+    await expect(attempt(block('acl', 'max_tool_rounds = \n'))).rejects.toThrow('Failed to parse ACL')
+    await expect(attempt(block('acl', 'max_tool_rounds = 3\n'), 'a warning\n')).rejects.toThrow('a warning')
   })
 
   it('knows every command, or fails', async () => {
@@ -169,7 +181,11 @@ async function tryBlock({ block, output }: Trial, programs: Programs): Promise<v
   if (info === '')
     throw new Error(`${placeOf(block)} has no language: say "text" when it is neither code nor a command`)
   const printedText = await attemptBlock(info, block, programs)
-  if (output === undefined) return
+  if (output === undefined) {
+    if (info === 'acl' && printedText)
+      throw new Error(`${placeOf(block)} is not accepted silently: ${printedText}`)
+    return
+  }
   if (printedText === undefined)
     throw new Error(`The output in ${placeOf(output)} cannot be checked: nothing is run for it`)
   expect(printedText.trim(), `what ${placeOf(block)} prints, against ${placeOf(output)}`).toBe(
@@ -187,6 +203,8 @@ async function attemptBlock(info: string, block: Block, programs: Programs): Pro
       return void parseJson(block)
     case 'sh':
       return tryCommands(block.code)
+    case 'acl':
+      return tryConfig(block.code)
     case 'text':
     case 'diff':
     case 'mermaid':

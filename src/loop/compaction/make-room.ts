@@ -34,7 +34,11 @@ export async function makeRoom(state: RunState, ask: Ask, forced?: Forced): Prom
   if (forced === undefined && used < limit) return false
   if (!settings.auto && !manual) return false
   try {
-    await parts.observe?.('pre_compact', { tokens: used, messages: conversation.view.length })
+    await parts.observe?.('pre_compact', {
+      message_count: conversation.view.length,
+      tokens: used,
+      trigger: forced === undefined ? 'threshold' : manual ? 'command' : 'overflow',
+    })
   } catch (error) {
     parts.emit({ type: 'compaction_failed', error: `a hook held it back: ${messageOf(error)}` })
     return false
@@ -132,7 +136,7 @@ async function show(
     percentBefore: before.percent,
     ...(summary !== undefined && { summary }),
   })
-  await parts.observe?.('post_compact', { before: before.tokens, after: afterTokens })
+  await parts.observe?.('post_compact', { before_messages: before.messages, after_messages: view.length })
 }
 
 function failed(state: RunState, error: unknown, used: number, limit: number): boolean {

@@ -1,37 +1,23 @@
-import type { CompletionRequest, Message, ToolChoice } from '../../tool/completion.js'
+import type { CompletionRequest, ToolChoice } from '../../tool/completion.js'
 import type { ToolDefinition } from '../../tool/definition.js'
-import type { JsonObject, JsonValue } from '../../tool/json.js'
+import type { JsonObject } from '../../tool/json.js'
 import { lowerHistory } from '../lower-history.js'
 import type { ModelFacts } from '../model.js'
 import { renderDocuments } from '../render-documents.js'
 import type { ChatDialect } from './dialect.js'
+import { createMessageText, type MessageText, toJson } from './message-text.js'
 import { isStrictSchema } from './strict-schema.js'
-import { wireMessage } from './wire-message.js'
 
 export type BodyWriter = (request: CompletionRequest, options: { readonly streamUsage: boolean }) => string
 
 /**
- * Writes request bodies. Each message and definition is turned into JSON once and remembered, so a request on top of a long
- * history costs little; messages must not change once they were sent. The messages come last, hence each request's text but for
+ * Writes request bodies. Messages and definitions are turned into JSON once and remembered; they must not change once they
+ * were sent. The messages come last, hence each request's text but for
  * its end begins the next one's, which is what prompt caches live on.
  */
 export function createBodyWriter(model: string, facts: ModelFacts, dialect: ChatDialect): BodyWriter {
-  const written = new WeakMap<Message, Written>()
+  const messageText = createMessageText({ facts, dialect })
   const definitions = new WeakMap<ToolDefinition, string>()
-  const style = { facts, dialect }
-
-  const write = (message: Message): Written => {
-    let made = written.get(message)
-    if (made === undefined) {
-      const { messages, after } = wireMessage(message, style)
-      made = {
-        json: messages.map(toJson).join(','),
-        ...(after !== undefined && { after: toJson(after) }),
-      }
-      written.set(message, made)
-    }
-    return made
-  }
 
   const define = (tool: ToolDefinition): string => {
     let json = definitions.get(tool)
@@ -49,29 +35,18 @@ export function createBodyWriter(model: string, facts: ModelFacts, dialect: Chat
       facts.tools && request.tools.length > 0
         ? `,"tools":[${request.tools.map(define).join(',')}]${choiceOf(request.toolChoice)}`
         : ''
-    return `${head}${tools},"messages":[${messagesOf(request, write).join(',')}]}`
+    return `${head}${tools},"messages":[${messagesOf(request, messageText).join(',')}]}`
   }
 }
 
-type Written = { readonly json: string; readonly after?: string }
-
-function messagesOf(request: CompletionRequest, write: (message: Message) => Written): string[] {
-  const parts: string[] = []
-  if (request.instructions) parts.push(toJson({ role: 'system', content: request.instructions }))
+function messagesOf(request: CompletionRequest, messageText: MessageText): string[] {
+  const { instructions, chatHistory } = request
   const documents = renderDocuments(request.documents)
-  if (documents !== undefined) parts.push(toJson({ role: 'user', content: documents }))
-  let waiting: string[] = []
-  for (const message of lowerHistory(request.chatHistory)) {
-    if (waiting.length > 0 && message.role !== 'tool') {
-      parts.push(...waiting)
-      waiting = []
-    }
-    const { json, after } = write(message)
-    if (json !== '') parts.push(json)
-    if (after !== undefined) waiting.push(after)
-  }
-  parts.push(...waiting)
-  return parts
+  return [
+    ...(instructions ? [toJson({ role: 'system', content: instructions })] : []),
+    ...(documents === undefined ? [] : [toJson({ role: 'user', content: documents })]),
+    ...messageText(lowerHistory(chatHistory)),
+  ]
 }
 
 function parametersOf(
@@ -107,14 +82,3 @@ function choiceOf(choice: ToolChoice | undefined): string {
   const value = typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } }
   return `,"tool_choice":${JSON.stringify(value)}`
 }
-
-/** Half a surrogate pair is legal JSON in JavaScript's eyes and refused by stricter parsers: such a message would fail for ever. */
-function toJson(value: JsonValue): string {
-  const json = JSON.stringify(value)
-  if (!json.includes('\\ud')) return json
-  return JSON.stringify(value, (_, inner: JsonValue) =>
-    typeof inner === 'string' ? inner.replace(loneSurrogate, '\ufffd') : inner,
-  )
-}
-
-const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g

@@ -61,12 +61,10 @@ function assistant({ content }: AssistantMessage, { dialect }: WireStyle): JsonO
       calls.push({ id, type: 'function', function: { name, arguments: JSON.stringify(given) } })
     }
   }
-  return {
-    role: 'assistant',
-    content: said === '' && calls.length > 0 ? null : said,
-    ...(dialect.reasoningField !== undefined && reasoning !== '' && { [dialect.reasoningField]: reasoning }),
-    ...(calls.length > 0 && { tool_calls: calls }),
-  }
+  const message: JsonObject = { role: 'assistant', content: said === '' && calls.length > 0 ? null : said }
+  if (dialect.reasoningField !== undefined && reasoning !== '') message[dialect.reasoningField] = reasoning
+  if (calls.length > 0) message['tool_calls'] = calls
+  return message
 }
 
 /** Tool messages carry text alone, so images follow in a message of the user, behind all results of the round. */

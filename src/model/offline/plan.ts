@@ -54,7 +54,7 @@ export function failureOf({ tool, text }: Result, doing: string): WordsStep {
 /** Text as a block that stands apart from the words around it. */
 export function indented(text: string): string {
   return text
-    .replace(/\s+$/, '')
+    .trimEnd()
     .split('\n')
     .map((line) => (line === '' ? '' : `    ${line}`))
     .join('\n')
@@ -62,7 +62,7 @@ export function indented(text: string): string {
 
 /** The first lines, or with `tail` the last, and how many were left out. */
 export function excerpt(text: string, most: number, tail = false): string {
-  const lines = text.replace(/\s+$/, '').split('\n')
+  const lines = text.trimEnd().split('\n')
   if (lines.length <= most) return lines.join('\n')
   const left = `… ${lines.length - most} more lines`
   return tail ? [left, ...lines.slice(-most)].join('\n') : [...lines.slice(0, most), left].join('\n')

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { sentencesOf, splitPlace } from './sentence.js'
+import { understand } from './understand.js'
 
 describe('the requests in a prompt', () => {
   it.each<[string, string[]]>([
@@ -27,5 +28,44 @@ describe('the requests in a prompt', () => {
     ['foo', { rest: 'foo' }],
   ])('%j has its place taken off', (sentence, split) => {
     expect(splitPlace(sentence)).toEqual(split)
+  })
+
+  it('takes no longer for what is made to take long', () => {
+    const tails = [
+      ' ',
+      'a ',
+      ' in',
+      '"',
+      'the ',
+      ' then ',
+      '.',
+      ' and',
+      'files ',
+      '`a ',
+      'a by ',
+      ' please',
+      '\ue0000\ue000',
+      '\n- x',
+    ]
+    const heads = [
+      '',
+      'find',
+      'read',
+      'show lines 1',
+      'list',
+      'count',
+      'run',
+      'replace',
+      'edit',
+      'create',
+      'show',
+      'how many',
+    ]
+    const started = performance.now()
+    for (const head of heads) {
+      for (const tail of tails) understand(`${head} ${tail.repeat(20_000 / tail.length)}x`)
+    }
+    // 168 prompts; a pattern that runs away takes minutes for one.
+    expect(performance.now() - started).toBeLessThan(10_000)
   })
 })

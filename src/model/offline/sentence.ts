@@ -4,18 +4,21 @@ export const term = '"[^"]+"|“[^”]+”|\'[^\']+\'|`[^`]+`|\\S+'
 /** Like {@link term}, but in quotes. */
 const quoted = '"[^"]+"|“[^”]+”|\'[^\']+\'|`[^`]+`'
 
+const longestPrompt = 20_000
+const mostSentences = 20
+/** Without what stands in quotes. Longer ones are no simple requests, and patterns of many parts take long on them. */
+const longestSentence = 300
+
 /** The requests in a prompt, in order: the items of a list, or what "then" and the like join. */
 export function sentencesOf(prompt: string): string[] {
   const lines = prompt
+    .slice(0, longestPrompt)
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
   const items = lines.filter((line) => listMark.test(line))
   const parts = items.length > 1 ? items.map((line) => line.replace(listMark, '')) : lines
-  return parts
-    .flatMap(splitSentence)
-    .map(tidy)
-    .filter((sentence) => sentence !== '')
+  return parts.slice(0, mostSentences).flatMap(splitSentence).slice(0, mostSentences)
 }
 
 const listMark = /^(?:\d+[.)]|[-*•])\s+/
@@ -25,18 +28,29 @@ const verbs =
   'find|search|look|grep|read|show|open|cat|print|list|ls|count|run|execute|replace|change|rename|edit|create|write|git|tell|how|where|what|which|check|test'
 
 const joints = new RegExp(
-  `\\s*(?:[,;.]?\\s+(?:and\\s+)?(?:then|afterwards|after that|finally|next)\\b,?\\s+|;\\s+|,?\\s+and\\s+(?=(?:${verbs})\\b)|\\.\\s+(?=(?:${verbs})\\b))`,
+  `(?:[,;.]?\\s+(?:and\\s+)?(?:then|afterwards|after that|finally|next)\\b,?\\s+|;\\s+|,?\\s+and\\s+(?=(?:${verbs})\\b)|\\.\\s+(?=(?:${verbs})\\b))`,
   'gi',
 )
+
+/** Of no meaning in any text. */
+const mark = '\ue000'
 
 /** Quotes protect what is inside them. */
 function splitSentence(line: string): string[] {
   const kept: string[] = []
-  const masked = line.replace(new RegExp(quoted, 'g'), (text) => `\u0000${kept.push(text) - 1}\u0000`)
+  const masked = line
+    .replaceAll(mark, '')
+    .replace(new RegExp(quoted, 'g'), (text) => `${mark}${kept.push(text) - 1}${mark}`)
+    .replace(/\s+/g, ' ')
   const restore = (text: string): string =>
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the mark must not occur in what people write
-    text.replace(/\u0000(\d+)\u0000/g, (_, index: string) => kept[Number(index)] ?? '')
-  return masked.split(joints).map(restore)
+    text.replace(/\ue000(\d+)\ue000/g, (_, at: string) => kept[Number(at)] ?? '')
+  return masked
+    .split(joints)
+    .map((sentence) =>
+      sentence.length > longestSentence ? `${sentence.slice(0, longestSentence)}…` : tidy(sentence),
+    )
+    .filter((sentence) => sentence !== '')
+    .map(restore)
 }
 
 /** Without politeness in front and punctuation behind. */

@@ -16,16 +16,7 @@ export type GitArgs = {
   base?: string
 }
 
-export const gitCommands = [
-  'status',
-  'log',
-  'branch',
-  'checkout',
-  'diff',
-  'stash',
-  'remote',
-  'worktree',
-] as const
+const gitCommands = ['status', 'log', 'branch', 'checkout', 'diff', 'stash', 'remote', 'worktree'] as const
 export type GitCommand = (typeof gitCommands)[number]
 
 /** The arguments of a git call do not go together, or are nothing that git could take. */

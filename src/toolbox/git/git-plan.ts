@@ -9,7 +9,7 @@ export type GitPlan = { readonly text: string } & (
   | { readonly kind: 'worktree-made'; readonly name: string; readonly path: string | undefined }
 )
 
-export const fieldEnd = '%x00'
+const fieldEnd = '%x00'
 const defaultCount = 10
 
 /**
@@ -42,7 +42,7 @@ export function planGit(args: GitArgs): GitPlan {
 
 const directories = ['--path-format=absolute', '--git-dir', '--git-common-dir']
 
-/** Never looks into a submodule: there git would go by that one's own configuration. */
+/** Never looks into a submodule, whose own filters git would start there. */
 function statusText(untracked: 'normal' | 'no', submodules: 'dirty' | 'all'): string {
   return git(
     'status',
@@ -50,7 +50,7 @@ function statusText(untracked: 'normal' | 'no', submodules: 'dirty' | 'all'): st
     '--branch',
     '-z',
     `--untracked-files=${untracked}`,
-    `--ignore-submodules=${submodules}`,
+    `--ignore-submodules=none`,
   )
 }
 

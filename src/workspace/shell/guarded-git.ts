@@ -25,7 +25,7 @@ const settings: readonly (readonly [key: string, value: string])[] = [
   ['log.showSignature', 'false'],
   ['commit.gpgSign', 'false'],
   ['tag.gpgSign', 'false'],
-  // In a submodule git reads that one's own configuration, and none of this.
+  // A submodule has filters of its own, which are not known here.
   ['submodule.recurse', 'false'],
   ['status.submoduleSummary', 'false'],
   ['diff.submodule', 'short'],

@@ -1,0 +1,135 @@
+// A server that speaks chat completions and streams canned answers, in a process of its own: what it costs counts for nobody.
+import { fork } from 'node:child_process'
+import { createServer } from 'node:http'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * The path says what is answered: `/rounds-50/…` calls `read` until there are 50 results, `/deltas-20000/…` says so many pieces,
+ * `/answer/…` a sentence.
+ * @typedef {{ url: string, lastBody: () => Promise<string>, stop: () => void }} ModelServer
+ */
+
+/** @returns {Promise<ModelServer>} */
+export async function startModelServer() {
+  const child = fork(fileURLToPath(import.meta.url), ['serve'])
+  const port = await new Promise((resolve, reject) => {
+    child.once('message', resolve)
+    child.once('exit', (code) => reject(new Error(`the model server ended with ${code}`)))
+  })
+  const url = `http://127.0.0.1:${port}`
+  return {
+    url,
+    lastBody: async () => (await fetch(`${url}/last-body`)).text(),
+    stop: () => child.kill(),
+  }
+}
+
+/** What is read in round `number`: a file of its own, since the same call over and over is stopped. @param {number} number */
+export function fileFor(number) {
+  return `src/part-${number}.ts`
+}
+
+function serve() {
+  let lastBody = Buffer.alloc(0)
+  const server = createServer((request, response) => {
+    if (request.method === 'GET') return response.end(lastBody)
+    /** @type {Buffer[]} */
+    const parts = []
+    request.on('data', (part) => parts.push(part))
+    request.on('end', () => {
+      lastBody = Buffer.concat(parts)
+      const [, plan = ''] = (request.url ?? '').split('/')
+      const [kind, count] = plan.split('-')
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const event of eventsFor(kind, Number(count), lastBody)) response.write(`data: ${event}\n\n`)
+      response.end('data: [DONE]\n\n')
+    })
+  })
+  server.keepAliveTimeout = 60_000
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, () => {
+    const address = server.address()
+    process.send?.(typeof address === 'object' ? address?.port : undefined)
+  })
+  process.once('disconnect', () => process.exit())
+}
+
+/** @param {string | undefined} kind @param {number} count @param {Buffer} body */
+function eventsFor(kind, count, body) {
+  if (kind === 'deltas') return cannedDeltas(count)
+  const done = kind === 'rounds' ? resultsIn(body) : 0
+  return kind === 'rounds' && done < count ? callOf(done) : sentence
+}
+
+/** @param {Buffer} body */
+function resultsIn(body) {
+  let found = 0
+  for (let at = body.indexOf(result); at >= 0; at = body.indexOf(result, at + 1)) found++
+  return found
+}
+const result = '"role":"tool"'
+
+/** @param {unknown} delta @param {string | null} [finish] */
+function chunk(delta, finish = null) {
+  const choices = [{ index: 0, delta, finish_reason: finish }]
+  return JSON.stringify({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices,
+  })
+}
+const usage = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm',
+  choices: [],
+  usage: { prompt_tokens: 3000, completion_tokens: 20, total_tokens: 3020 },
+})
+const says = (/** @type {string} */ text) => chunk({ content: text })
+const sentence = [
+  chunk({ role: 'assistant', content: '' }),
+  says('It is'),
+  says(' done.'),
+  chunk({}, 'stop'),
+  usage,
+]
+
+/** @param {number} number */
+function callOf(number) {
+  const written = JSON.stringify({ file_path: fileFor(number) })
+  const piece = (/** @type {string} */ text) =>
+    chunk({ tool_calls: [{ index: 0, function: { arguments: text } }] })
+  const start = {
+    index: 0,
+    id: `call_${number}`,
+    type: 'function',
+    function: { name: 'read', arguments: '' },
+  }
+  return [
+    chunk({ role: 'assistant', content: null }),
+    says('I look'),
+    says(' at the next file.'),
+    chunk({ tool_calls: [start] }),
+    ...(written.match(/.{1,8}/g) ?? []).map(piece),
+    chunk({}, 'tool_calls'),
+    usage,
+  ]
+}
+
+/** @type {Map<number, string[]>} */
+const deltas = new Map()
+/** @param {number} count */
+function cannedDeltas(count) {
+  const known = deltas.get(count) ?? [
+    chunk({ role: 'assistant', content: '' }),
+    ...Array.from({ length: count }, (_, at) => says(`word${at % 1000} `)),
+    chunk({}, 'stop'),
+    usage,
+  ]
+  deltas.set(count, known)
+  return known
+}
+
+if (process.argv[2] === 'serve') serve()

@@ -1,0 +1,9 @@
+/** Agents and sessions: what a host program holds. */
+export { Agent, type AgentSurroundings, WorkspaceError } from './agent.js'
+export {
+  type AgentConfig,
+  type AgentConfigInput,
+  ConfigError,
+  type ConfigProblem,
+} from './config/index.js'
+export { type AgentDefinition, AgentNotFoundError, builtinAgents } from './named-agents.js'

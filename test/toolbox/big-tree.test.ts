@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Envelope } from '../../src/tool/envelope.js'
+import { globTool } from '../../src/toolbox/glob.js'
+import { grepTool } from '../../src/toolbox/grep.js'
+import { createLocalSearch } from '../../src/workspace/search/index.js'
+
+const directories = 500
+const filesEach = 100
+let place: string
+let root: string
+
+beforeAll(() => {
+  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-big-tree-')))
+  root = join(place, 'work')
+  for (let at = 0; at < directories; at += 1) {
+    const directory = join(root, `part-${at % 20}`, `d${at}`)
+    mkdirSync(directory, { recursive: true })
+    for (let file = 0; file < filesEach; file += 1) {
+      const text = `const a = ${file}\nexport const needle${at} = ${file}\n`
+      writeFileSync(join(directory, `f${file}.${file % 4 === 0 ? 'ts' : 'js'}`), text)
+    }
+    // Every directory leads back to the top: whoever follows links never comes to an end.
+    symlinkSync(root, join(directory, 'back'))
+  }
+}, 60_000)
+afterAll(() => rmSync(place, { recursive: true, force: true }))
+
+const lend = (deadlineMs = 20_000) => ({
+  runtime: { search: createLocalSearch({ root, permit: () => undefined, deadlineMs }) },
+})
+const headOf = (envelope: Envelope): string => {
+  const { data } = envelope as { data: string | { head: string } }
+  return typeof data === 'string' ? data : data.head
+}
+
+describe('a tree of 50,000 files with links in circles', () => {
+  it('is searched in full: all is counted, the cap is shown', async () => {
+    const envelope = await grepTool.execute({ pattern: 'needle' }, lend())
+    expect(envelope.metadata).toMatchObject({ matches: 50_000, files: 50_000, truncated: true })
+    expect(headOf(envelope)).toContain('Found 50000 match(es) in 50000 file(s) (output truncated')
+    expect(headOf(envelope).match(/^>/gm)).toHaveLength(200)
+  })
+
+  it('is searched for one line', async () => {
+    const envelope = await grepTool.execute({ pattern: 'needle499 = 99$' }, lend())
+    expect(headOf(envelope)).toBe(
+      '>part-19/d499/f99.js:2: export const needle499 = 99\n\n1 match(es) in 1 file(s)',
+    )
+  })
+
+  it('is listed, and the list is never taken for all of it', async () => {
+    const all = await globTool.execute({ pattern: '**' }, lend())
+    expect(headOf(all)).toContain('1000 of 50000 file(s) shown: the list is cut.')
+    const some = await globTool.execute({ pattern: 'f0.ts', order: 'newest' }, lend())
+    expect(headOf(some)).toContain('500 of 500 file(s) shown')
+  })
+
+  it('is left at the deadline, with what was found and a word about it', async () => {
+    for (const tool of [grepTool, globTool]) {
+      const began = performance.now()
+      const envelope = await tool.execute({ pattern: 'needle' }, lend(1))
+      expect(performance.now() - began).toBeLessThan(5_000)
+      expect(headOf(envelope)).toContain('Incomplete: The search was stopped after 1 ms')
+      expect(envelope.metadata['incomplete']).toBeDefined()
+    }
+  })
+
+  it('is left when the run is aborted', async () => {
+    const stop = new AbortController()
+    const running = grepTool.execute({ pattern: 'needle' }, { ...lend(), signal: stop.signal })
+    stop.abort()
+    expect(headOf(await running)).toContain('Incomplete: The search was stopped before it was done.')
+  })
+
+  it('may lose files while it is searched', async () => {
+    const remover = spawn('rm', ['-rf', join(root, 'part-3'), join(root, 'part-4')], { stdio: 'ignore' })
+    const gone = new Promise((done) => remover.once('close', done))
+    const [found, listed] = await Promise.all([
+      grepTool.execute({ pattern: 'needle', output_mode: 'count' }, lend()),
+      globTool.execute({ pattern: '*.ts' }, lend()),
+    ])
+    await gone
+    for (const envelope of [found, listed]) expect(envelope.type).toBe('output')
+    const after = await globTool.execute({ pattern: '**' }, lend())
+    expect(headOf(after)).toContain('1000 of 45000 file(s) shown')
+  })
+})

@@ -1,0 +1,152 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ModeName } from '../../src/authority/mode.js'
+import type { PermissionPolicy } from '../../src/authority/policy.js'
+import { permitFor } from '../../src/loop/call-permit.js'
+import { createGate } from '../../src/loop/gate.js'
+import type { GateParts } from '../../src/loop/gate-parts.js'
+import { createSessionAuthority } from '../../src/loop/session-authority.js'
+import { ToolSet } from '../../src/tool/tool-set.js'
+import { bashTool } from '../../src/toolbox/bash.js'
+import { gitTool } from '../../src/toolbox/git.js'
+import { globTool } from '../../src/toolbox/glob.js'
+import { grepTool } from '../../src/toolbox/grep.js'
+import { openWorkspace, type Workspace } from '../../src/workspace/open-workspace.js'
+import { describeWithBubblewrap } from '../security/sandbox/support/needs-bubblewrap.js'
+
+let base: string
+let root: string
+let open: Workspace[]
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-git-gate-')))
+  root = join(base, 'work')
+  mkdirSync(root)
+  open = []
+  writeFileSync(join(root, 'a.txt'), 'one\n')
+  git('init', '-q', '-b', 'main')
+  git('add', '.')
+  git('commit', '-q', '-m', 'first')
+})
+afterEach(async () => {
+  await Promise.all(open.map((workspace) => workspace.close()))
+  rmSync(base, { recursive: true, force: true })
+})
+
+function git(...args: string[]): void {
+  const own = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.test']
+  execFileSync('git', [...own, ...args], { cwd: root, stdio: 'pipe' })
+}
+
+function gateWith(
+  mode: ModeName | undefined,
+  parts: Partial<GateParts> = {},
+  sandbox: 'off' | 'required' = 'off',
+  policy?: PermissionPolicy,
+): (name: string, args: unknown) => Promise<string> {
+  const workspace = openWorkspace({
+    root,
+    sandbox,
+    scratchDir: join(base, 'scratch'),
+    ledgerDir: join(base, 'ledger'),
+  })
+  open.push(workspace)
+  const tools = ToolSet.fromTools([gitTool, bashTool, grepTool, globTool])
+  const authority = createSessionAuthority({
+    scope: () => workspace.scope,
+    tools: () => tools.values(),
+    ...(mode === undefined ? {} : { mode }),
+    ...(policy === undefined ? {} : { policy }),
+  })
+  let ids = 0
+  const gate = createGate({
+    tools: { get: (name) => tools.get(name), names: () => tools.values().map(({ name }) => name) },
+    authorityFor: (tool) => authority.for(tool),
+    keepRule: (rule) => authority.addRule(rule),
+    runtimeFor: ({ call, authority: own, signal, origin }) =>
+      workspace.runtimeFor(permitFor(call, own, origin === 'host'), signal),
+    realPath: (path) => workspace.realPath(path),
+    spill: (label, data) => workspace.scratch.write(label, data),
+    record: () => undefined,
+    now: () => performance.now(),
+    newId: () => `call-${++ids}`,
+    ...parts,
+  })
+  return async (name, args) => {
+    const { envelope } = await gate.call({ name, origin: 'model', input: { value: args } })
+    return envelope.type === 'error' ? envelope.error_text : String(envelope.data)
+  }
+}
+
+describe('git at the gate', () => {
+  it('looks in the read-only mode, and changes nothing there', async () => {
+    const call = gateWith('read-only', {}, 'off', { allow: ['git'] })
+    expect(await call('git', { command: 'status' })).toContain('Branch:    main')
+    expect(await call('git', { command: 'log', ref: 'main', path: 'a.txt' })).toContain('first')
+    expect(await call('git', { command: 'diff', target: 'HEAD' })).toBe('No changes.')
+    expect(await call('git', { command: 'branch' })).toBe('Branches:\n* main')
+    expect(await call('git', { command: 'stash' })).toBe('No stashes found.')
+    for (const args of [
+      { command: 'branch', name: 'x' },
+      { command: 'checkout', ref: 'main' },
+      { command: 'stash', message: 'm' },
+      { command: 'worktree', subcommand: 'create', name: 'x' },
+    ])
+      expect(await call('git', args)).toContain('read-only')
+    expect(existsSync(join(root, '.git/refs/heads/x'))).toBe(false)
+  })
+
+  it('is refused where nobody can be asked, and names what is wrong before asking', async () => {
+    const call = gateWith(undefined)
+    expect(await call('git', { command: 'status' })).toMatch(/no rule covers|not approved|nobody/i)
+    expect(await call('git', { command: 'checkout' })).toContain('ref parameter is required for checkout')
+    expect(await call('bash', {})).toContain('command parameter is required')
+  })
+
+  it('runs the very text that was approved', async () => {
+    const asked: string[] = []
+    const call = gateWith(undefined, {
+      onAsk: async (request) => {
+        asked.push(JSON.stringify(request))
+        return { decision: 'once' }
+      },
+    })
+    expect(await call('git', { command: 'status' })).toContain('Status:    clean')
+    expect(await call('git', { command: 'branch', name: 'dev' })).toContain('Created branch: dev')
+    expect(
+      await call('git', { command: 'worktree', subcommand: 'create', name: 'dev', new_branch: false }),
+    ).toBe(`Created worktree: ${root}-dev (branch: dev)`)
+    expect(asked).toHaveLength(3)
+    expect(asked[1]).toContain('git branch --no-track -- dev HEAD')
+  })
+
+  it('lets grep and glob read by the built-in rules', async () => {
+    const call = gateWith(undefined)
+    expect(await call('grep', { pattern: 'one' })).toContain('>a.txt:1: one')
+    expect(await call('glob', { pattern: '*.txt', path: '.' })).toContain('a.txt\n\n1 of 1 file(s) shown')
+  })
+})
+
+describeWithBubblewrap('git in the sandbox', () => {
+  it('looks, stashes, branches and switches', async () => {
+    const call = gateWith('full', {}, 'required')
+    expect(await call('git', { command: 'status' })).toContain('Status:    clean')
+    writeFileSync(join(root, 'a.txt'), 'two\n')
+    expect(await call('git', { command: 'diff' })).toContain('+two')
+    expect(await call('git', { command: 'stash', message: 'm' })).toBe('Created stash')
+    expect(await call('git', { command: 'branch', name: 'dev' })).toContain('Created branch')
+    expect(await call('git', { command: 'checkout', ref: 'dev' })).toBe('Checked out: dev')
+    expect(await call('git', { command: 'worktree', subcommand: 'create', name: 'in', path: 'in' })).toBe(
+      'Created worktree: in (branch: in)',
+    )
+  })
+
+  it('says that a work tree beside the workspace cannot be made', async () => {
+    const call = gateWith(undefined, { onAsk: async () => ({ decision: 'once' }) }, 'required')
+    const text = await call('git', { command: 'worktree', subcommand: 'create', name: 'out' })
+    expect(text).toContain('give a path inside it')
+    expect(existsSync(`${root}-out`)).toBe(false)
+  })
+})
