@@ -19,7 +19,7 @@ mkdirSync('docs/images', { recursive: true })
 writeFileSync(
   'docs/images/tour.svg',
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="14">
-<title>npm start: a tool set is defined, called, refused and explained</title>
+<title>npm start: a session searches, edits after approval, runs a command and is refused</title>
 <style>text{fill:#c9d1d9}.head{font-weight:bold;fill:#fff}.ok{fill:#7ee787}.no{fill:#ffa198}</style>
 <rect width="100%" height="100%" rx="10" fill="#0d1117"/>
 ${rows.join('\n')}

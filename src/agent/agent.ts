@@ -56,6 +56,8 @@ export class Agent {
   readonly #config: AgentConfig
   readonly #surroundings: AgentSurroundings
   readonly #sessions = new Map<string, Session>()
+  /** Sessions that were closed and have not come to their end. */
+  readonly #ending = new Set<Promise<void>>()
   readonly #models = new Map<string, Model>()
   #closed = false
   /** What was odd about the configuration, one sentence each. */
@@ -127,7 +129,8 @@ export class Agent {
   /** Closes every session. Afterwards none can be opened. */
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all([...this.#sessions.values()].map((session) => session.close()))
+    const ending = [...this.#sessions.values()].map((session) => session.close())
+    await Promise.all([...ending, ...this.#ending])
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -153,7 +156,12 @@ export class Agent {
       options,
       warnings: [...warnings, ...checked.warnings],
       resolveModel: (name) => this.#resolve(name),
-      closed: () => this.#sessions.delete(sessionId),
+      closed: (ended) => {
+        this.#sessions.delete(sessionId)
+        this.#ending.add(ended)
+        const forget = (): unknown => this.#ending.delete(ended)
+        ended.then(forget, forget)
+      },
     })
     this.#sessions.set(sessionId, session)
     return session

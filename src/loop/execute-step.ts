@@ -5,7 +5,8 @@ import { approvalsInside, toolCallIdOf } from './approval-step.js'
 import { withDeadline } from './deadline.js'
 import type { Passage, Ready } from './gate.js'
 
-const stopGraceMs = 2_000
+/** An abort is over within two seconds, also with a tool that does not listen. */
+const stopGraceMs = 1_750
 /** One for all: making an exception costs more than a whole check. */
 const callIsOver = new DOMException('the call is over', 'AbortError')
 

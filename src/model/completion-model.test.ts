@@ -153,6 +153,25 @@ describe('fromCompletionModel', () => {
     expect((await late.answer(request, listen())).text).toBe('All at once.')
   })
 
+  it('keeps calls apart that a model gave one id', async () => {
+    const twice = [
+      AssistantContent.toolCall('c', 'add', { a: 1 }),
+      AssistantContent.toolCall('c', 'add', { a: 2 }),
+    ]
+    const atOnce = fromCompletionModel(whole(async () => responseOf(...twice)))
+    const inPieces = fromCompletionModel(
+      pieces(async function* () {
+        for (const toolCall of twice) yield { type: 'tool_call', toolCall }
+        yield { type: 'final', response: responseOf(...twice) }
+      }),
+    )
+    for (const model of [atOnce, inPieces]) {
+      const { toolCalls } = await model.answer(request, listen())
+      expect(toolCalls.map(({ input }) => input)).toEqual(['{"a":1}', '{"a":2}'])
+      expect(new Set(toolCalls.map(({ id }) => id)).size).toBe(2)
+    }
+  })
+
   it.each([
     ['tools', { tools: [{ name: 't', description: '', parameters: {} }] }],
     ['toolChoice', { toolChoice: 'auto' as const }],

@@ -11,10 +11,12 @@ import type { CompletionStreamEvent } from './completion-model.js'
 /** Puts what a completion model says, in pieces or at once, into an answer. */
 export class CompletionReader {
   readonly #answer: AnswerBuilder
+  /** Calls of which only deltas came so far, by the provider's id. */
   readonly #open = new Map<string, OpenToolCall>()
   /** Arguments of calls whose name is not known yet. */
   readonly #unnamed = new Map<string, string>()
-  readonly #finished = new Set<string>()
+  /** The provider's ids of calls that are complete. One may occur twice: not every model takes care of them. */
+  readonly #finished: string[] = []
   readonly #said = new Set<string>()
   #usage: CompletionUsage | undefined
   #id: string | undefined
@@ -57,9 +59,13 @@ export class CompletionReader {
     this.#usage = usage
     this.#id = messageId ?? this.#id
     const streamed = new Set(this.#said)
+    const known = [...this.#finished]
     for (const part of choice) {
-      if (part.type === 'tool_call') this.#call(part)
-      else if (!streamed.has(part.type)) this.#part(part)
+      if (part.type === 'tool_call') {
+        const at = known.indexOf(part.id)
+        if (at < 0) this.#call(part)
+        else known.splice(at, 1)
+      } else if (!streamed.has(part.type)) this.#part(part)
     }
   }
 
@@ -104,12 +110,12 @@ export class CompletionReader {
   }
 
   #call(part: ToolCallContent): void {
-    if (this.#finished.has(part.id)) return
-    this.#finished.add(part.id)
     const call = this.#open.get(part.id) ?? this.#begin(part.id, part.function.name)
-    const { arguments: args } = part.function
-    call.settle(serializeToolOutput(args ?? {}))
+    call.settle(serializeToolOutput(part.function.arguments ?? {}))
     call.mark(callMarks(part))
+    this.#open.delete(part.id)
+    this.#unnamed.delete(part.id)
+    this.#finished.push(part.id)
   }
 }
 

@@ -41,7 +41,8 @@ export type SessionParts = {
   readonly secrets?: readonly string[]
   /** The model of this name, or the default one. */
   resolveModel(name?: string): Model
-  closed(): void
+  /** It takes no more calls; `ended` settles when nothing of it is left. */
+  closed(ended: Promise<void>): void
 }
 
 /** What a session consists of. `Session` is what a host sees of it; each file around it does one thing with it. */
@@ -68,6 +69,7 @@ export class SessionCore {
   active: ActiveRun | undefined
   /** Runs that wait or are at work, by id. */
   readonly open = new Map<string, ActiveRun>()
+  /** Settles when all runs so far have ended, and never fails. */
   queue: Promise<unknown> = Promise.resolve()
   usage: Usage = noUsage
   costUsd: number | undefined
@@ -75,6 +77,7 @@ export class SessionCore {
   #engine: Promise<Engine> | undefined
   #prompt: Promise<string> | undefined
   #started = false
+  #ending: Promise<void> | undefined
 
   constructor(parts: SessionParts) {
     const { options, sessionId } = parts
@@ -113,6 +116,8 @@ export class SessionCore {
   /** An event of the run that is at work; outside of runs there is nobody to tell. */
   readonly emit = (event: AgentEvent): void => {
     this.active?.emit(event)
+    if (event.type === 'planning_end' && this.hooks.has('post_planning'))
+      void this.hooks.run('post_planning', { plan: event.plan, estimated_steps: event.estimatedSteps })
     if (event.type === 'budget_threshold_hit' && this.hooks.has('budget_threshold_hit'))
       void this.hooks.run('budget_threshold_hit', {
         resource: event.resource,
@@ -186,12 +191,19 @@ export class SessionCore {
       await this.hooks.run('session_start', { working_directory: this.parts.root, resumed: false })
   }
 
-  async close(): Promise<void> {
-    if (this.isClosed) return
-    this.closing.abort(new SessionClosedError(this.parts.sessionId))
-    this.confirmations.cancelAll('The session was closed.')
-    this.parts.closed()
-    await this.queue.catch(() => undefined)
+  /** Nothing new is taken from now on. Whoever calls it, however often, waits for the same end. */
+  close(): Promise<void> {
+    if (this.#ending === undefined) {
+      this.#ending = this.#end()
+      this.closing.abort(new SessionClosedError(this.parts.sessionId))
+      this.confirmations.cancelAll('The session was closed.')
+      this.parts.closed(this.#ending)
+    }
+    return this.#ending
+  }
+
+  async #end(): Promise<void> {
+    await this.queue
     if (this.#started && this.hooks.has('session_end'))
       await this.hooks.run('session_end', { reason: 'closed' })
     await this.hooks.settled()

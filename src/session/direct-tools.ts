@@ -26,7 +26,9 @@ export async function callTool(
   signal?: AbortSignal,
 ): Promise<ToolResult> {
   core.assertOpen()
-  const { gate } = await core.engine()
+  const engine = core.engine()
+  await core.start()
+  const { gate } = await engine
   const closing = core.closing.signal
   const { envelope, fatal } = await gate.call({
     name,

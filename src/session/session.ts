@@ -35,7 +35,8 @@ export class Session extends DirectTools {
     this.#core = core
     const { signal } = parts.options
     if (signal?.aborted) void this.close()
-    else signal?.addEventListener('abort', () => void this.close(), { once: true })
+    else
+      signal?.addEventListener('abort', () => void this.close(), { once: true, signal: core.closing.signal })
   }
 
   get sessionId(): string {
@@ -244,6 +245,7 @@ export class Session extends DirectTools {
 
   /** A mode is a set of permissions and binds from the next call on. */
   async setMode(mode: ModeName | undefined): Promise<void> {
+    this.#core.assertOpen()
     const { authority } = await this.#core.engine()
     authority.setMode(mode)
     this.#core.emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })

@@ -1,4 +1,5 @@
 import { parseCommand } from '../commands/index.js'
+import type { HookOutcome } from '../hooks/index.js'
 import { createConversation } from '../loop/conversation.js'
 import { RunError } from '../loop/errors.js'
 import type { AgentEvent } from '../loop/events.js'
@@ -104,27 +105,32 @@ async function answer(core: SessionCore, active: ActiveRun, request: RunRequest)
   return agentResult(active.id, { ...outcome, text: core.screen.text(outcome.text) })
 }
 
-/** A hook may stop a prompt, or put another in its place. */
+/** Hooks may stop a prompt, or put another in its place. */
 async function promptThroughHooks(
   core: SessionCore,
   active: ActiveRun,
-  { text, message }: RunRequest,
+  { text, message, history }: RunRequest,
 ): Promise<UserMessage> {
-  if (!core.hooks.has('pre_prompt')) return message
-  const payload = {
-    prompt: text,
-    system_prompt: await core.instructions(),
-    message_count: core.conversation.messages.length,
+  let prompt = text
+  if (core.hooks.has('pre_prompt')) {
+    const payload = {
+      prompt,
+      system_prompt: await core.instructions(),
+      message_count: (history ?? core.conversation.messages).length,
+    }
+    prompt = promptOf(await core.hooks.run('pre_prompt', payload, { signal: active.signal }))
   }
-  const outcome = await core.hooks.run('pre_prompt', payload, { signal: active.signal })
-  if (outcome.action === 'block')
-    throw new RunError(
-      'blocked_by_hook',
-      `The prompt was blocked by the hook '${outcome.hookId}': ${outcome.reason}`,
-    )
-  if (outcome.action !== 'continue' || !outcome.changed) return message
+  if (core.parts.options.planningMode === 'enabled' && core.hooks.has('pre_planning'))
+    prompt = promptOf(await core.hooks.run('pre_planning', { prompt }, { signal: active.signal }))
+  if (prompt === text) return message
   const [, ...attachments] = message.content
-  return { ...message, content: [{ type: 'text', text: outcome.payload.prompt }, ...attachments] }
+  return { ...message, content: [{ type: 'text', text: prompt }, ...attachments] }
+}
+
+function promptOf(outcome: HookOutcome<'pre_prompt'> | HookOutcome<'pre_planning'>): string {
+  if (outcome.action === 'continue') return outcome.payload.prompt
+  const { hookId, reason = 'it asked for another try' } = outcome
+  throw new RunError('blocked_by_hook', `The prompt was blocked by the hook '${hookId}': ${reason}`)
 }
 
 async function tellResponse(core: SessionCore, outcome: RunOutcome, startedAt: number): Promise<void> {

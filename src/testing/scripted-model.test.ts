@@ -63,6 +63,12 @@ describe('scriptedModel', () => {
     expect(answer.toolCalls[0]?.input).toBe('{"x":')
   })
 
+  it('cuts between characters, never inside one', async () => {
+    const call = listen()
+    await scriptedModel([{ text: 'a🦉b', deltas: 1 }]).answer(request, call)
+    expect(call.events.map((event) => ('text' in event ? event.text : ''))).toEqual(['a', '🦉', 'b'])
+  })
+
   it('remembers requests as they were when they came', async () => {
     const model = scriptedModel(['a', 'b'])
     const chatHistory = [...request.chatHistory]

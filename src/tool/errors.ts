@@ -19,11 +19,20 @@ export class CapstanError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
     const marker = markers.get(this)
     if (marker === undefined) return Function.prototype[Symbol.hasInstance].call(this, value)
-    return typeof value === 'object' && value !== null && marker in value
+    return typeof value === 'object' && value !== null && carries(value, marker)
   }
 }
 
 const markers = new WeakMap<object, symbol>()
+
+/** What was thrown may be a proxy that refuses to be asked: it is none of ours then. */
+function carries(value: object, marker: symbol): boolean {
+  try {
+    return marker in value
+  } catch {
+    return false
+  }
+}
 
 /** Gives a class its cross-copy identity. Classes that are not marked keep the ordinary `instanceof`. */
 export function markErrorClass(errorClass: { readonly prototype: object }, name: string): void {

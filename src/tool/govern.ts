@@ -172,7 +172,10 @@ async function run<Args, Output>(
     // An envelope without data would not be one any more once it has been JSON.
     return outputEnvelope(performed.data === undefined ? (null as Output) : performed.data, metadata)
   } catch (thrown) {
-    return errorEnvelope(messageOf(thrown), start === 0 ? {} : timed())
+    return errorEnvelope(messageOf(thrown), {
+      ...(start === 0 ? {} : timed()),
+      ...(thrown instanceof CapstanError && { error_code: thrown.code }),
+    })
   }
 }
 

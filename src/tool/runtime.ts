@@ -32,6 +32,21 @@ export type WriteOutcome = {
   readonly created: boolean
   readonly version: string
 }
+/** One change to one file, with what the file was when the change was worked out. `after` is the new text. */
+export type FileChange =
+  | { readonly kind: 'write'; readonly path: string; readonly after: string; readonly before: FileBefore }
+  | { readonly kind: 'create'; readonly path: string; readonly after: string }
+  | { readonly kind: 'remove'; readonly path: string; readonly before: FileBefore }
+  | {
+      readonly kind: 'move'
+      readonly path: string
+      readonly to: string
+      /** Absent: moved as it is. */
+      readonly after?: string
+      readonly before: FileBefore
+    }
+export type FileBefore = Pick<FileContent, 'version' | 'bytes'>
+
 export type WriteOptions = {
   /** Write only while the file still has this version; `null`: only while there is no file. */
   readonly ifVersion?: string | null
@@ -56,6 +71,11 @@ export interface RuntimeFiles {
   write(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<WriteOutcome>
   remove(path: string): Promise<void>
   move(from: string, to: string): Promise<void>
+  /**
+   * Makes all changes or none: each only while its file is still what it was, and when one fails those before it are undone. Once it
+   * has begun, an abort does not stop it halfway. Throws an error that says which file failed and what could not be undone.
+   */
+  change(changes: readonly FileChange[]): Promise<void>
 }
 
 export type GrepRequest = {

@@ -74,7 +74,7 @@ function failureOf(args: GitArgs, plan: GitPlan, outcome: ShellOutcome, root: st
   if (outcome.aborted) return errorEnvelope(`git ${args.command} was stopped: the run was aborted`)
   if (exitCode === 0) return undefined
   const metadata = { exit_code: exitCode ?? 1 }
-  if (/not a git repository/i.test(output))
+  if (/not a git repository|cannot use bare repository/i.test(output))
     return errorEnvelope(`Not a git repository: ${root}`, { exit_code: 1 })
   if (plan.kind === 'stashes' && /bad revision|unknown revision|ambiguous argument/.test(output))
     return undefined

@@ -11,6 +11,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type ToolboxWorkspace, toolboxWorkspace, type WorkspaceFiles } from '../../test/toolbox/workspace.js'
 import { checkToolContract } from '../testing/tool-contract.js'
+import type { RuntimeFiles } from '../tool/runtime.js'
+import { changeFiles } from '../workspace/files/change-files.js'
 import { patchTool } from './patch.js'
 
 const opened: ToolboxWorkspace[] = []
@@ -191,8 +193,9 @@ describe('patch', () => {
     const workspace = await open({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
     const files = workspace.runtime.files
     if (files === undefined) throw new Error('no files')
-    const racing = {
+    const racing: RuntimeFiles = {
       ...files,
+      change: (changes) => changeFiles(racing, changes),
       write: async (...args: Parameters<typeof files.write>) => {
         const outcome = await files.write(...args)
         if (args[0] === 'a.txt') {

@@ -2,13 +2,15 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
+import type { FileChange } from '../tool/runtime.js'
 import type { Subject } from '../tool/subject.js'
+import { FilesNotChangedError } from '../workspace/files/errors.js'
 import { type AppliedHunks, applyHunks } from './apply-hunks.js'
-import { type Before, changeFiles, type FileChange } from './change-files.js'
+import { changedMeanwhile } from './changed-meanwhile.js'
 import { lentPart } from './lent-part.js'
 import { orDescribeMissing } from './nearest-path.js'
 import { pathText } from './path-text.js'
-import { readTextFile } from './text-file.js'
+import { readTextFile, type TextFile } from './text-file.js'
 import { type FilePatch, parseDiff } from './unified-diff.js'
 
 export type PatchArgs = { diff: string; file_path?: string }
@@ -37,9 +39,12 @@ export const patchTool = createJsonTool<PatchArgs>({
     refuseTwice(patches)
     const plans: Plan[] = []
     for (const patch of patches) plans.push(await planFor(context, patch))
-    await changeFiles(
-      lentPart(context, 'files'),
-      plans.map(({ change }) => change),
+    // Nothing to write is nothing to touch: a new time on an old content is a false change.
+    await changeAll(
+      context,
+      plans.flatMap(({ change, applied, before }) =>
+        change.kind === 'write' && applied.text === before?.text ? [] : [change],
+      ),
     )
     return outputEnvelope(plans.map(report).join('\n'), {
       files: plans.map(({ path, patch, applied }) => ({
@@ -126,6 +131,7 @@ type Plan = {
   readonly patch: NamedPatch
   readonly change: FileChange
   readonly applied: AppliedHunks
+  readonly before?: TextFile
 }
 
 async function planFor(context: ToolCallContext, patch: NamedPatch): Promise<Plan> {
@@ -141,13 +147,14 @@ async function planFor(context: ToolCallContext, patch: NamedPatch): Promise<Pla
         'patch_mismatch',
         `Failed to apply patch to ${pathText(path)}: the diff deletes the file but leaves some of its lines. No file was changed.`,
       )
-    return { path, patch, applied, change: { kind: 'remove', path, before } }
+    return { path, patch, applied, before, change: { kind: 'remove', path, before } }
   }
   if (patch.change === 'rename') {
     const to = patch.to ?? path
-    return { path: to, patch, applied, change: { kind: 'move', path, to, after, before } }
+    const changed = after === before.text ? {} : { after }
+    return { path: to, patch, applied, before, change: { kind: 'move', path, to, before, ...changed } }
   }
-  return { path, patch, applied, change: { kind: 'write', path, after, before } }
+  return { path, patch, applied, before, change: { kind: 'write', path, after, before } }
 }
 
 async function refuseExisting(context: ToolCallContext, path: string): Promise<void> {
@@ -169,7 +176,7 @@ async function readBefore(
   context: ToolCallContext,
   path: string,
   { change, hunks }: NamedPatch,
-): Promise<Before | undefined> {
+): Promise<TextFile | undefined> {
   const reading = readTextFile(lentPart(context, 'files'), path)
   if (change !== 'modify' || !hunks.every(({ oldStart, oldCount }) => oldStart === 0 && oldCount === 0))
     return orDescribeMissing(context, path, reading)
@@ -184,6 +191,29 @@ function applyTo(path: string, text: string, { hunks }: NamedPatch): AppliedHunk
     const words = `Failed to apply patch to ${pathText(path)}: ${messageOf(thrown)} No file was changed.`
     throw new CapstanError(thrown.code, words, { cause: thrown })
   }
+}
+
+async function changeAll(context: ToolCallContext, changes: readonly FileChange[]): Promise<void> {
+  try {
+    await lentPart(context, 'files').change(changes)
+  } catch (thrown) {
+    throw thrown instanceof FilesNotChangedError ? failure(thrown) : thrown
+  }
+}
+
+function failure({ path, cause, done, left }: FilesNotChangedError): CapstanError {
+  const why = changedMeanwhile(cause, path)
+  const others =
+    left.length > 0
+      ? `These files were changed before and could not be put back: ${left.map((one) => `${pathText(one.path)} (${one.why})`).join('; ')}.`
+      : done > 0
+        ? 'What was changed before it was put back, so no file is changed.'
+        : 'No file was changed.'
+  return new CapstanError(
+    why instanceof CapstanError ? why.code : 'patch_write',
+    `Failed to apply patch to ${pathText(path)}: ${messageOf(why)} ${others}`,
+    { cause: why },
+  )
 }
 
 function report({ path, patch, change, applied }: Plan): string {

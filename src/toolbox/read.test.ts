@@ -399,7 +399,7 @@ describe('read', () => {
       { file_path: 'big.txt', offset: 150_000, limit: 1 },
       { runtime: { files: watched } },
     )
-    expect(calls).toBe(3)
+    expect(calls).toBe(4)
     expect(envelope).toMatchObject({ data: expect.stringContaining('was changed while it was read') })
   })
 

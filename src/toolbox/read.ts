@@ -60,15 +60,13 @@ export const readTool = createJsonTool<ReadArgs>({
   async execute(args, context): Promise<OutputEnvelope<string | ToolResultContent[]>> {
     const files = lentPart(context, 'files')
     const path = args.file_path
-    const stat = await orDescribeMissing(context, path, files.stat(path))
-    if (stat.kind === 'directory') throw await directoryError(files, path)
     const byRange = args.start_byte !== undefined || args.end_byte !== undefined
     if (byRange && (args.offset !== undefined || args.limit !== undefined))
       throw new CapstanError(
         'read_arguments',
         'Give either lines (offset, limit) or bytes (start_byte, end_byte), not both.',
       )
-    const head = await files.readRange(path, 0, headBytes)
+    const { head, stat } = await orDescribeMissing(context, path, openHead(files, path))
     const known = contentKind(head)
     if (known.kind === 'binary') throw binaryError(path, stat, known.name)
     if (byRange) {
@@ -80,8 +78,26 @@ export const readTool = createJsonTool<ReadArgs>({
   },
 })
 
+/** Most files are smaller than a head: they are all there after one step, and nothing needs to be asked about them. */
+async function openHead(
+  files: RuntimeFiles,
+  path: string,
+): Promise<{ readonly head: Uint8Array; readonly stat: Stat }> {
+  try {
+    const head = await files.readRange(path, 0, headBytes)
+    if (head.length < headBytes) return { head, stat: { size: head.length, mtimeMs: 0 } }
+  } catch (error) {
+    const stat = await files.stat(path).catch(() => undefined)
+    throw stat?.kind === 'directory' ? await directoryError(files, path) : error
+  }
+  // Asked before what is shown is read, so that a change meanwhile can be seen.
+  const stat = await files.stat(path)
+  return { head: await files.readRange(path, 0, headBytes), stat }
+}
+
+type Stat = Pick<FileStat, 'size' | 'mtimeMs'>
 type Known = Extract<ContentKind, { kind: 'utf8' | 'utf16' }>
-type Opened = { readonly stat: FileStat; readonly head: Uint8Array; readonly known: Known }
+type Opened = { readonly stat: Stat; readonly head: Uint8Array; readonly known: Known }
 
 async function readLines(
   { signal }: ToolCallContext,
@@ -173,7 +189,7 @@ async function utf16Source(
 }
 
 /** Growing is what logs do, and takes nothing away from what was read. */
-async function hasChanged(files: RuntimeFiles, path: string, before: FileStat): Promise<boolean> {
+async function hasChanged(files: RuntimeFiles, path: string, before: Stat): Promise<boolean> {
   const now = await files.stat(path).catch(() => undefined)
   return (
     now === undefined ||
@@ -185,7 +201,7 @@ async function hasChanged(files: RuntimeFiles, path: string, before: FileStat): 
 async function readImage(
   files: RuntimeFiles,
   path: string,
-  { size }: FileStat,
+  { size }: Stat,
   mediaType: string,
 ): Promise<OutputEnvelope<ToolResultContent[]>> {
   if (size > maxImageBytes)
@@ -214,7 +230,7 @@ async function directoryError(files: RuntimeFiles, path: string): Promise<Capsta
   )
 }
 
-function binaryError(path: string, { size }: FileStat, name: string): CapstanError {
+function binaryError(path: string, { size }: Stat, name: string): CapstanError {
   return new CapstanError(
     'file_binary',
     `${pathText(path)} is a binary file (${name}, ${size} bytes) and cannot be shown as text. ` +

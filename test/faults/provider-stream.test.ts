@@ -1,5 +1,5 @@
 /**
- * FT-12: what can go wrong with a stream, seen from a session: 45 cases over real HTTP on loopback, and one recorded stream cut in
+ * FT-12: what can go wrong with a stream, seen from a session: 51 cases over real HTTP on loopback, and one recorded stream cut in
  * two at every byte, each with the same result. Nothing hangs for longer than the idle time-out and a second.
  *
  * `FAULT_FACTOR=10` also sends the recorded stream in pieces of every size from 1 to 64 bytes.
@@ -185,7 +185,7 @@ describe('FT-12: a stream that is too much', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(400 << 20)
   })
 
-  it('a gzip bomb of 1 GB is left when its first event is too long', async () => {
+  it('a gzip bomb of 256 MB is left when its first event is too long', async () => {
     const bomb = gzipSync(Buffer.concat([Buffer.from('data: '), Buffer.alloc(256 << 20, 'x')]), { level: 1 })
     expect(bomb.length).toBeLessThan(4 << 20)
     const before = process.memoryUsage().rss
@@ -219,7 +219,11 @@ describe('FT-12: calls whose pieces come in disorder', () => {
       if (number > 1) well = true
       ok(response, well ? whole('Done.') : `${body}${chunk({}, 'tool_calls')}${done}`)
     })
-    const { session } = await sessionWith(modelAt(server.url), { builtinTools: false, tools: [echo] })
+    const { session } = await sessionWith(modelAt(server.url), {
+      builtinTools: false,
+      tools: [echo],
+      permissionPolicy: { allow: ['echo'] },
+    })
     const { result, events } = await tell(session)
     expect(result?.text).toBe('Done.')
     expect(ofType(events, 'tool_end').map(({ toolOutput }) => toolOutput).sort()).toEqual(words)

@@ -210,6 +210,7 @@ describe.each(kinds)('the %s wire', (kind) => {
     })
     await ask(stranger, { tools: [read], chatHistory })
     expect(bodyOf(2)).not.toContain('SIG')
+    expect(bodyOf(2)).not.toContain('let me see')
   })
 
   it.each([

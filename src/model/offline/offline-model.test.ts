@@ -82,6 +82,7 @@ async function work(prompt: string, files: WorkspaceFiles): Promise<Talk & { roo
 }
 
 const files: WorkspaceFiles = {
+  'src/app.ts': 'createServer(2)\n',
   'src/server.ts':
     'import http\n\nexport function createServer(port) {\n  return http.listen(port) // TODO\n}\n',
   'src/server.test.ts': "it('works', () => createServer(1)) // TODO\n",
@@ -93,7 +94,7 @@ describe('the offline model, with real tools', () => {
   it('finds text: the best place with its surroundings, and the others', async () => {
     const { words, calls } = await work('Where is createServer defined?', files)
     expect(calls.map(([name]) => name)).toEqual(['grep', 'read'])
-    expect(words).toContain('"createServer" is in src/server.ts:3 (3 match(es) in 3 file(s))')
+    expect(words).toContain('"createServer" is in src/server.ts:3 (4 match(es) in 4 file(s))')
     expect(words).toContain('return http.listen(port)')
     expect(words).toContain('docs/guide.md:1')
   })
@@ -137,7 +138,7 @@ describe('the offline model, with real tools', () => {
       'How many times does "createServer" occur in docs?',
       '"createServer" occurs 1 times in docs, in 1 file.',
     ],
-    ['how many *.ts files are there?', 'There are 2 files that match *.ts.'],
+    ['how many *.ts files are there?', 'There are 3 files that match *.ts.'],
     ['count md files', 'There are 2 files that match *.md.'],
     ['count lines in README.md', 'README.md has 2 lines.'],
     ['count FIXME', '"FIXME" does not occur.'],

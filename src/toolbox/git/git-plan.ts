@@ -50,7 +50,7 @@ function statusText(untracked: 'normal' | 'no', submodules: 'dirty' | 'all'): st
     '--branch',
     '-z',
     `--untracked-files=${untracked}`,
-    `--ignore-submodules=none`,
+    `--ignore-submodules=${submodules}`,
   )
 }
 

@@ -1,4 +1,4 @@
-import { CapstanError, markErrorClass } from '../../tool/errors.js'
+import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
 import { shownPath } from './shown-path.js'
 
 // Every message names the path as its caller wrote it: the real place may be one that the model must not learn of.
@@ -121,6 +121,28 @@ export class FileChangedError extends CapstanError {
   }
 }
 
+/** What could not be undone, and why. */
+export type Left = { readonly path: string; readonly why: string }
+
+/** One of several changes failed, so none was made, or those in `left` could not be taken back. The first error is in `cause`. */
+export class FilesNotChangedError extends CapstanError {
+  readonly path: string
+  /** How many changes had been made before. */
+  readonly done: number
+  readonly left: readonly Left[]
+
+  constructor(path: string, cause: unknown, done: number, left: readonly Left[]) {
+    const names = left.map((one) => shownPath(one.path)).join(', ')
+    const rest = left.length === 0 ? '' : ` Changed before and not put back: ${names}.`
+    super('files_not_changed', `${shownPath(path)} could not be changed: ${messageOf(cause)}${rest}`, {
+      cause,
+    })
+    this.path = path
+    this.done = done
+    this.left = left
+  }
+}
+
 export class FileNotTextError extends CapstanError {
   constructor(path: string) {
     super(
@@ -173,6 +195,7 @@ for (const [name, errorClass] of Object.entries({
   FileTooLargeError,
   DirectoryTooLargeError,
   FileChangedError,
+  FilesNotChangedError,
   FileNotTextError,
   FileReadOnlyError,
   FileAbortedError,

@@ -4,6 +4,7 @@ import { rmdir, unlink } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import type { FileStat, RuntimeFiles, WriteOptions } from '../../tool/runtime.js'
 import { type Access, type Permit, refuseCarrying } from './access.js'
+import { changeFiles } from './change-files.js'
 import { changing, type Step } from './changing.js'
 import { type Area, type ContainedPath, containPath, type Root, rootOfReal } from './contained-path.js'
 import { decodeText } from './decode-text.js'
@@ -140,6 +141,11 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
       await changing(access, [source, target], ([a, b]) =>
         moveFile(access, a, b, { temporaryName: temporaryName(), signal }),
       )
+    },
+    change: async (changes) => {
+      for (const { path } of changes) admitted(area, path, signal)
+      // From here on without the signal: half a change is worse than a late one.
+      await changeFiles(filesFor(access, limits, undefined), changes)
     },
   }
 }

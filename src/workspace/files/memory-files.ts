@@ -1,5 +1,6 @@
 import type { DirectoryEntry, FileContent, FileStat, RuntimeFiles, WriteOutcome } from '../../tool/runtime.js'
 import type { Permit } from './access.js'
+import { changeFiles } from './change-files.js'
 import { type Area, type ContainedPath, containPath } from './contained-path.js'
 import { decodeText } from './decode-text.js'
 import {
@@ -63,7 +64,7 @@ export function createMemoryFiles(options: MemoryFilesOptions = {}): MemoryFiles
       throw new FileTooLargeError(path, bytes.length, limit, 'Read a part of it by its range.')
     return { bytes: bytes.slice(), size: bytes.length, version: await versionOf(bytes) }
   }
-  return {
+  const files: MemoryFiles = {
     root: world.area.workspace.path,
     resolve: async (path) => containPath(world.area, path).absolute,
     stat: async (path) => statOf(existing(world, admit(world, 'read', path))),
@@ -90,7 +91,9 @@ export function createMemoryFiles(options: MemoryFilesOptions = {}): MemoryFiles
     },
     remove: async (path) => remove(world, admit(world, 'write', path)),
     move: async (from, to) => move(world, admit(world, 'write', from), admit(world, 'write', to)),
+    change: async (changes) => changeFiles(files, changes),
   }
+  return files
 }
 
 type World = ReturnType<typeof createWorld>

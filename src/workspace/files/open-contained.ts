@@ -1,4 +1,4 @@
-import { constants, type Stats } from 'node:fs'
+import { constants, fstatSync, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Access, authorise } from './access.js'
@@ -60,6 +60,10 @@ export async function withPlace<T>(
 
 /** The real path that a path leads to, or would if it existed. Judged by containment alone. */
 export async function realPathOf(access: Access, path: ContainedPath, follow: boolean): Promise<string> {
+  // Nothing is done there, hence nothing needs to stay open: one question is enough where there is an answer.
+  const real = follow ? await realpath(path.absolute).catch(() => undefined) : undefined
+  if (real !== undefined && !real.includes('\ufffd') && rootOfReal(access.area, real) !== undefined)
+    return real
   const anyone: Access = { ...access, permit: () => undefined }
   try {
     return await withPlace(anyone, path, { kind: 'read', follow }, async (place) => place.realPath)
@@ -77,7 +81,8 @@ export async function openRegular(
   refuseIrregular(place.asWritten, place.stat)
   const file = await open(place.directory.at(place.name), readFlags)
   try {
-    const stat = await file.stat()
+    // It was looked at a moment ago: nothing is left to wait for.
+    const stat = fstatSync(file.fd)
     refuseIrregular(place.asWritten, stat)
     if (!(await place.directory.isSame())) throw new PathUnstableError(place.asWritten)
     return { file, stat }

@@ -1,0 +1,95 @@
+import type { CompletionRequest } from '../../tool/completion.js'
+import { AnswerBuilder } from '../answer-builder.js'
+import { type AttemptWatch, watchAttempt } from '../attempt-watch.js'
+import type { ModelAnswer, ModelCall, ModelFacts } from '../model.js'
+import { type ModelPlace, watchError } from '../provider-error.js'
+import { type RetryTiming, withRetries } from '../retry.js'
+import { unlessAborted } from '../unless-aborted.js'
+import { type AiSdkModel, specificationOf } from './ai-sdk-model.js'
+import { StreamReader } from './read-stream.js'
+import { toCallOptions } from './to-call-options.js'
+import { endError, toModelError } from './to-model-error.js'
+
+/** A model object, and what is known about it. */
+export type AiSdkParts = {
+  readonly place: ModelPlace
+  readonly facts: ModelFacts
+  /** Gives the model object, at every attempt. */
+  load(): Promise<AiSdkModel>
+  readonly sessionIdHeader?: string
+  readonly retry?: RetryTiming
+  /** Whether an answer that ends without a reason was cut off. */
+  readonly mustSayWhy?: boolean
+}
+
+/** Asks the model object until it answers, or until asking again would not help. */
+export function answerWith(
+  parts: AiSdkParts,
+  request: CompletionRequest,
+  call: ModelCall,
+): Promise<ModelAnswer> {
+  return withRetries(() => attempt(parts, request, call), {
+    ...parts.retry,
+    signal: call.signal,
+    on: (event) => call.on(event),
+    maxAttempts: call.maxAttempts,
+  })
+}
+
+async function attempt(parts: AiSdkParts, request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> {
+  const { place, facts, sessionIdHeader } = parts
+  const model = await parts.load()
+  const target = {
+    specification: specificationOf(model),
+    provider: model.provider,
+    facts,
+    ...(sessionIdHeader !== undefined && { sessionIdHeader }),
+  }
+  const builder = new AnswerBuilder(request, call)
+  const watch = watchAttempt(call)
+  try {
+    // A model object that ignores the signal must not hold the run.
+    const { stream } = await unlessAborted(
+      model.doStream(toCallOptions(request, target, call, watch.signal)),
+      watch.signal,
+    )
+    const reader = new StreamReader(builder)
+    await readAll(stream, reader, builder, watch, call)
+    const { end } = reader
+    const failed = endError(place, end, builder.emitted, parts.mustSayWhy === true)
+    if (failed !== undefined || end === undefined || end.finish === 'error') throw failed
+    const { raw: _, finish, ...rest } = end
+    return builder.finish({ ...rest, finish })
+  } catch (error) {
+    call.signal.throwIfAborted()
+    throw watchError(place, watch.ended, call, builder.emitted) ?? toModelError(place, error, builder.emitted)
+  } finally {
+    watch.stop()
+  }
+}
+
+async function readAll(
+  stream: ReadableStream<unknown>,
+  into: StreamReader,
+  builder: AnswerBuilder,
+  watch: AttemptWatch,
+  call: ModelCall,
+): Promise<void> {
+  const reader = stream.getReader()
+  let pieces = 0
+  try {
+    for (;;) {
+      const { done, value } = await unlessAborted(reader.read(), watch.signal)
+      if (done) return
+      into.read(value)
+      if (builder.pieces === pieces) continue
+      pieces = builder.pieces
+      watch.alive()
+      const full = call.drain?.()
+      if (full !== undefined) await watch.pause(full)
+    }
+  } finally {
+    // Ends the connection when the stream was left early; what it answers is of no more interest.
+    reader.cancel().catch(() => undefined)
+  }
+}

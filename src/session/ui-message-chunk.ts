@@ -1,0 +1,50 @@
+/**
+ * One piece of a message on its way to a chat front end, in the shapes of the AI SDK's UI message stream (version 6). Only fields that
+ * every release of that version takes are used, since the first ones refuse a chunk with a field too many.
+ */
+export type UiMessageChunk =
+  | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: unknown }
+  | { readonly type: 'start-step' | 'finish-step' }
+  | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
+  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
+  | UiToolChunk
+  | UiDataChunk
+  | { readonly type: 'message-metadata'; readonly messageMetadata: unknown }
+  | { readonly type: 'error'; readonly errorText: string }
+  | { readonly type: 'abort'; readonly reason?: string }
+  | { readonly type: 'finish'; readonly finishReason?: UiFinishReason; readonly messageMetadata?: unknown }
+
+export type UiToolChunk =
+  | (ToolNamed & { readonly type: 'tool-input-start' })
+  | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
+  | (ToolNamed & { readonly type: 'tool-input-available'; readonly input: unknown })
+  | (ToolNamed & { readonly type: 'tool-input-error'; readonly input: unknown; readonly errorText: string })
+  /** `approvalId` is the id that `session.confirmToolUse` takes. */
+  | { readonly type: 'tool-approval-request'; readonly approvalId: string; readonly toolCallId: string }
+  | {
+      readonly type: 'tool-output-available'
+      readonly toolCallId: string
+      readonly output: unknown
+      readonly dynamic?: boolean
+      readonly preliminary?: boolean
+    }
+  | {
+      readonly type: 'tool-output-error'
+      readonly toolCallId: string
+      readonly errorText: string
+      readonly dynamic?: boolean
+    }
+  | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
+
+/** Data of our own. With an id, a later chunk takes the place of the earlier; a transient one is shown and not kept. */
+export type UiDataChunk = {
+  readonly type: `data-${string}`
+  readonly id?: string
+  readonly data: unknown
+  readonly transient?: boolean
+}
+
+export type UiFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
+
+/** `dynamic`: the front end was not compiled with the tool's types. */
+type ToolNamed = { readonly toolCallId: string; readonly toolName: string; readonly dynamic?: boolean }

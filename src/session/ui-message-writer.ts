@@ -1,0 +1,181 @@
+import type { AgentEvent } from '../loop/events.js'
+import type { UiDataChunk, UiFinishReason, UiMessageChunk } from './ui-message-chunk.js'
+import { createUiToolCalls } from './ui-tool-calls.js'
+
+export type UiMessageOptions = {
+  /** The id of the message; the run's id unless said otherwise. */
+  readonly messageId?: string
+  /** Whether the front end sees what the model thinks. True unless said otherwise. */
+  readonly sendReasoning?: boolean
+  /**
+   * Words an error for whoever sits in front of the screen. Unless given, errors of Capstan are shown as they are, and what was thrown by
+   * others only as the fact that it was: nobody wrote it for this reader.
+   */
+  readonly describeError?: (event: { readonly error: string; readonly code?: string }) => string
+}
+
+export interface UiMessageWriter {
+  /** The chunks of one event, in order. */
+  write(event: AgentEvent): UiMessageChunk[]
+  /** The chunks that close what is open when no more events come. Nothing after an end. */
+  close(): UiMessageChunk[]
+  /** The same for a source of events that failed. */
+  fail(): UiMessageChunk[]
+}
+
+/**
+ * Writes the events of one run as one message: a step for each round, with its texts and its calls. Whatever is begun is also ended, and
+ * nothing is ended that was not begun, wherever in the run the first event comes from: front ends give up on a stream that does otherwise.
+ * The same events give the same ids.
+ */
+export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessageWriter {
+  const { messageId, sendReasoning = true, describeError = plainError } = options
+  let chunks: UiMessageChunk[] = []
+  const put = (chunk: UiMessageChunk): void => {
+    chunks.push(chunk)
+  }
+  let phase: 'new' | 'started' | 'step' | 'over' = 'new'
+  let round = 0
+  let texts = 0
+  let open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined
+  let finish: UiFinishReason = 'stop'
+
+  const start = (id = messageId): void => {
+    if (phase !== 'new') return
+    put({ type: 'start', ...(id !== undefined && { messageId: id }) })
+    phase = 'started'
+  }
+  const beginStep = (): void => {
+    start()
+    if (phase === 'step') return
+    put({ type: 'start-step' })
+    phase = 'step'
+  }
+  const closeText = (): void => {
+    if (open !== undefined) put({ type: `${open.kind}-end`, id: open.id })
+    open = undefined
+  }
+  const endStep = (): void => {
+    closeText()
+    tools.endAll()
+    if (phase !== 'step') return
+    put({ type: 'finish-step' })
+    phase = 'started'
+  }
+  const say = (kind: 'text' | 'reasoning', delta: string): void => {
+    beginStep()
+    if (open?.kind !== kind) {
+      closeText()
+      open = { kind, id: `${kind}-${round}-${++texts}` }
+      put({ type: `${kind}-start`, id: open.id })
+    }
+    put({ type: `${kind}-delta`, id: open.id, delta })
+  }
+  const end = (...last: readonly UiMessageChunk[]): void => {
+    start()
+    endStep()
+    chunks.push(...last)
+    phase = 'over'
+  }
+  const fail = (errorText: string): void =>
+    end({ type: 'error', errorText }, { type: 'finish', finishReason: 'error' })
+  const tools = createUiToolCalls((chunk) => {
+    beginStep()
+    closeText()
+    put(chunk)
+  })
+
+  const take = (event: AgentEvent): void => {
+    const data = dataOf(event)
+    if (data !== undefined) {
+      start()
+      put(data)
+      return
+    }
+    switch (event.type) {
+      case 'agent_start':
+        start(messageId ?? event.runId)
+        break
+      case 'turn_start':
+        endStep()
+        round = event.turn
+        texts = 0
+        beginStep()
+        break
+      case 'turn_end':
+        finish = finishReasonOf(event.finish)
+        closeText()
+        break
+      case 'text_delta':
+        say('text', event.text)
+        break
+      case 'reasoning_delta':
+        if (sendReasoning) say('reasoning', event.text)
+        break
+      case 'agent_end':
+        end({ type: 'finish', finishReason: finish })
+        break
+      case 'agent_cancelled':
+        end({ type: 'abort', reason: event.reason })
+        break
+      case 'error':
+        fail(describeError(event))
+        break
+      default:
+        tools.take(event)
+    }
+  }
+  const written = (write: () => void): UiMessageChunk[] => {
+    chunks = []
+    if (phase !== 'over') write()
+    return chunks
+  }
+
+  return {
+    write: (event) => written(() => take(event)),
+    close: () =>
+      written(() => {
+        if (phase !== 'new') endStep()
+        phase = 'over'
+      }),
+    fail: () => written(() => fail(unexpected)),
+  }
+}
+
+const unexpected = 'Something went wrong while the answer was written.'
+
+function plainError({ error, code }: { readonly error: string; readonly code?: string }): string {
+  return code === undefined ? unexpected : error
+}
+
+/** What is shown beside the texts and calls. The plan has an id, so that the newest takes the place of the one before. */
+function dataOf(event: AgentEvent): UiDataChunk | undefined {
+  switch (event.type) {
+    case 'task_updated':
+      return { type: 'data-plan', id: 'plan', data: { todos: event.tasks } }
+    case 'user_question':
+      return { type: 'data-question', data: { questions: event.questions }, transient: true }
+    case 'tool_output_delta': {
+      const { toolId: toolCallId, toolName, text } = event
+      return { type: 'data-tool-output', data: { toolCallId, toolName, text }, transient: true }
+    }
+    case 'events_missed':
+      return { type: 'data-missed', data: { count: event.count }, transient: true }
+    default:
+      return undefined
+  }
+}
+
+function finishReasonOf(finish: string): UiFinishReason {
+  switch (finish) {
+    case 'stop':
+    case 'length':
+      return finish
+    case 'tool_calls':
+      return 'tool-calls'
+    case 'content_filter':
+      return 'content-filter'
+    default:
+      return 'other'
+  }
+}

@@ -1,0 +1,77 @@
+import { messageOf } from '../../tool/errors.js'
+import type { FileChange, RuntimeFiles } from '../../tool/runtime.js'
+import { FileChangedError, FilesNotChangedError, type Left } from './errors.js'
+
+/** The files that changes are made with: nothing stops them halfway. */
+export type ChangingFiles = Pick<RuntimeFiles, 'read' | 'write' | 'remove' | 'move'>
+
+/**
+ * Makes all changes or none. Each is made only while its file is still what it was; when one fails, those before it are undone,
+ * and what could not be undone is named. Removals come last: they alone cannot give a file its mode back.
+ */
+export async function changeFiles(files: ChangingFiles, changes: readonly FileChange[]): Promise<void> {
+  const ordered = [
+    ...changes.filter(({ kind }) => kind !== 'remove'),
+    ...changes.filter(({ kind }) => kind === 'remove'),
+  ]
+  const undo: Undo[] = []
+  for (const change of ordered) {
+    try {
+      await make(files, change, undo)
+    } catch (thrown) {
+      throw new FilesNotChangedError(change.path, thrown, undo.length, await undoAll(undo))
+    }
+  }
+}
+
+type Undo = { readonly path: string; run(): Promise<unknown> }
+
+async function make(files: ChangingFiles, change: FileChange, undo: Undo[]): Promise<void> {
+  const { path } = change
+  switch (change.kind) {
+    case 'write': {
+      const { version } = await files.write(path, change.after, { ifVersion: change.before.version })
+      undo.push({ path, run: () => files.write(path, change.before.bytes, { ifVersion: version }) })
+      return
+    }
+    case 'create': {
+      const { version } = await files.write(path, change.after, { ifVersion: null })
+      undo.push({ path, run: () => removeUnchanged(files, path, version) })
+      return
+    }
+    case 'remove':
+      await removeUnchanged(files, path, change.before.version)
+      undo.push({ path, run: () => files.write(path, change.before.bytes, { ifVersion: null }) })
+      return
+    case 'move': {
+      await files.move(path, change.to)
+      undo.push({ path, run: () => files.move(change.to, path) })
+      if (change.after === undefined) return
+      const { version } = await files.write(change.to, change.after, { ifVersion: change.before.version })
+      undo.push({
+        path: change.to,
+        run: () => files.write(change.to, change.before.bytes, { ifVersion: version }),
+      })
+    }
+  }
+}
+
+/** There is no removing by version, so this looks right before. */
+async function removeUnchanged(files: ChangingFiles, path: string, version: string): Promise<void> {
+  const now = await files.read(path)
+  if (now.version !== version) throw new FileChangedError(path, version, now.version)
+  await files.remove(path)
+}
+
+/** Latest first. Goes on past one that fails: the others can still be put back. */
+async function undoAll(undo: readonly Undo[]): Promise<Left[]> {
+  const left: Left[] = []
+  for (const { path, run } of undo.toReversed()) {
+    try {
+      await run()
+    } catch (thrown) {
+      left.push({ path, why: messageOf(thrown) })
+    }
+  }
+  return left
+}

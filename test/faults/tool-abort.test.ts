@@ -1,0 +1,114 @@
+/**
+ * FT-14: commands that do not want to end, aborted through a session: `send` rejects within two seconds and no process is left, 20
+ * times in all (`FAULT_FACTOR=10`: 200). Sandboxed where a sandbox works, and without.
+ */
+import { randomUUID } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { scriptedModel } from '../../src/testing/index.js'
+import { until } from '../contract/open-session.js'
+import { processesWith, waitForProcesses } from '../security/sandbox/support/processes.js'
+import { expectWellFormed, factor, sessionWith } from './support.js'
+
+const allowed = { permissionPolicy: { allow: ['bash'] }, onAsk: () => ({ decision: 'once' as const }) }
+
+const stubborn: readonly [string, string][] = [
+  ['sleeps', 'sleep 300'],
+  ['ignores SIGTERM', `trap '' TERM INT HUP; while :; do sleep 300; done`],
+  ['forks', 'sleep 300 & sleep 300 & wait'],
+  ['leaves its session', `setsid sleep 300 & (setsid setsid sleep 300 &) ; sleep 300`],
+  ['closes its output but lives', `exec >&- 2>&- <&-; sleep 300`],
+  ['keeps forking', 'while :; do (sleep 0.05 &) ; sleep 0.01; done'],
+  ['writes without end', 'yes'],
+  ['goes on writing', `trap '' TERM; while :; do echo late >> late.txt; sleep 0.02; done`],
+]
+
+describe('FT-14: a command that is aborted', () => {
+  it.each(stubborn)('and %s: ends within two seconds, with no process left', async (_, command) => {
+    const rounds = Math.ceil((20 * Math.min(factor, 10)) / stubborn.length)
+    const word = randomUUID()
+    const model = scriptedModel((_request, n) =>
+      n % 2 === 0
+        ? { toolCalls: [{ name: 'bash', args: { command: `echo up; ${command}` } }] }
+        : 'Fine.',
+    )
+    const { session, root } = await sessionWith(model, {
+      ...allowed,
+      env: { WORD: word },
+    })
+    let slowest = 0
+    for (let round = 0; round < rounds; round++) {
+      const stream = await session.stream('Go.')
+      await until(stream, 'tool_output_delta')
+      expect(processesWith(word).length).toBeGreaterThan(0)
+      const at = performance.now()
+      expect(session.cancel()).toBe(true)
+      const reason = await until(stream, 'agent_cancelled')
+      slowest = Math.max(slowest, performance.now() - at)
+      expect(reason.reason).toContain('cancel')
+      expect(processesWith(word)).toEqual([])
+      expectWellFormed(session)
+      const written = sizeOf(join(root, 'late.txt'))
+      await wait(60)
+      expect(sizeOf(join(root, 'late.txt'))).toBe(written)
+      expect((await session.send('Still there?')).text).toBe('Fine.')
+    }
+    console.info(`FT-14: ${rounds} aborts of a command that ${_}: slowest ${Math.round(slowest)} ms`)
+    expect(slowest).toBeLessThan(2000)
+  }, 60_000)
+
+  it('with others beside it: all of them end together', async () => {
+    const word = randomUUID()
+    const ignoring = `trap '' TERM; echo up; while :; do sleep 300; done`
+    const model = scriptedModel([
+      { toolCalls: ['a', 'b', 'c'].map((id) => ({ name: 'bash', id, args: { command: ignoring } })) },
+      'Fine.',
+    ])
+    const { session } = await sessionWith(model, { ...allowed, env: { WORD: word } })
+    const stream = await session.stream('Go.')
+    await until(stream, 'tool_output_delta')
+    const at = performance.now()
+    session.cancel()
+    await until(stream, 'agent_cancelled')
+    expect(performance.now() - at).toBeLessThan(2000)
+    expect(processesWith(word)).toEqual([])
+    expectWellFormed(session)
+    expect((await session.send('Still there?')).text).toBe('Fine.')
+  })
+
+  it('by its own time-out: the model is told, and the run goes on', async () => {
+    const word = randomUUID()
+    const model = scriptedModel([
+      { toolCalls: [{ name: 'bash', args: { command: `trap '' TERM; sleep 300`, timeout: 200 } }] },
+      'Fine.',
+    ])
+    const { session } = await sessionWith(model, { ...allowed, env: { WORD: word } })
+    const at = performance.now()
+    expect((await session.send('Go.')).text).toBe('Fine.')
+    expect(performance.now() - at).toBeLessThan(4000)
+    expect(processesWith(word)).toEqual([])
+    expect(JSON.stringify(session.history())).toMatch(/200 ms|time/)
+  })
+
+  it('by closing the session: nothing is left, also of a job in the background', async () => {
+    const word = randomUUID()
+    const model = scriptedModel([
+      { toolCalls: [{ name: 'bash', args: { command: 'setsid sleep 300 & echo up; exit 0' } }] },
+      { toolCalls: [{ name: 'bash', args: { command: `trap '' TERM; echo up; sleep 300` } }] },
+    ])
+    const { session } = await sessionWith(model, { ...allowed, env: { WORD: word } })
+    const stream = await session.stream('Go.')
+    await until(stream, 'tool_end')
+    await until(stream, 'tool_output_delta')
+    const at = performance.now()
+    await session.close()
+    expect(performance.now() - at).toBeLessThan(2500)
+    expect(await waitForProcesses(word, (left) => left === 0, 500)).toEqual([])
+  })
+})
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
