@@ -18,6 +18,8 @@ import { figure, printTable, range } from '../report.mjs'
  * @returns {Promise<Comparison[]>}
  */
 export async function compare(contenders, { rounds, warmUps = 2, pieces = 1 }) {
+  // Once and not before each run: a forced collection takes compiled code away, and a running program pays for no such thing.
+  globalThis.gc?.()
   /** @type {{ cpu: number, wall: number }[][]} */
   const samples = contenders.map(() => [])
   for (let round = -warmUps; round < rounds; round++) {
@@ -73,8 +75,6 @@ export function comparisonArea(title, explanation, rows) {
 
 /** @param {Contender} contender */
 async function cost({ run }) {
-  // What the last run left behind is not this one's to clear away.
-  globalThis.gc?.()
   const before = process.cpuUsage()
   const start = performance.now()
   await run()

@@ -1,6 +1,12 @@
 import { protectedFileRules } from './protected-files.js'
 import type { Rule } from './rule.js'
 
+/** Tools whose calls touch nothing by themselves: those they make walk the gate, and those that touch something are judged by that. */
+const callers = ['batch', 'bash'] as const
+
+/** Commands of the tool `git` that only look; it switches off what a repository could make them run. */
+const gitLooks = ['status', 'log', 'diff', 'rev-parse'] as const
+
 /** Tools that touch nothing but the session itself. Rules for them cover the call alone: what it touches beside has its own. */
 export const sessionTools = ['todo', 'skill', 'search_skills', 'tool_search', 'think', 'question'] as const
 
@@ -10,8 +16,16 @@ export const sessionTools = ['todo', 'skill', 'search_skills', 'tool_search', 't
  */
 export const defaultRules: readonly Rule[] = [
   { permission: 'fs.read', pattern: '*', action: 'allow', source: 'manifest' },
-  ...sessionTools.map(
+  ...[...sessionTools, ...callers].map(
     (permission): Rule => ({ permission, pattern: '*', action: 'allow', source: 'manifest', callOnly: true }),
+  ),
+  ...gitLooks.map(
+    (command): Rule => ({
+      permission: 'git',
+      pattern: `git ${command}*`,
+      action: 'allow',
+      source: 'manifest',
+    }),
   ),
   ...protectedFileRules,
 ]

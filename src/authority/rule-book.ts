@@ -114,6 +114,17 @@ export function hasUnseenRestrictions(book: RuleBook, call: Call): boolean {
   return shelves.some((shelf) => shelf?.restrictsPart ?? false)
 }
 
+/** Whether some rule that can concern this call's reading keeps part of the files from it and not others. */
+export function tellsFilesApart(book: RuleBook, call: Call): boolean {
+  const mcp = call.mcp ?? mcpOfToolId(call.tool)
+  const keys = [`tool:${call.tool}`, 'capability:fs.read', '*']
+  if (mcp !== undefined) keys.push(mcpKey(mcp.server, mcp.tool), mcpKey(mcp.server, '*'))
+  return (
+    keys.some((key) => book.shelves.get(key)?.restrictsPart ?? false) ||
+    (mcp !== undefined && book.wildcards.length > 0)
+  )
+}
+
 const levels: readonly Level[] = ['everything', 'wildcard', 'capability', 'tool']
 
 function shelve(compiled: CompiledRule, shelves: Map<string, Shelf>, wildcards: Entry[]): void {

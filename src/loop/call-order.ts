@@ -83,8 +83,7 @@ export async function callInOrder<Item, Result extends { readonly fatal?: unknow
   const work = async (): Promise<void> => {
     for (let at = next++; at < queue.length; at = next++) {
       const { item, place } = queue[at] as (typeof queue)[number]
-      const result = await call(item, place, over)
-      place.leave()
+      const result = await call(item, place, over).finally(place.leave)
       results[at] = result
       if (result.fatal !== undefined && !over) {
         over = true

@@ -1,6 +1,7 @@
 import { type Call, expandCall, type JudgedSubject } from '../authority/call.js'
 import { type Authority, decide } from '../authority/decide.js'
 import { checkSubjects, type GrantLayer, grantsHost, grantsPath } from '../authority/grant.js'
+import { tellsFilesApart } from '../authority/rule-book.js'
 import type { Subject } from '../tool/subject.js'
 
 /** What one call may touch, asked at the moment of use with what is really meant. Each gives words when it may not. */
@@ -36,13 +37,45 @@ export function permitFor(call: Call, authority: Authority, privileged: boolean)
     const why = verdict.reason ?? 'it must be asked about'
     return verdict.action === 'deny' ? why : `${why}, and the call was not approved for it`
   }
+  let everywhere: readonly string[] | undefined
+  /** Searches ask for every file they find; where nothing tells one from another, one answer serves all. */
+  const readable = (path: string): boolean => {
+    everywhere ??= (scope.variables.workspace ?? []).filter(
+      (root) =>
+        readsAlike(call, authority) &&
+        samples(root).every((one) => judge({ fs: 'read', path: one }) === undefined),
+    )
+    return everywhere.some((root) => path.startsWith(root) && path[root.length] === '/')
+  }
   return {
-    path: (kind, realPath) => judge({ fs: kind, path: realPath }),
+    path: (kind, realPath) => {
+      // The gate has held this very path to this very grant and to these rules.
+      if (approved.has(pathKey(kind, realPath))) return undefined
+      return kind === 'read' && readable(realPath) ? undefined : judge({ fs: kind, path: realPath })
+    },
     host: (host, port) => judge({ net: port === 80 || port === 443 ? host : `${host}:${port}` }),
     command: (text, cwd) => judge({ shell: { text, cwd } }),
     grantsCommand: (what) =>
       grant === undefined || grant.layers.every((layer) => layerGrantsCommand(layer, what)),
   }
+}
+
+/** Whether no rule, here or above, keeps some files from being read by this call and not others. */
+function readsAlike(call: Call, { book, limits = [], parent }: Authority): boolean {
+  const above = typeof parent === 'function' ? parent() : parent
+  return (
+    ![book, ...limits].some((one) => tellsFilesApart(one, call)) &&
+    (above === undefined || readsAlike(call, above))
+  )
+}
+
+/** Paths that nothing is about in particular, at several depths: what may be read there is allowed by what covers everything. */
+function samples(root: string): string[] {
+  const name = 'k3f9q-no-such-name'
+  return [1, 2, 3, 5, 9].flatMap((depth) => {
+    const directory = `${root}/${`${name}/`.repeat(depth - 1)}`
+    return [`${directory}${name}`, `${directory}.${name}.x7z`]
+  })
 }
 
 /** A declaration that says nothing of files leaves those of its commands to rules and sandbox; of hosts, it must name them. */
@@ -59,7 +92,7 @@ function layerGrantsCommand(
 function keyOf(subject: JudgedSubject): string {
   switch (subject.kind) {
     case 'path':
-      return `${subject.fs} ${subject.path.path}`
+      return pathKey(subject.fs, subject.path.path)
     case 'host':
       return `host ${subject.text}`
     case 'command':
@@ -69,4 +102,8 @@ function keyOf(subject: JudgedSubject): string {
     case 'call':
       return 'call'
   }
+}
+
+function pathKey(kind: 'read' | 'write', path: string): string {
+  return `${kind} ${path}`
 }

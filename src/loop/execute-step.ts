@@ -25,7 +25,9 @@ export async function execute(
   const timeoutMs = request.timeoutMs ?? parts.toolTimeoutMs ?? Number.POSITIVE_INFINITY
   const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
   let started = false
+  let late = false
   const work = async (signal: AbortSignal): Promise<Envelope> => {
+    signal.addEventListener('abort', () => (late = isTimeout(signal)), { once: true })
     // What was judged, shown and approved is what runs: nobody on the way may have changed it.
     if (serializeToolOutput(ready.args) !== checked)
       return errorEnvelope('Refused: the arguments changed while the call was judged.')
@@ -40,7 +42,7 @@ export async function execute(
       timeoutMs,
       graceMs: parts.stopGraceMs ?? stopGraceMs,
     })
-    if (ended.how === 'done') return ended.result
+    if (ended.how === 'done') return late ? stoppedInTime(request.name, timeoutMs, ended.result) : ended.result
     const why =
       ended.how === 'timeout'
         ? `did not finish within ${timeoutMs} ms`
@@ -60,6 +62,19 @@ export async function execute(
     // A tool that was left behind, or kept its runtime, can do nothing more with it.
     alive?.abort(callIsOver)
   }
+}
+
+function isTimeout({ reason }: AbortSignal): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError'
+}
+
+/** It heard that its time was up, and ended. What it says may be a part, or all of it: the model must know that it is late. */
+function stoppedInTime(name: string, timeoutMs: number, envelope: Envelope): Envelope {
+  const text = envelope.type === 'error' ? envelope.error_text : serializeToolOutput(envelope.data)
+  return errorEnvelope(
+    `Tool "${name}" did not finish within ${timeoutMs} ms (toolTimeoutMs) and was told to stop. What it gave then:\n${text}`,
+    { ...envelope.metadata, timed_out: true },
+  )
 }
 
 async function contextFor(

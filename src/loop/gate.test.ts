@@ -143,7 +143,7 @@ describe('the gate', () => {
   })
 
   it('suggests the nearest tools, and runs only those that are offered', async () => {
-    expect(await setUp().text('raed', {})).toBe('Tool "raed" not found. Did you mean "read"?')
+    expect(await setUp().text('raed', {})).toBe('Unknown tool "raed". Did you mean "read"?')
   })
 
   it('answers malformed and unfitting arguments in words, before anything is judged', async () => {

@@ -1,3 +1,4 @@
+import { isToolResultContentArray } from '../tool/content.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { RunError } from './errors.js'
@@ -38,7 +39,10 @@ const mostRemembered = 256
 
 function told(envelope: Envelope, name: string, times: number): Envelope {
   const word = `You have made this same call of "${name}" ${times} times, and the result was the same each time. Do something else, or say what keeps you from going on.`
-  return envelope.type === 'error'
-    ? errorEnvelope(`${envelope.error_text}\n${word}`, envelope.metadata)
-    : outputEnvelope(`${serializeToolOutput(envelope.data)}\n[${word}]`, envelope.metadata)
+  if (envelope.type === 'error') return errorEnvelope(`${envelope.error_text}\n${word}`, envelope.metadata)
+  const { data, metadata } = envelope
+  // Images stay images: as text they would fill the context.
+  return isToolResultContentArray(data)
+    ? outputEnvelope([...data, { type: 'text', text: `[${word}]` }], metadata)
+    : outputEnvelope(`${serializeToolOutput(data)}\n[${word}]`, metadata)
 }

@@ -6,9 +6,20 @@ export {
   createAiSdkModel,
   type FromAiSdkOptions,
   fromAiSdk,
+  isAiSdkModel,
 } from './ai-sdk/index.js'
 export { AnswerBuilder, type AnswerEnd, type OpenToolCall } from './answer-builder.js'
 export { type ChatDialect, type ChatModelOptions, createChatModel } from './chat/index.js'
+export { assertCompletionRequestSupported, CompletionCapabilityError } from './completion-capability.js'
+export {
+  type CompletionModel,
+  type CompletionModelCapabilities,
+  type CompletionStreamEvent,
+  type FromCompletionModelOptions,
+  fromCompletionModel,
+  isCompletionModel,
+  type StreamingCompletionModel,
+} from './completion-model.js'
 export { ModelError, type ModelErrorCode, type ModelErrorFacts, modelErrorCodes } from './errors.js'
 export { estimateMessageTokens, estimateTokens } from './estimate-tokens.js'
 export { lowerHistory } from './lower-history.js'

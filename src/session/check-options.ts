@@ -22,7 +22,7 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
   const options: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || value === null) continue
-    const check = checks[name]
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined
     if (check === undefined) {
       warnings.push(describeUnknown(name))
       continue
@@ -37,6 +37,12 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
     options['planningMode'] = options['planning'] ? 'enabled' : 'disabled'
   // Every name was looked up and every value checked against the same table that the type was written from.
   return { options: options as SessionOptions, warnings }
+}
+
+/** Throws for what is no tool. */
+export function assertTool(value: unknown): void {
+  const problem = tool(value)
+  if (problem !== undefined) throw new SessionOptionError('tools', problem.replace('%', 'The tool'))
 }
 
 /** Words when a value cannot be used; `%` stands for the option's name. */
@@ -63,7 +69,7 @@ const oneOf =
   (value) =>
     typeof value === 'string' && words.includes(value)
       ? undefined
-      : `Invalid % ${describe(value)}. Must be one of: ${words.join(', ')}.`
+      : `Invalid % ${quote(value)}. Must be one of: ${words.join(', ')}.`
 const object: Check = (value) =>
   typeof value === 'object' && !Array.isArray(value)
     ? undefined
@@ -119,7 +125,7 @@ const fields =
     if (wrong !== undefined) return wrong
     for (const [name, inner] of Object.entries(value as object)) {
       if (inner === undefined || inner === null) continue
-      const check = known[name]
+      const check = Object.hasOwn(known, name) ? known[name] : undefined
       if (check === undefined) return `%.${name} is not known. Known are: ${Object.keys(known).join(', ')}.`
       const problem = check(inner)
       if (problem !== undefined) return problem.replace('%', `%.${name}`)
@@ -144,7 +150,7 @@ const planningModes: Readonly<Record<string, string>> = {
 const planningMode: Check = (value) =>
   typeof value === 'string' && Object.hasOwn(planningModes, value.toLowerCase())
     ? undefined
-    : `Invalid planningMode ${describe(value)}. Must be: auto, enabled, or disabled.`
+    : `Invalid planningMode ${quote(value)}. Must be: auto, enabled, or disabled.`
 
 const sessionId: Check = (value) =>
   typeof value === 'string' && /^[^\0/\\]{1,200}$/.test(value) && value !== '.' && value !== '..'
@@ -170,8 +176,8 @@ const command = readable((value) => {
 })
 
 const tool: Check = (value) =>
-  isRecord(value) && typeof value['name'] === 'string' && typeof value['call'] === 'function'
-    ? able('definition')(value)
+  isRecord(value) && typeof value['name'] === 'string'
+    ? able('call', 'definition')(value)
     : '% is not a tool: make one with createTool.'
 const toolSet: Check = (value) =>
   value instanceof ToolSet ? undefined : `% must be a list of tools or a ToolSet, not ${describe(value)}.`
@@ -180,12 +186,12 @@ const builtinTool: Check = (value) => {
   const names = createToolbox().map(({ name }) => name)
   if (typeof value === 'string' && names.includes(value)) return undefined
   const near = typeof value === 'string' ? nearestNames(value, names) : []
-  return `% is ${describe(value)}, which is no built-in tool.${near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`}`
+  return `% is ${quote(value)}, which is no built-in tool.${near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`}`
 }
 
 const variables: Check = (value) => {
   const odd = isRecord(value) && Object.entries(value).find(([, one]) => typeof one !== 'string')
-  return odd ? `%.${odd[0]} must be a string, not ${describe(odd[1])}.` : undefined
+  return odd ? `%.${odd[0]} must be a string, not a value of type ${typeof odd[1]}.` : undefined
 }
 
 const guard = fields({
@@ -310,9 +316,14 @@ function describeUnknown(name: string): string {
   return `The option ${name} is not known and has no effect.${hint}`
 }
 
-/** Never the value itself: an option may hold a secret. */
+/** Never a text itself: what was put in the wrong place may be a secret. */
 function describe(value: unknown): string {
-  if (typeof value === 'string') return value.length <= 40 ? `'${value}'` : 'a long string'
+  if (typeof value === 'string') return 'a string'
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`
+}
+
+/** For options that take one of a few words: there the word that was given helps. */
+function quote(value: unknown): string {
+  return typeof value === 'string' && value.length <= 40 ? `'${value}'` : describe(value)
 }

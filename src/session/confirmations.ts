@@ -1,4 +1,4 @@
-import type { AskAnswer, AskHandler, AskRequest } from '../loop/ask.js'
+import { type AskAnswer, type AskHandler, type AskRequest, readAnswer } from '../loop/ask.js'
 import type { AgentEvent } from '../loop/events.js'
 
 export type ConfirmationPolicy = {
@@ -41,6 +41,7 @@ export type ConfirmationOptions = {
 }
 
 const defaultTimeoutMs = 30_000
+const longestTimer = 2 ** 31 - 1
 
 /** Keeps the calls that wait for a yes. Each is answered once: by `confirm`, by the host's handler, by its time-out, or by the end. */
 export function createConfirmations(options: ConfirmationOptions): Confirmations {
@@ -67,12 +68,14 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
         waiting.delete(toolId)
         resolve(answer)
       }
-      waiting.set(toolId, {
+      const own: Waiting = {
         request,
         settle,
         ...(timeoutMs !== undefined && { endsAt: options.now() + timeoutMs }),
-      })
-      if (timeoutMs !== undefined)
+      }
+      waiting.set(toolId, own)
+      // A timer takes no more than that; longer is as good as no limit.
+      if (timeoutMs !== undefined && timeoutMs <= longestTimer)
         timer = setTimeout(() => {
           const approve = policy.timeoutAction === 'auto_approve'
           emit({ type: 'confirmation_timeout', toolId, actionTaken: approve ? 'auto_approved' : 'rejected' })
@@ -96,11 +99,13 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       if (onAsk === undefined) return
       askHost(onAsk, request).then(
         (answer) => {
-          if (!waiting.has(toolId)) return
+          // Under the same id a later call may wait by now: this answer is not for that one.
+          if (waiting.get(toolId) !== own) return
           received(emit, toolId, answer)
           settle(answer)
         },
         (error: unknown) => {
+          if (waiting.get(toolId) !== own) return
           clearTimeout(timer)
           waiting.delete(toolId)
           reject(error)
@@ -149,11 +154,13 @@ async function askHost(onAsk: AskHandler, request: AskRequest): Promise<AskAnswe
   return onAsk(request)
 }
 
-function received(emit: (event: AgentEvent) => void, toolId: string, { decision, message }: AskAnswer): void {
+/** What a host answers need not be an answer: only a clear yes is told as one. */
+function received(emit: (event: AgentEvent) => void, toolId: string, answer: AskAnswer): void {
+  const { approved, message } = readAnswer(answer)
   emit({
     type: 'confirmation_received',
     toolId,
-    approved: decision !== 'reject',
+    approved,
     ...(message !== undefined && { reason: message }),
   })
 }

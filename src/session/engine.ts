@@ -72,6 +72,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     ...(options.ceiling !== undefined && { ceiling: options.ceiling }),
     ...(options.mode !== undefined && { mode: options.mode }),
   })
+  for (const message of authority.warnings)
+    parts.emit({ type: 'notice', source: 'permissionPolicy', message })
   const gate = gateFor(parts, workspace, authority, ruleFiles)
   return { workspace, authority, gate }
 }

@@ -20,8 +20,9 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
     const event = this.#waiting[this.#at]
     if (event !== undefined) {
       this.#waiting[this.#at++] = taken
-      if (this.#at === this.#waiting.length) {
-        this.#waiting = []
+      // What was taken is let go of in bulk, also when a reader never quite catches up.
+      if (this.#at === this.#waiting.length || this.#at > mostTaken) {
+        this.#waiting = this.#waiting.slice(this.#at)
         this.#at = 0
       }
       return Promise.resolve({ value: event, done: false })
@@ -68,6 +69,7 @@ const over: IteratorReturnResult<undefined> = { value: undefined, done: true }
 const taken: AgentEvent = { type: 'events_missed', count: 0 }
 /** So many wait one by one; then pieces are joined. */
 const most = 512
+const mostTaken = 1024
 
 /** Two pieces of the same text as one; undefined when they are not. */
 function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | undefined {

@@ -1,6 +1,8 @@
 import type {
   AssistantContent,
   AssistantMessage,
+  DocumentContent,
+  ImageContent,
   Message,
   ToolMessage,
   UserContent,
@@ -37,18 +39,26 @@ export function fromHistory(
     const blocks: readonly ContentBlock[] =
       typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content
     const results = blocks.filter(({ type }) => type === 'tool_result')
-    if (results.length > 0) return [toolMessageOf(results)]
-    switch (message.role) {
-      case 'assistant':
-        return [{ role: 'assistant', content: blocks.flatMap(assistantPart) } satisfies AssistantMessage]
-      case 'system':
-        return [{ role: 'system', content: blocks.map(({ text = '' }) => text).join('\n') }]
-      case 'user':
-        return [{ role: 'user', content: blocks.flatMap(userPart) } satisfies UserMessage]
-      default:
-        throw new TypeError(`A message of the history has the role ${JSON.stringify(message.role)}.`)
-    }
+    if (results.length === 0) return [spokenBy(message.role, blocks)]
+    // Some hosts keep results and what was said after them in one message.
+    const others = blocks.filter(({ type }) => type !== 'tool_result')
+    return [toolMessageOf(results), ...(others.length === 0 ? [] : [spokenBy(message.role, others)])]
   })
+}
+
+function spokenBy(role: string, blocks: readonly ContentBlock[]): Message {
+  switch (role) {
+    case 'assistant':
+      return { role, content: blocks.flatMap(assistantPart) } satisfies AssistantMessage
+    case 'system':
+      return { role, content: blocks.map(({ text = '' }) => text).join('\n') }
+    case 'user':
+      return { role, content: blocks.flatMap(userPart) } satisfies UserMessage
+    default:
+      throw new TypeError(
+        `A message of the history has the role ${JSON.stringify(role)}: say user, assistant or system, or give tool results.`,
+      )
+  }
 }
 
 function blocksOf(message: Message): ContentBlock[] {
@@ -89,14 +99,15 @@ function blockOf(part: UserContent | AssistantContent): ContentBlock {
         type: part.type,
         data: part.data,
         ...(part.mediaType !== undefined && { mediaType: part.mediaType }),
+        ...(part.type === 'document' && part.name !== undefined && { name: part.name }),
       }
   }
 }
 
 function userPart(block: ContentBlock): UserContent[] {
   if (block.type === 'text') return [{ type: 'text', text: block.text ?? '' }]
-  if (block.type !== 'image' && block.type !== 'document') return []
-  return [mediaPart(block.type, block)]
+  if (block.type === 'image') return [imagePart(block)]
+  return block.type === 'document' ? [documentPart(block)] : []
 }
 
 function assistantPart(block: ContentBlock): AssistantContent[] {
@@ -113,13 +124,24 @@ function assistantPart(block: ContentBlock): AssistantContent[] {
           function: { name: block.name ?? '', arguments: block.input ?? {} },
         },
       ]
+    case 'image':
+      return [imagePart(block)]
     default:
       return []
   }
 }
 
-function mediaPart(type: 'image' | 'document', { data = '', mediaType }: ContentBlock): UserContent {
-  return { type, data, ...(mediaType !== undefined && { mediaType }) }
+function imagePart({ data = '', mediaType }: ContentBlock): ImageContent {
+  return { type: 'image', data, ...(mediaType !== undefined && { mediaType }) }
+}
+
+function documentPart({ data = '', mediaType, name }: ContentBlock): DocumentContent {
+  return {
+    type: 'document',
+    data,
+    ...(mediaType !== undefined && { mediaType }),
+    ...(name !== undefined && { name }),
+  }
 }
 
 function toolMessageOf(results: readonly ContentBlock[]): ToolMessage {

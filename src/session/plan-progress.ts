@@ -49,13 +49,23 @@ export function createPlanProgress(start: readonly Todo[] = []): PlanProgress {
 }
 
 function tellSteps(before: readonly Todo[], now: readonly Todo[], emit: (event: AgentEvent) => void): void {
-  const known = new Map(before.map(({ content, status }) => [content, status]))
-  for (const [at, { content, status }] of now.entries()) {
-    const was = known.get(content)
+  const known = new Map(inOrder(before).map(({ key, status }) => [key, status]))
+  for (const [at, { key, content, status }] of inOrder(now).entries()) {
+    const was = known.get(key)
     const step = { step: content, stepNumber: at + 1, totalSteps: now.length }
     if (status === 'completed' && was !== 'completed') emit({ type: 'step_end', ...step })
     if (status === 'in_progress' && was !== 'in_progress') emit({ type: 'step_start', ...step })
   }
+}
+
+/** Steps may have the same words: then the first of them stays the first. */
+function inOrder(todos: readonly Todo[]): (Todo & { readonly key: string })[] {
+  const times = new Map<string, number>()
+  return todos.map((todo) => {
+    const time = (times.get(todo.content) ?? 0) + 1
+    times.set(todo.content, time)
+    return { ...todo, key: `${time} ${todo.content}` }
+  })
 }
 
 function firstSentence(prompt: string): string {

@@ -38,7 +38,8 @@ export class RunEvents {
    * whoever stops cancels nothing, and a slow reader holds nothing up. What was dropped meanwhile is told as `events_missed`.
    */
   async *watch(from = 0, signal?: AbortSignal): AsyncGenerator<RunEvent, void, undefined> {
-    let last = from
+    // Whatever is no place in a run means its beginning.
+    let last = from > 0 ? Math.floor(from) : 0
     for (;;) {
       if (signal?.aborted) return
       if (last < this.#dropped) {

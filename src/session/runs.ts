@@ -94,18 +94,20 @@ export const defaultRetention = {
 
 /** The runs of a session, the oldest ended ones forgotten first. */
 export class Runs {
-  readonly #limits: Required<RetentionLimits>
+  readonly #maxRuns: number
+  readonly #maxEvents: number
   readonly #runs = new Map<string, RunRecord>()
 
   constructor(limits: RetentionLimits = {}) {
-    this.#limits = { ...defaultRetention, ...limits }
+    this.#maxRuns = limits.maxRuns ?? defaultRetention.maxRuns
+    this.#maxEvents = limits.maxEventsPerRun ?? defaultRetention.maxEventsPerRun
   }
 
   create(id: string, sessionId: string, prompt: string, now: number): RunRecord {
-    const run = new RunRecord(id, sessionId, prompt, now, this.#limits.maxEventsPerRun)
+    const run = new RunRecord(id, sessionId, prompt, now, this.#maxEvents)
     this.#runs.set(id, run)
     for (const [oldId, old] of this.#runs) {
-      if (this.#runs.size <= this.#limits.maxRuns) break
+      if (this.#runs.size <= this.#maxRuns) break
       if (old.ended) this.#runs.delete(oldId)
     }
     return run

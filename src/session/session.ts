@@ -10,6 +10,7 @@ import type { Todo } from '../tool/runtime.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import type { AgentResult } from './agent-result.js'
 import { askAside, type SideAnswer } from './btw.js'
+import { assertTool, checkOptions } from './check-options.js'
 import type { PendingConfirmation } from './confirmations.js'
 import { SessionCore, type SessionParts } from './core.js'
 import { callTool, DirectTools } from './direct-tools.js'
@@ -180,6 +181,7 @@ export class Session extends DirectTools {
   /** Adds a tool, or puts another in the place of one with its name. The model sees it from the next round on. */
   registerTool(tool: AnyTool): void {
     this.#core.assertOpen()
+    assertTool(tool)
     this.#core.shelf.add(tool)
   }
 
@@ -246,6 +248,8 @@ export class Session extends DirectTools {
   /** A mode is a set of permissions and binds from the next call on. */
   async setMode(mode: ModeName | undefined): Promise<void> {
     this.#core.assertOpen()
+    // A name that nobody knows would be no mode at all, and hold nothing back.
+    if (mode !== undefined) checkOptions({ mode })
     const { authority } = await this.#core.engine()
     authority.setMode(mode)
     this.#core.emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })

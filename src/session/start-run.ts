@@ -79,6 +79,7 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
 async function answer(core: SessionCore, active: ActiveRun, request: RunRequest): Promise<AgentResult> {
   if (parseCommand(request.text) !== undefined) {
     const text = await core.commands.run(request.text, commandSession(core), { signal: active.signal })
+    active.signal.throwIfAborted()
     if (text !== undefined) {
       active.emit({ type: 'text_delta', text })
       return agentResult(active.id, {

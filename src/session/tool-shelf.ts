@@ -95,10 +95,13 @@ export class ToolShelf {
   }
 
   async #govern(): Promise<void> {
-    for (const [name, tool] of this.#tools)
-      if (!this.#governed.has(name)) {
+    for (const name of this.#tools.keys())
+      for (;;) {
+        const tool = this.#tools.get(name)
+        if (tool === undefined || this.#governed.has(name)) break
         const governed = await governTool(tool)
-        this.#governed.set(name, governed)
+        // Another may have taken its place meanwhile.
+        if (this.#tools.get(name) === tool) this.#governed.set(name, governed)
       }
   }
 

@@ -4,9 +4,14 @@
  */
 export type UiMessageChunk =
   | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: unknown }
-  | { readonly type: 'start-step' | 'finish-step' }
-  | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
-  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
+  | { readonly type: 'start-step' }
+  | { readonly type: 'finish-step' }
+  | { readonly type: 'text-start'; readonly id: string }
+  | { readonly type: 'text-delta'; readonly id: string; readonly delta: string }
+  | { readonly type: 'text-end'; readonly id: string }
+  | { readonly type: 'reasoning-start'; readonly id: string }
+  | { readonly type: 'reasoning-delta'; readonly id: string; readonly delta: string }
+  | { readonly type: 'reasoning-end'; readonly id: string }
   | UiToolChunk
   | UiDataChunk
   | { readonly type: 'message-metadata'; readonly messageMetadata: unknown }

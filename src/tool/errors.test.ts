@@ -59,11 +59,11 @@ describe('error classes', () => {
 describe('ToolNotFoundError', () => {
   it('suggests the nearest names', () => {
     expect(new ToolNotFoundError('raed', ['read', 'write', 'rad']).message).toBe(
-      'Tool "raed" not found. Did you mean "read" or "rad"?',
+      'Unknown tool "raed". Did you mean "read" or "rad"?',
     )
     expect(new ToolNotFoundError('readFile', ['read_file', 'bash']).message).toContain(
       'Did you mean "read_file"?',
     )
-    expect(new ToolNotFoundError('zzz', ['read']).message).toBe('Tool "zzz" not found.')
+    expect(new ToolNotFoundError('zzz', ['read']).message).toBe('Unknown tool "zzz".')
   })
 })

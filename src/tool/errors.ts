@@ -74,8 +74,8 @@ markErrorClass(ToolJsonError, 'ToolJsonError')
 /** The sentence for an unknown tool, with the nearest known names when there are any. */
 export function describeUnknownTool(toolName: string, known: readonly string[]): string {
   const near = nearestNames(toolName, known)
-  if (near.length > 0) return `Tool "${toolName}" not found. Did you mean ${quoteNames(near)}?`
-  return `Tool "${toolName}" not found.`
+  if (near.length > 0) return `Unknown tool "${toolName}". Did you mean ${quoteNames(near)}?`
+  return `Unknown tool "${toolName}".`
 }
 
 /** The words of anything that was thrown. Never throws itself, whatever that thing is. */

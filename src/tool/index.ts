@@ -52,6 +52,14 @@ export { type GovernedOptions, governTool } from './govern.js'
 export type { JsonObject, JsonPrimitive, JsonSchema, JsonValue } from './json.js'
 export { JsonTextError } from './json-text.js'
 export {
+  AssistantContent,
+  Message,
+  ToolContent,
+  type ToolResultOptions,
+  Usage,
+  UserContent,
+} from './message.js'
+export {
   type AgentMiddleware,
   applyCompletionRequest,
   applyCompletionResponse,

@@ -132,7 +132,7 @@ describe('ToolSet.call', () => {
   it('throws ToolNotFoundError for an unknown name, before it reads the arguments', async () => {
     const error = await set.call('ad', 'not json').catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ToolNotFoundError)
-    expect(error).toMatchObject({ toolName: 'ad', message: 'Tool "ad" not found. Did you mean "add"?' })
+    expect(error).toMatchObject({ toolName: 'ad', message: 'Unknown tool "ad". Did you mean "add"?' })
   })
 
   it('throws ToolJsonError for malformed arguments, with the position and the cause', async () => {

@@ -10,6 +10,8 @@ describe('pathText', () => {
     [' edge', '" edge"'],
     ['', '""'],
     [`${'x'.repeat(300)}\u202Egpj.exe`, `"${'x'.repeat(300)}\\u202egpj.exe"`],
+    ['ä'.repeat(40), 'ä'.repeat(40)],
+    [`${'ä'.repeat(40)}\u202E`, `"${'ä'.repeat(40)}\\u202e"`],
     ['\u{1F600}'.repeat(60), '\u{1F600}'.repeat(60)],
     [`a/${'y'.repeat(400)}`, `a/${'y'.repeat(400)}`],
   ])('shows %j', (path, shown) => {

@@ -25,10 +25,13 @@ export async function readTextFile(files: RuntimeFiles, path: string): Promise<T
   return { text, version, bytes }
 }
 
+// One for all: making one costs more than decoding a line.
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 /** Undefined when the bytes are no UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return strict.decode(bytes)
   } catch (thrown) {
     if (thrown instanceof TypeError) return undefined
     throw thrown

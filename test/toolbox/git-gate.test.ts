@@ -98,9 +98,10 @@ describe('git at the gate', () => {
     expect(existsSync(join(root, '.git/refs/heads/x'))).toBe(false)
   })
 
-  it('is refused where nobody can be asked, and names what is wrong before asking', async () => {
+  it('looks without asking, is refused otherwise where nobody can be asked, and names what is wrong before', async () => {
     const call = gateWith(undefined)
-    expect(await call('git', { command: 'status' })).toMatch(/no rule covers|not approved|nobody/i)
+    expect(await call('git', { command: 'status' })).toContain('Status:    clean')
+    expect(await call('git', { command: 'branch', name: 'dev' })).toMatch(/no rule covers.*nobody/i)
     expect(await call('git', { command: 'checkout' })).toContain('ref parameter is required for checkout')
     expect(await call('bash', {})).toContain('command parameter is required')
   })
@@ -118,8 +119,8 @@ describe('git at the gate', () => {
     expect(
       await call('git', { command: 'worktree', subcommand: 'create', name: 'dev', new_branch: false }),
     ).toBe(`Created worktree: ${root}-dev (branch: dev)`)
-    expect(asked).toHaveLength(3)
-    expect(asked[1]).toContain('git branch --no-track -- dev HEAD')
+    expect(asked).toHaveLength(2)
+    expect(asked[0]).toContain('git branch --no-track -- dev HEAD')
   })
 
   it('lets grep and glob read by the built-in rules', async () => {

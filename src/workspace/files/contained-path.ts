@@ -37,7 +37,6 @@ export type ContainedPath = {
 // The limits of Linux. Others allow more in places, but a path that works on one machine only helps nobody.
 const mostPathBytes = 4096
 const mostNameBytes = 255
-const encoder = new TextEncoder()
 
 /** Resolves a path against the workspace root, by its text alone, and refuses what lies in no root. */
 export function containPath(area: Area, path: string): ContainedPath {
@@ -111,12 +110,12 @@ function textProblem(style: PathStyle, path: string): string | undefined {
   if (path.includes('\0')) return 'it holds a NUL character; take it out'
   // Half a surrogate pair becomes a replacement character on its way to the disk, where it names another file.
   if (/\p{Surrogate}/u.test(path)) return 'it is not well-formed Unicode; write it anew'
-  if (byteLength(path) >= mostPathBytes) return tooLong
-  const names = splitNames(style, path)
-  if (names.some((name) => byteLength(name) > mostNameBytes)) {
+  const bytes = byteLength(path)
+  if (bytes >= mostPathBytes) return tooLong
+  if (bytes > mostNameBytes && splitNames(style, path).some((name) => byteLength(name) > mostNameBytes)) {
     return `a name in it is longer than ${mostNameBytes} bytes; use a shorter one`
   }
-  return style.separator === '\\' ? windowsProblem(path, names) : undefined
+  return style.separator === '\\' ? windowsProblem(path, splitNames(style, path)) : undefined
 }
 
 function windowsProblem(path: string, names: readonly string[]): string | undefined {
@@ -135,5 +134,5 @@ function windowsProblem(path: string, names: readonly string[]): string | undefi
 }
 
 function byteLength(text: string): number {
-  return encoder.encode(text).length
+  return Buffer.byteLength(text)
 }

@@ -5,7 +5,7 @@ import { type Access, authorise, refuseCarrying } from './access.js'
 import { rootOfReal } from './contained-path.js'
 import { DirectoryTooLargeError, FileExistsError, FileNotFoundError, FileSystemError } from './errors.js'
 import { entriesOf } from './list-directory.js'
-import { openRegular, type Place } from './open-contained.js'
+import { type OpenFile, openRegular, type Place } from './open-contained.js'
 import { openDirectory } from './open-directory.js'
 import { chunkBytes, stopIfAborted } from './read-file.js'
 import { syncDirectory } from './replace-file.js'
@@ -76,12 +76,12 @@ async function copyAcross(access: Access, from: Place, to: Place, options: MoveO
   if (rootOfReal(access.area, to.realPath) === undefined)
     throw new FileSystemError(to.asWritten, 'EXDEV', 'cannot be moved there')
   const temporary = to.directory.at(options.temporaryName)
-  const { file: source, stat } = await openRegular(from)
+  const source = await openRegular(from)
   try {
     const target = await open(temporary, createFlags, 0o600)
     try {
       await copyBytes(source, target, options.signal, from.asWritten)
-      await target.chmod(stat.mode & 0o777)
+      await target.chmod(source.stat.mode & 0o777)
       if (access.durable) await target.sync()
       await target.close()
       await rename(temporary, to.directory.at(to.name))
@@ -92,7 +92,7 @@ async function copyAcross(access: Access, from: Place, to: Place, options: MoveO
       throw thrown
     }
   } finally {
-    await source.close()
+    source.close()
   }
   await unlink(from.directory.at(from.name))
 }
@@ -100,7 +100,7 @@ async function copyAcross(access: Access, from: Place, to: Place, options: MoveO
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
 
 async function copyBytes(
-  source: FileHandle,
+  source: OpenFile,
   target: FileHandle,
   signal: AbortSignal | undefined,
   path: string,
@@ -108,7 +108,7 @@ async function copyBytes(
   const chunk = new Uint8Array(chunkBytes)
   for (;;) {
     stopIfAborted(signal, path)
-    const { bytesRead } = await source.read(chunk, 0, chunk.length, null)
+    const bytesRead = await source.read(chunk, 0, chunk.length, null)
     if (bytesRead === 0) return
     for (let written = 0; written < bytesRead; ) {
       const outcome = await target.write(chunk, written, bytesRead - written)

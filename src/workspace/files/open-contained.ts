@@ -1,6 +1,7 @@
-import { constants, fstatSync, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, realpath } from 'node:fs/promises'
+import { closeSync, constants, fstatSync, lstatSync, openSync, read, type Stats } from 'node:fs'
+import { lstat, realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { type Access, authorise } from './access.js'
 import { type ContainedPath, type Root, rootOfReal } from './contained-path.js'
 import {
@@ -73,24 +74,43 @@ export async function realPathOf(access: Access, path: ContainedPath, follow: bo
   }
 }
 
+/** A regular file that is open for reading. */
+export type OpenFile = {
+  readonly stat: Stats
+  /** How many bytes were read; none at the end. Without a position it goes on where it was. */
+  read(into: Uint8Array, offset: number, length: number, position: number | null): Promise<number>
+  close(): void
+}
+
 /** Opens the regular file at a place. Nothing else is opened: a pipe would hang, a device would act. */
-export async function openRegular(
-  place: Place,
-): Promise<{ readonly file: FileHandle; readonly stat: Stats }> {
+export async function openRegular(place: Place): Promise<OpenFile> {
   if (place.stat === undefined) throw new FileNotFoundError(place.asWritten)
   refuseIrregular(place.asWritten, place.stat)
-  const file = await open(place.directory.at(place.name), readFlags)
+  // It was looked at a moment ago, so that there is nothing to wait for before its bytes.
+  const fd = openSync(place.directory.at(place.name), readFlags)
+  let isOpen = true
+  const close = (): void => {
+    // Closed twice, it could be the next one's.
+    if (isOpen) closeSync(fd)
+    isOpen = false
+  }
   try {
-    // It was looked at a moment ago: nothing is left to wait for.
-    const stat = fstatSync(file.fd)
+    const stat = fstatSync(fd)
     refuseIrregular(place.asWritten, stat)
     if (!(await place.directory.isSame())) throw new PathUnstableError(place.asWritten)
-    return { file, stat }
+    return {
+      stat,
+      read: async (into, offset, length, position) =>
+        (await readFrom(fd, into, offset, length, position)).bytesRead,
+      close,
+    }
   } catch (thrown) {
-    await file.close()
+    close()
     throw thrown
   }
 }
+
+const readFrom = promisify(read)
 
 export function refuseIrregular(path: string, stat: Stats): void {
   if (stat.isFile()) return
@@ -115,6 +135,9 @@ async function stepTo<T>(
   want: Want,
   use: (place: Place) => Promise<T>,
 ): Promise<Step<T>> {
+  // The first look may wait for a disk, so it does not hold anybody up. What follows is about what was just looked at: the system
+  // has it in memory, and all of it is checked through the open directory whatever this look saw.
+  await lstat(target).catch(() => undefined)
   const isRoot = rootOfReal(access.area, target)?.names.length === 0
   const directory = await openParent(
     access,
@@ -126,7 +149,7 @@ async function stepTo<T>(
   try {
     const name = isRoot ? '.' : basename(target)
     const at = directory.at(name)
-    const stat = await lstat(at).catch(tolerate(['ENOENT'], undefined))
+    const stat = lstatSync(at, { throwIfNoEntry: false })
     if (stat?.isSymbolicLink() && want.follow) return { linkTo: await linkTarget(access, path, at) }
     const realPath = isRoot
       ? directory.realPath

@@ -1,12 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fsync,
-  openSync,
-  open as openWithCallback,
-  readlinkSync,
-  realpathSync,
-} from 'node:fs'
+import { closeSync, constants, fsync, openSync, readlinkSync, realpathSync } from 'node:fs'
 import { lstat, open, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -61,20 +53,19 @@ export function bestMethod(root: string): OpenMethod {
 const directoryFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
 const noFollow = constants.O_NOFOLLOW ?? 0
 
-const openNumber = promisify(openWithCallback)
 const syncNumber = promisify(fsync)
 
 /**
- * Every file that a tool touches goes through here. Opening may wait for a disk and is not waited for; asking the kernel where an
- * open directory is, and closing it, never does, and is many times cheaper without a trip to another thread.
+ * Every file that a tool touches goes through here. Whoever comes here has just looked at what is inside, so that the system answers
+ * from its memory: a trip to another thread would cost many times more than the answer.
  */
 async function byHandle(path: string, follow: boolean): Promise<OpenDirectory> {
-  const fd = await openNumber(path, directoryFlags | (follow ? 0 : noFollow))
-  let open = true
+  const fd = openSync(path, directoryFlags | (follow ? 0 : noFollow))
+  let isOpen = true
   const close = (): void => {
     // Closed twice, it could be the next one's.
-    if (open) closeSync(fd)
-    open = false
+    if (isOpen) closeSync(fd)
+    isOpen = false
   }
   try {
     const realPath = pathOfHandle(fd)

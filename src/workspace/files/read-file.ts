@@ -1,21 +1,20 @@
 import { createHash } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
 import type { FileContent } from '../../tool/runtime.js'
 import { FileAbortedError, FileTooLargeError } from './errors.js'
-import { openRegular, type Place } from './open-contained.js'
+import { type OpenFile, openRegular, type Place } from './open-contained.js'
 import { versionBytes } from './version.js'
 
 export type ReadLimits = { readonly maxBytes: number; readonly signal?: AbortSignal | undefined }
 
 /** The whole file at a place. The version is of the very bytes that are returned, also when the file changes meanwhile. */
 export async function readWhole(place: Place, limits: ReadLimits): Promise<FileContent> {
-  const { file, stat } = await openRegular(place)
+  const file = await openRegular(place)
   try {
-    refuseLarge(place.asWritten, stat.size, limits.maxBytes)
-    const bytes = await readToEnd(file, stat.size, place.asWritten, limits)
+    refuseLarge(place.asWritten, file.stat.size, limits.maxBytes)
+    const bytes = await readToEnd(file, file.stat.size, place.asWritten, limits)
     return { bytes, size: bytes.length, version: digest(createHash('sha256').update(bytes)) }
   } finally {
-    await file.close()
+    file.close()
   }
 }
 
@@ -26,43 +25,38 @@ export async function readSlice(
   end: number,
   limits: ReadLimits,
 ): Promise<Uint8Array> {
-  const { file, stat } = await openRegular(place)
+  const file = await openRegular(place)
   try {
-    const length = Math.max(0, Math.min(end, stat.size) - start)
+    const length = Math.max(0, Math.min(end, file.stat.size) - start)
     if (length > limits.maxBytes)
       throw new FileTooLargeError(place.asWritten, length, limits.maxBytes, readLess)
     const bytes = new Uint8Array(length)
     let filled = 0
     while (filled < length) {
       stopIfAborted(limits.signal, place.asWritten)
-      const { bytesRead } = await file.read(
-        bytes,
-        filled,
-        Math.min(chunkBytes, length - filled),
-        start + filled,
-      )
+      const bytesRead = await file.read(bytes, filled, Math.min(chunkBytes, length - filled), start + filled)
       if (bytesRead === 0) break
       filled += bytesRead
     }
     return bytes.subarray(0, filled)
   } finally {
-    await file.close()
+    file.close()
   }
 }
 
 /** The version of the file at a place, in memory that does not grow with it. */
 export async function versionAt(place: Place): Promise<string> {
-  const { file } = await openRegular(place)
+  const file = await openRegular(place)
   try {
     const hash = createHash('sha256')
     const chunk = new Uint8Array(chunkBytes)
     for (;;) {
-      const { bytesRead } = await file.read(chunk, 0, chunk.length, null)
+      const bytesRead = await file.read(chunk, 0, chunk.length, null)
       if (bytesRead === 0) return digest(hash)
       hash.update(chunk.subarray(0, bytesRead))
     }
   } finally {
-    await file.close()
+    file.close()
   }
 }
 
@@ -75,7 +69,7 @@ const readLess = 'Read a part of it by its range.'
 
 /** Reads until the file really ends: it may have grown since its size was asked, and some files do not know their size. */
 async function readToEnd(
-  file: FileHandle,
+  file: OpenFile,
   size: number,
   path: string,
   limits: ReadLimits,
@@ -84,7 +78,7 @@ async function readToEnd(
   let filled = 0
   for (;;) {
     stopIfAborted(limits.signal, path)
-    const { bytesRead } = await file.read(bytes, filled, Math.min(chunkBytes, bytes.length - filled), null)
+    const bytesRead = await file.read(bytes, filled, Math.min(chunkBytes, bytes.length - filled), null)
     if (bytesRead === 0) return bytes.subarray(0, filled)
     filled += bytesRead
     refuseLarge(path, filled > size ? undefined : filled, limits.maxBytes, filled)

@@ -4,11 +4,11 @@ const longestShown = 240
  * A path in quotes, with everything escaped that a reader would not see or would take for something else: controls, direction
  * marks, odd spaces, compatibility look-alikes such as the full-width solidus, and marks that make two spellings of one letter.
  */
-export function shownPath(path: string): string {
+export function shownPath(path: string, longest = longestShown): string {
   const decomposed = path !== path.normalize('NFC')
   let shown = ''
   for (const character of path) {
-    if (shown.length >= longestShown) return `"${shown}..."`
+    if (shown.length >= longest) return `"${shown}..."`
     shown += isPlain(character, decomposed) ? character : escaped(character)
   }
   return `"${shown}"`

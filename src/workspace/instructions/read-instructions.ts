@@ -28,19 +28,22 @@ export const defaultInstructionBytes = 32 * 1024
 export async function readInstructions(
   options: InstructionOptions,
 ): Promise<{ readonly files: readonly InstructionFile[]; readonly problems: readonly string[] }> {
-  const { root, userDir, fileNames = defaultInstructionNames } = options
+  const { root, userDir, fileNames = defaultInstructionNames, maxBytes = defaultInstructionBytes } = options
   const problems: string[] = []
   const files: InstructionFile[] = []
-  let left = options.maxBytes ?? defaultInstructionBytes
+  let left = maxBytes
   const places = [
     ...(userDir === undefined ? [] : [{ directory: resolve(userDir), tree: resolve(userDir) }]),
     ...(await projectDirectories(root)),
   ]
   for (const { directory, tree } of places) {
     for (const name of fileNames) {
-      if (left <= 0) break
       const path = join(directory, name)
       try {
+        if (left <= 0) {
+          if (!(await exists(path))) continue
+          throw new Error(`the ${maxBytes} bytes for instructions are used up`)
+        }
         const found = await readPlain(path, tree, left)
         if (found === undefined) continue
         files.push({ path: directory === root ? name : path, ...found })
@@ -97,14 +100,18 @@ async function readPlain(
     if (!(await file.stat()).isFile()) throw new Error('it is not a plain file')
     const buffer = Buffer.alloc(maxBytes + 4)
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
-    const truncated = bytesRead > maxBytes
-    const text = new TextDecoder().decode(buffer.subarray(0, Math.min(bytesRead, maxBytes)), {
-      stream: truncated,
-    })
-    return { text: text.trim(), truncated }
+    const text = new TextDecoder().decode(buffer.subarray(0, bytesRead), { stream: bytesRead > maxBytes })
+    // Bytes that are no UTF-8 take more room as text than they took in the file.
+    const cut = bytesRead > maxBytes || Buffer.byteLength(text) > maxBytes
+    return { text: (cut ? headOf(text, maxBytes) : text).trim(), truncated: cut }
   } finally {
     await file.close()
   }
+}
+
+/** The first characters that fit into so many bytes. */
+function headOf(text: string, maxBytes: number): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, maxBytes), { stream: true })
 }
 
 function isMissing(error: unknown): boolean {

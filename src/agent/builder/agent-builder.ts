@@ -1,0 +1,194 @@
+import { type HostEnv, randomIds, systemClock } from '../../loop/host-env.js'
+import { isCompletionModel } from '../../model/completion-model.js'
+import type { ToolApprovalsOptions } from '../../tool/approval.js'
+import type { ContextDocument, ToolChoice } from '../../tool/completion.js'
+import type { AnyTool } from '../../tool/contract.js'
+import type { JsonObject, JsonSchema } from '../../tool/json.js'
+import type { AgentMiddleware } from '../../tool/middleware.js'
+import { type DynamicToolIndex, isDynamicToolIndex } from '../../tool/search/tool-index.js'
+import { type AnySchema, isStandardSchema, parametersOf } from '../../tool/standard-schema.js'
+import { ToolSet } from '../../tool/tool-set.js'
+import { BuiltAgent } from './built-agent.js'
+import type { AgentSettings, BuilderModel, DynamicTools, DynamicToolsOptions } from './settings.js'
+import { wholeNumber } from './whole-number.js'
+
+const defaultMaxTurns = 20
+
+/**
+ * Puts an agent together from a model and tools of the host, with no workspace: what such an agent can do is what its tools can do.
+ *
+ * @example
+ * const agent = new AgentBuilder('support', model)
+ *   .instructions('Answer questions about orders.')
+ *   .tool(findOrder)
+ *   .build()
+ * const { output } = await agent.prompt('Is order 42 paid?').send()
+ */
+export class AgentBuilder {
+  readonly #id: string
+  readonly #model: BuilderModel
+  readonly #instructions: string[] = []
+  readonly #documents: ContextDocument[] = []
+  readonly #tools = new ToolSet()
+  readonly #liveSets: ToolSet[] = []
+  readonly #dynamicTools: DynamicTools[] = []
+  readonly #middleware: AgentMiddleware[] = []
+  #given: Partial<Pick<AgentSettings, 'name' | 'description' | 'approvals'>> = {}
+  #request: AgentSettings['request'] = {}
+  #maxTurns = defaultMaxTurns
+  #env: HostEnv = {}
+
+  constructor(id: string, model: BuilderModel) {
+    const trimmed = typeof id === 'string' ? id.trim() : ''
+    if (trimmed === '') throw new TypeError('An agent needs an id that is not blank.')
+    if (!isModel(model))
+      throw new TypeError(
+        `The agent "${trimmed}" needs a model: an object with completion() or answer(), such as createModel() gives.`,
+      )
+    this.#id = trimmed
+    this.#model = model
+  }
+
+  name(name: string): this {
+    this.#given = { ...this.#given, name }
+    return this
+  }
+
+  /** What the agent is for: read by models that may ask it as a tool. */
+  description(description: string): this {
+    this.#given = { ...this.#given, description }
+    return this
+  }
+
+  /** Added to those before, as a paragraph of its own. */
+  instructions(text: string): this {
+    this.#instructions.push(text)
+    return this
+  }
+
+  /** A document that stands in every request. */
+  context(text: string, id = `static_doc_${this.#documents.length}`): this {
+    this.#documents.push({ id, text })
+    return this
+  }
+
+  /** A tool that is always offered. A later one of the same name takes its place. */
+  tool(tool: AnyTool): this {
+    this.#tools.addTool(tool)
+    return this
+  }
+
+  tools(tools: readonly AnyTool[] | ToolSet): this {
+    this.#tools.addTools(tools)
+    return this
+  }
+
+  /** Offers what is in a set at the time of each request: tools may come and go while the agent is in use. The set is not changed. */
+  useToolSet(set: ToolSet): this {
+    if (!(set instanceof ToolSet)) throw new TypeError('useToolSet takes a ToolSet; for a list use tools().')
+    this.#liveSets.push(set)
+    return this
+  }
+
+  /** Offers the tools that a search of the index finds for what the user asks; what was offered once stays for the run. */
+  dynamicTools(index: DynamicToolIndex, options: DynamicToolsOptions): this {
+    if (!isDynamicToolIndex(index))
+      throw new TypeError(
+        'dynamicTools takes an index that carries its tools, as createToolIndex() makes: what is found elsewhere could not be run.',
+      )
+    wholeNumber('topK', options.topK, 1)
+    this.#dynamicTools.push({ ...options, index })
+    return this
+  }
+
+  temperature(temperature: number): this {
+    return this.#ask({ temperature })
+  }
+
+  maxTokens(maxTokens: number): this {
+    return this.#ask({ maxTokens })
+  }
+
+  /** What goes to the provider beside all else. */
+  additionalParams(additionalParams: JsonObject): this {
+    return this.#ask({ additionalParams })
+  }
+
+  toolChoice(toolChoice: ToolChoice): this {
+    return this.#ask({ toolChoice })
+  }
+
+  /** The shape of the answer: a Standard Schema such as Zod's, or a JSON Schema. The answer stays text. */
+  outputSchema(schema: AnySchema | JsonSchema): this {
+    return this.#ask({ outputSchema: isStandardSchema(schema) ? parametersOf(schema, 'output') : schema })
+  }
+
+  /** How often the model may call tools in one prompt; one more answer without any is always allowed. 20 unless told. */
+  defaultMaxTurns(turns: number): this {
+    this.#maxTurns = wholeNumber('defaultMaxTurns', turns, 0)
+    return this
+  }
+
+  middleware(middleware: AgentMiddleware): this {
+    this.#middleware.push(middleware)
+    return this
+  }
+
+  middlewares(middlewares: readonly AgentMiddleware[]): this {
+    this.#middleware.push(...middlewares)
+    return this
+  }
+
+  /** @deprecated Use middleware instead. */
+  toolMiddleware(middleware: AgentMiddleware): this {
+    return this.middleware(middleware)
+  }
+
+  /** @deprecated Use middlewares instead. */
+  toolMiddlewares(middlewares: readonly AgentMiddleware[]): this {
+    return this.middlewares(middlewares)
+  }
+
+  /** Who decides about calls whose tool asks for approval. Without anybody such a call ends the run. */
+  approvals(options: ToolApprovalsOptions): this {
+    this.#given = { ...this.#given, approvals: options }
+    return this
+  }
+
+  /** Where ids and the time come from; ones that repeat themselves make runs repeatable. */
+  hostEnv(env: HostEnv): this {
+    this.#env = env
+    return this
+  }
+
+  /** The agent as it is described so far. What is added to the builder later does not reach it. */
+  build(): BuiltAgent {
+    const { idGenerator = randomIds, clock = systemClock } = this.#env
+    return new BuiltAgent({
+      ...this.#given,
+      id: this.#id,
+      model: this.#model,
+      ...(this.#instructions.length > 0 && { instructions: this.#instructions.join('\n\n') }),
+      documents: [...this.#documents],
+      tools: ToolSet.fromTools(this.#tools.values()),
+      liveSets: [...this.#liveSets],
+      dynamicTools: [...this.#dynamicTools],
+      request: this.#request,
+      defaultMaxTurns: this.#maxTurns,
+      middleware: [...this.#middleware],
+      env: { idGenerator, clock },
+    })
+  }
+
+  #ask(more: AgentSettings['request']): this {
+    this.#request = { ...this.#request, ...more }
+    return this
+  }
+}
+
+function isModel(model: unknown): boolean {
+  if (isCompletionModel(model)) return true
+  return (
+    typeof model === 'object' && model !== null && 'answer' in model && typeof model.answer === 'function'
+  )
+}

@@ -1,0 +1,70 @@
+import type { ToolApprovalsOptions } from '../../tool/approval.js'
+import type { GovernedTool, ToolCallContext } from '../../tool/contract.js'
+import { createJsonTool } from '../../tool/create-json-tool.js'
+import type { PromptRequest } from './prompt-request.js'
+
+export type AgentToolOptions = {
+  name: string
+  /** What a model reads to decide whether to ask this agent. Default: the agent's own description. */
+  description?: string
+  maxTurns?: number
+  /** Whether its events are handed on to the stream of the run that called it. */
+  stream?: boolean
+}
+
+type AskedAgent = {
+  readonly id: string
+  readonly name?: string
+  readonly description?: string
+  /** Absent: whoever decides for the run that calls it decides for it too. */
+  readonly approvals?: ToolApprovalsOptions
+  prompt(text: string): PromptRequest
+}
+
+/** An agent as a tool of another. It ends with the call, and its calls that need a yes are asked of whom the caller asks. */
+export function agentTool(
+  agent: AskedAgent,
+  options: AgentToolOptions,
+): GovernedTool<{ prompt: string }, string> {
+  return createJsonTool<{ prompt: string }, string>({
+    name: options.name,
+    description: options.description ?? agent.description ?? `Ask the agent "${agent.name ?? agent.id}".`,
+    parameters: {
+      type: 'object',
+      properties: { prompt: { type: 'string', description: 'What to ask the agent.' } },
+      required: ['prompt'],
+      additionalProperties: false,
+    },
+    async execute({ prompt }, context) {
+      const request = requestFor(agent, prompt, options, context)
+      if (!options.stream || context.emitStreamEvent === undefined) return (await request.send()).output
+      return handOn(agent, request, context)
+    },
+  })
+}
+
+function requestFor(
+  agent: AskedAgent,
+  prompt: string,
+  { maxTurns }: AgentToolOptions,
+  { signal, approvals }: ToolCallContext,
+): PromptRequest {
+  const request = agent.prompt(prompt)
+  if (maxTurns !== undefined) request.maxTurns(maxTurns)
+  if (signal !== undefined) request.withSignal(signal)
+  if (agent.approvals === undefined && approvals !== undefined) request.approvals(approvals)
+  return request
+}
+
+async function handOn(
+  { id, name }: AskedAgent,
+  request: PromptRequest,
+  context: ToolCallContext,
+): Promise<string> {
+  let output = ''
+  for await (const event of request.stream()) {
+    if (event.type === 'final') output = event.output
+    await context.emitStreamEvent?.({ agentId: id, ...(name !== undefined && { agentName: name }), event })
+  }
+  return output
+}

@@ -1,0 +1,54 @@
+import type { CompletionResponse, CompletionUsage, Message, ToolCallContent } from '../../tool/completion.js'
+import type { ToolResultContent } from '../../tool/content.js'
+import type { ToolCallDelta } from './model-for.js'
+
+/** What a prompt came to. `messages` are this run's: what was asked, and all that came of it. */
+export type PromptResponse = {
+  readonly runId: string
+  readonly output: string
+  readonly usage: CompletionUsage
+  readonly messages: readonly Message[]
+}
+
+/** What can be seen of a prompt while it runs. `tool_call` is what counts; the deltas before it are a preview. */
+export type AgentStreamEvent =
+  | {
+      readonly type: 'turn_start'
+      readonly turn: number
+      readonly prompt: Message
+      readonly history: readonly Message[]
+    }
+  | { readonly type: 'text_delta'; readonly turn: number; readonly delta: string }
+  | { readonly type: 'reasoning_delta'; readonly turn: number; readonly delta: string }
+  | (ToolCallDelta & { readonly turn: number })
+  | { readonly type: 'tool_call'; readonly turn: number; readonly toolCall: ToolCallContent }
+  | { readonly type: 'turn_end'; readonly turn: number; readonly response: CompletionResponse }
+  | PromptToolResult
+  | AgentToolStreamEvent
+  | ({ readonly type: 'final' } & PromptResponse)
+  /** The stream then throws the same error. */
+  | { readonly type: 'error'; readonly error: unknown; readonly usage: CompletionUsage }
+
+/** A call has ended. `args` are the arguments that counted, as JSON text; `result` is what the model reads. */
+export type PromptToolResult = {
+  readonly type: 'tool_result'
+  readonly turn: number
+  readonly toolName: string
+  readonly toolCallId: string
+  readonly internalCallId: string
+  readonly args: string
+  readonly result: string
+  readonly structuredResult?: ToolResultContent[]
+}
+
+/** An event of an agent that works inside a tool. */
+export type AgentToolStreamEvent = {
+  readonly type: 'agent_tool_event'
+  readonly turn: number
+  readonly toolName: string
+  readonly toolCallId: string
+  readonly internalCallId: string
+  readonly agentId: string
+  readonly agentName?: string
+  readonly event: unknown
+}

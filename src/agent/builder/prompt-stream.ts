@@ -1,0 +1,76 @@
+import type { AgentStreamEvent } from './prompt-events.js'
+
+/** Runs until it is done or aborted, and tells what happens. */
+export type Work = (tell: (event: AgentStreamEvent) => void, signal: AbortSignal) => Promise<void>
+
+type Step = IteratorResult<AgentStreamEvent, undefined>
+
+/**
+ * The events of one prompt. The run begins when the first is asked for; leaving the loop early stops it, and waits until what had started
+ * has ended. A failure is an event first, and is then thrown.
+ */
+export class PromptStream implements AsyncIterableIterator<AgentStreamEvent, undefined> {
+  readonly #work: Work
+  readonly #left = new AbortController()
+  #running: Promise<void> | undefined
+  readonly #waiting: AgentStreamEvent[] = []
+  readonly #readers: { resolve(step: Step): void; reject(error: unknown): void }[] = []
+  #ended: { readonly failure?: { readonly error: unknown } } | undefined
+
+  constructor(work: Work) {
+    this.#work = work
+  }
+
+  next(): Promise<Step> {
+    this.#running ??= this.#run()
+    return new Promise((resolve, reject) => {
+      this.#readers.push({ resolve, reject })
+      this.#serve()
+    })
+  }
+
+  async return(): Promise<Step> {
+    this.#left.abort(new DOMException('nobody reads its events any more', 'AbortError'))
+    this.#waiting.length = 0
+    this.#running ??= Promise.resolve()
+    await this.#running
+    this.#waiting.length = 0
+    this.#ended = {}
+    this.#serve()
+    return over
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#work((event) => {
+        this.#waiting.push(event)
+        this.#serve()
+      }, this.#left.signal)
+      this.#ended = {}
+    } catch (error) {
+      this.#ended = { failure: { error } }
+    }
+    this.#serve()
+  }
+
+  #serve(): void {
+    while (this.#readers.length > 0) {
+      const event = this.#waiting.shift()
+      if (event === undefined && this.#ended === undefined) return
+      const reader = this.#readers.shift()
+      if (event !== undefined) reader?.resolve({ value: event, done: false })
+      else if (this.#ended?.failure === undefined) reader?.resolve(over)
+      else {
+        reader?.reject(this.#ended.failure.error)
+        // Thrown once; behind it there is only the end.
+        this.#ended = {}
+      }
+    }
+  }
+}
+
+const over: IteratorReturnResult<undefined> = { value: undefined, done: true }

@@ -1,0 +1,40 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+import type { Lease } from './session-store.js'
+
+/** Somebody else writes this session. */
+export class SessionLockedError extends CapstanError {
+  readonly lease: Lease
+
+  constructor(sessionId: string, lease: Lease) {
+    super(
+      'session_locked',
+      `Session '${sessionId}' is held by ${lease.holder} (process ${lease.pid} on ${lease.host}). Close it there, or wait until that process has ended.`,
+    )
+    this.lease = lease
+  }
+}
+
+markErrorClass(SessionLockedError, 'SessionLockedError')
+
+export const storeErrorCodes = [
+  'store_unwritable',
+  'store_full',
+  'store_failed',
+  'store_lost_lease',
+  'store_closed',
+  'store_future_schema',
+  'store_bad_id',
+  'store_damaged',
+] as const
+export type StoreErrorCode = (typeof storeErrorCodes)[number]
+
+/** A store could not do what it was asked; nothing that was acknowledged before is affected. */
+export class StoreError extends CapstanError {
+  declare readonly code: StoreErrorCode
+
+  constructor(code: StoreErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options)
+  }
+}
+
+markErrorClass(StoreError, 'StoreError')

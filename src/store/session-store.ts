@@ -1,0 +1,70 @@
+import type { SessionRecord } from './records.js'
+
+/** When appended records are on disk: `sync` before the append resolves, `async` soon after, `exit` when the log is closed. */
+export const durabilities = ['sync', 'async', 'exit'] as const
+export type Durability = (typeof durabilities)[number]
+
+export type SessionInfo = {
+  readonly id: string
+  readonly createdAtMs?: number
+  readonly updatedAtMs?: number
+  readonly title?: string
+  readonly workspaceRoot?: string
+}
+
+/** Who holds a session for writing. */
+export type Lease = {
+  readonly holder: string
+  readonly host: string
+  readonly pid: number
+  readonly acquiredAtMs: number
+  /** Grows with every holder: what an earlier one still tries to write is refused. */
+  readonly fence: number
+}
+
+/** What was read of a session, and whether all of it was there. */
+export type StoredSession = {
+  readonly records: readonly SessionRecord[]
+  /** What is wrong with the log, in words; everything before the damage is in `records`. */
+  readonly damage?: string
+}
+
+/** Where sessions are kept. Small on purpose: `checkSessionStore` of `capstan/testing` holds an implementation to all of it. */
+export interface SessionStore {
+  readonly backend: string
+  /** All sessions, newest first. */
+  list(): Promise<SessionInfo[]>
+  /** What is kept of a session; undefined when there is none. Never needs the lease. */
+  read(sessionId: string): Promise<StoredSession | undefined>
+  /** The same at once, for stores that can. */
+  readSync?(sessionId: string): StoredSession | undefined
+  /** Takes the session for writing, and makes it when there is none. Rejects with `SessionLockedError` while a living holder has it. */
+  open(sessionId: string, options: OpenLogOptions): Promise<SessionLog>
+  /** Removes everything of a session that nobody holds. False when there was none. */
+  delete(sessionId: string): Promise<boolean>
+  /** Large content by its digest. */
+  readBlob(sessionId: string, digest: string): Promise<Uint8Array | undefined>
+  readBlobSync?(sessionId: string, digest: string): Uint8Array | undefined
+  /** Releases what the store itself holds. */
+  close?(): Promise<void>
+}
+
+export type OpenLogOptions = {
+  /** Who takes it, in words for the one who is refused. */
+  readonly holder: string
+  readonly durability?: Durability
+  now(): number
+}
+
+/** A session's log in the hands of the one who may write it. */
+export interface SessionLog {
+  readonly lease: Lease
+  /** Appends all of them or none. Once it has resolved they are as safe as the durability says; a failed log takes no more. */
+  append(records: readonly SessionRecord[]): Promise<void>
+  /** Keeps content beside the log, once, and gives its digest (SHA-256, hex). */
+  writeBlob(bytes: Uint8Array): Promise<string>
+  /** Everything appended so far is on disk. */
+  flush(): Promise<void>
+  /** Flushes and gives the session back. */
+  close(): Promise<void>
+}

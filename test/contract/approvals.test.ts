@@ -1,0 +1,294 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { AskRequest } from '../../src/loop/ask.js'
+import { bash, calls, collect, eventsOf, ofType, openSession, toolResults, until } from './open-session.js'
+
+const waiting = { confirmationPolicy: { enabled: true } } as const
+const makes = (path: string) => bash(`touch ${path}`)
+
+describe('confirmationPolicy', () => {
+  it('lets a call wait until it is approved', async () => {
+    const { session, root } = await openSession([calls(['bash', { command: 'touch x.txt' }, 'call-1']), 'done'], waiting)
+    const stream = await session.stream('go')
+    expect(await until(stream, 'confirmation_required')).toMatchObject({
+      toolId: 'call-1',
+      toolName: 'bash',
+      args: { command: 'touch x.txt' },
+      timeoutMs: 30_000,
+      reasons: [expect.any(String)],
+    })
+    const [pending] = session.pendingConfirmations()
+    expect(pending).toMatchObject({ toolId: 'call-1', toolName: 'bash', args: { command: 'touch x.txt' } })
+    expect(pending?.remainingMs).toBeGreaterThan(20_000)
+    expect(await session.confirmToolUse('call-1', true)).toBe(true)
+    expect(await session.confirmToolUse('call-1', true)).toBe(false)
+    const events = await collect(stream)
+    expect(ofType(events, 'confirmation_received')).toMatchObject([{ toolId: 'call-1', approved: true }])
+    expect(await readdir(root)).toEqual(['x.txt'])
+    expect(session.pendingConfirmations()).toEqual([])
+  })
+
+  it('gives the reason of a refusal to the model, and the run goes on', async () => {
+    const { server, session, root } = await openSession([makes('x.txt'), 'done'], waiting)
+    const stream = await session.stream('go')
+    const { toolId } = await until(stream, 'confirmation_required')
+    await session.confirmToolUse(toolId, false, 'use the other directory')
+    const events = await collect(stream)
+    expect(ofType(events, 'confirmation_received')).toMatchObject([{ approved: false, reason: 'use the other directory' }])
+    expect(ofType(events, 'permission_denied')).toHaveLength(1)
+    expect(events.at(-1)?.type).toBe('agent_end')
+    expect(toolResults(server, 1)[0]).toContain('use the other directory')
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it('knows no other ids', async () => {
+    const { session } = await openSession([], waiting)
+    expect(await session.confirmToolUse('nobody', true)).toBe(false)
+    expect(await session.cancelConfirmations()).toBe(0)
+  })
+
+  it.each([
+    ['reject', 'rejected', []],
+    ['auto_approve', 'auto_approved', ['x.txt']],
+  ] as const)('ends the waiting by itself: %s', async (timeoutAction, actionTaken, files) => {
+    const { server, session, root } = await openSession([makes('x.txt'), 'done'], {
+      confirmationPolicy: { enabled: true, defaultTimeoutMs: 30, timeoutAction },
+    })
+    const events = await eventsOf(session, 'go')
+    expect(ofType(events, 'confirmation_timeout')).toMatchObject([{ actionTaken }])
+    expect(await readdir(root)).toEqual(files)
+    if (timeoutAction === 'reject') expect(toolResults(server, 1)[0]).toContain('30 ms')
+  })
+
+  it('rejects on time-out unless told otherwise', async () => {
+    const { session, root } = await openSession([makes('x.txt'), 'done'], {
+      confirmationPolicy: { enabled: true, defaultTimeoutMs: 20 },
+    })
+    await session.send('go')
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it('waits as long as it is told to, also when no timer counts that far', async () => {
+    const { session, root } = await openSession([makes('x.txt'), 'done'], {
+      confirmationPolicy: { enabled: true, defaultTimeoutMs: 10 ** 12, timeoutAction: 'auto_approve' },
+    })
+    const stream = await session.stream('go')
+    const { toolId } = await until(stream, 'confirmation_required')
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    expect(session.pendingConfirmations()).toHaveLength(1)
+    await session.confirmToolUse(toolId, false)
+    await collect(stream)
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it('refuses all that wait and says how many', async () => {
+    const { session, root } = await openSession(
+      [calls(['write', { file_path: 'a', content: '' }, 'w1'], ['write', { file_path: 'b', content: '' }, 'w2']), 'done'],
+      waiting,
+    )
+    const stream = await session.stream('go')
+    await until(stream, 'confirmation_required')
+    await until(stream, 'confirmation_required')
+    expect(await session.cancelConfirmations()).toBe(2)
+    expect((await collect(stream)).at(-1)?.type).toBe('agent_end')
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it.each([[['w1', 'w2']], [['w2', 'w1']]])('answers two that wait at once in either order: %s', async (order) => {
+    const { server, session, root } = await openSession(
+      [calls(['write', { file_path: 'w1', content: '1' }, 'w1'], ['write', { file_path: 'w2', content: '2' }, 'w2']), 'done'],
+      waiting,
+    )
+    const stream = await session.stream('go')
+    await until(stream, 'confirmation_required')
+    await until(stream, 'confirmation_required')
+    for (const id of order) expect(await session.confirmToolUse(id, id === 'w1', 'only the first')).toBe(true)
+    await collect(stream)
+    expect(await readdir(root)).toEqual(['w1'])
+    expect(toolResults(server, 1)[0]).not.toContain('only the first')
+    expect(toolResults(server, 1)[1]).toContain('only the first')
+  })
+
+  it('refuses both of two calls under one id', async () => {
+    const { session, root } = await openSession(
+      [calls(['write', { file_path: 'a', content: '' }, 'same'], ['write', { file_path: 'b', content: '' }, 'same']), 'done'],
+      { confirmationPolicy: { enabled: true, defaultTimeoutMs: 2_000 } },
+    )
+    const stream = await session.stream('go')
+    const { toolId } = await until(stream, 'confirmation_required')
+    await session.confirmToolUse(toolId, true)
+    await collect(stream)
+    expect((await readdir(root)).length).toBeLessThan(2)
+  })
+
+  it('asks nothing in lanes that are let through', async () => {
+    const asking = { permissionPolicy: { ask: ['read(*)'] }, confirmationPolicy: { enabled: true, yoloLanes: ['query'] } } as const
+    const { server, session } = await openSession(
+      [calls(['read', { file_path: 'a.txt' }]), makes('x.txt'), 'done'],
+      asking,
+      { 'a.txt': 'hello' },
+    )
+    const stream = await session.stream('go')
+    expect(await until(stream, 'confirmation_required')).toMatchObject({ toolName: 'bash' })
+    expect(toolResults(server, 1)[0]).toContain('hello')
+    await session.cancelConfirmations()
+    await collect(stream)
+  })
+
+  it('that is off is as if nobody were there', async () => {
+    const { server, session } = await openSession([makes('x.txt'), 'done'], { confirmationPolicy: { enabled: false } })
+    const events = await eventsOf(session, 'go')
+    expect(ofType(events, 'confirmation_required')).toEqual([])
+    expect(toolResults(server, 1)[0]).toMatch(/Nobody is there to be asked/)
+  })
+
+  it('is told how far a yes reaches', async () => {
+    const { session, root } = await openSession([bash('touch x'), bash('touch x'), 'done'], waiting)
+    const stream = await session.stream('go')
+    const { toolId } = await until(stream, 'confirmation_required')
+    await session.confirmToolUse(toolId, true, undefined, 'session')
+    const events = await collect(stream)
+    expect(ofType(events, 'confirmation_required')).toEqual([])
+    expect(await readdir(root)).toEqual(['x'])
+  })
+
+  it('leaves nothing pending when the run is cancelled', async () => {
+    const { session, root } = await openSession([makes('x.txt'), 'done'], waiting)
+    const stream = await session.stream('go')
+    const { toolId } = await until(stream, 'confirmation_required')
+    session.cancel()
+    await collect(stream)
+    expect(session.pendingConfirmations()).toEqual([])
+    expect(await session.confirmToolUse(toolId, true)).toBe(false)
+    expect(await readdir(root)).toEqual([])
+  })
+})
+
+describe('onAsk', () => {
+  it('is told everything that matters, and its yes is for the very arguments it saw', async () => {
+    const asked: AskRequest[] = []
+    const { session, root } = await openSession([makes('x.txt'), 'done'], {
+      onAsk: (request) => {
+        asked.push(request)
+        // Changing what is shown must not change what runs.
+        try {
+          Object.assign(request.args as object, { command: 'touch evil.txt' })
+        } catch {
+          // Frozen: all the better.
+        }
+        return { decision: 'once' }
+      },
+    })
+    await session.send('go')
+    expect(asked[0]).toMatchObject({ toolName: 'bash', reasons: [expect.any(String)], key: expect.any(String) })
+    expect(await readdir(root)).not.toContain('evil.txt')
+  })
+
+  it('once is asked again for the next call', async () => {
+    const asked: string[] = []
+    const { session, root } = await openSession([makes('x'), makes('y'), 'done'], {
+      onAsk: ({ args }) => {
+        asked.push((args as { command: string }).command)
+        return { decision: 'once' }
+      },
+    })
+    await session.send('go')
+    expect(asked).toEqual(['touch x', 'touch y'])
+    expect(await readdir(root)).toEqual(['x', 'y'])
+  })
+
+  it('session is not asked again in this session, and is in the next', async () => {
+    let asked = 0
+    const onAsk = () => {
+      asked++
+      return { decision: 'session' } as const
+    }
+    const { agent, session, root } = await openSession([makes('x'), makes('x'), 'done', 'again', makes('x'), 'done'], { onAsk })
+    await session.send('go')
+    await session.send('go')
+    expect(asked).toBe(1)
+    await agent.session(root, { onAsk, sandbox: 'off' }).send('go')
+    expect(asked).toBe(2)
+  })
+
+  it('always is kept for the project, in a file of the user', async () => {
+    let asked = 0
+    const onAsk = () => {
+      asked++
+      return { decision: 'always' } as const
+    }
+    const { agent, session, root, userDir } = await openSession([makes('x'), 'done', makes('x'), 'done'], { onAsk })
+    await session.send('go')
+    await session.close()
+    const files = await readdir(userDir, { recursive: true })
+    const texts = await Promise.all(files.map((file) => readFile(join(userDir, file), 'utf8').catch(() => '')))
+    expect(texts.join('\n')).toContain('touch x')
+    expect(await readdir(root)).toEqual(['x'])
+    await agent.session(root, { onAsk, sandbox: 'off' }).send('go')
+    expect(asked).toBe(1)
+  })
+
+  it('reject tells the model what was said', async () => {
+    const { server, session, root } = await openSession([makes('x'), 'done'], {
+      onAsk: () => ({ decision: 'reject', message: 'ask me tomorrow' }),
+    })
+    await session.send('go')
+    expect(toolResults(server, 1)[0]).toContain('ask me tomorrow')
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it.each([
+    ['nothing', () => undefined],
+    ['true', () => true],
+    ['another word', () => ({ decision: 'yes' })],
+  ])('that answers %s has not said yes', async (_, onAsk) => {
+    const { session, root } = await openSession([makes('x'), 'done'], { onAsk: onAsk as never })
+    await session.send('go')
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it('that throws lets nothing run', async () => {
+    const { session, root } = await openSession([makes('x'), 'done'], {
+      onAsk: () => {
+        throw new Error('dialog broke')
+      },
+    })
+    await expect(session.send('go')).rejects.toThrow(/dialog broke/)
+    expect(await readdir(root)).toEqual([])
+    expect(session.pendingConfirmations()).toEqual([])
+  })
+
+  it('and confirmToolUse: whoever answers first decides', async () => {
+    const { session, root } = await openSession([makes('x'), 'done'], { onAsk: () => new Promise<never>(() => undefined) })
+    const stream = await session.stream('go')
+    const { toolId } = await until(stream, 'confirmation_required')
+    expect(await session.confirmToolUse(toolId, true)).toBe(true)
+    await collect(stream)
+    expect(await readdir(root)).toEqual(['x'])
+  })
+})
+
+describe('with nobody there', () => {
+  it('what must be asked is refused at once, with words that name the option', async () => {
+    const { server, session, root } = await openSession([makes('x'), calls(['write', { file_path: 'y', content: '' }]), 'done'])
+    const events = await eventsOf(session, 'go')
+    for (const result of toolResults(server, 2)) {
+      expect(result).toMatch(/Nobody is there to be asked/)
+      expect(result).toMatch(/permissionPolicy\.allow/)
+      expect(result).toMatch(/onAsk/)
+    }
+    expect(ofType(events, 'permission_denied')).toHaveLength(2)
+    expect(await readdir(root)).toEqual([])
+  })
+
+  it('reading in the workspace works without any policy', async () => {
+    const { server, session } = await openSession(
+      [calls(['read', { file_path: 'a.txt' }], ['grep', { pattern: 'hello' }], ['glob', { pattern: '*.txt' }], ['ls', {}]), 'done'],
+      {},
+      { 'a.txt': 'hello' },
+    )
+    await session.send('go')
+    for (const result of toolResults(server, 1)) expect(result).toMatch(/hello|a\.txt/)
+  })
+})

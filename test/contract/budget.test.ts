@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import type { BudgetGuard } from '../../src/loop/budget.js'
+import { calls, eventsOf, ofType, openSession, toolResults } from './open-session.js'
+
+const five = { text: 'ok', usage: { inputTokens: 3, outputTokens: 2 } }
+
+function counting(guard: BudgetGuard): { guard: BudgetGuard; counts: { llm: number; record: number; tool: number } } {
+  const counts = { llm: 0, record: 0, tool: 0 }
+  return {
+    counts,
+    guard: {
+      ...guard,
+      checkBeforeLlm: (...args) => {
+        counts.llm++
+        return guard.checkBeforeLlm?.(...args)
+      },
+      recordAfterLlm: (...args) => {
+        counts.record++
+        return guard.recordAfterLlm?.(...args)
+      },
+      checkBeforeTool: (...args) => {
+        counts.tool++
+        return guard.checkBeforeTool?.(...args)
+      },
+    },
+  }
+}
+
+describe('budget guard', () => {
+  it('that denies ends the send in the documented words: one check, no record, no request', async () => {
+    const { server, session } = await openSession(['never'])
+    const { guard, counts } = counting({
+      checkBeforeLlm: () => ({ decision: 'deny', resource: 'llm_tokens', reason: 'cap' }),
+    })
+    session.setBudgetGuard(guard)
+    await expect(session.send('x')).rejects.toThrow("Budget exhausted on 'llm_tokens': cap")
+    expect(counts).toEqual({ llm: 1, record: 0, tool: 0 })
+    expect(server.requests).toHaveLength(0)
+  })
+
+  it('that denies leaves the session open, and null takes it away', async () => {
+    const { session } = await openSession([five])
+    session.setBudgetGuard({ checkBeforeLlm: () => ({ decision: 'deny' }) })
+    await expect(session.send('x')).rejects.toThrow("Budget exhausted on 'unspecified': denied by host")
+    session.setBudgetGuard(null)
+    expect((await session.send('x')).text).toBe('ok')
+  })
+
+  it('tells a denial in the stream, too', async () => {
+    const { session } = await openSession(['never'], {
+      budgetGuard: { checkBeforeLlm: () => ({ decision: 'deny', resource: 'usd', reason: 'spent' }) },
+    })
+    const events = await eventsOf(session, 'x')
+    expect(ofType(events, 'budget_threshold_hit')).toMatchObject([{ resource: 'usd', kind: 'hard' }])
+    expect(events.at(-1)).toMatchObject({ type: 'error', code: 'budget_exhausted' })
+  })
+
+  it('that warns is told as an event, and the call goes on', async () => {
+    const { session } = await openSession([five], {
+      budgetGuard: {
+        checkBeforeLlm: () => ({ decision: 'soft', resource: 'llm_tokens', consumed: 80, limit: 100, message: 'nearly' }),
+      },
+    })
+    const events = await eventsOf(session, 'x')
+    expect(ofType(events, 'budget_threshold_hit')).toEqual([
+      { type: 'budget_threshold_hit', resource: 'llm_tokens', kind: 'soft', consumed: 80, limit: 100, message: 'nearly' },
+    ])
+    expect(events.at(-1)?.type).toBe('agent_end')
+  })
+
+  it('gets its arguments by position, and usage in both spellings', async () => {
+    const { session } = await openSession([calls(['ls', {}]), five])
+    const seen: unknown[][] = []
+    session.setBudgetGuard({
+      checkBeforeLlm: (...args) => void seen.push(['llm', ...args]),
+      recordAfterLlm: (...args) => void seen.push(['record', ...args]),
+      checkBeforeTool: (...args) => void seen.push(['tool', ...args]),
+    })
+    await session.send('x')
+    expect(seen.map(([what]) => what)).toEqual(['llm', 'record', 'tool', 'llm', 'record'])
+    expect(seen[0]).toEqual(['llm', session.sessionId, expect.any(Number)])
+    expect(seen[0]?.[2]).toBeGreaterThan(0)
+    expect(seen[2]).toEqual(['tool', session.sessionId, 'ls'])
+    expect(seen[4]?.[2]).toMatchObject({
+      promptTokens: 3,
+      completionTokens: 2,
+      totalTokens: 5,
+      prompt_tokens: 3,
+      completion_tokens: 2,
+      total_tokens: 5,
+      cache_read_tokens: 0,
+    })
+  })
+
+  it('is asked about side questions and about calls of the host', async () => {
+    const { session } = await openSession([five])
+    const { guard, counts } = counting({
+      checkBeforeTool: () => ({ decision: 'deny', resource: 'calls', reason: 'too many' }),
+    })
+    session.setBudgetGuard(guard)
+    await session.btw('hm?')
+    expect(counts).toEqual({ llm: 1, record: 1, tool: 0 })
+    expect(await session.tool('ls')).toMatchObject({ exitCode: 1, output: expect.stringContaining('too many') })
+    expect(counts.tool).toBe(1)
+  })
+
+  it('that denies a tool is read by the model, and the run goes on', async () => {
+    const { server, session } = await openSession([calls(['ls', {}]), five], {
+      budgetGuard: { checkBeforeTool: () => ({ decision: 'deny', resource: 'calls', reason: 'no more' }) },
+    })
+    expect((await session.send('x')).text).toBe('ok')
+    expect(toolResults(server, 1)[0]).toMatch(/Budget exhausted on 'calls': no more/)
+  })
+
+  it.each<[string, BudgetGuard]>([
+    ['has no methods', {}],
+    ['answers null', { checkBeforeLlm: () => null, checkBeforeTool: () => null }],
+    ['answers undefined', { checkBeforeLlm: () => undefined }],
+    ['allows', { checkBeforeLlm: () => ({ decision: 'allow' }), checkBeforeTool: () => ({ decision: 'allow' }) }],
+    ['is async', { checkBeforeLlm: async () => null, recordAfterLlm: async () => undefined }],
+  ])('that %s lets everything pass in silence', async (_, budgetGuard) => {
+    const { session } = await openSession([calls(['ls', {}]), five], { budgetGuard })
+    const events = await eventsOf(session, 'x')
+    expect(events.at(-1)?.type).toBe('agent_end')
+    expect(ofType(events, 'notice')).toEqual([])
+  })
+
+  const failing: [string, BudgetGuard, RegExp][] = [
+    ['throws', { checkBeforeLlm: () => { throw new Error('guard broke') } }, /guard broke/],
+    ['rejects', { checkBeforeLlm: () => Promise.reject(new Error('guard broke')) }, /guard broke/],
+    ['hangs', { checkBeforeLlm: () => new Promise<never>(() => undefined), timeoutMs: 20 }, /20 ms/],
+    ['answers nonsense', { checkBeforeLlm: () => ({ decision: 'perhaps' }) as never }, /perhaps/],
+  ]
+  it.each(failing)('that %s lets the call pass and is reported', async (_, budgetGuard, words) => {
+    const { session } = await openSession([five], { budgetGuard })
+    const events = await eventsOf(session, 'x')
+    expect(events.at(-1)?.type).toBe('agent_end')
+    expect(ofType(events, 'notice')).toMatchObject([{ source: 'budget', message: expect.stringMatching(words) }])
+  })
+  it.each(failing)('that %s refuses when its host wants that', async (_, budgetGuard, words) => {
+    const { server, session } = await openSession([five], { budgetGuard: { ...budgetGuard, onError: 'deny' } })
+    await expect(session.send('x')).rejects.toThrow(words)
+    expect(server.requests).toHaveLength(0)
+  })
+
+  it('that fails while it records is reported, and the answer counts', async () => {
+    const { session } = await openSession([five], {
+      budgetGuard: { recordAfterLlm: () => { throw new Error('no ledger') } },
+    })
+    const events = await eventsOf(session, 'x')
+    expect(ofType(events, 'notice')).toMatchObject([{ message: expect.stringContaining('no ledger') }])
+    expect(events.at(-1)?.type).toBe('agent_end')
+  })
+
+  it('may be an object with state of its own', async () => {
+    class Guard {
+      spent = 0
+      checkBeforeLlm() {
+        return this.spent >= 5 ? ({ decision: 'deny', resource: 'llm_tokens', reason: 'cap' } as const) : null
+      }
+      recordAfterLlm(_: string, usage: { total_tokens: number }) {
+        this.spent += usage.total_tokens
+      }
+    }
+    const { session } = await openSession([five, 'never'], { budgetGuard: new Guard() })
+    await session.send('x')
+    await expect(session.send('y')).rejects.toThrow(/Budget exhausted/)
+  })
+})

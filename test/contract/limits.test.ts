@@ -1,0 +1,147 @@
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { Agent } from '../../src/agent/agent.js'
+import { createTool } from '../../src/tool/create-tool.js'
+import { bash, bodyOf, calls, configFor, eventsOf, makeWorkspace, ofType, openSession, toolResults, whenDone } from './open-session.js'
+
+const wait = createTool({
+  name: 'wait',
+  description: 'Waits until it is told to stop.',
+  input: z.object({}),
+  execute: (_, { signal }: { signal?: AbortSignal } = {}) =>
+    new Promise<string>((resolve) => signal?.addEventListener('abort', () => resolve('stopped'), { once: true })),
+})
+const waiting = { tools: [wait], permissionPolicy: { allow: ['wait'] } }
+
+describe('limits of time', () => {
+  it('maxExecutionTimeMs ends the whole run, and names itself', async () => {
+    const { server, session } = await openSession([{ stall: true }, 'fine'], { maxExecutionTimeMs: 150 })
+    await expect(session.send('x')).rejects.toThrow(/150 ms \(maxExecutionTimeMs\)/)
+    expect(await server.requests[0]?.ended).toBe('left')
+    expect((await session.send('y')).text).toBe('fine')
+  })
+
+  it('maxExecutionTimeMs ends it in the middle of a tool, too', async () => {
+    const { session } = await openSession([calls(['wait', {}]), 'never', 'fine'], { ...waiting, maxExecutionTimeMs: 150 })
+    await expect(session.send('x')).rejects.toMatchObject({ code: 'run_timeout' })
+    expect(session.history().at(-1)).toMatchObject({ role: 'tool' })
+  })
+
+  it('roundTimeoutMs ends one round that takes too long, however many there are', async () => {
+    const { session } = await openSession([calls(['ls', {}]), calls(['ls', {}]), { stall: true }], { roundTimeoutMs: 400 })
+    await expect(session.send('x')).rejects.toThrow(/400 ms \(roundTimeoutMs\)/)
+  })
+
+  it('modelIdleTimeoutMs ends the silence of a model; heartbeats do not count as words', async () => {
+    const { server, session } = await openSession(() => ({ stall: true, stallHeartbeatMs: 20 }), {
+      modelIdleTimeoutMs: 120,
+      circuitBreakerThreshold: 1,
+    })
+    await expect(session.send('x')).rejects.toThrow(/120|silen|idle/i)
+    expect(await server.requests[0]?.ended).toBe('left')
+  })
+
+  it('toolTimeoutMs is an error that the model reads, and the run goes on', async () => {
+    const { server, session } = await openSession([calls(['wait', {}]), 'done'], { ...waiting, toolTimeoutMs: 50 })
+    expect((await session.send('x')).text).toBe('done')
+    expect(toolResults(server, 1)[0]).toMatch(/50 ms/)
+  })
+
+  it('toolTimeoutMs ends a command and its children', async () => {
+    const { server, session } = await openSession([bash('sleep 30'), 'done'], {
+      toolTimeoutMs: 200,
+      permissionPolicy: { allow: ['bash'] },
+    })
+    const started = performance.now()
+    await session.send('x')
+    expect(performance.now() - started).toBeLessThan(10_000)
+    expect(toolResults(server, 1)[0]).toMatch(/200 ms|time/)
+  })
+})
+
+describe('limits of number', () => {
+  it('maxToolRounds stops a model that goes on and on, and every call has a result', async () => {
+    let n = 0
+    const { session } = await openSession(() => calls(['ls', { path: `d${n++}` }]), { maxToolRounds: 2 })
+    await expect(session.send('x')).rejects.toThrow(/all of its 2 tool rounds.*maxToolRounds/)
+    const history = session.history()
+    expect(history.filter(({ role }) => role === 'tool')).toHaveLength(3)
+    expect(history.at(-1)).toMatchObject({ role: 'tool', content: [{ isError: true }] })
+  })
+
+  it('maxToolRounds allows one more answer in words', async () => {
+    const { session } = await openSession([calls(['ls', {}]), 'done'], { maxToolRounds: 1 })
+    expect((await session.send('x')).text).toBe('done')
+  })
+
+  it('maxParseRetries stops a model that cannot write JSON', async () => {
+    const broken = { toolCalls: [{ name: 'ls', input: '{"path": nonsense!!' }] }
+    const { session, server } = await openSession([broken, broken, broken, 'never'], { maxParseRetries: 1 })
+    await expect(session.send('x')).rejects.toThrow(/no JSON 2 times in a row/)
+    expect(server.requests).toHaveLength(2)
+  })
+
+  it('duplicateToolCallThreshold tells a model that repeats itself, then stops it', async () => {
+    const { server, session } = await openSession(() => calls(['ls', {}]), { duplicateToolCallThreshold: 1 })
+    await expect(session.send('x')).rejects.toThrow(/duplicateToolCallThreshold/)
+    expect(toolResults(server, 2).at(-1)).toMatch(/same call/)
+  })
+
+  it('circuitBreakerThreshold is how often a request is tried, each told as an event', async () => {
+    const busy = { status: 503, headers: { 'retry-after-ms': '1', 'retry-after': '0' } }
+    const { server, session } = await openSession([busy, busy, busy, 'never'], { circuitBreakerThreshold: 3 })
+    const events = await eventsOf(session, 'x')
+    expect(server.requests).toHaveLength(3)
+    expect(ofType(events, 'model_retry')).toMatchObject([{ attempt: 1, status: 503 }, { attempt: 2 }])
+    expect(events.at(-1)).toMatchObject({ type: 'error' })
+  })
+
+  it('a request that worked after all leaves no trace in the answer', async () => {
+    const { session } = await openSession([{ status: 503, headers: { 'retry-after': '0' } }, 'fine'])
+    expect((await session.send('x')).text).toBe('fine')
+    expect(session.history()).toHaveLength(2)
+  })
+
+  it('a connection that is refused fails fast, in words', async () => {
+    const { root, userDir } = await makeWorkspace()
+    const agent = await Agent.create(configFor(`http://127.0.0.1:${await closedPort()}/v1`), { userDir, env: {} })
+    whenDone(() => agent.close())
+    const started = performance.now()
+    await expect(agent.session(root).send('x')).rejects.toThrow(/127\.0\.0\.1|connect|reach/i)
+    expect(performance.now() - started).toBeLessThan(8_000)
+  })
+
+  it('continuationEnabled goes on with an answer that was cut off', async () => {
+    const { server, session } = await openSession([{ text: 'first half, ', finish: 'length' }, 'second half'])
+    expect((await session.send('x')).text).toBe('first half, second half')
+    expect(server.requests).toHaveLength(2)
+  })
+
+  it.each(["I'll be here if you need more:", 'Let me know...', 'docs smoke stream ok'])(
+    'an answer that has ended is not asked to go on: %s',
+    async (text) => {
+      const { server, session } = await openSession([text])
+      expect((await session.send('x')).text).toBe(text)
+      expect(server.requests).toHaveLength(1)
+    },
+  )
+
+  it('stopWhen ends a run with what it has', async () => {
+    const { session } = await openSession(() => ({ text: 'so far', ...calls(['ls', {}]) }), {
+      stopWhen: ({ toolCallsCount }) => toolCallsCount >= 2,
+    })
+    expect(await session.send('x')).toMatchObject({ finish: 'stop_condition', toolCallsCount: 2, text: 'so far' })
+  })
+})
+
+async function closedPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+void bodyOf

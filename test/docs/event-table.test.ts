@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import type { AgentEvent, AgentEventType } from '../../src/loop/events.js'
+import { rowsBetween } from './page-table.js'
+
+type Of<Type, Event = AgentEvent> = Event extends { readonly type: infer Own }
+  ? Type extends Own
+    ? Event
+    : never
+  : never
+/** Every field of an event but its type, with whether it may be absent. */
+type Fields<Event> = {
+  readonly [Name in Exclude<keyof Event, 'type'>]-?: Event extends Readonly<Record<Name, unknown>>
+    ? 'always'
+    : 'maybe'
+}
+
+/** The compiler holds this list to the union of events, and the test holds the page to this list. */
+const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
+  agent_start: { runId: 'always', prompt: 'always' },
+  agent_end: { runId: 'always', result: 'always' },
+  agent_cancelled: { reason: 'always' },
+  error: { error: 'always', code: 'maybe' },
+  agent_mode_changed: { mode: 'always' },
+  turn_start: { turn: 'always' },
+  turn_end: { turn: 'always', usage: 'always', finish: 'always' },
+  text_delta: { text: 'always' },
+  reasoning_delta: { text: 'always' },
+  steered: { prompt: 'always' },
+  model_retry: { attempt: 'always', delayMs: 'always', reason: 'always', status: 'maybe' },
+  tool_start: { toolId: 'always', toolName: 'always' },
+  tool_input_delta: { toolId: 'always', text: 'always' },
+  tool_execution_start: { toolId: 'always', toolName: 'always', args: 'always' },
+  tool_output_delta: { toolId: 'always', toolName: 'always', text: 'always' },
+  tool_end: {
+    toolId: 'always',
+    toolName: 'always',
+    toolOutput: 'always',
+    exitCode: 'always',
+    isError: 'always',
+    metadata: 'always',
+  },
+  permission_denied: { toolId: 'always', toolName: 'always', reason: 'always' },
+  confirmation_required: {
+    toolId: 'always',
+    toolName: 'always',
+    args: 'always',
+    reasons: 'always',
+    timeoutMs: 'maybe',
+  },
+  confirmation_received: { toolId: 'always', approved: 'always', reason: 'maybe' },
+  confirmation_timeout: { toolId: 'always', actionTaken: 'always' },
+  user_question: { questions: 'always' },
+  context_compacted: {
+    how: 'always',
+    beforeMessages: 'always',
+    afterMessages: 'always',
+    beforeTokens: 'always',
+    afterTokens: 'always',
+    percentBefore: 'always',
+    summary: 'maybe',
+  },
+  compaction_failed: { error: 'always' },
+  cache_miss: { expectedTokens: 'always', cachedTokens: 'always' },
+  persistence_failed: { operation: 'always', error: 'always' },
+  planning_start: { prompt: 'always' },
+  planning_end: { plan: 'always', estimatedSteps: 'always' },
+  task_updated: { tasks: 'always' },
+  step_start: { step: 'always', stepNumber: 'always', totalSteps: 'always' },
+  step_end: { step: 'always', stepNumber: 'always', totalSteps: 'always' },
+  goal_extracted: { goal: 'always' },
+  goal_progress: { goal: 'always', progress: 'always', completedSteps: 'always', totalSteps: 'always' },
+  goal_achieved: { goal: 'always', totalSteps: 'always' },
+  budget_threshold_hit: {
+    resource: 'always',
+    kind: 'always',
+    consumed: 'maybe',
+    limit: 'maybe',
+    message: 'maybe',
+  },
+  passivation_requested: { reason: 'always', deadlineMs: 'maybe' },
+  peer_invocation: { fromSessionId: 'always', fromTenantId: 'maybe', correlationId: 'maybe' },
+  agent_tool_event: {
+    toolName: 'always',
+    toolId: 'always',
+    callId: 'maybe',
+    agentId: 'always',
+    agentName: 'maybe',
+    event: 'always',
+  },
+  notice: { source: 'always', message: 'always' },
+  events_missed: { count: 'always' },
+}
+
+describe('the table of events in docs/events.md', () => {
+  const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8')
+
+  it('has every event with its fields, and no other', () => {
+    const told = rowsBetween(page, 'events').map(([type = '', fields = '']) => [type, fields])
+    const real = Object.entries(events).map(([type, fields]) => [
+      `\`${type}\``,
+      Object.entries(fields)
+        .map(([name, when]) => `\`${name}${when === 'maybe' ? '?' : ''}\``)
+        .join(' '),
+    ])
+    expect(told).toEqual(real)
+  })
+})

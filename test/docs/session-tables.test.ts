@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { factsOf, hookEventNames } from '../../src/hooks/events.js'
+import { defaultCompaction } from '../../src/loop/compaction/settings.js'
+import { runErrorCodes } from '../../src/loop/errors.js'
+import { defaultLimits } from '../../src/loop/run-state.js'
+import { modelErrorCodes } from '../../src/model/errors.js'
+import { checkOptions } from '../../src/session/check-options.js'
+import { nameIn, rowsBetween } from './page-table.js'
+
+const page = readFileSync(new URL('../../docs/sessions.md', import.meta.url), 'utf8')
+const options = rowsBetween(page, 'options')
+const limits = rowsBetween(page, 'limits')
+
+describe('the tables of options in docs/sessions.md', () => {
+  it('name every option that is taken, once, and no other', () => {
+    const told = [...options, ...limits].map(([name]) => nameIn(name))
+    expect(told.toSorted()).toEqual(namesTaken().toSorted())
+  })
+
+  it('name no option that a session passes over', () => {
+    for (const [name] of [...options, ...limits]) expect(isTaken(nameIn(name)), name).toBe(true)
+    expect(isTaken('colour')).toBe(false)
+  })
+
+  it('say the defaults that hold', () => {
+    const told = Object.fromEntries(limits.map(([name, value = '']) => [nameIn(name), value]))
+    for (const [name, value] of Object.entries(defaultLimits)) expect(told[name], name).toBe(String(value))
+    const others = Object.keys(told).filter((name) => !Object.hasOwn(defaultLimits, name))
+    expect(others.map((name) => told[name])).toEqual(others.map(() => 'none'))
+    const row = (wanted: string) => options.find(([name]) => nameIn(name) === wanted)?.[1]
+    expect(row('autoCompact')).toBe(`\`${defaultCompaction.auto}\``)
+    expect(row('autoCompactThreshold')).toBe(`\`${defaultCompaction.threshold}\``)
+  })
+
+  it('say codes that exist', () => {
+    const known: readonly string[] = [...runErrorCodes, ...modelErrorCodes]
+    for (const [, , , code = ''] of limits)
+      if (code.startsWith('`')) expect(known, code).toContain(nameIn(code))
+  })
+})
+
+describe('the table of hooks in docs/sessions.md', () => {
+  it('has every event with its power and what can be changed there', () => {
+    const told = rowsBetween(page, 'hooks').map(([event, power, , changes = '']) => [
+      nameIn(event),
+      power,
+      [...changes.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    ])
+    expect(told).toEqual(
+      hookEventNames.map((event) => [event, factsOf(event).power, Object.keys(factsOf(event).changes ?? {})]),
+    )
+  })
+})
+
+/** As the source lists them: there is no other place that knows all names. */
+function namesTaken(): string[] {
+  const source = readFileSync(new URL('../../src/session/check-options.ts', import.meta.url), 'utf8')
+  const [, table = ''] = /\nconst checks: [^\n]* = \{\n([\s\S]*?)\n\}\n/.exec(source) ?? []
+  return [...table.matchAll(/^ {2}(\w+)[:,]/gm)].map(([, name = '']) => name)
+}
+
+/** No option takes a symbol. */
+function isTaken(name: string): boolean {
+  try {
+    return checkOptions({ [name]: Symbol(name) }).warnings.length === 0
+  } catch {
+    return true
+  }
+}
