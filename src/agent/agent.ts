@@ -15,6 +15,7 @@ import { defaultInstructionNames } from '../workspace/instructions/read-instruct
 import {
   type AgentConfig,
   type AgentConfigInput,
+  describeConfig,
   loadConfig,
   resolveModel,
   secretsOf,
@@ -80,6 +81,11 @@ export class Agent {
       ...(cwd !== undefined && { cwd }),
     })
     return new Agent(config, warnings, surroundings)
+  }
+
+  /** The configuration as it was understood, with every secret hidden. */
+  describe(): Record<string, unknown> {
+    return describeConfig(this.#config)
   }
 
   get isClosed(): boolean {

@@ -1,5 +1,6 @@
 /** Agents and sessions: what a host program holds. */
 export { Agent, type AgentSurroundings, WorkspaceError } from './agent.js'
+export * from './builder/index.js'
 export {
   type AgentConfig,
   type AgentConfigInput,

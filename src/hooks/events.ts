@@ -15,7 +15,7 @@ type EventFacts = {
 }
 
 /** Every event, and what a hook can do there. */
-export const hookEvents = {
+const hookEvents = {
   pre_tool_use: { power: 'gate', changes: { updatedInput: 'args', args: 'args' }, about: 'tool' },
   post_tool_use: { power: 'observe', about: 'tool' },
   permission_request: { power: 'gate', about: 'tool' },

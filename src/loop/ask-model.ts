@@ -1,12 +1,14 @@
 import { ModelError } from '../model/errors.js'
 import { correctionOf, estimateTokens } from '../model/estimate-tokens.js'
 import { lowerHistory } from '../model/lower-history.js'
-import type { ModelAnswer, ModelEvent } from '../model/model.js'
+import type { Model, ModelAnswer, ModelEvent } from '../model/model.js'
+import { unlessAborted } from '../model/unless-aborted.js'
 import { costOf } from '../model/usage.js'
 import type { AssistantContent, CompletionRequest, Message } from '../tool/completion.js'
 import { messageOf } from '../tool/errors.js'
 import { applyCompletionRequest, applyCompletionResponse } from '../tool/middleware.js'
 import { serializeToolOutput } from '../tool/serialize.js'
+import { checkAnswer } from './check-answer.js'
 import { type Ask, makeRoom } from './compaction/make-room.js'
 import { gaugeOf } from './context-gauge.js'
 import { quarantine } from './quarantine.js'
@@ -42,9 +44,10 @@ export async function keepAnswer({ parts }: RunState, { content, response }: Mod
 async function askOnce(state: RunState): Promise<ModelAnswer> {
   const { parts, limits, signal } = state
   const model = parts.model()
-  const request = await requestFor(state)
+  const request = await unlessAborted(requestFor(state), signal)
   const estimated = estimateTokens(request)
-  await parts.budget?.beforeModel(Math.ceil(estimated * gaugeOf(parts.conversation).correction))
+  const expected = Math.ceil(estimated * gaugeOf(parts.conversation).correction)
+  if (parts.budget !== undefined) await unlessAborted(parts.budget.beforeModel(expected), signal)
   await observe(state, 'generate_start', () => ({
     prompt: state.goal,
     system_prompt: request.instructions ?? '',
@@ -54,13 +57,13 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
   }))
   // Middleware may replace what the model said, so nobody is shown it before.
   const held = (parts.middleware ?? []).some((one) => one.onCompletionResponse !== undefined)
-  const heard = { text: '' }
+  const heard = { text: '', over: false }
   const startedAt = parts.now()
   try {
-    const answered = await orAborted(
-      model.answer(request, {
+    const answered = await unlessAborted(
+      ask(model, request, {
         signal,
-        on: (event) => hear(state, event, heard, held),
+        on: (event) => heard.over || hear(state, event, heard, held),
         idleTimeoutMs: limits.modelIdleTimeoutMs,
         maxAttempts: limits.circuitBreakerThreshold,
         ...(limits.llmApiTimeoutMs !== undefined && { timeoutMs: limits.llmApiTimeoutMs }),
@@ -68,13 +71,16 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
       }),
       signal,
     )
+    // A model that was left behind, or goes on after its answer, is not heard any more.
+    heard.over = true
+    checkAnswer(model, answered)
     const usage = countAnswer(state, answered)
     const costUsd = model.facts.price && costOf(answered.usage, model.facts.price)
     if (costUsd !== undefined) state.costUsd = (state.costUsd ?? 0) + costUsd
     countTokens(state, usage, estimated)
-    const answer = await replaceAnswer(state, request, answered)
+    const answer = await unlessAborted(replaceAnswer(state, request, answered), signal)
     if (held) tellAnswer(state, answer)
-    await parts.budget?.afterModel(usage, costUsd)
+    if (parts.budget !== undefined) await unlessAborted(parts.budget.afterModel(usage, costUsd), signal)
     parts.answered?.(answer)
     parts.emit({ type: 'turn_end', turn: state.rounds, usage, finish: answer.finish })
     await observe(state, 'generate_end', () => ({
@@ -88,11 +94,17 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
     }))
     return answer
   } catch (error) {
+    heard.over = true
     // What was said was seen: the history must not pretend otherwise.
     if (heard.text !== '' && !held)
       await parts.conversation.append({ role: 'assistant', content: [{ type: 'text', text: heard.text }] })
     throw error
   }
+}
+
+/** A model that throws has rejected. */
+async function ask(...[model, request, call]: [Model, ...Parameters<Model['answer']>]): Promise<ModelAnswer> {
+  return model.answer(request, call)
 }
 
 async function requestFor(state: RunState): Promise<CompletionRequest> {
@@ -225,20 +237,5 @@ async function observe(
     await parts.observe(event, payload())
   } catch (error) {
     parts.emit({ type: 'notice', source: event, message: messageOf(error) })
-  }
-}
-
-/** A model that does not listen to the signal is left behind. */
-async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  let onAbort: () => void = () => undefined
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason)
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }

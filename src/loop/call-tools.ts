@@ -49,6 +49,7 @@ async function one(
     return { envelope }
   }
   emit({ type: 'tool_execution_start', toolId: call.id, toolName: call.name, args: call.input })
+  let ended = false
   const outcome = await state.parts.gate?.call({
     name: call.name,
     input: { text: call.input },
@@ -58,15 +59,17 @@ async function one(
     turn: state.rounds,
     signal: state.signal,
     place,
-    progress: (partial) =>
-      emit({
-        type: 'tool_output_delta',
-        toolId: call.id,
-        toolName: call.name,
-        text: serializeToolOutput(partial),
-      }),
-    emitStreamEvent: (event, callId) => emitInside(state, call, event, callId),
+    progress: (partial) => {
+      if (ended) return
+      const text = serializeToolOutput(partial)
+      emit({ type: 'tool_output_delta', toolId: call.id, toolName: call.name, text })
+    },
+    emitStreamEvent: (event, callId) => {
+      if (!ended) emitInside(state, call, event, callId)
+    },
   })
+  // A tool that was left behind is not heard any more.
+  ended = true
   if (outcome === undefined) return { envelope: errorEnvelope('No tools can be called here.') }
   const { envelope, record } = outcome
   for (const message of record.notices ?? []) emit({ type: 'notice', source: call.name, message })

@@ -42,7 +42,8 @@ export async function execute(
       timeoutMs,
       graceMs: parts.stopGraceMs ?? stopGraceMs,
     })
-    if (ended.how === 'done') return late ? stoppedInTime(request.name, timeoutMs, ended.result) : ended.result
+    if (ended.how === 'done')
+      return late ? stoppedInTime(request.name, timeoutMs, ended.result) : ended.result
     const why =
       ended.how === 'timeout'
         ? `did not finish within ${timeoutMs} ms`

@@ -16,7 +16,7 @@ import type { RefusedAsk } from './ask.js'
 import { boundOutput } from './bound-output.js'
 import { elapsed, execute } from './execute-step.js'
 import type { CallRecord, GateCall, GateOutcome, GateParts, HookCall, Step } from './gate-parts.js'
-import { guarded } from './guarded.js'
+import { guarded, whileRunning } from './guarded.js'
 import { rewriteOutput } from './rewrite-output.js'
 import { Stopped } from './stopped.js'
 import { prepareWritten, readWritten } from './written-arguments.js'
@@ -184,13 +184,14 @@ async function rewriteInput(passage: Passage, value: unknown): Promise<unknown> 
   passage.step = 'input'
   const { request, parts } = passage
   if (!parts.middleware?.some((one) => one.onToolInput)) return value
-  const text = await applyToolInput(parts.middleware, {
+  const applied = applyToolInput(parts.middleware, {
     toolName: request.name,
     args: passage.text,
     turn: request.turn ?? 0,
     internalCallId: passage.id,
     ...toolCallIdOf(request),
   })
+  const text = await whileRunning(request.signal, applied)
   if (text === passage.text) return value
   passage.text = text
   return parseText(request.name, text)
@@ -278,7 +279,8 @@ async function askWatchdog(passage: Passage, ready: Ready): Promise<void> {
     ...(parts.run?.sessionId === undefined ? {} : { session: parts.run.sessionId }),
   }
   const { watchdogTimeoutMs: timeoutMs } = parts
-  const verdict = await runWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })
+  const asked = runWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })
+  const verdict = await whileRunning(request.signal, asked)
   passage.watchdog = verdict
   if (verdict.action === 'deny') throw new Stopped(`Refused by the watchdog: ${verdict.reason}.`)
 }

@@ -22,6 +22,31 @@ export function whileRunning<Answer>(
   return until(signal, undefined, '', answer)
 }
 
+/** Waits for the host once the work is done. What was done is to be told, so an abort leaves it a moment; undefined when that is over. */
+export async function afterWork<Answer extends object>(
+  signal: AbortSignal | undefined,
+  answer: Promise<Answer>,
+): Promise<Answer | undefined> {
+  if (signal === undefined) return answer
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let onAbort: () => void = () => undefined
+  const over = new Promise<undefined>((resolve) => {
+    onAbort = () => {
+      timer = setTimeout(resolve, momentMs, undefined)
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([answer, over])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+const momentMs = 150
+
 async function until<Answer>(
   signal: AbortSignal | undefined,
   timeoutMs: number | undefined,

@@ -1,4 +1,5 @@
 import type { ModelAnswer } from '../model/model.js'
+import { unlessAborted } from '../model/unless-aborted.js'
 import type { Message, UserMessage } from '../tool/completion.js'
 import { askModel, keepAnswer } from './ask-model.js'
 import { callTools, refuseCalls } from './call-tools.js'
@@ -111,7 +112,7 @@ async function takeSteering({ parts }: RunState): Promise<boolean> {
 
 async function shouldStop(state: RunState, answer: ModelAnswer): Promise<boolean> {
   for (const condition of state.parts.stopWhen ?? []) {
-    const stop = await condition({
+    const asked = condition({
       rounds: state.rounds,
       toolCallsCount: state.toolCallsCount,
       usage: state.usage,
@@ -119,6 +120,7 @@ async function shouldStop(state: RunState, answer: ModelAnswer): Promise<boolean
       calls: answer.toolCalls,
       elapsedMs: state.parts.now() - state.startedAt,
     })
+    const stop = typeof asked === 'object' ? await unlessAborted(asked, state.signal) : asked
     if (stop) {
       state.text = answer.text
       return true

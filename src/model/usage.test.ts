@@ -1,29 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../tool/completion.js'
 import { correctionOf, estimateMessageTokens, estimateTokens } from './estimate-tokens.js'
-import { addUsage, costOf, noUsage } from './usage.js'
+import { costOf } from './usage.js'
 
 describe('usage', () => {
-  it('is added up, with what only one of them counts', () => {
-    const a = { inputTokens: 10, outputTokens: 1, totalTokens: 11, cachedInputTokens: 4 }
-    const b = {
-      inputTokens: 20,
-      outputTokens: 2,
-      totalTokens: 22,
-      reasoningTokens: 1,
-      estimated: true,
-    } as const
-    expect(addUsage(a, b)).toEqual({
-      inputTokens: 30,
-      outputTokens: 3,
-      totalTokens: 33,
-      cachedInputTokens: 4,
-      reasoningTokens: 1,
-      estimated: true,
-    })
-    expect(addUsage(noUsage, a)).toEqual(a)
-  })
-
   it('costs what its tokens cost, cached ones at their own price', () => {
     const usage = {
       inputTokens: 1_000_000,

@@ -1,5 +1,5 @@
 import type { Watchdog } from '../authority/watchdog.js'
-import type { AgentEvent } from '../loop/events.js'
+import { type AgentEvent, isTerminal } from '../loop/events.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { DefaultSecurityProvider, type SecurityProvider, type TextStream } from './security/index.js'
@@ -61,30 +61,54 @@ const refuseMarks: Watchdog = ({ tool, args }) =>
       }
     : { action: 'allow' }
 
-/** Deltas of one text belong together until another kind of event comes. */
+/**
+ * What is said belongs together until another kind of event comes; what a call writes or puts out, until it is whole, since calls that
+ * run at the same time take turns.
+ */
 function eventScreen(
   provider: SecurityProvider,
   redact: (text: string) => string,
   pass: (event: AgentEvent) => void,
 ): (event: AgentEvent) => void {
-  type Delta = Extract<AgentEvent, { type: 'text_delta' | 'reasoning_delta' }>
-  let open: { readonly type: Delta['type']; readonly stream: TextStream } | undefined
-  const flush = (): void => {
-    const text = open?.stream.end() ?? ''
-    if (open !== undefined && text !== '') pass({ type: open.type, text })
-    open = undefined
+  const open = new Map<string, { readonly last: Delta; readonly stream: TextStream }>()
+  const flush = (key: string): void => {
+    const one = open.get(key)
+    open.delete(key)
+    const text = one?.stream.end() ?? ''
+    if (one !== undefined && text !== '') pass({ ...one.last, text })
+  }
+  const endedBy = (event: AgentEvent): readonly string[] => {
+    if (isTerminal(event)) return [...open.keys()]
+    if (event.type === 'tool_execution_start') return [...spoken, `tool_input_delta ${event.toolId}`]
+    if (event.type !== 'tool_end') return spoken
+    return [...spoken, `tool_input_delta ${event.toolId}`, `tool_output_delta ${event.toolId}`]
   }
   return (event) => {
-    if (event.type !== 'text_delta' && event.type !== 'reasoning_delta') {
-      flush()
+    const own = isDelta(event) ? keyOf(event) : ''
+    for (const key of endedBy(event)) if (key !== own) flush(key)
+    if (!isDelta(event)) {
       pass(withRedactedTexts(event, redact))
       return
     }
-    if (open?.type !== event.type) flush()
-    open ??= { type: event.type, stream: provider.redactStream?.() ?? wholePieces(redact) }
-    const text = open.stream.push(event.text)
+    const stream = open.get(own)?.stream ?? provider.redactStream?.() ?? wholePieces(redact)
+    open.set(own, { last: event, stream })
+    const text = stream.push(event.text)
     if (text !== '') pass({ ...event, text })
   }
+}
+
+type Delta = Extract<
+  AgentEvent,
+  { type: 'text_delta' | 'reasoning_delta' | 'tool_input_delta' | 'tool_output_delta' }
+>
+const spoken = ['text_delta', 'reasoning_delta'] as const
+
+function isDelta(event: AgentEvent): event is Delta {
+  return event.type.endsWith('_delta')
+}
+
+function keyOf(event: Delta): string {
+  return 'toolId' in event ? `${event.type} ${event.toolId}` : event.type
 }
 
 function wholePieces(redact: (text: string) => string): TextStream {
@@ -93,9 +117,6 @@ function wholePieces(redact: (text: string) => string): TextStream {
 
 function withRedactedTexts(event: AgentEvent, redact: (text: string) => string): AgentEvent {
   switch (event.type) {
-    case 'tool_input_delta':
-    case 'tool_output_delta':
-      return { ...event, text: redact(event.text) }
     case 'tool_execution_start':
       return { ...event, args: redact(event.args) }
     case 'tool_end':
@@ -103,7 +124,13 @@ function withRedactedTexts(event: AgentEvent, redact: (text: string) => string):
     case 'agent_end':
       return { ...event, result: { ...event.result, text: redact(event.result.text) } }
     case 'error':
+    case 'compaction_failed':
       return { ...event, error: redact(event.error) }
+    case 'permission_denied':
+    case 'agent_cancelled':
+      return { ...event, reason: redact(event.reason) }
+    case 'notice':
+      return { ...event, message: redact(event.message) }
     default:
       return event
   }

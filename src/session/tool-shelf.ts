@@ -4,7 +4,7 @@ import type { ToolDefinition } from '../tool/definition.js'
 import { governTool } from '../tool/govern.js'
 
 /** From so many tools on a model is shown only the first of them, and finds the others by searching. */
-export const mostShown = 20
+const mostShown = 20
 
 /**
  * The tools of a session: those that a model is shown, and those that it can find. What it is shown only ever grows, at its end, so

@@ -8,8 +8,8 @@ import type { HookEventName } from '../../src/hooks/index.js'
 import type { Model } from '../../src/model/model.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import type { Session } from '../../src/session/session.js'
-import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { collect, ofType } from '../contract/open-session.js'
 import { expectWellFormed, sessionWith, type Told, tell } from './support.js'
 
@@ -43,7 +43,9 @@ async function open(options: SessionOptions): Promise<Session> {
 }
 
 /** Runs with the fault, then without. */
-async function withFault(options: (fault: Fault) => SessionOptions): Promise<Told & { readonly session: Session }> {
+async function withFault(
+  options: (fault: Fault) => SessionOptions,
+): Promise<Told & { readonly session: Session }> {
   const fault = { on: true }
   const session = await open(options(fault))
   const told = await tell(session)
@@ -92,7 +94,14 @@ describe('a hook that gates', () => {
     '%s and %s blocks',
     async (event, _, fail) => {
       const { result, error, events, session } = await withFault((fault) => ({
-        hooks: [{ id: 'h', event, config: { timeoutMs: 50 }, handler: (() => (fault.on ? fail() : undefined)) as never }],
+        hooks: [
+          {
+            id: 'h',
+            event,
+            config: { timeoutMs: 50 },
+            handler: (() => (fault.on ? fail() : undefined)) as never,
+          },
+        ],
       }))
       if (event === 'pre_prompt') expect(error?.code).toBe('blocked_by_hook')
       else {
@@ -105,13 +114,30 @@ describe('a hook that gates', () => {
 })
 
 describe('a hook that only watches', () => {
-  const watching: HookEventName[] = ['post_tool_use', 'generate_start', 'generate_end', 'session_start', 'post_response']
-  const faults: [string, () => unknown][] = [['throws', broken], ['never answers', never], ['answers nonsense', () => ({ action: 'dance' })]]
+  const watching: HookEventName[] = [
+    'post_tool_use',
+    'generate_start',
+    'generate_end',
+    'session_start',
+    'post_response',
+  ]
+  const faults: [string, () => unknown][] = [
+    ['throws', broken],
+    ['never answers', never],
+    ['answers nonsense', () => ({ action: 'dance' })],
+  ]
   it.each(watching.flatMap((event) => faults.map(([how, fail]) => [event, how, fail] as const)))(
     '%s and %s changes nothing, and is told',
     async (event, _, fail) => {
       const { result, events } = await withFault((fault) => ({
-        hooks: [{ id: 'h', event, config: { timeoutMs: 50 }, handler: (() => (fault.on ? fail() : undefined)) as never }],
+        hooks: [
+          {
+            id: 'h',
+            event,
+            config: { timeoutMs: 50 },
+            handler: (() => (fault.on ? fail() : undefined)) as never,
+          },
+        ],
       }))
       expect(result?.text).toBe('Fine.')
       expect(ofType(events, 'tool_end')).toMatchObject([{ isError: false }])
@@ -183,7 +209,10 @@ describe('a handler of approvals that', () => {
       permissionPolicy: { ask: ['echo'] },
       onAsk: (() => (fault.on ? never() : { decision: 'once' })) as never,
     }))
-    await cancelled((fault) => ({ tools: [asking], approvals: { handler: (() => (fault.on ? never() : true)) as never } }))
+    await cancelled((fault) => ({
+      tools: [asking],
+      approvals: { handler: (() => (fault.on ? never() : true)) as never },
+    }))
   })
   it('never answers is refused at the time of the confirmation', async () => {
     const { result, events } = await withFault((fault) => ({
@@ -197,7 +226,9 @@ describe('a handler of approvals that', () => {
 })
 
 describe('a handler of questions that', () => {
-  const asks = { questions: [{ question: 'Which?', header: 'Which', options: [{ label: 'a' }, { label: 'b' }] }] }
+  const asks = {
+    questions: [{ question: 'Which?', header: 'Which', options: [{ label: 'a' }, { label: 'b' }] }],
+  }
   const asking = (): Model =>
     scriptedModel((request) => {
       const last = request.chatHistory.at(-1)
@@ -222,7 +253,11 @@ describe('a handler of questions that', () => {
 
 describe('a budget guard that', () => {
   const methods = ['checkBeforeLlm', 'checkBeforeTool', 'recordAfterLlm'] as const
-  const faults: [string, () => unknown][] = [['throws', broken], ['rejects', async () => broken()], ['never answers', never]]
+  const faults: [string, () => unknown][] = [
+    ['throws', broken],
+    ['rejects', async () => broken()],
+    ['never answers', never],
+  ]
   it.each(methods.flatMap((method) => faults.map(([how, fail]) => [method, how, fail] as const)))(
     'has a %s that %s: the call passes, and it is told',
     async (method, _, fail) => {
@@ -235,7 +270,11 @@ describe('a budget guard that', () => {
   )
   it.each(faults)('%s and is to deny then: it denies', async (_, fail) => {
     const { error } = await withFault((fault) => ({
-      budgetGuard: { timeoutMs: 50, onError: 'deny', checkBeforeLlm: (() => (fault.on ? fail() : undefined)) as never },
+      budgetGuard: {
+        timeoutMs: 50,
+        onError: 'deny',
+        checkBeforeLlm: (() => (fault.on ? fail() : undefined)) as never,
+      },
     }))
     expect(error?.code).toBe('budget_exhausted')
   })
@@ -256,11 +295,16 @@ describe('middleware that', () => {
     expect(thrown).toMatchObject({ message: 'the host broke' })
   })
   it.each(steps)('never answers in %s is left by cancelling', async (step) => {
-    await cancelled((fault) => ({ middleware: [{ [step]: (() => (fault.on ? never() : undefined)) as never }] }))
+    await cancelled((fault) => ({
+      middleware: [{ [step]: (() => (fault.on ? never() : undefined)) as never }],
+    }))
   })
-  it.each(steps)('answers nonsense in %s ends in an error or in an answer, never in a broken history', async (step) => {
-    await withFault((fault) => ({ middleware: [{ [step]: (() => (fault.on ? 7 : undefined)) as never }] }))
-  })
+  it.each(steps)(
+    'answers nonsense in %s ends in an error or in an answer, never in a broken history',
+    async (step) => {
+      await withFault((fault) => ({ middleware: [{ [step]: (() => (fault.on ? 7 : undefined)) as never }] }))
+    },
+  )
 })
 
 describe('a stop condition that', () => {
@@ -275,15 +319,18 @@ describe('a stop condition that', () => {
 })
 
 describe('a command that', () => {
-  it.each<[string, () => unknown]>([...nonsense, ['never answers', never]])('%s is told as text', async (_, fail) => {
-    const session = await open({})
-    session.registerCommand('odd', 'Odd.', fail as never, 50)
-    const { result, events } = await tell(session, '/odd')
-    expect(result).toMatchObject({ finish: 'command' })
-    expect(typeof result?.text).toBe('string')
-    expect(events.at(-1)?.type).toBe('agent_end')
-    expect((await session.send('Go.')).text).toBe('Fine.')
-  })
+  it.each<[string, () => unknown]>([...nonsense, ['never answers', never]])(
+    '%s is told as text',
+    async (_, fail) => {
+      const session = await open({})
+      session.registerCommand('odd', 'Odd.', fail as never, 50)
+      const { result, events } = await tell(session, '/odd')
+      expect(result).toMatchObject({ finish: 'command' })
+      expect(typeof result?.text).toBe('string')
+      expect(events.at(-1)?.type).toBe('agent_end')
+      expect((await session.send('Go.')).text).toBe('Fine.')
+    },
+  )
   it('never answers is left by cancelling', async () => {
     const session = await open({})
     session.registerCommand('odd', 'Odd.', never, 60_000)
@@ -298,40 +345,45 @@ describe('a command that', () => {
 
 describe('a security provider that', () => {
   const parts = ['redactOutput', 'inspectInput', 'redactStream'] as const
-  it.each(parts.flatMap((part) => nonsense.filter(([how]) => !how.includes('promise')).map(([how, fail]) => [part, how, fail] as const)))(
-    'has a %s that %s: what it did not see is not shown, the stream ends',
-    async (part, how, fail) => {
-      const fault = { on: true }
-      const session = await open({
-        securityProvider: { [part]: ((text: unknown) => (fault.on ? fail() : part === 'redactOutput' ? text : undefined)) as never },
-      })
-      const events = await collect(await session.stream('Go.'))
-      expect(events.at(-1)?.type).toMatch(/^(?:agent_end|error)$/)
-      if (how === 'throws' && part !== 'inspectInput') expect(JSON.stringify(events)).not.toContain('Fine.')
-      expect(await session.currentRun()).toBeNull()
-      expectWellFormed(session)
-      fault.on = false
-      expect((await tell(session)).result?.text).toBe('Fine.')
-    },
-  )
+  it.each(
+    parts.flatMap((part) =>
+      nonsense.filter(([how]) => !how.includes('promise')).map(([how, fail]) => [part, how, fail] as const),
+    ),
+  )('has a %s that %s: what it did not see is not shown, the stream ends', async (part, how, fail) => {
+    const fault = { on: true }
+    const session = await open({
+      securityProvider: {
+        [part]: ((text: unknown) =>
+          fault.on ? fail() : part === 'redactOutput' ? text : undefined) as never,
+      },
+    })
+    const events = await collect(await session.stream('Go.'))
+    expect(events.at(-1)?.type).toMatch(/^(?:agent_end|error)$/)
+    if (how === 'throws' && part !== 'inspectInput') expect(JSON.stringify(events)).not.toContain('Fine.')
+    expect(await session.currentRun()).toBeNull()
+    expectWellFormed(session)
+    fault.on = false
+    expect((await tell(session)).result?.text).toBe('Fine.')
+  })
 })
 
 describe('a clock or a source of ids that', () => {
-  it.each<[string, () => unknown]>([['throws', broken], ['gives NaN', () => Number.NaN], ['gives nothing', () => undefined]])(
-    '%s: the stream ends',
-    async (_, fail) => {
-      const fault = { on: false }
-      const session = await open({
-        hostEnv: { clock: { now: () => (fault.on ? fail() : 1000) as number } },
-      })
-      await session.send('Go.')
-      fault.on = true
-      const streaming = await session.stream('Go.').catch((error: unknown) => error)
-      if (!(streaming instanceof Error)) await collect(streaming as Awaited<ReturnType<Session['stream']>>)
-      fault.on = false
-      expect((await tell(session)).result?.text).toBe('Fine.')
-    },
-  )
+  it.each<[string, () => unknown]>([
+    ['throws', broken],
+    ['gives NaN', () => Number.NaN],
+    ['gives nothing', () => undefined],
+  ])('%s: the stream ends', async (_, fail) => {
+    const fault = { on: false }
+    const session = await open({
+      hostEnv: { clock: { now: () => (fault.on ? fail() : 1000) as number } },
+    })
+    await session.send('Go.')
+    fault.on = true
+    const streaming = await session.stream('Go.').catch((error: unknown) => error)
+    if (!(streaming instanceof Error)) await collect(streaming as Awaited<ReturnType<Session['stream']>>)
+    fault.on = false
+    expect((await tell(session)).result?.text).toBe('Fine.')
+  })
 })
 
 describe('a model that', () => {
@@ -351,10 +403,40 @@ describe('a model that', () => {
     ['answers nothing', (async () => undefined) as never],
     ['answers a number', (() => 7) as never],
     ['answers an empty object', (async () => ({})) as never],
-    ['answers without calls', (async () => ({ content: [], text: '', usage, finish: 'stop', response: {} })) as never],
-    ['answers with calls that are none', (async () => ({ content: [], text: 'x', toolCalls: [null, {}], usage, finish: 'tool_calls', response: {} })) as never],
-    ['calls what it did not write down', (async () => ({ content: [], text: 'x', toolCalls: [{ id: 'a', name: 'echo', input: '{}' }], usage, finish: 'tool_calls', response: {} })) as never],
-    ['tells nonsense on the way', (async (_: unknown, call: { on(event: unknown): void }) => { call.on(undefined); call.on({ type: 'dance' }); return undefined }) as never],
+    [
+      'answers without calls',
+      (async () => ({ content: [], text: '', usage, finish: 'stop', response: {} })) as never,
+    ],
+    [
+      'answers with calls that are none',
+      (async () => ({
+        content: [],
+        text: 'x',
+        toolCalls: [null, {}],
+        usage,
+        finish: 'tool_calls',
+        response: {},
+      })) as never,
+    ],
+    [
+      'calls what it did not write down',
+      (async () => ({
+        content: [],
+        text: 'x',
+        toolCalls: [{ id: 'a', name: 'echo', input: '{}' }],
+        usage,
+        finish: 'tool_calls',
+        response: {},
+      })) as never,
+    ],
+    [
+      'tells nonsense on the way',
+      (async (_: unknown, call: { on(event: unknown): void }) => {
+        call.on(undefined)
+        call.on({ type: 'dance' })
+        return undefined
+      }) as never,
+    ],
   ])('%s ends the run with an error, and the session goes on', async (_, answer) => {
     const fault = { on: true }
     const session = await open({ model: odd(answer, fault) })

@@ -35,7 +35,9 @@ async function answering(
   first: string,
   options: Record<string, unknown> = {},
   then: (number: number) => string = () => whole('Done.'),
-): Promise<Told & { readonly requests: number; readonly outputs: string[]; readonly again: string | undefined }> {
+): Promise<
+  Told & { readonly requests: number; readonly outputs: string[]; readonly again: string | undefined }
+> {
   let well = false
   const server = await rawServer((response, number) =>
     ok(response, well ? whole('Fine again.') : number === 1 ? first : then(number)),
@@ -102,7 +104,9 @@ describe('FT-13: arguments', () => {
   })
 
   it('cut off by the output limit do not run', async () => {
-    const { outputs, result } = await answering(`${callChunk('echo', '{"word":"ha"}')}${chunk({}, 'length')}${done}`)
+    const { outputs, result } = await answering(
+      `${callChunk('echo', '{"word":"ha"}')}${chunk({}, 'length')}${done}`,
+    )
     expect(outputs).toEqual([expect.stringContaining('output limit')])
     expect(result?.text).toBe('Done.')
   })
@@ -118,8 +122,17 @@ describe('FT-13: names and ids', () => {
     ['a tool that is not offered', callChunk('bash', '{"command":"id"}'), [/bash/]],
     ['no id', callChunk('echo', '{"word":"hi"}', { index: 0 }), [/^hi$/]],
     ['an id that is a number', callChunk('echo', '{"word":"hi"}', { index: 0, id: 5 }), [/^hi$/]],
-    ['two calls of one id', callChunk('echo', '{"word":"a"}', { index: 0, id: 'x' }) + callChunk('echo', '{"word":"b"}', { index: 1, id: 'x' }), [/^a$/, /^b$/]],
-    ['an id of ten thousand characters', callChunk('echo', '{"word":"hi"}', { index: 0, id: 'i'.repeat(10_000) }), [/^hi$/]],
+    [
+      'two calls of one id',
+      callChunk('echo', '{"word":"a"}', { index: 0, id: 'x' }) +
+        callChunk('echo', '{"word":"b"}', { index: 1, id: 'x' }),
+      [/^a$/, /^b$/],
+    ],
+    [
+      'an id of ten thousand characters',
+      callChunk('echo', '{"word":"hi"}', { index: 0, id: 'i'.repeat(10_000) }),
+      [/^hi$/],
+    ],
   ])('%s', async (_, calls, words) => {
     const { result, outputs, again } = await answering(`${calls}${ended}`)
     expect(outputs).toHaveLength(words.length)
@@ -130,7 +143,9 @@ describe('FT-13: names and ids', () => {
 
   it('the same id in every round: each call is told apart', async () => {
     const call = (number: number): string => `${callChunk('echo', `{"word":"${number}"}`)}${ended}`
-    const { result, events, outputs } = await answering(call(1), {}, (number) => (number < 4 ? call(number) : whole('Done.')))
+    const { result, events, outputs } = await answering(call(1), {}, (number) =>
+      number < 4 ? call(number) : whole('Done.'),
+    )
     expect(result?.text).toBe('Done.')
     expect(outputs).toEqual(['1', '2', '3'])
     expect(new Set(ofType(events, 'tool_end').map(({ toolId }) => toolId)).size).toBe(3)
@@ -171,10 +186,22 @@ describe('FT-13: answers', () => {
     ['blank text, asked for again', `${said(' \n ')}${stop}${done}`, ' \n Done.'],
     ['a refusal', `${chunk({ refusal: 'I will not.' })}${stop}${done}`, 'I will not.'],
     ['content that was filtered', `${said('I w')}${chunk({}, 'content_filter')}${done}`, 'I w'],
-    ['reasoning of five megabytes', `${chunk({ reasoning_content: 'r'.repeat(5_000_000) })}${whole('Hi.')}`, 'Hi.'],
-    ['reasoning and nothing else, asked for again', `${chunk({ reasoning_content: 'hm' })}${stop}${done}`, 'Done.'],
+    [
+      'reasoning of five megabytes',
+      `${chunk({ reasoning_content: 'r'.repeat(5_000_000) })}${whole('Hi.')}`,
+      'Hi.',
+    ],
+    [
+      'reasoning and nothing else, asked for again',
+      `${chunk({ reasoning_content: 'hm' })}${stop}${done}`,
+      'Done.',
+    ],
     ['text of five megabytes', `${said('t'.repeat(5_000_000))}${stop}${done}`, 't'.repeat(5_000_000)],
-    ['text with zero bytes and lone surrogates', `data: {"choices":[{"delta":{"content":"a\\u0000b\\ud800c"}}]}\n\n${stop}`, 'a\0b\ud800c'],
+    [
+      'text with zero bytes and lone surrogates',
+      `data: {"choices":[{"delta":{"content":"a\\u0000b\\ud800c"}}]}\n\n${stop}`,
+      'a\0b\ud800c',
+    ],
   ])('%s', async (_, body, text) => {
     const { result, again } = await answering(body)
     expect(result?.text).toBe(text)

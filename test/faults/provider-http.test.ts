@@ -4,7 +4,7 @@
  * server it is for.
  */
 import { once } from 'node:events'
-import { createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { ofType } from '../contract/open-session.js'
 import {
@@ -39,8 +39,14 @@ const longest = 60
 describe('FT-11: a provider that is busy or broken', () => {
   it.each<[string, Refusal]>([
     ['429 with Retry-After in seconds', { status: 429, headers: { 'retry-after': '1' } }],
-    ['429 with Retry-After as a date', { status: 429, headers: { 'retry-after': 'Thu, 01 Jan 2099 00:00:00 GMT' } }],
-    ['429 with Retry-After in the past', { status: 429, headers: { 'retry-after': 'Thu, 01 Jan 1998 00:00:00 GMT' } }],
+    [
+      '429 with Retry-After as a date',
+      { status: 429, headers: { 'retry-after': 'Thu, 01 Jan 2099 00:00:00 GMT' } },
+    ],
+    [
+      '429 with Retry-After in the past',
+      { status: 429, headers: { 'retry-after': 'Thu, 01 Jan 1998 00:00:00 GMT' } },
+    ],
     ['429 without Retry-After', { status: 429 }],
     ['429 with a negative Retry-After', { status: 429, headers: { 'retry-after': '-5' } }],
     ['429 with Retry-After 1e9', { status: 429, headers: { 'retry-after': '1e9' } }],
@@ -88,7 +94,9 @@ describe('FT-11: a provider that is busy or broken', () => {
     const delays: number[] = []
     await Promise.all(
       Array.from({ length: 12 }, async () => {
-        const { session } = await sessionWith(modelAt(server.url, { retry: { baseDelayMs: 100, maxDelayMs: 100 } }))
+        const { session } = await sessionWith(
+          modelAt(server.url, { retry: { baseDelayMs: 100, maxDelayMs: 100 } }),
+        )
         const { events } = await tell(session)
         delays.push(...ofType(events, 'model_retry').map(({ delayMs }) => delayMs))
       }),
@@ -132,7 +140,11 @@ describe('FT-11: a provider that is busy or broken', () => {
 describe('FT-11: a provider that refuses', () => {
   it.each<[string, Refusal, string]>([
     ['400', { status: 400, body: '{"error":{"message":"no"}}' }, 'model_request_refused'],
-    ['401 that quotes the key', { status: 401, body: `{"error":{"message":"bad sk-fault-test-0123456789"}}` }, 'model_auth'],
+    [
+      '401 that quotes the key',
+      { status: 401, body: `{"error":{"message":"bad sk-fault-test-0123456789"}}` },
+      'model_auth',
+    ],
     ['403', { status: 403 }, 'model_auth'],
     ['404', { status: 404 }, 'model_unavailable'],
     ['413', { status: 413 }, 'model_context_overflow'],
@@ -150,8 +162,7 @@ describe('FT-11: a provider that refuses', () => {
 
   it('with 401 in the middle of a run keeps what was done before', async () => {
     const server = await rawServer((response, number) => {
-      if (number === 1)
-        ok(response, `${callChunk('todo', '{"todos":[]}')}${chunk({}, 'tool_calls')}${done}`)
+      if (number === 1) ok(response, `${callChunk('todo', '{"todos":[]}')}${chunk({}, 'tool_calls')}${done}`)
       else if (number === 2) response.writeHead(401).end()
       else ok(response, whole('Back.'))
     })
@@ -163,17 +174,20 @@ describe('FT-11: a provider that refuses', () => {
     expect((await tell(session)).result?.text).toBe('Back.')
   })
 
-  it.each([301, 302, 303, 307, 308])('by a %i to another host is not followed: the key stays here', async (status) => {
-    const thief = await rawServer((response) => ok(response, whole('Thanks for the key.')))
-    const { server, session } = await refuse({
-      status,
-      headers: { location: `${thief.url.replace('127.0.0.1', 'localhost')}/v1/chat/completions` },
-    })
-    const { error } = await tell(session)
-    expect(error?.code).toBe('model_request_refused')
-    expect(server.headers[0]?.authorization).toBe('Bearer sk-fault-test-0123456789')
-    expect(thief.requests()).toBe(0)
-  })
+  it.each([301, 302, 303, 307, 308])(
+    'by a %i to another host is not followed: the key stays here',
+    async (status) => {
+      const thief = await rawServer((response) => ok(response, whole('Thanks for the key.')))
+      const { server, session } = await refuse({
+        status,
+        headers: { location: `${thief.url.replace('127.0.0.1', 'localhost')}/v1/chat/completions` },
+      })
+      const { error } = await tell(session)
+      expect(error?.code).toBe('model_request_refused')
+      expect(server.headers[0]?.authorization).toBe('Bearer sk-fault-test-0123456789')
+      expect(thief.requests()).toBe(0)
+    },
+  )
 
   it.each(['messages', 'responses', 'google'] as const)(
     'by a redirect is not followed in the %s protocol either',

@@ -62,10 +62,16 @@ describe('FT-12: a stream that is odd, but whole', () => {
     ['line feeds', whole(text)],
     ['carriage returns and line feeds', whole(text).replaceAll('\n', '\r\n')],
     ['carriage returns alone', whole(text).replaceAll('\n', '\r')],
-    ['mixed line ends', `${said('grün ').replaceAll('\n', '\r\n')}${said('😀 “x”')}${stop.replaceAll('\n', '\r')}`],
+    [
+      'mixed line ends',
+      `${said('grün ').replaceAll('\n', '\r\n')}${said('😀 “x”')}${stop.replaceAll('\n', '\r')}`,
+    ],
     ['a byte order mark', `\ufeff${whole(text)}`],
     ['comments', `: one\n\n: two\n${whole(text)}: three\n\n`],
-    ['data over several lines', `data: {"choices":[{"delta":\ndata: {"content":${JSON.stringify(text)}}}]}\n\n${stop}`],
+    [
+      'data over several lines',
+      `data: {"choices":[{"delta":\ndata: {"content":${JSON.stringify(text)}}}]}\n\n${stop}`,
+    ],
     ['unknown event types', `event: weather\ndata: rain\n\nevent: ping\ndata: {}\n\n${whole(text)}`],
     ['unknown fields', `flavour: mint\nid: 7\nretry: 1\n\n${whole(text)}`],
     ['a thousand empty events', `${'data:\n\n'.repeat(1000)}${whole(text)}`],
@@ -76,7 +82,10 @@ describe('FT-12: a stream that is odd, but whole', () => {
     ['choices that are empty', `data: {"choices":[]}\n\n${whole(text)}`],
     ['a choice of another index', `${said(text)}data: {"choices":[]}\n\n${stop}`],
     ['null where content was expected', `${chunk({ content: null })}${chunk(null)}${whole(text)}`],
-    ['usage that is nonsense', `${said(text)}${chunk({}, 'stop', { usage: { prompt_tokens: -1, completion_tokens: 'x' } })}`],
+    [
+      'usage that is nonsense',
+      `${said(text)}${chunk({}, 'stop', { usage: { prompt_tokens: -1, completion_tokens: 'x' } })}`,
+    ],
     ['an unknown reason to finish', `${said(text)}${chunk({}, 'because')}`],
   ])('%s', async (_, body) => {
     const { result } = await runAgainst((response) => ok(response, body))
@@ -91,7 +100,9 @@ describe('FT-12: a stream that is odd, but whole', () => {
   })
 
   it('never closed by its server', async () => {
-    const { result, ms } = await runAgainst((response) => write(response, whole(text)), { modelIdleTimeoutMs: 5000 })
+    const { result, ms } = await runAgainst((response) => write(response, whole(text)), {
+      modelIdleTimeoutMs: 5000,
+    })
     expect(result?.text).toBe(text)
     expect(ms).toBeLessThan(2000)
   })
@@ -101,19 +112,67 @@ describe('FT-12: a stream that breaks', () => {
   const half = said('Half an ans')
   it.each<[string, (response: ServerResponse) => unknown, RegExp, boolean]>([
     ['reset before its first byte', (r) => r.socket?.resetAndDestroy(), /unreachable/, false],
-    ['reset in the middle of an event', (r) => write(r, half, 'data: {"cho').then(() => r.socket?.resetAndDestroy()), /unreachable/, true],
-    ['reset before its first event', (r) => write(r, ': hi\n\n').then(() => r.socket?.resetAndDestroy()), /unreachable/, false],
-    ['half-closed in the middle of an event', (r) => write(r, half, 'data: {"cho').then(() => r.socket?.end()), /unreachable|bad_response/, true],
-    ['closed in the middle of a character', (r) => write(r, half, Buffer.from('data: {"choices":[{"delta":{"content":"😀').subarray(0, -2)).then(() => r.socket?.end()), /unreachable|bad_response/, true],
+    [
+      'reset in the middle of an event',
+      (r) => write(r, half, 'data: {"cho').then(() => r.socket?.resetAndDestroy()),
+      /unreachable/,
+      true,
+    ],
+    [
+      'reset before its first event',
+      (r) => write(r, ': hi\n\n').then(() => r.socket?.resetAndDestroy()),
+      /unreachable/,
+      false,
+    ],
+    [
+      'half-closed in the middle of an event',
+      (r) => write(r, half, 'data: {"cho').then(() => r.socket?.end()),
+      /unreachable|bad_response/,
+      true,
+    ],
+    [
+      'closed in the middle of a character',
+      (r) =>
+        write(r, half, Buffer.from('data: {"choices":[{"delta":{"content":"😀').subarray(0, -2)).then(() =>
+          r.socket?.end(),
+        ),
+      /unreachable|bad_response/,
+      true,
+    ],
     ['ended without its final event', (r) => ok(r, half), /bad_response/, true],
     ['ended before it said anything', (r) => ok(r, ': hi\n\n'), /bad_response/, false],
     ['of nothing but [DONE]', (r) => ok(r, done), /bad_response/, false],
-    ['shorter than its content-length', (r) => (r.writeHead(200, { ...sse, 'content-length': '5000' }), r.write(half, () => r.socket?.end())), /unreachable/, true],
-    ['with an error event', (r) => ok(r, `${half}event: error\ndata: {"message":"out of luck"}\n\n`), /refused|server_error/, true],
-    ['with an error object', (r) => ok(r, `${half}data: {"error":{"message":"Overloaded","code":503}}\n\n`), /server_error/, true],
+    [
+      'shorter than its content-length',
+      (r) => (r.writeHead(200, { ...sse, 'content-length': '5000' }), r.write(half, () => r.socket?.end())),
+      /unreachable/,
+      true,
+    ],
+    [
+      'with an error event',
+      (r) => ok(r, `${half}event: error\ndata: {"message":"out of luck"}\n\n`),
+      /refused|server_error/,
+      true,
+    ],
+    [
+      'with an error object',
+      (r) => ok(r, `${half}data: {"error":{"message":"Overloaded","code":503}}\n\n`),
+      /server_error/,
+      true,
+    ],
     ['with an event that is no JSON', (r) => ok(r, `${half}data: {"choices":[\n\n`), /bad_response/, true],
-    ['with a body that is no gzip', (r) => ok(r, 'not gzip', { ...sse, 'content-encoding': 'gzip' }), /unreachable|bad_response/, false],
-    ['with bytes that are no UTF-8 at all', (r) => ok(r, Buffer.from([0xff, 0xfe, 0xc0, 0x80])), /bad_response/, false],
+    [
+      'with a body that is no gzip',
+      (r) => ok(r, 'not gzip', { ...sse, 'content-encoding': 'gzip' }),
+      /unreachable|bad_response/,
+      false,
+    ],
+    [
+      'with bytes that are no UTF-8 at all',
+      (r) => ok(r, Buffer.from([0xff, 0xfe, 0xc0, 0x80])),
+      /bad_response/,
+      false,
+    ],
   ])('%s', async (_, behave, code, emitted) => {
     const { error, requests, events, ms } = await runAgainst(behave)
     expect(error?.code).toMatch(code)
@@ -132,7 +191,10 @@ describe('FT-12: a stream that does not end', () => {
     ['keeps alive with comments', (response) => endless(response, () => ': beat\n\n', 5)],
     ['keeps alive with empty deltas', (response) => endless(response, () => said(''), 5)],
     ['keeps alive with blank lines', (response) => endless(response, () => '\n', 5)],
-    ['sends one byte at a time and never a whole event', (response) => endless(response, (n) => `data: {"choices":${' '.repeat(n)}`.slice(n, n + 1) || ' ', 10)],
+    [
+      'sends one byte at a time and never a whole event',
+      (response) => endless(response, (n) => `data: {"choices":${' '.repeat(n)}`.slice(n, n + 1) || ' ', 10),
+    ],
   ]
   it.each(beats)('%s: three attempts, each no longer than the silence it may keep', async (_, behave) => {
     const { error, requests, ms } = await runAgainst(behave)
@@ -206,13 +268,44 @@ describe('FT-12: calls whose pieces come in disorder', () => {
     execute: (args: unknown) => (args as { word: string }).word,
   })
   const piece = (index: number, id: string | undefined, name: string | undefined, args: string): string =>
-    chunk({ tool_calls: [{ index, ...(id !== undefined && { id }), function: { ...(name !== undefined && { name }), arguments: args } }] })
+    chunk({
+      tool_calls: [
+        {
+          index,
+          ...(id !== undefined && { id }),
+          function: { ...(name !== undefined && { name }), arguments: args },
+        },
+      ],
+    })
   it.each<[string, string, string[]]>([
-    ['interleaved', piece(0, 'a', 'echo', '{"word":') + piece(1, 'b', 'echo', '{"word":') + piece(0, undefined, undefined, '"one"}') + piece(1, undefined, undefined, '"two"}'), ['one', 'two']],
-    ['out of order', piece(1, 'b', 'echo', '{"word":"two"}') + piece(0, 'a', 'echo', '{"word":"one"}'), ['one', 'two']],
-    ['with gaps', piece(0, 'a', 'echo', '{"word":"one"}') + piece(7, 'b', 'echo', '{"word":"two"}'), ['one', 'two']],
-    ['all of index 0', piece(0, 'a', 'echo', '{"word":"one"}') + piece(0, 'b', 'echo', '{"word":"two"}'), ['one', 'two']],
-    ['twice the same piece with its id', piece(0, 'a', 'echo', '') + piece(0, 'a', undefined, '{"word":"one"}'), ['one']],
+    [
+      'interleaved',
+      piece(0, 'a', 'echo', '{"word":') +
+        piece(1, 'b', 'echo', '{"word":') +
+        piece(0, undefined, undefined, '"one"}') +
+        piece(1, undefined, undefined, '"two"}'),
+      ['one', 'two'],
+    ],
+    [
+      'out of order',
+      piece(1, 'b', 'echo', '{"word":"two"}') + piece(0, 'a', 'echo', '{"word":"one"}'),
+      ['one', 'two'],
+    ],
+    [
+      'with gaps',
+      piece(0, 'a', 'echo', '{"word":"one"}') + piece(7, 'b', 'echo', '{"word":"two"}'),
+      ['one', 'two'],
+    ],
+    [
+      'all of index 0',
+      piece(0, 'a', 'echo', '{"word":"one"}') + piece(0, 'b', 'echo', '{"word":"two"}'),
+      ['one', 'two'],
+    ],
+    [
+      'twice the same piece with its id',
+      piece(0, 'a', 'echo', '') + piece(0, 'a', undefined, '{"word":"one"}'),
+      ['one'],
+    ],
   ])('%s', async (_, body, words) => {
     let well = false
     const server = await rawServer((response, number) => {
@@ -226,7 +319,11 @@ describe('FT-12: calls whose pieces come in disorder', () => {
     })
     const { result, events } = await tell(session)
     expect(result?.text).toBe('Done.')
-    expect(ofType(events, 'tool_end').map(({ toolOutput }) => toolOutput).sort()).toEqual(words)
+    expect(
+      ofType(events, 'tool_end')
+        .map(({ toolOutput }) => toolOutput)
+        .sort(),
+    ).toEqual(words)
     expectWellFormed(session)
   })
 })
@@ -236,12 +333,17 @@ describe('FT-12: a recorded stream', () => {
     `: hello\n\n${chunk({ role: 'assistant', content: '' })}${chunk({ reasoning_content: 'Hm, größer.' })}${said('grün 😀')}` +
       `${callChunk('todo', '')}${chunk({ tool_calls: [{ index: 0, function: { arguments: '{"todos":[{"content":"ж' } }] })}` +
       `${chunk({ tool_calls: [{ index: 0, function: { arguments: '…","status":"pending"}]}' } }] })}` +
-      `${chunk({}, 'tool_calls', { usage: { prompt_tokens: 5, completion_tokens: 7 } })}`.replaceAll('\n', '\r\n') +
+      `${chunk({}, 'tool_calls', { usage: { prompt_tokens: 5, completion_tokens: 7 } })}`.replaceAll(
+        '\n',
+        '\r\n',
+      ) +
       done,
   )
 
   /** One session for all of them; what a run came to, without what differs from run to run. */
-  async function played(parts: (bytes: Buffer) => Buffer[][]): Promise<{ count: number; results: Set<string> }> {
+  async function played(
+    parts: (bytes: Buffer) => Buffer[][],
+  ): Promise<{ count: number; results: Set<string> }> {
     const splits = parts(recorded)
     let next: Buffer[] = []
     const server = await rawServer(async (response, number) => {
@@ -279,7 +381,10 @@ describe('FT-12: a recorded stream', () => {
 
   it('is the same wherever it is cut in two', async () => {
     const { count, results } = await played((bytes) =>
-      Array.from({ length: bytes.length - 1 }, (_, at) => [bytes.subarray(0, at + 1), bytes.subarray(at + 1)]),
+      Array.from({ length: bytes.length - 1 }, (_, at) => [
+        bytes.subarray(0, at + 1),
+        bytes.subarray(at + 1),
+      ]),
     )
     console.info(`FT-12: ${count} splits, ${results.size} result(s)`)
     expect([...results]).toHaveLength(1)
@@ -291,7 +396,9 @@ describe('FT-12: a recorded stream', () => {
     const sizes = factor > 1 ? Array.from({ length: 64 }, (_, at) => at + 1) : [1, 2, 3, 7, 64]
     const { results } = await played((bytes) =>
       sizes.map((size) =>
-        Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size)),
+        Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+          bytes.subarray(at * size, (at + 1) * size),
+        ),
       ),
     )
     expect([...results]).toHaveLength(1)

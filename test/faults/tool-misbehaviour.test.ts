@@ -3,16 +3,18 @@
  * act on, and the run goes on to its end.
  */
 import { describe, expect, it } from 'vitest'
+import { scriptedModel } from '../../src/testing/index.js'
 import type { AnyTool } from '../../src/tool/contract.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { isEnvelope } from '../../src/tool/envelope.js'
-import { scriptedModel } from '../../src/testing/index.js'
 import { ofType } from '../contract/open-session.js'
 import { expectWellFormed, sessionWith, tell } from './support.js'
 
 const anything = { type: 'object' } as const
 
-function misbehaving(execute: (args: unknown, context: { progress?(partial: unknown): void }) => unknown): AnyTool {
+function misbehaving(
+  execute: (args: unknown, context: { progress?(partial: unknown): void }) => unknown,
+): AnyTool {
   return createJsonTool({ name: 'odd', description: 'Misbehaves.', parameters: anything, execute })
 }
 
@@ -40,14 +42,58 @@ const hostile = new Proxy(
 
 describe('FT-15: a tool that', () => {
   it.each<[string, () => unknown]>([
-    ['throws', () => { throw new Error('broken') }],
-    ['rejects', async () => { throw new Error('broken') }],
-    ['throws a string', () => { throw 'broken' }],
-    ['throws nothing', () => { throw undefined }],
-    ['throws a cyclic object', () => { throw cyclic }],
-    ['throws an error whose message throws', () => { throw Object.defineProperty(new Error(), 'message', { get() { throw new Error('gotcha') } }) }],
-    ['throws a hostile proxy', () => { throw hostile }],
-    ['throws a revoked proxy', () => { throw revoked.proxy }],
+    [
+      'throws',
+      () => {
+        throw new Error('broken')
+      },
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('broken')
+      },
+    ],
+    [
+      'throws a string',
+      () => {
+        throw 'broken'
+      },
+    ],
+    [
+      'throws nothing',
+      () => {
+        throw undefined
+      },
+    ],
+    [
+      'throws a cyclic object',
+      () => {
+        throw cyclic
+      },
+    ],
+    [
+      'throws an error whose message throws',
+      () => {
+        throw Object.defineProperty(new Error(), 'message', {
+          get() {
+            throw new Error('gotcha')
+          },
+        })
+      },
+    ],
+    [
+      'throws a hostile proxy',
+      () => {
+        throw hostile
+      },
+    ],
+    [
+      'throws a revoked proxy',
+      () => {
+        throw revoked.proxy
+      },
+    ],
     ['returns nothing', () => undefined],
     ['returns null', () => null],
     ['returns a cyclic value', () => cyclic],
@@ -55,21 +101,75 @@ describe('FT-15: a tool that', () => {
     ['returns a bigint inside', () => ({ big: 12n })],
     ['returns a symbol', () => Symbol('odd')],
     ['returns a function', () => () => 1],
-    ['returns getters that throw', () => ({ get trap() { throw new Error('gotcha') } })],
-    ['returns a toJSON that throws', () => ({ toJSON() { throw new Error('gotcha') } })],
+    [
+      'returns getters that throw',
+      () => ({
+        get trap() {
+          throw new Error('gotcha')
+        },
+      }),
+    ],
+    [
+      'returns a toJSON that throws',
+      () => ({
+        toJSON() {
+          throw new Error('gotcha')
+        },
+      }),
+    ],
     ['returns a hostile proxy', () => hostile],
     ['returns a revoked proxy', () => revoked.proxy],
-    ['returns a thenable that rejects', () => ({ then(_: unknown, no: (why: unknown) => void) { no(new Error('broken')) } })],
-    ['returns a thenable that throws', () => ({ then() { throw new Error('broken') } })],
-    ['returns a thenable that settles twice', () => ({ then(yes: (value: unknown) => void, no: (why: unknown) => void) { yes('first'); yes('second'); no(new Error('third')) } })],
+    [
+      'returns a thenable that rejects',
+      () => ({
+        then(_: unknown, no: (why: unknown) => void) {
+          no(new Error('broken'))
+        },
+      }),
+    ],
+    [
+      'returns a thenable that throws',
+      () => ({
+        then() {
+          throw new Error('broken')
+        },
+      }),
+    ],
+    [
+      'returns a thenable that settles twice',
+      () => ({
+        then(yes: (value: unknown) => void, no: (why: unknown) => void) {
+          yes('first')
+          yes('second')
+          no(new Error('third'))
+        },
+      }),
+    ],
     ['returns 64 MB', () => 'x'.repeat(64 << 20)],
     ['returns 64 MB of bytes', () => new Uint8Array(64 << 20)],
     ['returns a million entries', () => Array.from({ length: 1_000_000 }, (_, at) => at)],
-    ['returns a value a hundred thousand levels deep', () => { let deep: unknown = 1; for (let n = 0; n < 100_000; n++) deep = [deep]; return deep }],
-    ['returns what looks like an envelope and is none', () => ({ type: 'output', data: 1, metadata: { duration_ms: 'soon', output_path: '/etc/passwd' } })],
-    ['returns an envelope whose metadata is cyclic', () => ({ type: 'output', data: 1, metadata: { duration_ms: 1, cyclic } })],
+    [
+      'returns a value a hundred thousand levels deep',
+      () => {
+        let deep: unknown = 1
+        for (let n = 0; n < 100_000; n++) deep = [deep]
+        return deep
+      },
+    ],
+    [
+      'returns what looks like an envelope and is none',
+      () => ({ type: 'output', data: 1, metadata: { duration_ms: 'soon', output_path: '/etc/passwd' } }),
+    ],
+    [
+      'returns an envelope whose metadata is cyclic',
+      () => ({ type: 'output', data: 1, metadata: { duration_ms: 1, cyclic } }),
+    ],
   ])('%s', async (_, execute) => {
-    const model = scriptedModel([{ toolCalls: [{ name: 'odd' }, { name: 'odd', args: { n: 2 } }] }, 'Fine.', 'Again.'])
+    const model = scriptedModel([
+      { toolCalls: [{ name: 'odd' }, { name: 'odd', args: { n: 2 } }] },
+      'Fine.',
+      'Again.',
+    ])
     const { session } = await sessionWith(model, {
       builtinTools: false,
       tools: [misbehaving(execute)],
@@ -159,16 +259,74 @@ describe('FT-15: a tool that', () => {
   })
 
   it.each<[string, AnyTool]>([
-    ['cannot say what it is', { name: 'odd', definition: () => { throw new Error('no idea') }, call: () => 1 }],
-    ['says nonsense about itself', { name: 'odd', definition: () => ({ name: 'odd', description: 7, parameters: 'none' }) as never, call: () => 1 }],
-    ['throws when asked what it touches', createJsonTool({ name: 'odd', description: 'd', parameters: anything, touches: () => { throw new Error('no idea') }, execute: () => 1 })],
-    ['touches nonsense', createJsonTool({ name: 'odd', description: 'd', parameters: anything, touches: () => [null, { fs: 'eat', path: 7 }] as never, execute: () => 1 })],
-    ['has an approval policy that throws', createJsonTool({ name: 'odd', description: 'd', parameters: anything, approval: { when: () => { throw new Error('no idea') } } as never, execute: () => 1 })],
+    [
+      'cannot say what it is',
+      {
+        name: 'odd',
+        definition: () => {
+          throw new Error('no idea')
+        },
+        call: () => 1,
+      },
+    ],
+    [
+      'says nonsense about itself',
+      {
+        name: 'odd',
+        definition: () => ({ name: 'odd', description: 7, parameters: 'none' }) as never,
+        call: () => 1,
+      },
+    ],
+    [
+      'throws when asked what it touches',
+      createJsonTool({
+        name: 'odd',
+        description: 'd',
+        parameters: anything,
+        touches: () => {
+          throw new Error('no idea')
+        },
+        execute: () => 1,
+      }),
+    ],
+    [
+      'touches nonsense',
+      createJsonTool({
+        name: 'odd',
+        description: 'd',
+        parameters: anything,
+        touches: () => [null, { fs: 'eat', path: 7 }] as never,
+        execute: () => 1,
+      }),
+    ],
+    [
+      'has an approval policy that throws',
+      createJsonTool({
+        name: 'odd',
+        description: 'd',
+        parameters: anything,
+        approval: {
+          when: () => {
+            throw new Error('no idea')
+          },
+        } as never,
+        execute: () => 1,
+      }),
+    ],
   ])('%s never runs, and the session stays usable', async (_, tool) => {
     let ran = false
-    const spied = { ...tool, call: () => { ran = true } } as AnyTool
+    const spied = {
+      ...tool,
+      call: () => {
+        ran = true
+      },
+    } as AnyTool
     const model = scriptedModel((_request, n) => (n === 0 ? { toolCalls: [{ name: 'odd' }] } : 'Fine.'))
-    const { session } = await sessionWith(model, { builtinTools: false, tools: [spied], permissionPolicy: { allow: ['odd'] } })
+    const { session } = await sessionWith(model, {
+      builtinTools: false,
+      tools: [spied],
+      permissionPolicy: { allow: ['odd'] },
+    })
     await tell(session)
     expect(ran).toBe(false)
     expectWellFormed(session)

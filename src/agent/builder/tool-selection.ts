@@ -42,13 +42,13 @@ export function createToolSelection(settings: AgentSettings, goal: string): Tool
       }
       const always = staticTools(settings)
       const definitions: ToolDefinition[] = []
-      for (const tool of always.values()) definitions.push(await tool.definition(goal))
+      for (const tool of always.values()) definitions.push(named(tool.name, await tool.definition(goal)))
       offered = new Map(always)
       for (const { tool, definition, toolSet } of found.values()) {
         // Taken out of its set, or replaced there, it is not what was found.
         if (always.has(tool.name) || toolSet.get(tool.name) !== tool) continue
         offered.set(tool.name, tool)
-        definitions.push(definition)
+        definitions.push(named(tool.name, definition))
       }
       return definitions
     },
@@ -74,6 +74,11 @@ export function textOf(message: Message | undefined): string {
   if (message?.role === 'user')
     return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   return message?.role === 'tool' ? message.content.map(resultText).join('\n') : ''
+}
+
+/** A tool is called by the name it is registered under, whatever its definition calls it. */
+function named(name: string, definition: ToolDefinition): ToolDefinition {
+  return definition.name === name ? definition : { ...definition, name }
 }
 
 type Found = { readonly tool: Tool; readonly definition: ToolDefinition; readonly toolSet: ToolSet }

@@ -77,7 +77,7 @@ export async function makeRoom(state: RunState, ask: Ask, forced?: Forced): Prom
 }
 
 /** What is left of the model's window for a request. */
-export function usableTokens({ facts }: Model, { threshold }: CompactionSettings): number {
+function usableTokens({ facts }: Model, { threshold }: CompactionSettings): number {
   const reserve = Math.min(
     largestReserve,
     facts.outputTokens ?? facts.contextTokens / 5,

@@ -14,6 +14,8 @@ export type Access = {
   readonly permit: Permit
   /** Whether a change is on the disk, safe from a power cut, before it is acknowledged. */
   readonly durable: boolean
+  /** What was looked at last: the system has it in memory. */
+  readonly looked: { path: string | undefined }
   /** Real directories that are protected because the workspace's `.git` only points there. */
   linkedGit(): Promise<readonly string[]>
 }

@@ -67,6 +67,7 @@ export function createLocalFiles(options: LocalFilesOptions): LocalFiles {
     protection: protect(options.protect),
     permit: options.permit ?? (() => undefined),
     durable: options.durable ?? true,
+    looked: { path: undefined },
     linkedGit: () => linkedGitDirectories(root),
   }
   const limits = { bytes: options.maxFileBytes ?? 64 * 1024 * 1024, entries: options.maxEntries ?? 100_000 }

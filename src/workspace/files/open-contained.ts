@@ -63,6 +63,7 @@ export async function withPlace<T>(
 export async function realPathOf(access: Access, path: ContainedPath, follow: boolean): Promise<string> {
   // Nothing is done there, hence nothing needs to stay open: one question is enough where there is an answer.
   const real = follow ? await realpath(path.absolute).catch(() => undefined) : undefined
+  if (real === path.absolute) access.looked.path = real
   if (real !== undefined && !real.includes('\ufffd') && rootOfReal(access.area, real) !== undefined)
     return real
   const anyone: Access = { ...access, permit: () => undefined }
@@ -137,7 +138,8 @@ async function stepTo<T>(
 ): Promise<Step<T>> {
   // The first look may wait for a disk, so it does not hold anybody up. What follows is about what was just looked at: the system
   // has it in memory, and all of it is checked through the open directory whatever this look saw.
-  await lstat(target).catch(() => undefined)
+  if (access.looked.path !== target) await lstat(target).catch(() => undefined)
+  access.looked.path = undefined
   const isRoot = rootOfReal(access.area, target)?.names.length === 0
   const directory = await openParent(
     access,

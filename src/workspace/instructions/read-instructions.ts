@@ -18,7 +18,7 @@ export type InstructionOptions = {
 }
 
 export const defaultInstructionNames = ['AGENTS.md', 'CLAUDE.md'] as const
-export const defaultInstructionBytes = 32 * 1024
+const defaultInstructionBytes = 32 * 1024
 
 /**
  * Reads the user's file, then those of the project from its repository's root down to the workspace: the nearest comes last. Each must

@@ -31,7 +31,7 @@ export type LocalSearchOptions = {
 export function createLocalSearch(options: LocalSearchOptions): RuntimeSearch {
   const settings: Settings = {
     ...options,
-    threads: options.threads ?? Math.min(4, availableParallelism()),
+    threads: options.threads ?? usualThreads,
     deadlineMs: options.deadlineMs ?? 20_000,
   }
   return {
@@ -49,6 +49,9 @@ export function createLocalSearch(options: LocalSearchOptions): RuntimeSearch {
       ),
   }
 }
+
+// Asked once: every call has a search of its own, and most never use it.
+const usualThreads = Math.min(4, availableParallelism())
 
 type Settings = LocalSearchOptions & { readonly threads: number; readonly deadlineMs: number }
 
