@@ -14,7 +14,7 @@ import { gaugeOf } from './context-gauge.js'
 import { quarantine } from './quarantine.js'
 import type { ObservedEvent } from './run-parts.js'
 import { countAnswer, type RunState } from './run-state.js'
-import { snakeUsage, type Usage } from './usage.js'
+import { snakeUsage, type Usage, usageOf } from './usage.js'
 
 /** One answer of the model, from the request to its usage. A request that was too long, or refused for what is in it, is mended once. */
 export async function askModel(state: RunState, ask: Ask): Promise<ModelAnswer> {
@@ -32,13 +32,14 @@ async function mended(state: RunState, ask: Ask, error: ModelError): Promise<boo
 }
 
 /** The answer as it stands in the conversation from here on. One that says nothing leaves nothing there. */
-export async function keepAnswer({ parts }: RunState, { content, response }: ModelAnswer): Promise<void> {
+export async function keepAnswer({ parts }: RunState, answer: ModelAnswer): Promise<void> {
+  const { content, response, usage } = answer
   if (content.length === 0) return
-  await parts.conversation.append({
-    role: 'assistant',
-    content,
-    ...(response.id !== undefined && { id: response.id }),
-  })
+  const { provider, id } = parts.model()
+  await parts.conversation.append(
+    { role: 'assistant', content, ...(response.id !== undefined && { id: response.id }) },
+    { usage: usageOf(usage), model: { provider, id } },
+  )
 }
 
 async function askOnce(state: RunState): Promise<ModelAnswer> {

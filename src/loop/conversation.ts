@@ -1,4 +1,11 @@
 import type { Message } from '../tool/completion.js'
+import type { Usage } from './usage.js'
+
+/** What is known of a message beside what it says. */
+export type MessageFacts = {
+  readonly usage?: Usage
+  readonly model?: { readonly provider: string; readonly id: string }
+}
 
 /** What was said so far. Messages are only ever appended, and none is changed once it is there. */
 export interface Conversation {
@@ -6,7 +13,8 @@ export interface Conversation {
   readonly messages: readonly Message[]
   /** What a model is shown: all of it, or a summary and what came after. Grows at its end between compactions. */
   readonly view: readonly Message[]
-  append(message: Message): void | Promise<void>
+  /** Resolves once the message is as safe as this conversation keeps messages. */
+  append(message: Message, facts?: MessageFacts): void | Promise<void>
   /** Shows these to the model from now on; the whole stays. */
   compact(view: readonly Message[]): void | Promise<void>
   /** Begins anew; what was said is gone from both. */

@@ -31,6 +31,14 @@ export async function execute(
     // What was judged, shown and approved is what runs: nobody on the way may have changed it.
     if (serializeToolOutput(ready.args) !== checked)
       return errorEnvelope('Refused: the arguments changed while the call was judged.')
+    await parts.starting?.({
+      callId: passage.id,
+      toolName: tool.name,
+      origin: request.origin,
+      args: checked,
+      idempotent: tool.idempotent,
+      ...(request.toolCallId !== undefined && { toolCallId: request.toolCallId }),
+    })
     started = true
     if (alive !== undefined)
       signal.addEventListener('abort', () => alive.abort(signal.reason), { once: true })

@@ -137,6 +137,8 @@ export type GateParts = {
     readonly toolName: string
     readonly args: unknown
   }) => string | undefined | Promise<string | undefined>
+  /** Told right before the work begins; what it throws keeps it from beginning. */
+  readonly starting?: (call: StartingCall) => void | Promise<void>
   /** Queues a call, or sends it elsewhere. */
   readonly lane?: (
     call: { readonly toolName: string; readonly args: unknown; readonly kind: ToolKind },
@@ -154,6 +156,16 @@ export type GateParts = {
   readonly stopGraceMs?: number
   now(): number
   newId(): string
+}
+
+export type StartingCall = {
+  readonly callId: string
+  readonly toolCallId?: string
+  readonly toolName: string
+  readonly origin: CallOrigin
+  /** As JSON text. */
+  readonly args: string
+  readonly idempotent: boolean
 }
 
 export type RuntimeRequest = {

@@ -8,6 +8,7 @@ import type { Conversation } from './conversation.js'
 import type { AgentEvent } from './events.js'
 import type { Gate } from './gate.js'
 import type { StopCondition } from './stop-conditions.js'
+import type { Usage } from './usage.js'
 
 /** What a run may use up. Every limit has its option of the same name. */
 export type RunLimits = {
@@ -60,10 +61,20 @@ export type RunParts = {
   roundDone?(done: RoundDone): void | Promise<void>
   /** Lets hooks see. What it throws is a notice, except from `pre_compact`, which it stops. */
   observe?(event: ObservedEvent, payload: Readonly<Record<string, unknown>>): void | Promise<void>
+  /** What an earlier run had used up that this one goes on from. */
+  readonly before?: RunTotals
   emit(event: AgentEvent): void
   readonly signal: AbortSignal
   readonly sessionId?: string
   now(): number
+}
+
+export type RunTotals = {
+  readonly usage: Usage
+  readonly costUsd?: number
+  readonly rounds: number
+  readonly toolRounds: number
+  readonly toolCallsCount: number
 }
 
 export type ObservedEvent =

@@ -24,10 +24,7 @@ export class ActiveRun {
     this.#now = now
     this.result.catch(() => undefined)
     this.stream = new EventStream(() => this.cancel('its reader left'))
-    this.#pass = screen((event) => {
-      this.record.add(event, this.#now())
-      this.stream.push(event)
-    })
+    this.#pass = screen((event) => this.#tell(event))
   }
 
   get id(): string {
@@ -43,8 +40,19 @@ export class ActiveRun {
   }
 
   emit(event: AgentEvent): void {
-    this.#pass(event)
+    try {
+      this.#pass(event)
+    } catch (error) {
+      // What looks at texts broke: the run fails of it, and its end is told all the same, without words that nobody looked at.
+      if (event.type !== 'error' && event.type !== 'agent_cancelled') throw error
+      this.#tell(withoutWords(event))
+    }
     if (isTerminal(event)) this.stream.end()
+  }
+
+  #tell(event: AgentEvent): void {
+    this.record.add(event, this.#now())
+    this.stream.push(event)
   }
 
   /** False when it had ended already. */
@@ -66,4 +74,9 @@ export class ActiveRun {
     else signal.addEventListener('abort', stop, { once: true })
     return () => signal.removeEventListener('abort', stop)
   }
+}
+
+function withoutWords(event: Extract<AgentEvent, { type: 'error' | 'agent_cancelled' }>): AgentEvent {
+  const words = 'The reason is withheld: the security provider failed on it.'
+  return event.type === 'error' ? { ...event, error: words } : { ...event, reason: words }
 }

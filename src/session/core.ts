@@ -184,11 +184,12 @@ export class SessionCore {
   }
 
   /** What happens once, before the first run. */
-  async start(): Promise<void> {
+  async start(signal: AbortSignal): Promise<void> {
     if (this.#started) return
     this.#started = true
-    if (this.hooks.has('session_start'))
-      await this.hooks.run('session_start', { working_directory: this.parts.root, resumed: false })
+    if (!this.hooks.has('session_start')) return
+    const payload = { working_directory: this.parts.root, resumed: false }
+    await this.hooks.run('session_start', payload, { signal })
   }
 
   /** Nothing new is taken from now on. Whoever calls it, however often, waits for the same end. */

@@ -27,7 +27,7 @@ export async function callTool(
 ): Promise<ToolResult> {
   core.assertOpen()
   const engine = core.engine()
-  await core.start()
+  await core.start(core.closing.signal)
   const { gate } = await engine
   const closing = core.closing.signal
   const { envelope, fatal } = await gate.call({

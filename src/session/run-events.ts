@@ -47,6 +47,8 @@ export class RunEvents {
         last = this.#dropped
         const timestampMs = this.#kept[0]?.timestampMs ?? 0
         yield { sequence: last, timestampMs, event: { type: 'events_missed', count } }
+        // More may have been dropped while the reader looked at that.
+        continue
       }
       const next = this.#kept[last - this.#dropped]
       if (next !== undefined) {

@@ -2,7 +2,12 @@ import type { Watchdog } from '../authority/watchdog.js'
 import { type AgentEvent, isTerminal } from '../loop/events.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
 import { serializeToolOutput } from '../tool/serialize.js'
-import { DefaultSecurityProvider, type SecurityProvider, type TextStream } from './security/index.js'
+import {
+  DefaultSecurityProvider,
+  type SecurityProvider,
+  type TextStream,
+  type TextTarget,
+} from './security/index.js'
 
 /** What stands between a session's texts and those who read them. Without a provider everything passes as it is. */
 export interface Screen {
@@ -24,13 +29,22 @@ export function screenFor(
   const provider = given ?? (secrets.length === 0 ? undefined : new DefaultSecurityProvider({ kinds: [] }))
   if (provider === undefined) return open
   if (provider instanceof DefaultSecurityProvider) for (const secret of secrets) provider.addSecret(secret)
-  const redact = (text: string): string => provider.redactOutput?.(text, 'host') ?? text
+  const redact = (text: string): string => redacted(provider, text, 'host')
   return {
     middleware: [resultScreen(provider, emit)],
     watchdogs: [refuseMarks],
     text: redact,
     events: (pass) => eventScreen(provider, redact, pass),
   }
+}
+
+/** What is no text would reach whoever reads it unseen: it is an error. */
+function redacted(provider: SecurityProvider, text: string, target: TextTarget): string {
+  const clean: unknown = provider.redactOutput?.(text, target) ?? text
+  if (typeof clean === 'string') return clean
+  throw new TypeError(
+    `The security provider's redactOutput gave a value of type ${typeof clean}, not a string.`,
+  )
 }
 
 const open: Screen = { middleware: [], watchdogs: [], text: (text) => text, events: (pass) => pass }
@@ -44,7 +58,7 @@ function resultScreen(provider: SecurityProvider, emit: (event: AgentEvent) => v
           source: toolName,
           message: `Suspicious text in a result (${kind}): ${excerpt}`,
         })
-      const clean = provider.redactOutput?.(result, 'model') ?? result
+      const clean = redacted(provider, result, 'model')
       return clean === result ? undefined : clean
     },
   }
@@ -74,8 +88,11 @@ function eventScreen(
   const flush = (key: string): void => {
     const one = open.get(key)
     open.delete(key)
-    const text = one?.stream.end() ?? ''
-    if (one !== undefined && text !== '') pass({ ...one.last, text })
+    if (one !== undefined) passDelta(one.last, one.stream.end())
+  }
+  // What has a form is known in the whole piece only; tools put out larger pieces than models.
+  const passDelta = (delta: Delta, text: string): void => {
+    if (text !== '') pass({ ...delta, text: 'toolId' in delta ? redact(text) : text })
   }
   const endedBy = (event: AgentEvent): readonly string[] => {
     if (isTerminal(event)) return [...open.keys()]
@@ -92,8 +109,7 @@ function eventScreen(
     }
     const stream = open.get(own)?.stream ?? provider.redactStream?.() ?? wholePieces(redact)
     open.set(own, { last: event, stream })
-    const text = stream.push(event.text)
-    if (text !== '') pass({ ...event, text })
+    passDelta(event, stream.push(event.text))
   }
 }
 

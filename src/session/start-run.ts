@@ -33,8 +33,9 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
     core.open.delete(active.id)
     for (const undo of unfollow) undo()
   })
-  // One that was cancelled while it waited has ended before those in front of it.
-  core.queue = Promise.allSettled([core.queue, active.result])
+  // One that was cancelled while it waited has ended before those in front of it. What runs came to is not kept here: each would hold
+  // all before it.
+  core.queue = Promise.allSettled([core.queue, active.result]).then(() => undefined)
   return active
 }
 
@@ -66,6 +67,8 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
     active.emit({ type: 'agent_start', runId: active.id, prompt: request.text })
     active.signal.throwIfAborted()
     const result = await answer(core, active, request)
+    // Whoever was told that the run is cancelled finds it cancelled, however near its end it was.
+    active.signal.throwIfAborted()
     active.emit({ type: 'agent_end', runId: active.id, result })
     return result
   } catch (error) {
@@ -91,18 +94,21 @@ async function answer(core: SessionCore, active: ActiveRun, request: RunRequest)
       })
     }
   }
-  await core.start()
+  await core.start(active.signal)
   const { options } = core.parts
   const startedAt = core.now()
   const message = await promptThroughHooks(core, active, request)
   core.plan.begin(request.text, options.planningMode === 'enabled', options.goalTracking ?? false, core.emit)
   const conversation =
     request.history === undefined ? core.conversation : createConversation({ messages: request.history })
-  const outcome = await run(await partsFor(core, active.signal, conversation), message)
+  const parts = await partsFor(core, active.signal, conversation)
+  // What a run left behind still says when another is at work is nobody's.
+  const emit: typeof core.emit = (event) => void (core.active === active && core.emit(event))
+  const outcome = await run({ ...parts, emit }, message)
   core.usage = addUsage(core.usage, outcome.usage)
   if (outcome.costUsd !== undefined) core.costUsd = (core.costUsd ?? 0) + outcome.costUsd
   core.plan.finish(core.emit)
-  await tellResponse(core, outcome, startedAt)
+  await tellResponse(core, outcome, startedAt, active.signal)
   return agentResult(active.id, { ...outcome, text: core.screen.text(outcome.text) })
 }
 
@@ -134,22 +140,31 @@ function promptOf(outcome: HookOutcome<'pre_prompt'> | HookOutcome<'pre_planning
   throw new RunError('blocked_by_hook', `The prompt was blocked by the hook '${hookId}': ${reason}`)
 }
 
-async function tellResponse(core: SessionCore, outcome: RunOutcome, startedAt: number): Promise<void> {
+async function tellResponse(
+  core: SessionCore,
+  outcome: RunOutcome,
+  startedAt: number,
+  signal: AbortSignal,
+): Promise<void> {
   if (!core.hooks.has('post_response')) return
-  await core.hooks.run('post_response', {
+  const payload = {
     response_text: outcome.text,
     tool_calls_count: outcome.toolCallsCount,
     usage: snakeUsage(outcome.usage),
     duration_ms: core.now() - startedAt,
-  })
+  }
+  await core.hooks.run('post_response', payload, { signal })
 }
 
 /** The last event of a run that failed, and the error its caller gets. */
 async function tellFailure(core: SessionCore, active: ActiveRun, thrown: unknown): Promise<unknown> {
   const { error, event } = failureOf(core, active, thrown)
   core.confirmations.cancelAll('The run has ended.')
-  if (core.hooks.has('on_error'))
-    await core.hooks.run('on_error', { error_type: kindOf(error), error_message: messageOf(error) })
+  if (core.hooks.has('on_error')) {
+    const told = core.hooks.run('on_error', { error_type: kindOf(error), error_message: messageOf(error) })
+    // Whoever cancels is not kept waiting.
+    if (!active.signal.aborted) await told
+  }
   active.emit(event)
   return error
 }

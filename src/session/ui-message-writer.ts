@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../loop/events.js'
+import type { AgentEvent, RunSummary } from '../loop/events.js'
 import type { UiDataChunk, UiFinishReason, UiMessageChunk } from './ui-message-chunk.js'
 import { createUiToolCalls } from './ui-tool-calls.js'
 
@@ -38,7 +38,6 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
   let round = 0
   let texts = 0
   let open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined
-  let finish: UiFinishReason = 'stop'
 
   const start = (id = messageId): void => {
     if (phase !== 'new') return
@@ -103,7 +102,6 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
         beginStep()
         break
       case 'turn_end':
-        finish = finishReasonOf(event.finish)
         closeText()
         break
       case 'text_delta':
@@ -113,7 +111,7 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
         if (sendReasoning) say('reasoning', event.text)
         break
       case 'agent_end':
-        end({ type: 'finish', finishReason: finish })
+        end({ type: 'finish', finishReason: finishReasonOf(event.result.finish) })
         break
       case 'agent_cancelled':
         end({ type: 'abort', reason: event.reason })
@@ -166,16 +164,17 @@ function dataOf(event: AgentEvent): UiDataChunk | undefined {
   }
 }
 
-function finishReasonOf(finish: string): UiFinishReason {
+function finishReasonOf(finish: RunSummary['finish']): UiFinishReason {
   switch (finish) {
-    case 'stop':
-    case 'length':
-      return finish
-    case 'tool_calls':
-      return 'tool-calls'
+    case 'command':
+      return 'stop'
     case 'content_filter':
       return 'content-filter'
+    // A condition is looked at after the calls of a round.
+    case 'tool_calls':
+    case 'stop_condition':
+      return 'tool-calls'
     default:
-      return 'other'
+      return finish
   }
 }

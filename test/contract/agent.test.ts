@@ -3,9 +3,20 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { SequentialIdGenerator } from '../../src/loop/host-env.js'
-import { DefaultSecurityProvider } from '../../src/session/security/index.js'
 import type { SessionOptions } from '../../src/session/options.js'
-import { bash, bodyOf, calls, configFor, makeWorkspace, openAgent, openServer, openSession, toolResults, whenDone } from './open-session.js'
+import { DefaultSecurityProvider } from '../../src/session/security/index.js'
+import {
+  bash,
+  bodyOf,
+  calls,
+  configFor,
+  makeWorkspace,
+  openAgent,
+  openServer,
+  openSession,
+  toolResults,
+  whenDone,
+} from './open-session.js'
 
 /** Options as JavaScript may give them. */
 function loose(options: Readonly<Record<string, unknown>>): SessionOptions {
@@ -75,9 +86,12 @@ describe('Agent.create', () => {
 
   it('takes the storage fields of the documentation', async () => {
     const { base } = await makeWorkspace()
-    const agent = await Agent.create(`storage_backend = "file"\nstorage_url = "${join(base, 'acl-storage')}"\n`, {
-      env: {},
-    })
+    const agent = await Agent.create(
+      `storage_backend = "file"\nstorage_url = "${join(base, 'acl-storage')}"\n`,
+      {
+        env: {},
+      },
+    )
     await agent.close()
   })
 
@@ -90,7 +104,10 @@ describe('Agent.create', () => {
       { userDir, env: {} },
     )
     whenDone(() => agent.close())
-    const error = await agent.session(root).send('hi').catch((thrown: Error) => thrown)
+    const error = await agent
+      .session(root)
+      .send('hi')
+      .catch((thrown: Error) => thrown)
     expect(error).toBeInstanceOf(Error)
     expect(String(error)).not.toContain('k-very-secret')
   })
@@ -310,7 +327,14 @@ describe('agent.session', () => {
       }),
     )
     expect(session.sessionId).toBe('docs-contract')
-    for (const name of ['builtinSkills', 'memoryStore', 'sessionStore', 'autoSave', 'skillDirs', 'inlineSkills'])
+    for (const name of [
+      'builtinSkills',
+      'memoryStore',
+      'sessionStore',
+      'autoSave',
+      'skillDirs',
+      'inlineSkills',
+    ])
       expect(session.initWarning).toContain(name)
     expect(session.initWarning).not.toContain('maxToolRounds')
   })
@@ -334,7 +358,10 @@ describe('agent.session', () => {
   })
 
   it('opens a session for the built-in agent explore', async () => {
-    const { server, agent } = await openAgent([calls(['write', { file_path: 'x', content: 'y' }]), 'found'], (await makeWorkspace()).userDir)
+    const { server, agent } = await openAgent(
+      [calls(['write', { file_path: 'x', content: 'y' }]), 'found'],
+      (await makeWorkspace()).userDir,
+    )
     const { root } = await makeWorkspace()
     const session = agent.sessionForAgent(root, 'explore', [], { sandbox: 'off' })
     expect((await session.send('look')).text).toBe('found')

@@ -9,7 +9,10 @@ const makes = (path: string) => bash(`touch ${path}`)
 
 describe('confirmationPolicy', () => {
   it('lets a call wait until it is approved', async () => {
-    const { session, root } = await openSession([calls(['bash', { command: 'touch x.txt' }, 'call-1']), 'done'], waiting)
+    const { session, root } = await openSession(
+      [calls(['bash', { command: 'touch x.txt' }, 'call-1']), 'done'],
+      waiting,
+    )
     const stream = await session.stream('go')
     expect(await until(stream, 'confirmation_required')).toMatchObject({
       toolId: 'call-1',
@@ -35,7 +38,9 @@ describe('confirmationPolicy', () => {
     const { toolId } = await until(stream, 'confirmation_required')
     await session.confirmToolUse(toolId, false, 'use the other directory')
     const events = await collect(stream)
-    expect(ofType(events, 'confirmation_received')).toMatchObject([{ approved: false, reason: 'use the other directory' }])
+    expect(ofType(events, 'confirmation_received')).toMatchObject([
+      { approved: false, reason: 'use the other directory' },
+    ])
     expect(ofType(events, 'permission_denied')).toHaveLength(1)
     expect(events.at(-1)?.type).toBe('agent_end')
     expect(toolResults(server, 1)[0]).toContain('use the other directory')
@@ -84,7 +89,13 @@ describe('confirmationPolicy', () => {
 
   it('refuses all that wait and says how many', async () => {
     const { session, root } = await openSession(
-      [calls(['write', { file_path: 'a', content: '' }, 'w1'], ['write', { file_path: 'b', content: '' }, 'w2']), 'done'],
+      [
+        calls(
+          ['write', { file_path: 'a', content: '' }, 'w1'],
+          ['write', { file_path: 'b', content: '' }, 'w2'],
+        ),
+        'done',
+      ],
       waiting,
     )
     const stream = await session.stream('go')
@@ -95,24 +106,40 @@ describe('confirmationPolicy', () => {
     expect(await readdir(root)).toEqual([])
   })
 
-  it.each([[['w1', 'w2']], [['w2', 'w1']]])('answers two that wait at once in either order: %s', async (order) => {
-    const { server, session, root } = await openSession(
-      [calls(['write', { file_path: 'w1', content: '1' }, 'w1'], ['write', { file_path: 'w2', content: '2' }, 'w2']), 'done'],
-      waiting,
-    )
-    const stream = await session.stream('go')
-    await until(stream, 'confirmation_required')
-    await until(stream, 'confirmation_required')
-    for (const id of order) expect(await session.confirmToolUse(id, id === 'w1', 'only the first')).toBe(true)
-    await collect(stream)
-    expect(await readdir(root)).toEqual(['w1'])
-    expect(toolResults(server, 1)[0]).not.toContain('only the first')
-    expect(toolResults(server, 1)[1]).toContain('only the first')
-  })
+  it.each([[['w1', 'w2']], [['w2', 'w1']]])(
+    'answers two that wait at once in either order: %s',
+    async (order) => {
+      const { server, session, root } = await openSession(
+        [
+          calls(
+            ['write', { file_path: 'w1', content: '1' }, 'w1'],
+            ['write', { file_path: 'w2', content: '2' }, 'w2'],
+          ),
+          'done',
+        ],
+        waiting,
+      )
+      const stream = await session.stream('go')
+      await until(stream, 'confirmation_required')
+      await until(stream, 'confirmation_required')
+      for (const id of order)
+        expect(await session.confirmToolUse(id, id === 'w1', 'only the first')).toBe(true)
+      await collect(stream)
+      expect(await readdir(root)).toEqual(['w1'])
+      expect(toolResults(server, 1)[0]).not.toContain('only the first')
+      expect(toolResults(server, 1)[1]).toContain('only the first')
+    },
+  )
 
   it('refuses both of two calls under one id', async () => {
     const { session, root } = await openSession(
-      [calls(['write', { file_path: 'a', content: '' }, 'same'], ['write', { file_path: 'b', content: '' }, 'same']), 'done'],
+      [
+        calls(
+          ['write', { file_path: 'a', content: '' }, 'same'],
+          ['write', { file_path: 'b', content: '' }, 'same'],
+        ),
+        'done',
+      ],
       { confirmationPolicy: { enabled: true, defaultTimeoutMs: 2_000 } },
     )
     const stream = await session.stream('go')
@@ -123,7 +150,10 @@ describe('confirmationPolicy', () => {
   })
 
   it('asks nothing in lanes that are let through', async () => {
-    const asking = { permissionPolicy: { ask: ['read(*)'] }, confirmationPolicy: { enabled: true, yoloLanes: ['query'] } } as const
+    const asking = {
+      permissionPolicy: { ask: ['read(*)'] },
+      confirmationPolicy: { enabled: true, yoloLanes: ['query'] },
+    } as const
     const { server, session } = await openSession(
       [calls(['read', { file_path: 'a.txt' }]), makes('x.txt'), 'done'],
       asking,
@@ -137,7 +167,9 @@ describe('confirmationPolicy', () => {
   })
 
   it('that is off is as if nobody were there', async () => {
-    const { server, session } = await openSession([makes('x.txt'), 'done'], { confirmationPolicy: { enabled: false } })
+    const { server, session } = await openSession([makes('x.txt'), 'done'], {
+      confirmationPolicy: { enabled: false },
+    })
     const events = await eventsOf(session, 'go')
     expect(ofType(events, 'confirmation_required')).toEqual([])
     expect(toolResults(server, 1)[0]).toMatch(/Nobody is there to be asked/)
@@ -181,7 +213,11 @@ describe('onAsk', () => {
       },
     })
     await session.send('go')
-    expect(asked[0]).toMatchObject({ toolName: 'bash', reasons: [expect.any(String)], key: expect.any(String) })
+    expect(asked[0]).toMatchObject({
+      toolName: 'bash',
+      reasons: [expect.any(String)],
+      key: expect.any(String),
+    })
     expect(await readdir(root)).not.toContain('evil.txt')
   })
 
@@ -204,7 +240,10 @@ describe('onAsk', () => {
       asked++
       return { decision: 'session' } as const
     }
-    const { agent, session, root } = await openSession([makes('x'), makes('x'), 'done', 'again', makes('x'), 'done'], { onAsk })
+    const { agent, session, root } = await openSession(
+      [makes('x'), makes('x'), 'done', 'again', makes('x'), 'done'],
+      { onAsk },
+    )
     await session.send('go')
     await session.send('go')
     expect(asked).toBe(1)
@@ -218,11 +257,15 @@ describe('onAsk', () => {
       asked++
       return { decision: 'always' } as const
     }
-    const { agent, session, root, userDir } = await openSession([makes('x'), 'done', makes('x'), 'done'], { onAsk })
+    const { agent, session, root, userDir } = await openSession([makes('x'), 'done', makes('x'), 'done'], {
+      onAsk,
+    })
     await session.send('go')
     await session.close()
     const files = await readdir(userDir, { recursive: true })
-    const texts = await Promise.all(files.map((file) => readFile(join(userDir, file), 'utf8').catch(() => '')))
+    const texts = await Promise.all(
+      files.map((file) => readFile(join(userDir, file), 'utf8').catch(() => '')),
+    )
     expect(texts.join('\n')).toContain('touch x')
     expect(await readdir(root)).toEqual(['x'])
     await agent.session(root, { onAsk, sandbox: 'off' }).send('go')
@@ -260,7 +303,9 @@ describe('onAsk', () => {
   })
 
   it('and confirmToolUse: whoever answers first decides', async () => {
-    const { session, root } = await openSession([makes('x'), 'done'], { onAsk: () => new Promise<never>(() => undefined) })
+    const { session, root } = await openSession([makes('x'), 'done'], {
+      onAsk: () => new Promise<never>(() => undefined),
+    })
     const stream = await session.stream('go')
     const { toolId } = await until(stream, 'confirmation_required')
     expect(await session.confirmToolUse(toolId, true)).toBe(true)
@@ -271,7 +316,11 @@ describe('onAsk', () => {
 
 describe('with nobody there', () => {
   it('what must be asked is refused at once, with words that name the option', async () => {
-    const { server, session, root } = await openSession([makes('x'), calls(['write', { file_path: 'y', content: '' }]), 'done'])
+    const { server, session, root } = await openSession([
+      makes('x'),
+      calls(['write', { file_path: 'y', content: '' }]),
+      'done',
+    ])
     const events = await eventsOf(session, 'go')
     for (const result of toolResults(server, 2)) {
       expect(result).toMatch(/Nobody is there to be asked/)
@@ -284,7 +333,15 @@ describe('with nobody there', () => {
 
   it('reading in the workspace works without any policy', async () => {
     const { server, session } = await openSession(
-      [calls(['read', { file_path: 'a.txt' }], ['grep', { pattern: 'hello' }], ['glob', { pattern: '*.txt' }], ['ls', {}]), 'done'],
+      [
+        calls(
+          ['read', { file_path: 'a.txt' }],
+          ['grep', { pattern: 'hello' }],
+          ['glob', { pattern: '*.txt' }],
+          ['ls', {}],
+        ),
+        'done',
+      ],
       {},
       { 'a.txt': 'hello' },
     )

@@ -4,7 +4,10 @@ import { calls, eventsOf, ofType, openSession, toolResults } from './open-sessio
 
 const five = { text: 'ok', usage: { inputTokens: 3, outputTokens: 2 } }
 
-function counting(guard: BudgetGuard): { guard: BudgetGuard; counts: { llm: number; record: number; tool: number } } {
+function counting(guard: BudgetGuard): {
+  guard: BudgetGuard
+  counts: { llm: number; record: number; tool: number }
+} {
   const counts = { llm: 0, record: 0, tool: 0 }
   return {
     counts,
@@ -58,12 +61,25 @@ describe('budget guard', () => {
   it('that warns is told as an event, and the call goes on', async () => {
     const { session } = await openSession([five], {
       budgetGuard: {
-        checkBeforeLlm: () => ({ decision: 'soft', resource: 'llm_tokens', consumed: 80, limit: 100, message: 'nearly' }),
+        checkBeforeLlm: () => ({
+          decision: 'soft',
+          resource: 'llm_tokens',
+          consumed: 80,
+          limit: 100,
+          message: 'nearly',
+        }),
       },
     })
     const events = await eventsOf(session, 'x')
     expect(ofType(events, 'budget_threshold_hit')).toEqual([
-      { type: 'budget_threshold_hit', resource: 'llm_tokens', kind: 'soft', consumed: 80, limit: 100, message: 'nearly' },
+      {
+        type: 'budget_threshold_hit',
+        resource: 'llm_tokens',
+        kind: 'soft',
+        consumed: 80,
+        limit: 100,
+        message: 'nearly',
+      },
     ])
     expect(events.at(-1)?.type).toBe('agent_end')
   })
@@ -100,7 +116,10 @@ describe('budget guard', () => {
     session.setBudgetGuard(guard)
     await session.btw('hm?')
     expect(counts).toEqual({ llm: 1, record: 1, tool: 0 })
-    expect(await session.tool('ls')).toMatchObject({ exitCode: 1, output: expect.stringContaining('too many') })
+    expect(await session.tool('ls')).toMatchObject({
+      exitCode: 1,
+      output: expect.stringContaining('too many'),
+    })
     expect(counts.tool).toBe(1)
   })
 
@@ -116,7 +135,10 @@ describe('budget guard', () => {
     ['has no methods', {}],
     ['answers null', { checkBeforeLlm: () => null, checkBeforeTool: () => null }],
     ['answers undefined', { checkBeforeLlm: () => undefined }],
-    ['allows', { checkBeforeLlm: () => ({ decision: 'allow' }), checkBeforeTool: () => ({ decision: 'allow' }) }],
+    [
+      'allows',
+      { checkBeforeLlm: () => ({ decision: 'allow' }), checkBeforeTool: () => ({ decision: 'allow' }) },
+    ],
     ['is async', { checkBeforeLlm: async () => null, recordAfterLlm: async () => undefined }],
   ])('that %s lets everything pass in silence', async (_, budgetGuard) => {
     const { session } = await openSession([calls(['ls', {}]), five], { budgetGuard })
@@ -126,7 +148,15 @@ describe('budget guard', () => {
   })
 
   const failing: [string, BudgetGuard, RegExp][] = [
-    ['throws', { checkBeforeLlm: () => { throw new Error('guard broke') } }, /guard broke/],
+    [
+      'throws',
+      {
+        checkBeforeLlm: () => {
+          throw new Error('guard broke')
+        },
+      },
+      /guard broke/,
+    ],
     ['rejects', { checkBeforeLlm: () => Promise.reject(new Error('guard broke')) }, /guard broke/],
     ['hangs', { checkBeforeLlm: () => new Promise<never>(() => undefined), timeoutMs: 20 }, /20 ms/],
     ['answers nonsense', { checkBeforeLlm: () => ({ decision: 'perhaps' }) as never }, /perhaps/],
@@ -135,17 +165,25 @@ describe('budget guard', () => {
     const { session } = await openSession([five], { budgetGuard })
     const events = await eventsOf(session, 'x')
     expect(events.at(-1)?.type).toBe('agent_end')
-    expect(ofType(events, 'notice')).toMatchObject([{ source: 'budget', message: expect.stringMatching(words) }])
+    expect(ofType(events, 'notice')).toMatchObject([
+      { source: 'budget', message: expect.stringMatching(words) },
+    ])
   })
   it.each(failing)('that %s refuses when its host wants that', async (_, budgetGuard, words) => {
-    const { server, session } = await openSession([five], { budgetGuard: { ...budgetGuard, onError: 'deny' } })
+    const { server, session } = await openSession([five], {
+      budgetGuard: { ...budgetGuard, onError: 'deny' },
+    })
     await expect(session.send('x')).rejects.toThrow(words)
     expect(server.requests).toHaveLength(0)
   })
 
   it('that fails while it records is reported, and the answer counts', async () => {
     const { session } = await openSession([five], {
-      budgetGuard: { recordAfterLlm: () => { throw new Error('no ledger') } },
+      budgetGuard: {
+        recordAfterLlm: () => {
+          throw new Error('no ledger')
+        },
+      },
     })
     const events = await eventsOf(session, 'x')
     expect(ofType(events, 'notice')).toMatchObject([{ message: expect.stringContaining('no ledger') }])

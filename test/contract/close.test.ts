@@ -2,7 +2,17 @@ import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { bash, calls, collect, later, makeWorkspace, openAgent, openServer, openSession, until } from './open-session.js'
+import {
+  bash,
+  calls,
+  collect,
+  later,
+  makeWorkspace,
+  openAgent,
+  openServer,
+  openSession,
+  until,
+} from './open-session.js'
 
 describe('close', () => {
   it('makes isClosed true and refuses what comes after, in the documented words', async () => {
@@ -28,7 +38,11 @@ describe('close', () => {
       ended.push('hook')
     })
     await session.send('x')
-    const closing = [session.close().then(() => ended.push('first')), session.close().then(() => ended.push('second')), agent.close().then(() => ended.push('agent'))]
+    const closing = [
+      session.close().then(() => ended.push('first')),
+      session.close().then(() => ended.push('second')),
+      agent.close().then(() => ended.push('agent')),
+    ]
     gate.resolve()
     await Promise.all(closing)
     expect(ended[0]).toBe('hook')
@@ -59,7 +73,11 @@ describe('close', () => {
     expect((await collect(stream)).at(-1)).toMatchObject({ type: 'agent_cancelled' })
     expect(await server.requests[0]?.ended).toBe('left')
     expect(server.requests).toHaveLength(1)
-    expect((await session.runs()).map(({ status }) => status)).toEqual(['cancelled', 'cancelled', 'cancelled'])
+    expect((await session.runs()).map(({ status }) => status)).toEqual([
+      'cancelled',
+      'cancelled',
+      'cancelled',
+    ])
   })
 
   it('refuses calls that wait for a confirmation', async () => {
@@ -77,7 +95,10 @@ describe('close', () => {
 
   it.each(['model', 'host'])('ends the processes of a command that the %s runs', async (who) => {
     const command = 'echo $$ > pid; sleep 300 & echo $! > child; touch ready; wait'
-    const { session, root } = await openSession([bash(command), 'never'], { mode: 'full', onAsk: () => ({ decision: 'once' }) })
+    const { session, root } = await openSession([bash(command), 'never'], {
+      mode: 'full',
+      onAsk: () => ({ decision: 'once' }),
+    })
     const running = who === 'model' ? session.send('go') : session.tool('bash', { command })
     const settled = running.catch((error: unknown) => error)
     const pids = await eventually(async () => {

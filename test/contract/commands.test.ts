@@ -7,9 +7,14 @@ describe('slash commands', () => {
     session.registerCommand('docs_status', 'Return docs command status', (args, ctx) => {
       return `status args=${args}; session=${ctx.sessionId}; workspace=${ctx.workspace}`
     })
-    expect(session.listCommands()).toContainEqual({ name: 'docs_status', description: 'Return docs command status' })
+    expect(session.listCommands()).toContainEqual({
+      name: 'docs_status',
+      description: 'Return docs command status',
+    })
     const result = await session.send('/docs_status check')
-    expect(result.text).toBe(`status args=check; session=${session.sessionId}; workspace=${session.workspace}`)
+    expect(result.text).toBe(
+      `status args=check; session=${session.sessionId}; workspace=${session.workspace}`,
+    )
     expect(result).toMatchObject({ promptTokens: 0, completionTokens: 0, totalTokens: 0, toolCallsCount: 0 })
     expect(session.history()).toEqual([])
     expect(server.requests).toHaveLength(0)
@@ -21,14 +26,19 @@ describe('slash commands', () => {
     })
     const events = await eventsOf(session, '/hello')
     expect(events.flatMap((event) => ('text' in event ? [event.text] : [])).join('')).toBe('hello there')
-    expect(events.at(-1)).toMatchObject({ type: 'agent_end', result: { text: 'hello there', totalTokens: 0 } })
+    expect(events.at(-1)).toMatchObject({
+      type: 'agent_end',
+      result: { text: 'hello there', totalTokens: 0 },
+    })
   })
 
   it('are listed in order, with the built-in ones', async () => {
     const { session } = await openSession([])
     const names = session.listCommands().map(({ name }) => name)
     expect(names).toEqual([...names].sort())
-    expect(names).toEqual(expect.arrayContaining(['clear', 'compact', 'cost', 'help', 'history', 'mcp', 'model', 'tools']))
+    expect(names).toEqual(
+      expect.arrayContaining(['clear', 'compact', 'cost', 'help', 'history', 'mcp', 'model', 'tools']),
+    )
   })
 
   it.each([
@@ -97,7 +107,13 @@ describe('slash commands', () => {
   })
 
   it.each([
-    ['throws', () => { throw new Error('no luck') }, "command 'x' failed: no luck"],
+    [
+      'throws',
+      () => {
+        throw new Error('no luck')
+      },
+      "command 'x' failed: no luck",
+    ],
     ['hangs', () => new Promise<string>(() => undefined), "command 'x' timed out after 30ms"],
     ['gives no text', () => 3 as never, "command 'x' must return a string"],
   ])('answer in words when a handler %s', async (_, handler, words) => {
@@ -118,7 +134,11 @@ describe('slash commands', () => {
   it('may be async and see tools and history', async () => {
     const { session } = await openSession([calls(['ls', {}]), 'done'])
     await session.send('x')
-    session.registerCommand('facts', 'Facts', async (_, ctx) => `${ctx.model} ${ctx.historyLen} ${ctx.toolNames.includes('bash')}`)
+    session.registerCommand(
+      'facts',
+      'Facts',
+      async (_, ctx) => `${ctx.model} ${ctx.historyLen} ${ctx.toolNames.includes('bash')}`,
+    )
     expect((await session.send('/facts')).text).toBe('openai/docs-model 4 true')
   })
 })

@@ -56,7 +56,11 @@ describe('direct calls', () => {
   it('tool gives output, exit code and metadata', async () => {
     const { session } = await openSession([], {}, files)
     const result = await session.tool('read', { file_path: 'README.md' })
-    expect(result).toMatchObject({ name: 'read', exitCode: 0, output: expect.stringContaining('planningMode') })
+    expect(result).toMatchObject({
+      name: 'read',
+      exitCode: 0,
+      output: expect.stringContaining('planningMode'),
+    })
     expect(JSON.parse(result.metadataJson ?? '')).toEqual(result.metadata)
   })
 
@@ -64,7 +68,10 @@ describe('direct calls', () => {
     const { session, root } = await openSession([], {}, files)
     makeRepository(root)
     await writeFile(join(root, 'README.md'), 'changed\n')
-    expect(await session.git('status')).toMatchObject({ exitCode: 0, output: expect.stringContaining('1 uncommitted') })
+    expect(await session.git('status')).toMatchObject({
+      exitCode: 0,
+      output: expect.stringContaining('1 uncommitted'),
+    })
     expect((await session.git('diff')).output).toContain('+changed')
     const log = await session.git('log', undefined, undefined, undefined, undefined, undefined, undefined, 5)
     expect(log).toMatchObject({ exitCode: 0, output: expect.stringContaining('first commit') })
@@ -85,13 +92,19 @@ describe('direct calls', () => {
 
   it('of a tool that nobody knows fail in words, with the nearest name', async () => {
     const { session } = await openSession([])
-    expect(await session.tool('nope')).toMatchObject({ exitCode: 1, output: expect.stringContaining('Unknown tool') })
+    expect(await session.tool('nope')).toMatchObject({
+      exitCode: 1,
+      output: expect.stringContaining('Unknown tool'),
+    })
     expect((await session.tool('raed')).output).toMatch(/"read"/)
   })
 
   it('with arguments that do not fit fail in words', async () => {
     const { session } = await openSession([])
-    expect(await session.tool('read', { path: 3 })).toMatchObject({ exitCode: 1, output: expect.stringContaining('file_path') })
+    expect(await session.tool('read', { path: 3 })).toMatchObject({
+      exitCode: 1,
+      output: expect.stringContaining('file_path'),
+    })
   })
 
   it('skip rules and approval, and are kept to the workspace all the same', async () => {
@@ -172,10 +185,13 @@ describe('the tools of a session', () => {
     ['a list', [add]],
     ['a ToolSet', ToolSet.fromTools([add])],
   ])('take in those of the host as %s', async (_, tools) => {
-    const { server, session } = await openSession([calls(['add', { a: 1, b: 2 }], ['add', { a: 'x' }]), 'done'], {
-      tools,
-      permissionPolicy: { allow: ['add'] },
-    })
+    const { server, session } = await openSession(
+      [calls(['add', { a: 1, b: 2 }], ['add', { a: 'x' }]), 'done'],
+      {
+        tools,
+        permissionPolicy: { allow: ['add'] },
+      },
+    )
     expect(await session.tool('add', { a: 2, b: 3 })).toMatchObject({ output: '5', exitCode: 0 })
     await session.send('x')
     expect(shownTools(server, 0)).toContain('add')
@@ -186,9 +202,12 @@ describe('the tools of a session', () => {
   })
 
   it('come and go while the session lives', async () => {
-    const { server, session } = await openSession(['one', calls(['add', { a: 1, b: 2 }]), 'two', calls(['add', { a: 1, b: 2 }]), 'three'], {
-      permissionPolicy: { allow: ['add'] },
-    })
+    const { server, session } = await openSession(
+      ['one', calls(['add', { a: 1, b: 2 }]), 'two', calls(['add', { a: 1, b: 2 }]), 'three'],
+      {
+        permissionPolicy: { allow: ['add'] },
+      },
+    )
     await session.send('x')
     expect(shownTools(server, 0)).not.toContain('add')
     session.registerTool(add)
@@ -226,7 +245,10 @@ describe('the tools of a session', () => {
         throw new Error('the disk is on fire')
       },
     })
-    const { server, session } = await openSession([calls(['broken', {}]), 'done'], { tools: [broken], permissionPolicy: { allow: ['broken'] } })
+    const { server, session } = await openSession([calls(['broken', {}]), 'done'], {
+      tools: [broken],
+      permissionPolicy: { allow: ['broken'] },
+    })
     expect((await session.send('x')).text).toBe('done')
     expect(toolResults(server, 1)[0]).toContain('the disk is on fire')
   })
@@ -258,7 +280,11 @@ describe('the tools of a session', () => {
     expect(toolResults(server, 1)[0]).toContain('Unknown tool')
     expect(toolResults(server, 2)[1]).toContain('unit_14')
     expect(shownTools(server, 2)).toEqual([...first, 'unit_14'])
-    expect(JSON.stringify(bodyOf(server, 2).tools).startsWith(JSON.stringify(bodyOf(server, 0).tools).slice(0, -1))).toBe(true)
+    expect(
+      JSON.stringify(bodyOf(server, 2).tools).startsWith(
+        JSON.stringify(bodyOf(server, 0).tools).slice(0, -1),
+      ),
+    ).toBe(true)
     expect(toolResults(server, 3)[2]).toBe('converted by 14')
     await session.send('y')
     expect(shownTools(server, 4)).toEqual(shownTools(server, 3))

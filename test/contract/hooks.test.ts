@@ -17,9 +17,15 @@ function watchFor(session: Session, ...events: HookEventName[]): HookEvent[] {
 describe('hooks', () => {
   it('are registered, counted and taken away as documented', async () => {
     const { session } = await openSession([])
-    session.registerHook('docs-observer', 'pre_tool_use', { tool: 'bash' }, { priority: 1, timeoutMs: 1000 }, () => ({
-      action: 'continue',
-    }))
+    session.registerHook(
+      'docs-observer',
+      'pre_tool_use',
+      { tool: 'bash' },
+      { priority: 1, timeoutMs: 1000 },
+      () => ({
+        action: 'continue',
+      }),
+    )
     expect(session.hookCount()).toBe(1)
     expect(session.unregisterHook('docs-observer')).toBe(true)
     expect(session.unregisterHook('docs-observer')).toBe(false)
@@ -35,7 +41,10 @@ describe('hooks', () => {
 
   it('block calls of the model and of the host alike', async () => {
     const { server, session, root } = await openSession([write('m.txt'), 'done'], { mode: 'full' })
-    session.registerHook('no', 'pre_tool_use', { tool: 'write' }, null, () => ({ action: 'block', reason: 'not here' }))
+    session.registerHook('no', 'pre_tool_use', { tool: 'write' }, null, () => ({
+      action: 'block',
+      reason: 'not here',
+    }))
     await session.send('x')
     expect(toolResults(server, 1)[0]).toContain('Blocked by a hook: not here')
     const direct = await session.writeFile('h.txt', 'from the host')
@@ -108,7 +117,13 @@ describe('hooks', () => {
   })
 
   it.each([
-    ['throws', () => { throw new Error('broken guard') }, /broken guard/],
+    [
+      'throws',
+      () => {
+        throw new Error('broken guard')
+      },
+      /broken guard/,
+    ],
     ['hangs', () => new Promise<never>(() => undefined), /did not answer within 30 ms/],
     ['answers nonsense', () => ({ action: 'maybe' }) as never, /"maybe"/],
     ['answers a string', () => 'continue' as never, /not an answer/],
@@ -122,7 +137,13 @@ describe('hooks', () => {
   })
 
   it.each([
-    ['throws', () => { throw new Error('broken watcher') }, /broken watcher/],
+    [
+      'throws',
+      () => {
+        throw new Error('broken watcher')
+      },
+      /broken watcher/,
+    ],
     ['hangs', () => new Promise<never>(() => undefined), /did not answer within 30 ms/],
     ['answers nonsense', () => ({ action: 'stop' }) as never, /"stop"/],
     ['tries to block', () => ({ action: 'block', reason: 'x' }) as const, /only be watched/],
@@ -132,12 +153,16 @@ describe('hooks', () => {
     const events = await eventsOf(session, 'x')
     expect(ofType(events, 'tool_end')[0]?.exitCode).toBe(0)
     expect(events.at(-1)?.type).toBe('agent_end')
-    expect(ofType(events, 'notice')).toMatchObject([{ source: 'hook watcher', message: expect.stringMatching(words) }])
+    expect(ofType(events, 'notice')).toMatchObject([
+      { source: 'hook watcher', message: expect.stringMatching(words) },
+    ])
   })
 
   it('may be given as an option', async () => {
     const { session } = await openSession([], {
-      hooks: [{ id: 'no', event: 'pre_tool_use', handler: () => ({ action: 'block', reason: 'from options' }) }],
+      hooks: [
+        { id: 'no', event: 'pre_tool_use', handler: () => ({ action: 'block', reason: 'from options' }) },
+      ],
     })
     expect(session.hookCount()).toBe(1)
     expect((await session.tool('ls')).output).toContain('from options')
@@ -160,7 +185,10 @@ describe('hooks', () => {
 describe('hooks on prompts', () => {
   it('block one: the run fails, and no model is asked', async () => {
     const { server, session } = await openSession(['never'])
-    session.registerHook('guard', 'pre_prompt', null, null, () => ({ action: 'block', reason: 'no secrets please' }))
+    session.registerHook('guard', 'pre_prompt', null, null, () => ({
+      action: 'block',
+      reason: 'no secrets please',
+    }))
     await expect(session.send('my password is x')).rejects.toThrow(/guard.*no secrets please/)
     expect(server.requests).toHaveLength(0)
     expect(session.history()).toEqual([])
@@ -168,7 +196,9 @@ describe('hooks on prompts', () => {
 
   it('fail closed when they throw', async () => {
     const { server, session } = await openSession(['never'])
-    session.registerHook('guard', 'pre_prompt', null, null, () => { throw new Error('oops') })
+    session.registerHook('guard', 'pre_prompt', null, null, () => {
+      throw new Error('oops')
+    })
     await expect(session.send('x')).rejects.toThrow(/oops/)
     expect(server.requests).toHaveLength(0)
   })
@@ -206,7 +236,17 @@ describe('what hooks are told', () => {
       [calls(['ls', { path: '.' }, 'call-7']), { text: 'done', usage: { inputTokens: 3, outputTokens: 2 } }],
       { tenantId: 'acme', principal: 'bot', correlationId: 'trace-1', sessionId: 'told' },
     )
-    const seen = watchFor(session, 'session_start', 'pre_prompt', 'generate_start', 'generate_end', 'pre_tool_use', 'post_tool_use', 'post_response', 'session_end')
+    const seen = watchFor(
+      session,
+      'session_start',
+      'pre_prompt',
+      'generate_start',
+      'generate_end',
+      'pre_tool_use',
+      'post_tool_use',
+      'post_response',
+      'session_end',
+    )
     await session.send('hello')
     await session.close()
     expect(seen.map(({ eventType }) => eventType)).toEqual([
@@ -231,7 +271,11 @@ describe('what hooks are told', () => {
     }
     const payloads = seen.map(({ payload }) => payload)
     expect(payloads[0]).toMatchObject({ working_directory: root, resumed: false })
-    expect(payloads[1]).toMatchObject({ prompt: 'hello', message_count: 0, system_prompt: expect.stringContaining('<env>') })
+    expect(payloads[1]).toMatchObject({
+      prompt: 'hello',
+      message_count: 0,
+      system_prompt: expect.stringContaining('<env>'),
+    })
     expect(payloads[2]).toMatchObject({
       prompt: 'hello',
       model_provider: 'openai',
@@ -245,15 +289,28 @@ describe('what hooks are told', () => {
       model_name: 'docs-model',
       tool_calls: [{ id: 'call-7', name: 'ls' }],
     })
-    expect(payloads[4]).toMatchObject({ tool: 'ls', args: { path: '.' }, working_directory: root, origin: 'model', recent_tools: [] })
-    expect(payloads[5]).toMatchObject({ tool: 'ls', result: { success: true, exit_code: 0, duration_ms: expect.any(Number) } })
+    expect(payloads[4]).toMatchObject({
+      tool: 'ls',
+      args: { path: '.' },
+      working_directory: root,
+      origin: 'model',
+      recent_tools: [],
+    })
+    expect(payloads[5]).toMatchObject({
+      tool: 'ls',
+      result: { success: true, exit_code: 0, duration_ms: expect.any(Number) },
+    })
     expect(payloads[7]).toMatchObject({
       response_text: 'done',
       tool_calls: [],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
       duration_ms: expect.any(Number),
     })
-    expect(payloads[8]).toMatchObject({ response_text: 'done', tool_calls_count: 1, duration_ms: expect.any(Number) })
+    expect(payloads[8]).toMatchObject({
+      response_text: 'done',
+      tool_calls_count: 1,
+      duration_ms: expect.any(Number),
+    })
     expect(payloads[9]).toMatchObject({ reason: 'closed' })
   })
 
@@ -270,32 +327,52 @@ describe('what hooks are told', () => {
   })
 
   it('of failures: what kind they were', async () => {
-    const { session } = await openSession([{ status: 400, message: 'broken' }, { stall: true }, { stall: true }], {
-      maxExecutionTimeMs: 1_000,
-    })
+    const { session } = await openSession(
+      [{ status: 400, message: 'broken' }, { stall: true }, { stall: true }],
+      {
+        maxExecutionTimeMs: 1_000,
+      },
+    )
     const seen = watchFor(session, 'on_error')
     await session.send('x').catch(() => undefined)
-    expect(seen[0]).toMatchObject({ payload: { error_type: 'llm_failure', error_message: expect.stringContaining('broken') } })
+    expect(seen[0]).toMatchObject({
+      payload: { error_type: 'llm_failure', error_message: expect.stringContaining('broken') },
+    })
     await session.send('y').catch(() => undefined)
     expect(seen[1]).toMatchObject({ payload: { error_type: 'timeout' } })
   })
 
   it('of rate limits', async () => {
-    const { session } = await openSession([{ status: 429, headers: { 'retry-after-ms': '1', 'retry-after': '0' } }, 'ok'])
+    const { session } = await openSession([
+      { status: 429, headers: { 'retry-after-ms': '1', 'retry-after': '0' } },
+      'ok',
+    ])
     const seen = watchFor(session, 'on_rate_limit')
     await session.send('x')
     expect(seen).toMatchObject([
-      { payload: { model_provider: 'openai', model_name: 'docs-model', attempt: 1, error_message: expect.any(String) } },
+      {
+        payload: {
+          model_provider: 'openai',
+          model_name: 'docs-model',
+          attempt: 1,
+          error_message: expect.any(String),
+        },
+      },
     ])
   })
 
   it('of what is asked and answered', async () => {
-    const { session } = await openSession([bash('touch x'), 'done'], { onAsk: () => ({ decision: 'once', message: 'fine' }) })
+    const { session } = await openSession([bash('touch x'), 'done'], {
+      onAsk: () => ({ decision: 'once', message: 'fine' }),
+    })
     const seen = watchFor(session, 'permission_request', 'on_confirmation')
     await session.send('x')
     expect(seen).toMatchObject([
       { eventType: 'permission_request', payload: { tool: 'bash', reasons: [expect.any(String)] } },
-      { eventType: 'on_confirmation', payload: { tool: 'bash', approved: true, decision: 'once', reason: 'fine' } },
+      {
+        eventType: 'on_confirmation',
+        payload: { tool: 'bash', approved: true, decision: 'once', reason: 'fine' },
+      },
     ])
   })
 
@@ -305,7 +382,10 @@ describe('what hooks are told', () => {
     await session.send('x')
     await session.send('/compact')
     expect(seen).toMatchObject([
-      { eventType: 'pre_compact', payload: { message_count: 2, tokens: expect.any(Number), trigger: 'command' } },
+      {
+        eventType: 'pre_compact',
+        payload: { message_count: 2, tokens: expect.any(Number), trigger: 'command' },
+      },
       { eventType: 'post_compact', payload: { before_messages: 2, after_messages: 1 } },
     ])
   })
@@ -322,8 +402,19 @@ describe('cluster events', () => {
     const running = session.send('x')
     await server.request(0)
     await session.emitClusterEvent({ type: 'passivation_requested', reason: 'node drain', deadlineMs: 5_000 })
-    await session.emitClusterEvent({ type: 'peer_invocation', fromSessionId: 's-2', fromTenantId: 'acme', correlationId: 'c' })
-    await session.emitClusterEvent({ type: 'budget_threshold_hit', resource: 'usd', kind: 'soft', consumed: 8, limit: 10 })
+    await session.emitClusterEvent({
+      type: 'peer_invocation',
+      fromSessionId: 's-2',
+      fromTenantId: 'acme',
+      correlationId: 'c',
+    })
+    await session.emitClusterEvent({
+      type: 'budget_threshold_hit',
+      resource: 'usd',
+      kind: 'soft',
+      consumed: 8,
+      limit: 10,
+    })
     gate.resolve()
     const { runId } = await running
     expect(seen).toMatchObject([
@@ -332,7 +423,9 @@ describe('cluster events', () => {
       { payload: { resource: 'usd', kind: 'soft', consumed: 8, limit: 10 } },
     ])
     const types = (await session.runEvents(runId)).map(({ event }) => event.type)
-    expect(types).toEqual(expect.arrayContaining(['passivation_requested', 'peer_invocation', 'budget_threshold_hit']))
+    expect(types).toEqual(
+      expect.arrayContaining(['passivation_requested', 'peer_invocation', 'budget_threshold_hit']),
+    )
   })
 
   it('reach the hooks also when nothing runs', async () => {

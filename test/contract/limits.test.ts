@@ -1,17 +1,30 @@
-import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/agent.js'
 import { createTool } from '../../src/tool/create-tool.js'
-import { bash, bodyOf, calls, configFor, eventsOf, makeWorkspace, ofType, openSession, toolResults, whenDone } from './open-session.js'
+import {
+  bash,
+  bodyOf,
+  calls,
+  configFor,
+  eventsOf,
+  makeWorkspace,
+  ofType,
+  openSession,
+  toolResults,
+  whenDone,
+} from './open-session.js'
 
 const wait = createTool({
   name: 'wait',
   description: 'Waits until it is told to stop.',
   input: z.object({}),
   execute: (_, { signal }: { signal?: AbortSignal } = {}) =>
-    new Promise<string>((resolve) => signal?.addEventListener('abort', () => resolve('stopped'), { once: true })),
+    new Promise<string>((resolve) =>
+      signal?.addEventListener('abort', () => resolve('stopped'), { once: true }),
+    ),
 })
 const waiting = { tools: [wait], permissionPolicy: { allow: ['wait'] } }
 
@@ -24,13 +37,18 @@ describe('limits of time', () => {
   })
 
   it('maxExecutionTimeMs ends it in the middle of a tool, too', async () => {
-    const { session } = await openSession([calls(['wait', {}]), 'never', 'fine'], { ...waiting, maxExecutionTimeMs: 150 })
+    const { session } = await openSession([calls(['wait', {}]), 'never', 'fine'], {
+      ...waiting,
+      maxExecutionTimeMs: 150,
+    })
     await expect(session.send('x')).rejects.toMatchObject({ code: 'run_timeout' })
     expect(session.history().at(-1)).toMatchObject({ role: 'tool' })
   })
 
   it('roundTimeoutMs ends one round that takes too long, however many there are', async () => {
-    const { session } = await openSession([calls(['ls', {}]), calls(['ls', {}]), { stall: true }], { roundTimeoutMs: 400 })
+    const { session } = await openSession([calls(['ls', {}]), calls(['ls', {}]), { stall: true }], {
+      roundTimeoutMs: 400,
+    })
     await expect(session.send('x')).rejects.toThrow(/400 ms \(roundTimeoutMs\)/)
   })
 
@@ -44,7 +62,10 @@ describe('limits of time', () => {
   })
 
   it('toolTimeoutMs is an error that the model reads, and the run goes on', async () => {
-    const { server, session } = await openSession([calls(['wait', {}]), 'done'], { ...waiting, toolTimeoutMs: 50 })
+    const { server, session } = await openSession([calls(['wait', {}]), 'done'], {
+      ...waiting,
+      toolTimeoutMs: 50,
+    })
     expect((await session.send('x')).text).toBe('done')
     expect(toolResults(server, 1)[0]).toMatch(/50 ms/)
   })
@@ -106,7 +127,10 @@ describe('limits of number', () => {
 
   it('a connection that is refused fails fast, in words', async () => {
     const { root, userDir } = await makeWorkspace()
-    const agent = await Agent.create(configFor(`http://127.0.0.1:${await closedPort()}/v1`), { userDir, env: {} })
+    const agent = await Agent.create(configFor(`http://127.0.0.1:${await closedPort()}/v1`), {
+      userDir,
+      env: {},
+    })
     whenDone(() => agent.close())
     const started = performance.now()
     await expect(agent.session(root).send('x')).rejects.toThrow(/127\.0\.0\.1|connect|reach/i)
@@ -132,7 +156,11 @@ describe('limits of number', () => {
     const { session } = await openSession(() => ({ text: 'so far', ...calls(['ls', {}]) }), {
       stopWhen: ({ toolCallsCount }) => toolCallsCount >= 2,
     })
-    expect(await session.send('x')).toMatchObject({ finish: 'stop_condition', toolCallsCount: 2, text: 'so far' })
+    expect(await session.send('x')).toMatchObject({
+      finish: 'stop_condition',
+      toolCallsCount: 2,
+      text: 'so far',
+    })
   })
 })
 

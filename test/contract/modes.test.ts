@@ -18,29 +18,32 @@ const edits = [
 ]
 
 describe('modes', () => {
-  it.each(['plan', 'read-only'] as const)('%s binds commands, edits and what batch runs, whatever rules and people say', async (mode) => {
-    const asked: string[] = []
-    const { server, session, root } = await openSession(
-      [...edits, calls(['read', { file_path: 'a.txt' }]), 'done'],
-      {
-        mode,
-        permissionPolicy: { allow: ['bash', 'write', 'edit', 'batch'] },
-        onAsk: ({ toolName }) => {
-          asked.push(toolName)
-          return { decision: 'once' }
+  it.each(['plan', 'read-only'] as const)(
+    '%s binds commands, edits and what batch runs, whatever rules and people say',
+    async (mode) => {
+      const asked: string[] = []
+      const { server, session, root } = await openSession(
+        [...edits, calls(['read', { file_path: 'a.txt' }]), 'done'],
+        {
+          mode,
+          permissionPolicy: { allow: ['bash', 'write', 'edit', 'batch'] },
+          onAsk: ({ toolName }) => {
+            asked.push(toolName)
+            return { decision: 'once' }
+          },
         },
-      },
-      { 'a.txt': 'a\n' },
-    )
-    await session.send('x')
-    const results = toolResults(server, 5)
-    for (const result of results.slice(0, 3)) expect(result).toContain(`mode "${mode}"`)
-    expect(results[3]).toContain(`mode "${mode}"`)
-    expect(results[4]).toContain('a')
-    expect(asked).toEqual([])
-    expect(await readdir(root)).toEqual(['a.txt'])
-    expect(await session.readFile('a.txt')).toBe('a\n')
-  })
+        { 'a.txt': 'a\n' },
+      )
+      await session.send('x')
+      const results = toolResults(server, 5)
+      for (const result of results.slice(0, 3)) expect(result).toContain(`mode "${mode}"`)
+      expect(results[3]).toContain(`mode "${mode}"`)
+      expect(results[4]).toContain('a')
+      expect(asked).toEqual([])
+      expect(await readdir(root)).toEqual(['a.txt'])
+      expect(await session.readFile('a.txt')).toBe('a\n')
+    },
+  )
 
   it('read-only runs commands that are known to change nothing', async () => {
     const { server, session } = await openSession(
@@ -55,9 +58,12 @@ describe('modes', () => {
   })
 
   it('accept-edits writes without asking, and still asks about commands', async () => {
-    const { server, session, root } = await openSession([calls(['write', { file_path: 'x', content: '' }]), bash('touch y'), 'done'], {
-      mode: 'accept-edits',
-    })
+    const { server, session, root } = await openSession(
+      [calls(['write', { file_path: 'x', content: '' }]), bash('touch y'), 'done'],
+      {
+        mode: 'accept-edits',
+      },
+    )
     await session.send('x')
     expect(await readdir(root)).toEqual(['x'])
     expect(toolResults(server, 2)[1]).toMatch(/Nobody is there/)
@@ -74,7 +80,9 @@ describe('modes', () => {
   })
 
   it('can be changed while the session runs, and bind from the next call on', async () => {
-    const { server, session, root } = await openSession([bash('touch x'), bash('touch y'), 'done'], { mode: 'full' })
+    const { server, session, root } = await openSession([bash('touch x'), bash('touch y'), 'done'], {
+      mode: 'full',
+    })
     const stream = await session.stream('x')
     await until(stream, 'tool_end')
     await session.setMode('plan')

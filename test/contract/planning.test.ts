@@ -3,7 +3,15 @@ import type { AgentEvent } from '../../src/loop/events.js'
 import { bodyOf, calls, eventsOf, ofType, openSession, toolResults } from './open-session.js'
 
 const plan = (first: string, second: string) =>
-  calls(['todo', { todos: [{ content: 'look', status: first }, { content: 'change', status: second }] }])
+  calls([
+    'todo',
+    {
+      todos: [
+        { content: 'look', status: first },
+        { content: 'change', status: second },
+      ],
+    },
+  ])
 
 function told(events: readonly AgentEvent[], ...types: AgentEvent['type'][]): string[] {
   return events.flatMap(({ type }) => (types.includes(type) ? [type] : []))
@@ -12,7 +20,12 @@ function told(events: readonly AgentEvent[], ...types: AgentEvent['type'][]): st
 describe('planningMode enabled', () => {
   it('makes the model plan first, and tells what becomes of the plan', async () => {
     const { server, session } = await openSession(
-      [plan('in_progress', 'pending'), plan('completed', 'in_progress'), plan('completed', 'completed'), 'done'],
+      [
+        plan('in_progress', 'pending'),
+        plan('completed', 'in_progress'),
+        plan('completed', 'completed'),
+        'done',
+      ],
       { planningMode: 'enabled' },
     )
     const events = await eventsOf(session, 'build it')
@@ -29,7 +42,9 @@ describe('planningMode enabled', () => {
       'task_updated',
       'step_end',
     ])
-    expect(ofType(events, 'planning_end')).toMatchObject([{ estimatedSteps: 2, plan: [{ content: 'look' }, { content: 'change' }] }])
+    expect(ofType(events, 'planning_end')).toMatchObject([
+      { estimatedSteps: 2, plan: [{ content: 'look' }, { content: 'change' }] },
+    ])
     expect(ofType(events, 'step_end')).toMatchObject([
       { step: 'look', stepNumber: 1, totalSteps: 2 },
       { step: 'change', stepNumber: 2, totalSteps: 2 },
@@ -56,7 +71,10 @@ describe('planningMode enabled', () => {
 
 describe('goalTracking', () => {
   it('tells the goal, the progress and that it is achieved', async () => {
-    const { session } = await openSession([plan('completed', 'pending'), plan('completed', 'completed'), 'done'], { goalTracking: true })
+    const { session } = await openSession(
+      [plan('completed', 'pending'), plan('completed', 'completed'), 'done'],
+      { goalTracking: true },
+    )
     const events = await eventsOf(session, 'Fix the build. Then report.')
     expect(ofType(events, 'goal_extracted')).toEqual([{ type: 'goal_extracted', goal: 'Fix the build.' }])
     expect(ofType(events, 'goal_progress').map(({ progress }) => progress)).toEqual([0.5, 1])
@@ -70,10 +88,15 @@ describe('goalTracking', () => {
 })
 
 describe('questions of the model', () => {
-  const asks = calls(['question', { questions: [{ question: 'Which one?', options: [{ label: 'a' }, { label: 'b' }] }] }])
+  const asks = calls([
+    'question',
+    { questions: [{ question: 'Which one?', options: [{ label: 'a' }, { label: 'b' }] }] },
+  ])
 
   it('are answered by the host', async () => {
-    const { server, session } = await openSession([asks, 'done'], { onQuestion: () => ({ answers: [['b']] }) })
+    const { server, session } = await openSession([asks, 'done'], {
+      onQuestion: () => ({ answers: [['b']] }),
+    })
     const events = await eventsOf(session, 'x')
     expect(ofType(events, 'user_question')).toMatchObject([{ questions: [{ question: 'Which one?' }] }])
     expect(JSON.parse(toolResults(server, 1)[0] ?? '')).toEqual({ answers: [['b']] })
@@ -86,7 +109,9 @@ describe('questions of the model', () => {
   })
 
   it('do not hold a run that is cancelled', async () => {
-    const { session } = await openSession([asks, 'done'], { onQuestion: () => new Promise<never>(() => undefined) })
+    const { session } = await openSession([asks, 'done'], {
+      onQuestion: () => new Promise<never>(() => undefined),
+    })
     const stream = await session.stream('x')
     const types: string[] = []
     for await (const event of stream) {

@@ -1,7 +1,16 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { bodyOf, calls, makeRepository, makeWorkspace, openAgent, openSession, systemPromptOf, writeFiles } from './open-session.js'
+import {
+  bodyOf,
+  calls,
+  makeRepository,
+  makeWorkspace,
+  openAgent,
+  openSession,
+  systemPromptOf,
+  writeFiles,
+} from './open-session.js'
 
 describe('what the model is told first', () => {
   it('holds the slots that the host words, and keeps the core', async () => {
@@ -25,9 +34,13 @@ describe('what the model is told first', () => {
   })
 
   it('has the text of AGENTS.md', async () => {
-    const { server, session } = await openSession(['ok'], {}, {
-      'AGENTS.md': '# Project Instructions\n\nAlways mention docs-contract-agents-md-token.\n',
-    })
+    const { server, session } = await openSession(
+      ['ok'],
+      {},
+      {
+        'AGENTS.md': '# Project Instructions\n\nAlways mention docs-contract-agents-md-token.\n',
+      },
+    )
     await session.send('What are the project instructions?')
     expect(JSON.stringify(server.requests[0]?.body)).toContain('docs-contract-agents-md-token')
   })
@@ -41,7 +54,11 @@ describe('what the model is told first', () => {
     const [run] = await session.runs()
     const events = await session.runEvents(run?.id ?? '')
     expect(events.map(({ event }) => event)).toContainEqual(
-      expect.objectContaining({ type: 'notice', source: 'instructions', message: expect.stringContaining('AGENTS.md') }),
+      expect.objectContaining({
+        type: 'notice',
+        source: 'instructions',
+        message: expect.stringContaining('AGENTS.md'),
+      }),
     )
   })
 
@@ -67,14 +84,20 @@ describe('what the model is told first', () => {
     const { server, agent } = await openAgent(['ok'], userDir)
     await agent.session(join(root, 'packages/one')).send('hi')
     const prompt = systemPromptOf(server)
-    const places = ['user-token', 'root-token', 'middle-token', 'near-token'].map((token) => prompt.indexOf(token))
+    const places = ['user-token', 'root-token', 'middle-token', 'near-token'].map((token) =>
+      prompt.indexOf(token),
+    )
     expect(places.every((at) => at >= 0)).toBe(true)
     expect(places).toEqual([...places].sort((a, b) => a - b))
     expect(prompt).not.toContain('above-token')
   })
 
   it('takes at most 32 KiB of instructions, and says that it cut', async () => {
-    const { server, session } = await openSession(['ok'], {}, { 'AGENTS.md': `${'é'.repeat(40_000)}end-token` })
+    const { server, session } = await openSession(
+      ['ok'],
+      {},
+      { 'AGENTS.md': `${'é'.repeat(40_000)}end-token` },
+    )
     await session.send('hi')
     const prompt = systemPromptOf(server)
     expect(prompt).not.toContain('end-token')
@@ -84,7 +107,11 @@ describe('what the model is told first', () => {
   })
 
   it('reads no instructions when it was told so', async () => {
-    const { server, session } = await openSession(['ok'], { instructionFiles: false }, { 'AGENTS.md': 'a-token' })
+    const { server, session } = await openSession(
+      ['ok'],
+      { instructionFiles: false },
+      { 'AGENTS.md': 'a-token' },
+    )
     await session.send('hi')
     expect(systemPromptOf(server)).not.toContain('a-token')
   })

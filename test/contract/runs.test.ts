@@ -71,9 +71,13 @@ describe('runs', () => {
 
 describe('traceEvents', () => {
   it('tell of every call what it was and how it went, without its words', async () => {
-    const { session } = await openSession([calls(['read', { file_path: 'a.txt' }]), bash('touch b.txt'), 'x'], {}, {
-      'a.txt': 'secret words',
-    })
+    const { session } = await openSession(
+      [calls(['read', { file_path: 'a.txt' }]), bash('touch b.txt'), 'x'],
+      {},
+      {
+        'a.txt': 'secret words',
+      },
+    )
     await session.send('x')
     await session.bash('exit 3').catch(() => undefined)
     const trace = session.traceEvents()

@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { HistoryMessage } from '../../src/session/history-blocks.js'
-import { bodyOf, calls, collect, eventsOf, later, ofType, openSession, shownTools, toolResults, until } from './open-session.js'
+import {
+  bodyOf,
+  calls,
+  collect,
+  eventsOf,
+  later,
+  ofType,
+  openSession,
+  shownTools,
+  toolResults,
+  until,
+} from './open-session.js'
 
 const five = { text: 'docs smoke ok', usage: { inputTokens: 3, outputTokens: 2 } }
 
@@ -23,12 +34,15 @@ describe('send', () => {
     expect(result.verificationSummaryText).toMatch(/skipped/)
   })
 
-  it.each(['own', 'last', 'every', 'none'] as const)('counts tokens once when usage comes in %s', async (usagePlacement) => {
-    const { session } = await openSession([{ ...five, usagePlacement }])
-    const { totalTokens } = await session.send('hi')
-    if (usagePlacement === 'none') expect(totalTokens).toBeGreaterThanOrEqual(0)
-    else expect(totalTokens).toBe(5)
-  })
+  it.each(['own', 'last', 'every', 'none'] as const)(
+    'counts tokens once when usage comes in %s',
+    async (usagePlacement) => {
+      const { session } = await openSession([{ ...five, usagePlacement }])
+      const { totalTokens } = await session.send('hi')
+      if (usagePlacement === 'none') expect(totalTokens).toBeGreaterThanOrEqual(0)
+      else expect(totalTokens).toBe(5)
+    },
+  )
 
   it('sums tokens and calls over the whole run', async () => {
     const { session } = await openSession([
@@ -53,7 +67,9 @@ describe('send', () => {
       return `answer ${n}`
     })
     const order: string[] = []
-    const sends = ['a', 'b', 'c'].map((prompt) => session.send(prompt).then(({ text }) => order.push(`${prompt} ${text}`)))
+    const sends = ['a', 'b', 'c'].map((prompt) =>
+      session.send(prompt).then(({ text }) => order.push(`${prompt} ${text}`)),
+    )
     await server.request(0)
     expect((await session.runs()).map(({ status }) => status)).toEqual(['running', 'queued', 'queued'])
     gate.resolve()
@@ -84,30 +100,46 @@ describe('send', () => {
     expect((await session.send('b')).text).toBe('fine')
   })
 
-  it.each(['second argument', 'request'] as const)('is isolated with a history of its own in the %s', async (how) => {
-    const { server, session } = await openSession(['first', 'isolated', 'third'])
-    await session.send('hello')
-    const before = structuredClone(session.history())
-    const history: HistoryMessage[] = [
-      { role: 'user', content: [{ type: 'text', text: 'other question' }] },
-      { role: 'assistant', content: [{ type: 'text', text: 'other answer' }] },
-    ]
-    const result = await (how === 'request' ? session.send({ prompt: 'go on', history }) : session.send('go on', history))
-    expect(result.text).toBe('isolated')
-    expect(session.history()).toEqual(before)
-    const texts = JSON.stringify(bodyOf(server, 1).messages)
-    expect(texts).toContain('other answer')
-    expect(texts).not.toContain('hello')
-    await session.send('again')
-    expect(JSON.stringify(bodyOf(server, 2).messages)).not.toContain('go on')
-  })
+  it.each(['second argument', 'request'] as const)(
+    'is isolated with a history of its own in the %s',
+    async (how) => {
+      const { server, session } = await openSession(['first', 'isolated', 'third'])
+      await session.send('hello')
+      const before = structuredClone(session.history())
+      const history: HistoryMessage[] = [
+        { role: 'user', content: [{ type: 'text', text: 'other question' }] },
+        { role: 'assistant', content: [{ type: 'text', text: 'other answer' }] },
+      ]
+      const result = await (how === 'request'
+        ? session.send({ prompt: 'go on', history })
+        : session.send('go on', history))
+      expect(result.text).toBe('isolated')
+      expect(session.history()).toEqual(before)
+      const texts = JSON.stringify(bodyOf(server, 1).messages)
+      expect(texts).toContain('other answer')
+      expect(texts).not.toContain('hello')
+      await session.send('again')
+      expect(JSON.stringify(bodyOf(server, 2).messages)).not.toContain('go on')
+    },
+  )
 
   it('takes back the history of a session, tool calls included', async () => {
-    const { server, session } = await openSession([calls(['ls', { path: '.' }]), 'first', 'second'], {}, { 'a.txt': '' })
+    const { server, session } = await openSession(
+      [calls(['ls', { path: '.' }]), 'first', 'second'],
+      {},
+      { 'a.txt': '' },
+    )
     await session.send('look')
     await session.send('and now', session.history())
     const messages = bodyOf(server, 2).messages
-    expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user'])
+    expect(messages.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ])
     expect(toolResults(server, 2)[0]).toContain('a.txt')
   })
 
@@ -139,12 +171,18 @@ describe('send', () => {
     await expect(running).rejects.toMatchObject({ code: 'cancelled' })
     expect(await server.requests[0]?.ended).toBe('left')
     expect((await session.send('c')).text).toBe('fine')
-    expect((await session.runs()).map(({ status }) => status)).toEqual(['cancelled', 'cancelled', 'completed'])
+    expect((await session.runs()).map(({ status }) => status)).toEqual([
+      'cancelled',
+      'cancelled',
+      'completed',
+    ])
   })
 
   it('does not start with a signal that was aborted before', async () => {
     const { server, session } = await openSession(['never'])
-    await expect(session.send('a', { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'cancelled' })
+    await expect(session.send('a', { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'cancelled',
+    })
     expect(server.requests).toHaveLength(0)
   })
 })
@@ -180,7 +218,12 @@ describe('stream', () => {
     const last = events.at(-1)
     expect(last).toMatchObject({
       type: 'agent_end',
-      result: { text: 'one two three four', totalTokens: 5, toolCallsCount: 0, verificationStatus: 'skipped' },
+      result: {
+        text: 'one two three four',
+        totalTokens: 5,
+        toolCallsCount: 0,
+        verificationStatus: 'skipped',
+      },
     })
     expect(last).not.toHaveProperty('text')
   })
@@ -219,14 +262,22 @@ describe('stream', () => {
     const stream = await session.stream('x')
     await session.send('y')
     const events = await collect(stream)
-    expect(ofType(events, 'text_delta').map(({ text }) => text).join('')).toBe(words.join(''))
+    expect(
+      ofType(events, 'text_delta')
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe(words.join(''))
     expect(events.at(-1)?.type).toBe('agent_end')
   })
 })
 
 describe('history', () => {
   it('has roles and content blocks', async () => {
-    const { session } = await openSession([calls(['ls', { path: '.' }, 'call-1']), 'done'], {}, { 'a.txt': '' })
+    const { session } = await openSession(
+      [calls(['ls', { path: '.' }, 'call-1']), 'done'],
+      {},
+      { 'a.txt': '' },
+    )
     await session.send('look')
     expect(session.history()).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'look' }] },
@@ -274,7 +325,11 @@ describe('history', () => {
 
 describe('btw', () => {
   it('answers on the side: own usage, and the history stays as it is', async () => {
-    const { server, session } = await openSession(['first', { text: 'a test', usage: { inputTokens: 3, outputTokens: 2 } }, 'third'])
+    const { server, session } = await openSession([
+      'first',
+      { text: 'a test', usage: { inputTokens: 3, outputTokens: 2 } },
+      'third',
+    ])
     await session.send('hello there')
     const before = session.history()
     const side = await session.btw('What is this test?')

@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { factsOf, hookEventNames } from '../../src/hooks/events.js'
 import { defaultCompaction } from '../../src/loop/compaction/settings.js'
+import { createConversation } from '../../src/loop/conversation.js'
 import { runErrorCodes } from '../../src/loop/errors.js'
-import { defaultLimits } from '../../src/loop/run-state.js'
+import type { RunLimits, RunParts } from '../../src/loop/run-parts.js'
+import { beginRun, startClock } from '../../src/loop/run-state.js'
 import { modelErrorCodes } from '../../src/model/errors.js'
+import { offlineModel } from '../../src/model/offline/index.js'
 import { checkOptions } from '../../src/session/check-options.js'
 import { nameIn, rowsBetween } from './page-table.js'
 
@@ -25,6 +28,7 @@ describe('the tables of options in docs/sessions.md', () => {
 
   it('say the defaults that hold', () => {
     const told = Object.fromEntries(limits.map(([name, value = '']) => [nameIn(name), value]))
+    const defaultLimits = limitsOfNothing()
     for (const [name, value] of Object.entries(defaultLimits)) expect(told[name], name).toBe(String(value))
     const others = Object.keys(told).filter((name) => !Object.hasOwn(defaultLimits, name))
     expect(others.map((name) => told[name])).toEqual(others.map(() => 'none'))
@@ -52,6 +56,21 @@ describe('the table of hooks in docs/sessions.md', () => {
     )
   })
 })
+
+/** The limits of a run that is told none. */
+function limitsOfNothing(): RunLimits {
+  const parts: RunParts = {
+    model: () => offlineModel(),
+    conversation: createConversation(),
+    instructions: () => undefined,
+    emit: () => undefined,
+    signal: new AbortController().signal,
+    now: () => 0,
+  }
+  const clock = startClock(parts)
+  clock.stop()
+  return beginRun(parts, clock, undefined).limits
+}
 
 /** As the source lists them: there is no other place that knows all names. */
 function namesTaken(): string[] {

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { queueModel, resultOf, textsIn, ways } from '../../../test/agent/completion-models.js'
+import { createRuleBook } from '../../authority/rule-book.js'
+import type { AskRequest } from '../../loop/ask.js'
 import { MaxTurnsError } from '../../loop/errors.js'
+import { createGate } from '../../loop/gate.js'
 import { type ToolApprovalRequest, ToolApprovalRequiredError } from '../../tool/approval.js'
 import { createTool } from '../../tool/create-tool.js'
 import { AssistantContent } from '../../tool/message.js'
@@ -149,6 +152,46 @@ describe.each(ways)('an agent inside a run (%s)', (way) => {
       /cancelled/,
     )
     expect([isTold, childModel.requests.length]).toEqual([true, 1])
+  })
+})
+
+describe('an agent inside a call of a session', () => {
+  it.each([
+    ['once', 'paid'],
+    ['reject', undefined],
+  ] as const)('asks the person who is there (answer: %s)', async (decision, outcome) => {
+    const ran: string[] = []
+    const asked: AskRequest[] = []
+    const tool = payer(ran).build().asTool({ name: 'ask_child' })
+    const scope = { variables: { workspace: ['/work'] } }
+    const gate = createGate({
+      tools: { get: () => tool, names: () => [tool.name] },
+      authorityFor: () => ({ book: createRuleBook({ rules: [], scope, defaultDecision: 'allow' }) }),
+      onAsk: (request) => {
+        asked.push(request)
+        return { decision, message: 'no money' }
+      },
+      spill: async () => '',
+      now: () => 0,
+      newId: () => 'outer',
+    })
+    const { envelope, fatal } = await gate.call({
+      name: 'ask_child',
+      input: { value: { prompt: 'go' } },
+      origin: 'model',
+    })
+    expect([envelope, fatal]).toMatchObject([{ type: 'output', data: 'child done' }, undefined])
+    expect(asked).toMatchObject([
+      {
+        toolName: 'pay',
+        args: {},
+        reasons: ['money'],
+        notes: [expect.stringContaining('"child" inside a call of "ask_child"')],
+        run: { agentId: 'child' },
+      },
+    ])
+    expect(asked[0]?.id).not.toBe('outer')
+    expect(ran[0]).toBe(outcome)
   })
 })
 

@@ -129,21 +129,17 @@ describe.each(ways)('a prompt (%s)', (way) => {
 
   it('ends with what the model threw, asked once unless retries are wanted', async () => {
     let asked = 0
-    const model = queueModel()
-    const failing = {
-      ...model,
-      completion: async () => {
-        asked++
-        throw new Error('out of order')
-      },
-      streamCompletion: () => {
-        asked++
-        throw new Error('out of order')
-      },
+    const fail = (): never => {
+      asked++
+      throw Object.assign(new Error('out of order'), { status: 503 })
     }
+    const failing = { ...queueModel(), completion: async () => fail(), streamCompletion: fail }
     const agent = new AgentBuilder('a', failing).build()
     await expect(resultOf(agent.prompt('go'), way)).rejects.toThrow('out of order')
     expect(asked).toBe(1)
+    const twice = agent.prompt('go').withCompletionRetries({ maxAttempts: 2 })
+    await expect(resultOf(twice, way)).rejects.toThrow('out of order')
+    expect(asked).toBe(3)
   })
 
   it('runs once', async () => {

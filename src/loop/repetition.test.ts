@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { RunError } from './errors.js'
+import { createRepetition, type Repetition } from './repetition.js'
+
+const same = outputEnvelope('nothing new')
+const times = (repetition: Repetition, count: number, input = '{}') =>
+  Array.from({ length: count }, () => repetition.note('look', input, same))
+
+describe('the same call again and again', () => {
+  it('passes so many times, is told so many times, and then ends the run', () => {
+    const repetition = createRepetition(3)
+    expect(times(repetition, 3)).toEqual([same, same, same])
+    const told = times(repetition, 3)
+    expect(told.map((envelope) => envelope.type === 'output' && envelope.data)).toEqual([
+      expect.stringContaining('nothing new\n[You have made this same call of "look" 4 times'),
+      expect.stringContaining('5 times'),
+      expect.stringContaining('6 times'),
+    ])
+    expect(() => repetition.note('look', '{}', same)).toThrow(RunError)
+    expect(() => repetition.note('look', '{}', same)).toThrow(/duplicateToolCallThreshold \(3\)/)
+  })
+
+  it('is progress as soon as it gives something else', () => {
+    const repetition = createRepetition(1)
+    for (let at = 0; at < 10; at++) {
+      const envelope = outputEnvelope(at)
+      expect(repetition.note('look', '{}', envelope)).toBe(envelope)
+    }
+  })
+
+  it('is another call with another name or other arguments', () => {
+    const repetition = createRepetition(1)
+    for (let at = 0; at < 10; at++) expect(times(repetition, 1, `{"n":${at}}`)).toEqual([same])
+    expect(repetition.note('other', '{"n":0}', same)).toBe(same)
+  })
+
+  it('counts over other calls in between', () => {
+    const repetition = createRepetition(1)
+    times(repetition, 1, 'a')
+    times(repetition, 1, 'b')
+    expect(times(repetition, 1, 'a')).not.toEqual([same])
+  })
+
+  it('tells the same failure as a failure, and keeps what belongs to a result', () => {
+    const repetition = createRepetition(1)
+    const failed = errorEnvelope('not there', { exit_code: 2 })
+    repetition.note('read', '{}', failed)
+    expect(repetition.note('read', '{}', failed)).toMatchObject({
+      type: 'error',
+      error_text: expect.stringMatching(/^not there\nYou have made/),
+      metadata: { exit_code: 2 },
+    })
+  })
+
+  it('leaves images what they are', () => {
+    const repetition = createRepetition(1)
+    const image = { type: 'image' as const, data: 'QUJD'.repeat(1000), mediaType: 'image/png' }
+    repetition.note('see', '{}', outputEnvelope([image]))
+    expect(repetition.note('see', '{}', outputEnvelope([image]))).toMatchObject({
+      data: [image, { type: 'text', text: expect.stringContaining('2 times') }],
+    })
+  })
+
+  it('is forgotten when enough others came after it', () => {
+    const repetition = createRepetition(1)
+    times(repetition, 1, 'old')
+    for (let at = 0; at < 300; at++) times(repetition, 1, String(at))
+    expect(times(repetition, 1, 'old')).toEqual([same])
+  })
+})

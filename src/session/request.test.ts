@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { readRequest } from './request.js'
+
+describe('what is sent', () => {
+  it('is the same as text, as an object, and with the rest beside it', () => {
+    const { signal } = new AbortController()
+    const attachments = [{ data: 'QQ==', mediaType: 'image/png' }]
+    const expected = {
+      text: 'hi',
+      message: {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'hi' },
+          { type: 'image', data: 'QQ==', mediaType: 'image/png' },
+        ],
+      },
+      signal,
+    }
+    expect(readRequest({ prompt: 'hi', attachments, signal })).toEqual(expected)
+    expect(readRequest('hi', { attachments, signal })).toEqual(expected)
+    expect(readRequest({ prompt: 'hi', attachments }, { signal })).toEqual(expected)
+    expect(readRequest('hi')).not.toHaveProperty('history')
+  })
+
+  it('may come on top of a history, given as a list or by name', () => {
+    const history = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'before' }] }]
+    for (const request of [readRequest('hi', history), readRequest('hi', { history })])
+      expect(request.history).toEqual([{ role: 'user', content: [{ type: 'text', text: 'before' }] }])
+    expect(readRequest('hi', []).history).toEqual([])
+  })
+
+  it('takes bytes as they are, and what is no image as a document with its name', () => {
+    const data = new Uint8Array([0, 255, 128])
+    expect(
+      readRequest('x', { attachments: [{ data, mediaType: 'application/pdf', name: 'a.pdf' }] }).message
+        .content[1],
+    ).toEqual({ type: 'document', data: 'AP+A', mediaType: 'application/pdf', name: 'a.pdf' })
+    // Part of a larger buffer, as files are often read.
+    const part = Buffer.from('xxABCxx').subarray(2, 5)
+    expect(
+      readRequest('x', { attachments: [{ data: part, mediaType: 'image/png' }] }).message.content[1],
+    ).toEqual({
+      type: 'image',
+      data: Buffer.from('ABC').toString('base64'),
+      mediaType: 'image/png',
+    })
+  })
+
+  it.each([undefined, null, 5, {}, { prompt: 5 }, ['a']])(
+    'needs a prompt that is a string: %j',
+    (request) => {
+      expect(() => readRequest(request as never)).toThrow(TypeError)
+    },
+  )
+})

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import type { AgentEvent } from '../loop/events.js'
+import { noUsage } from '../loop/usage.js'
+import { agentResult } from './agent-result.js'
+import { defaultRetention, RunRecord, Runs } from './runs.js'
+
+const ended = (runId: string, text = ''): AgentEvent => ({
+  type: 'agent_end',
+  runId,
+  result: agentResult(runId, { text, toolCallsCount: 0, rounds: 1, usage: noUsage, finish: 'stop' }),
+})
+
+describe('a run', () => {
+  it('is queued, then at work, then what its last event says', () => {
+    const run = new RunRecord('r', 's', 'do it', 10, 100)
+    expect(run.snapshot()).toEqual({
+      id: 'r',
+      sessionId: 's',
+      status: 'queued',
+      prompt: 'do it',
+      createdAtMs: 10,
+      updatedAtMs: 10,
+      eventCount: 0,
+    })
+    run.start(20)
+    expect(run.snapshot()).toMatchObject({ status: 'running', updatedAtMs: 20 })
+    run.add(ended('r', 'all done'), 30)
+    expect(run.snapshot()).toMatchObject({
+      status: 'completed',
+      resultText: 'all done',
+      updatedAtMs: 30,
+      eventCount: 1,
+    })
+  })
+
+  it.each<[AgentEvent, string]>([
+    [{ type: 'agent_cancelled', reason: 'because' }, 'cancelled'],
+    [{ type: 'error', error: 'because', code: 'x' }, 'failed'],
+  ])('says why it ended: %j', (event, status) => {
+    const run = new RunRecord('r', 's', '', 0, 100)
+    run.add(event, 1)
+    expect(run.snapshot()).toMatchObject({ status, error: 'because' })
+  })
+
+  it('keeps its end: what comes after it is not kept', () => {
+    const run = new RunRecord('r', 's', '', 0, 100)
+    run.add({ type: 'agent_cancelled', reason: 'stop' }, 1)
+    run.add(ended('r', 'no'), 2)
+    run.start(3)
+    expect(run.snapshot()).toMatchObject({ status: 'cancelled', eventCount: 1 })
+    expect(run.snapshot()).not.toHaveProperty('resultText')
+  })
+})
+
+describe('the runs of a session', () => {
+  it('forget the oldest ended ones first, and never one that is open', () => {
+    const runs = new Runs({ maxRuns: 2 })
+    runs.create('open', 's', '', 0)
+    for (const id of ['a', 'b', 'c']) runs.create(id, 's', '', 0).add(ended(id), 0)
+    expect(runs.list().map(({ id }) => id)).toEqual(['open', 'c'])
+    runs.create('d', 's', '', 0)
+    expect(runs.list().map(({ id }) => id)).toEqual(['open', 'd'])
+    runs.create('e', 's', '', 0)
+    expect(runs.list().map(({ id }) => id)).toEqual(['open', 'd', 'e'])
+  })
+
+  it('know nothing of a run that is not there', () => {
+    const runs = new Runs()
+    expect(runs.get('x')).toBeUndefined()
+    expect(runs.events('x')).toEqual([])
+  })
+
+  it('hold to the default where a limit is left open', () => {
+    const runs = new Runs({ maxRuns: undefined, maxEventsPerRun: undefined } as object)
+    const run = runs.create('a', 's', '', 0)
+    for (let turn = 0; turn < defaultRetention.maxEventsPerRun + 10; turn++)
+      run.add({ type: 'turn_start', turn }, 0)
+    run.add(ended('a'), 0)
+    runs.create('b', 's', '', 0)
+    expect(runs.list()).toHaveLength(2)
+    expect(runs.events('a')).toHaveLength(defaultRetention.maxEventsPerRun)
+  })
+})

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import type { AnyTool } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { ToolShelf } from './tool-shelf.js'
+
+/** So many are shown. */
+const mostShown = 20
+const tool = (name: string, description = name): AnyTool =>
+  createJsonTool({ name, description, parameters: { type: 'object' }, execute: () => name })
+/** One that has to be asked what it is, and may take its time. */
+const slow = (name: string, describe: () => Promise<string>): AnyTool => ({
+  name,
+  definition: async () => ({ name, description: await describe(), parameters: { type: 'object' } }),
+  call: () => name,
+})
+const search = tool('find_tools')
+const many = (count: number): AnyTool[] => Array.from({ length: count }, (_, at) => tool(`t${at}`))
+const namesOf = (definitions: readonly { readonly name: string }[]): string[] =>
+  definitions.map(({ name }) => name)
+
+describe('the tools of a session', () => {
+  it('are all shown, without a search, as long as there are few', async () => {
+    const shelf = new ToolShelf(many(mostShown), search)
+    expect(namesOf(await shelf.definitions())).toHaveLength(mostShown)
+    expect(shelf.hidden()).toEqual([])
+    expect(shelf.get('find_tools')).toBeUndefined()
+  })
+
+  it('are hidden from the first too many on, and the search is shown', async () => {
+    const shelf = new ToolShelf(many(mostShown + 2), search)
+    expect(namesOf(await shelf.definitions()).slice(-2)).toEqual([`t${mostShown - 1}`, 'find_tools'])
+    expect(namesOf(shelf.hidden())).toEqual([`t${mostShown}`, `t${mostShown + 1}`])
+    expect(shelf.isShown(`t${mostShown}`)).toBe(false)
+  })
+
+  it('only ever come to the end of what is shown', async () => {
+    const shelf = new ToolShelf(many(mostShown + 3), search)
+    const before = namesOf(await shelf.definitions())
+    shelf.offer([`t${mostShown + 2}`, 't0', 'nothing', `t${mostShown + 2}`])
+    expect(namesOf(await shelf.definitions())).toEqual([...before, `t${mostShown + 2}`])
+    shelf.add(tool('t3', 'another'))
+    const after = await shelf.definitions()
+    expect(namesOf(after)).toEqual([...before, `t${mostShown + 2}`])
+    expect(after[3]?.description).toBe('another')
+  })
+
+  it('are told with the same objects as long as they are the same', async () => {
+    const shelf = new ToolShelf(many(2), search)
+    const first = await shelf.definitions()
+    expect(await shelf.definitions()).toBe(first)
+    expect(shelf.all()).toBe(shelf.all())
+    shelf.add(tool('more'))
+    expect(await shelf.definitions()).not.toBe(first)
+    expect(shelf.all()).toHaveLength(3)
+  })
+
+  it('are gone when they are removed, also from what is shown', async () => {
+    const shelf = new ToolShelf(many(3), search)
+    expect(shelf.remove('t1')).toBe(true)
+    expect(shelf.remove('t1')).toBe(false)
+    expect(shelf.names()).toEqual(['t0', 't2'])
+    expect(namesOf(await shelf.definitions())).toEqual(['t0', 't2'])
+    expect(namesOf(shelf.known())).toEqual(['t0', 't2'])
+  })
+
+  it('include those that must be asked what they are, once they were', async () => {
+    const shelf = new ToolShelf([slow('s', async () => 'is slow')], search)
+    expect(shelf.known()).toEqual([])
+    expect((await shelf.definitions())[0]).toMatchObject({ name: 's', description: 'is slow' })
+    expect(namesOf(shelf.known())).toEqual(['s'])
+  })
+
+  it('are told as the one that took the place of another, also while that one was asked', async () => {
+    let answer: (text: string) => void = () => undefined
+    let begun: () => void = () => undefined
+    const asked = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const old = slow('s', () => {
+      begun()
+      return new Promise<string>((resolve) => {
+        answer = resolve
+      })
+    })
+    const shelf = new ToolShelf([old], search)
+    const telling = shelf.definitions()
+    await asked
+    shelf.add(slow('s', async () => 'new'))
+    answer('old')
+    expect((await telling)[0]?.description).toBe('new')
+    expect((await shelf.definitions())[0]?.description).toBe('new')
+  })
+})

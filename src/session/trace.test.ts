@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import type { CallRecord } from '../loop/gate-parts.js'
+import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { Trace } from './trace.js'
+
+const record = (callId: string, more: Partial<CallRecord> = {}): CallRecord => ({
+  callId,
+  toolName: 'bash',
+  origin: 'model',
+  args: '{"command":"cat secret"}',
+  endedAt: 'done',
+  durationMs: 5,
+  envelope: outputEnvelope('grüße', { exit_code: 0, note: 'secret' }),
+  ...more,
+})
+
+describe('the trace', () => {
+  it('says that a call happened and how it went, not what it said', () => {
+    const trace = new Trace(10)
+    trace.add(record('1', { toolCallId: 'c', verdict: { action: 'ask' }, approval: 'once' }))
+    expect(trace.list()).toEqual([
+      {
+        schema: 'capstan.trace_event.v1',
+        kind: 'tool_execution',
+        name: 'bash',
+        callId: '1',
+        toolCallId: 'c',
+        origin: 'model',
+        success: true,
+        exitCode: 0,
+        durationMs: 5,
+        outputBytes: 7,
+        metadataKeys: ['duration_ms', 'exit_code', 'note'],
+        endedAt: 'done',
+        verdict: 'ask',
+        approval: 'once',
+      },
+    ])
+    expect(JSON.stringify(trace.list())).not.toMatch(/secret|grüße/)
+  })
+
+  it('tells a failure with its exit code, and the step that ended it', () => {
+    const trace = new Trace(10)
+    trace.add(record('1', { envelope: errorEnvelope('no', { exit_code: 3 }), endedAt: 'rules' }))
+    trace.add(record('2', { envelope: errorEnvelope('no') }))
+    expect(trace.list()).toMatchObject([
+      { success: false, exitCode: 3, endedAt: 'rules', outputBytes: 2 },
+      { success: false, exitCode: 1 },
+    ])
+  })
+
+  it.each([0, 1, 5])('keeps the newest %i', (most) => {
+    const trace = new Trace(most)
+    for (let at = 0; at < 100; at++) trace.add(record(String(at)))
+    expect(trace.list().map(({ callId }) => Number(callId))).toEqual(
+      Array.from({ length: most }, (_, at) => 100 - most + at),
+    )
+  })
+})

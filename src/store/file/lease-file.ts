@@ -1,0 +1,228 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { isRecord } from '../../tool/json.js'
+import { isGone, type Owner } from '../../workspace/scratch/owner.js'
+import { SessionLockedError } from '../errors.js'
+import type { Lease } from '../session-store.js'
+import { createNew, errnoOf, type FileLayer, readOnly } from './file-layer.js'
+
+export type LeaseRequest = {
+  readonly files: FileLayer
+  readonly directory: string
+  readonly sessionId: string
+  readonly holder: string
+  readonly owner: Owner
+  /** After how long without a sign of life somebody counts as gone whose process cannot be looked up from here. */
+  readonly expiryMs: number
+  /** Undefined: the disk's clock. */
+  readonly acquiredAtMs?: number
+}
+
+export type HeldLease = {
+  readonly lease: Lease
+  readonly path: string
+  readonly fd: number
+  readonly identity: string
+  /** The holder before was only silent, and may wake up and write. */
+  readonly fromSilent: boolean
+}
+
+/**
+ * Takes the lease of a session, or throws who has it. Leases are files named by their fence, and the highest number counts: making the
+ * next one succeeds for exactly one of any number of rivals, since a name can be made only once, and the highest is never removed.
+ */
+export function takeLease(request: LeaseRequest): HeldLease {
+  const { files, directory } = request
+  const draft = join(directory, `${draftPrefix}${randomBytes(9).toString('hex')}`)
+  const fd = files.open(draft, createNew)
+  try {
+    const { mtimeMs: diskNow } = files.facts(fd)
+    for (;;) {
+      const before = latestLease(request, diskNow)
+      if (before.state === 'held') throw new SessionLockedError(request.sessionId, before.lease)
+      const held = claim(request, { fence: before.fence + 1, draft, fd, diskNow })
+      if (held === undefined) continue
+      removeEarlier(request, held.lease.fence, diskNow)
+      return { ...held, fromSilent: before.state === 'silent' }
+    }
+  } catch (error) {
+    files.close(fd)
+    throw error
+  } finally {
+    removeIfThere(files, draft)
+  }
+}
+
+/** Whether nobody has taken it over, and it is still where it was. */
+export function isStillHeld(files: FileLayer, { path, identity }: HeldLease): boolean {
+  return files.factsAt(path)?.identity === identity
+}
+
+/** Shows other machines that the holder lives: writing sets the time by the disk's own clock. */
+export function showLife(files: FileLayer, { fd }: HeldLease): void {
+  files.write(fd, endOfLine, 0, 1, files.facts(fd).size - 1)
+}
+
+/** Gives the session back. The file stays, so that the next fence is higher. */
+export function releaseLease(files: FileLayer, { fd }: HeldLease): void {
+  try {
+    const mark = Buffer.from(`${JSON.stringify({ released: true })}\n`)
+    files.write(fd, mark, 0, mark.length, files.facts(fd).size)
+  } finally {
+    files.close(fd)
+  }
+}
+
+const draftPrefix = '.lease-'
+const leaseName = /^lease-(\d{1,15})\.json$/
+const endOfLine = Buffer.from('\n')
+
+type FoundLease =
+  | { readonly state: 'none' | 'over' | 'silent'; readonly fence: number }
+  | { readonly state: 'held'; readonly fence: number; readonly lease: Lease }
+
+function latestLease(request: LeaseRequest, diskNow: number): FoundLease {
+  const { files, directory, owner: self, expiryMs } = request
+  for (;;) {
+    const fence = Math.max(0, ...fencesIn(files, directory))
+    if (fence === 0) return { state: 'none', fence }
+    const found = readLease(files, join(directory, `lease-${fence}.json`))
+    // Somebody was faster, and has removed it already.
+    if (found === undefined) continue
+    if (found.released) return { state: 'over', fence }
+    const { owner } = found
+    if (owner !== undefined && (isGone(owner, self) || isZombie(owner, self))) return { state: 'over', fence }
+    const sameMachine =
+      owner !== undefined && owner.host === self.host && owner.namespace === self.namespace
+    if (!sameMachine && diskNow - found.mtimeMs > expiryMs) return { state: 'silent', fence }
+    return { state: 'held', fence, lease: { ...found.lease, fence } }
+  }
+}
+
+function fencesIn(files: FileLayer, directory: string): number[] {
+  return files.list(directory).flatMap((name) => {
+    const found = leaseName.exec(name)
+    return found === null ? [] : [Number(found[1])]
+  })
+}
+
+type WrittenLease = {
+  readonly lease: Omit<Lease, 'fence'>
+  readonly owner: Owner | undefined
+  readonly released: boolean
+  readonly mtimeMs: number
+}
+
+function readLease(files: FileLayer, path: string): WrittenLease | undefined {
+  let fd: number
+  try {
+    fd = files.open(path, readOnly)
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    const buffer = Buffer.alloc(longestLease)
+    const [line = '', after = ''] = buffer.toString('utf8', 0, files.read(fd, buffer, 0, longestLease, 0)).split('\n')
+    const written = parsed(line)
+    const text = (name: string): string => (typeof written[name] === 'string' ? written[name] : 'somebody unknown')
+    const number = (name: string): number => (typeof written[name] === 'number' ? written[name] : 0)
+    return {
+      lease: { holder: text('holder'), host: text('host'), pid: number('pid'), acquiredAtMs: number('acquiredAtMs') },
+      owner: ownerIn(written['owner']),
+      released: after.startsWith('{"released":true}'),
+      mtimeMs: files.facts(fd).mtimeMs,
+    }
+  } finally {
+    files.close(fd)
+  }
+}
+
+const longestLease = 8192
+
+/** A lease that a power cut has emptied, or somebody's own file, says nothing; then only its age counts. */
+function parsed(line: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isRecord(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+function ownerIn(value: unknown): Owner | undefined {
+  if (!isRecord(value)) return undefined
+  const { host, boot, namespace, pid, started } = value
+  return typeof host === 'string' &&
+    typeof boot === 'string' &&
+    typeof namespace === 'string' &&
+    typeof pid === 'number' &&
+    typeof started === 'string'
+    ? { host, boot, namespace, pid, started }
+    : undefined
+}
+
+/** Killed, but not yet collected by a parent that perhaps never will (the first process of many containers). It writes no more. */
+function isZombie(owner: Owner, self: Owner): boolean {
+  if (owner.host !== self.host || owner.boot !== self.boot || owner.namespace !== self.namespace) return false
+  try {
+    const text = readFileSync(`/proc/${owner.pid}/stat`, 'utf8')
+    return /^[ZX]/.test(text.slice(text.lastIndexOf(')') + 2))
+  } catch {
+    return false
+  }
+}
+
+type Draft = { readonly fence: number; readonly draft: string; readonly fd: number; readonly diskNow: number }
+
+function claim(request: LeaseRequest, { fence, draft, fd, diskNow }: Draft): Omit<HeldLease, 'fromSilent'> | undefined {
+  const { files, directory, holder, owner, sessionId } = request
+  const lease: Lease = {
+    holder,
+    host: hostname(),
+    pid: owner.pid,
+    acquiredAtMs: request.acquiredAtMs ?? Math.round(diskNow),
+    fence,
+  }
+  const text = Buffer.from(`${JSON.stringify({ ...lease, session: sessionId.slice(0, 200), owner })}\n`)
+  files.truncate(fd, 0)
+  if (files.write(fd, text, 0, text.length, 0) !== text.length) throw diskFull()
+  const path = join(directory, `lease-${fence}.json`)
+  try {
+    files.link(draft, path)
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return undefined
+    throw error
+  }
+  // A slow rival may make a number that others have passed and removed since.
+  if (fencesIn(files, directory).some((other) => other > fence)) {
+    removeIfThere(files, path)
+    return undefined
+  }
+  return { lease, path, fd, identity: files.facts(fd).identity }
+}
+
+function diskFull(): Error {
+  return Object.assign(new Error('the lease was not written whole'), { code: 'ENOSPC' })
+}
+
+function removeEarlier({ files, directory, expiryMs }: LeaseRequest, fence: number, diskNow: number): void {
+  for (const name of files.list(directory)) {
+    const number = Number(leaseName.exec(name)?.[1] ?? Number.POSITIVE_INFINITY)
+    const path = join(directory, name)
+    if (number < fence) removeIfThere(files, path)
+    // What a process left that was killed just while it took the lease.
+    else if (name.startsWith(draftPrefix) && diskNow - (files.factsAt(path)?.mtimeMs ?? diskNow) > expiryMs)
+      removeIfThere(files, path)
+  }
+}
+
+function removeIfThere(files: FileLayer, path: string): void {
+  try {
+    files.unlink(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}

@@ -1,0 +1,59 @@
+import { crc32 } from 'node:zlib'
+import type { SessionRecord } from '../records.js'
+
+/**
+ * One line: `{"type":…,"data":…,"crc":"1a2b3c4d"}`. The checksum is of the line up to its own field, begun with the checksum of
+ * the line before: a changed byte shows, and so does a line that is missing, doubled or elsewhere. In a batch of several lines each
+ * but the last begins with `"more"`, the number of those that follow, so that a batch cut in half is known for one.
+ */
+export function encodeBatch(records: readonly SessionRecord[], checksumBefore: number): EncodedBatch {
+  let text = ''
+  let checksum = checksumBefore
+  for (let at = 0; at < records.length; at++) {
+    const { type, data } = records[at] as SessionRecord
+    const json = JSON.stringify({ type, data })
+    const more = records.length - 1 - at
+    const payload = more === 0 ? json.slice(0, -1) : `{"more":${more},${json.slice(1, -1)}`
+    checksum = crc32(payload, checksum)
+    text += `${payload},"crc":"${checksum.toString(16).padStart(8, '0')}"}\n`
+  }
+  return { bytes: Buffer.from(text), checksum }
+}
+
+export type EncodedBatch = { readonly bytes: Buffer; readonly checksum: number }
+
+/** The bytes of a line behind what its checksum covers, without the newline. */
+export const sealLength = ',"crc":"00000000"}'.length
+
+/** The checksum of a line that ends at `end` (its newline); -1 when it does not end as a line must. */
+export function sealAt(bytes: Buffer, end: number): number {
+  const start = end - sealLength
+  if (start < 0) return -1
+  for (let at = 0; at < opening.length; at++) if (bytes[start + at] !== opening[at]) return -1
+  if (bytes[end - 2] !== quote || bytes[end - 1] !== brace) return -1
+  let checksum = 0
+  for (let at = start + opening.length; at < end - 2; at++) {
+    const digit = digitOf(bytes[at])
+    if (digit < 0) return -1
+    checksum = checksum * 16 + digit
+  }
+  return checksum
+}
+
+const opening = Buffer.from(',"crc":"')
+const quote = 0x22
+const brace = 0x7d
+
+/** Small letters only: a flipped bit that makes a capital of one is a flipped bit. */
+function digitOf(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : -1
+}
+
+/** How many lines of its batch follow this one. */
+export function moreAfter(bytes: Buffer, start: number): number {
+  for (let at = 0; at < moreOpening.length; at++) if (bytes[start + at] !== moreOpening[at]) return 0
+  return Number.parseInt(bytes.toString('latin1', start + moreOpening.length, start + moreOpening.length + 12), 10)
+}
+
+const moreOpening = Buffer.from('{"more":')

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import { StoreError } from '../errors.js'
+
+/**
+ * The directory of a session: its id, with everything written as `%xx` that some system takes for something else. Capitals too, since
+ * `A` and `a` are one file on many disks. Ids that get too long for a name are cut and told apart by a digest.
+ */
+export function directoryName(sessionId: string): string {
+  if (sessionId === '') throw badId('it is empty')
+  const encoded = encodeId(sessionId)
+  if (encoded.length <= longestName) return encoded
+  const digest = createHash('sha256').update(sessionId).digest('hex')
+  return `${encoded.slice(0, keptOfLongName)}${longMark}${digest}`
+}
+
+/** The id that a directory stands for; undefined when it is none of ours, or when its name does not tell (see `isLongName`). */
+export function sessionIdOf(name: string): string | undefined {
+  try {
+    const id = decodeURIComponent(name)
+    return directoryName(id) === name ? id : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the name is a digest, and the id stands in a file inside. */
+export function isLongName(name: string): boolean {
+  return /^[a-z0-9._%-]*~[0-9a-f]{64}$/.test(name)
+}
+
+const longestName = 160
+const keptOfLongName = 60
+const longMark = '~'
+
+function encodeId(sessionId: string): string {
+  return wellFormed(sessionId)
+    .replace(/[A-Z!'()*~]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+    .replace(/^\./, '%2e')
+    .replace(/\.$/, '%2e')
+    .replace(/^(con|prn|aux|nul|com\d|lpt\d)(?=$|\.)/, deviceName)
+}
+
+/** Windows takes these for devices, with any extension. */
+function deviceName(name: string): string {
+  return `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
+}
+
+function wellFormed(sessionId: string): string {
+  try {
+    return encodeURIComponent(sessionId).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
+  } catch (error) {
+    throw badId('half of a surrogate pair stands alone in it', error)
+  }
+}
+
+function badId(problem: string, cause?: unknown): StoreError {
+  return new StoreError('store_bad_id', `This cannot be the id of a session: ${problem}.`, { cause })
+}

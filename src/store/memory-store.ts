@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import { hostname } from 'node:os'
+import { SessionLockedError, StoreError } from './errors.js'
+import type { SessionRecord } from './records.js'
+import { refuseFutureSchema } from './schema.js'
+import { newestFirst, sessionInfo } from './session-info.js'
+import type {
+  Lease,
+  OpenLogOptions,
+  SessionInfo,
+  SessionLog,
+  SessionStore,
+  StoredSession,
+} from './session-store.js'
+
+/**
+ * Sessions in the memory of this process. Agents that share one instance share its sessions. Records are kept as the text that a file
+ * would hold, so nobody can change them afterwards, and what is read is what any other store would give.
+ */
+export class MemorySessionStore implements SessionStore {
+  readonly backend = 'memory'
+  readonly #sessions = new Map<string, KeptSession>()
+
+  async list(): Promise<SessionInfo[]> {
+    return newestFirst([...this.#sessions].map(([id, { lines }]) => sessionInfo(id, lines.map(parse))))
+  }
+
+  async read(sessionId: string): Promise<StoredSession | undefined> {
+    return this.readSync(sessionId)
+  }
+
+  readSync(sessionId: string): StoredSession | undefined {
+    const session = this.#sessions.get(checked(sessionId))
+    if (session === undefined) return undefined
+    const records = session.lines.map(parse)
+    for (const record of records) refuseFutureSchema(sessionId, record)
+    return { records }
+  }
+
+  async open(sessionId: string, { holder, now }: OpenLogOptions): Promise<SessionLog> {
+    const session = this.#sessions.get(checked(sessionId)) ?? { lines: [], blobs: new Map(), fence: 0 }
+    if (session.lease !== undefined) throw new SessionLockedError(sessionId, session.lease)
+    for (const line of session.lines) refuseFutureSchema(sessionId, parse(line))
+    this.#sessions.set(sessionId, session)
+    session.fence++
+    const lease = { holder, host: hostname(), pid: process.pid, acquiredAtMs: now(), fence: session.fence }
+    session.lease = lease
+    return new MemoryLog(sessionId, session, lease)
+  }
+
+  async delete(sessionId: string): Promise<boolean> {
+    const session = this.#sessions.get(checked(sessionId))
+    if (session?.lease !== undefined) throw new SessionLockedError(sessionId, session.lease)
+    return this.#sessions.delete(sessionId)
+  }
+
+  async readBlob(sessionId: string, digest: string): Promise<Uint8Array | undefined> {
+    return this.readBlobSync(sessionId, digest)
+  }
+
+  readBlobSync(sessionId: string, digest: string): Uint8Array | undefined {
+    return this.#sessions.get(checked(sessionId))?.blobs.get(digest)?.slice()
+  }
+}
+
+type KeptSession = {
+  readonly lines: string[]
+  readonly blobs: Map<string, Uint8Array>
+  lease?: Lease
+  fence: number
+}
+
+function checked(sessionId: string): string {
+  if (sessionId === '') throw new StoreError('store_bad_id', 'A session needs an id that is not empty.')
+  return sessionId
+}
+
+function parse(line: string): SessionRecord {
+  return JSON.parse(line) as SessionRecord
+}
+
+class MemoryLog implements SessionLog {
+  readonly lease: Lease
+  readonly #sessionId: string
+  readonly #session: KeptSession
+  #closed = false
+
+  constructor(sessionId: string, session: KeptSession, lease: Lease) {
+    this.#sessionId = sessionId
+    this.#session = session
+    this.lease = lease
+  }
+
+  async append(records: readonly SessionRecord[]): Promise<void> {
+    this.#refuseWhenClosed()
+    const lines = records.map(({ type, data }) => JSON.stringify({ type, data }))
+    for (const line of lines) this.#session.lines.push(line)
+  }
+
+  async writeBlob(bytes: Uint8Array): Promise<string> {
+    this.#refuseWhenClosed()
+    const digest = createHash('sha256').update(bytes).digest('hex')
+    if (!this.#session.blobs.has(digest)) this.#session.blobs.set(digest, bytes.slice())
+    return digest
+  }
+
+  async flush(): Promise<void> {
+    this.#refuseWhenClosed()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    delete this.#session.lease
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw logClosed(this.#sessionId)
+  }
+}
+
+/** What a log says to those who come after its end. */
+export function logClosed(sessionId: string): StoreError {
+  return new StoreError(
+    'store_closed',
+    `The log of session '${sessionId}' is closed. Open the session again to write to it.`,
+  )
+}

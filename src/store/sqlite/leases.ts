@@ -1,0 +1,91 @@
+import { hostname } from 'node:os'
+import { isRecord } from '../../tool/json.js'
+import { isGone, type Owner, thisProcess } from '../../workspace/scratch/owner.js'
+import { readProcess } from '../../workspace/shell/process-table.js'
+import { SessionLockedError, StoreError } from '../errors.js'
+import type { Lease } from '../session-store.js'
+import type { SqlDatabase, SqlRow } from './driver.js'
+import { integerIn, textIn } from './row.js'
+
+/** Makes the session ours, with a fence that nobody had before. Refused while a living process holds it. */
+export function takeLease(database: SqlDatabase, sessionId: string, holder: string, now: number): Lease {
+  const before = assertFree(database, sessionId)
+  const lastSeq = before === undefined ? 0 : integerIn(before, 'last_seq')
+  database.prepare('INSERT OR IGNORE INTO chat_sessions (id, opened_at) VALUES (?, ?)').run(sessionId, now)
+  database.prepare('DELETE FROM leases WHERE session_id = ?').run(sessionId)
+  const row = database
+    .prepare(
+      `INSERT INTO leases (session_id, last_seq, holder, host, acquired_at, renewed_at, process_json)
+      VALUES (?, ?, ?, ?, ?, unixepoch(), ?) RETURNING fence`,
+    )
+    .get(sessionId, lastSeq, holder, hostname(), now, JSON.stringify(thisProcess()))
+  return { holder, host: hostname(), pid: process.pid, acquiredAtMs: now, fence: integerIn(row, 'fence') }
+}
+
+/** Throws while a living process holds the session. Gives its row, when it ever had a holder. */
+export function assertFree(database: SqlDatabase, sessionId: string): SqlRow | undefined {
+  const row = database
+    .prepare('SELECT *, unixepoch() - renewed_at AS age FROM leases WHERE session_id = ?')
+    .get(sessionId)
+  if (row !== undefined && row['holder'] !== null && !isAbandoned(row))
+    throw new SessionLockedError(sessionId, {
+      holder: textIn(row, 'holder'),
+      host: textIn(row, 'host'),
+      pid: integerIn(row, 'pid'),
+      acquiredAtMs: integerIn(row, 'acquired_at'),
+      fence: integerIn(row, 'fence'),
+    })
+  return row
+}
+
+/** Moves the end of the log on by so many records, and gives the place of the first. Refused once another has taken the session. */
+export function advance(database: SqlDatabase, sessionId: string, { fence }: Lease, count: number): number {
+  const row = database
+    .prepare(
+      `UPDATE leases SET last_seq = last_seq + ?, renewed_at = unixepoch()
+      WHERE fence = ? AND session_id = ? AND holder IS NOT NULL RETURNING last_seq`,
+    )
+    .get(count, fence, sessionId)
+  if (row === undefined)
+    throw new StoreError(
+      'store_lost_lease',
+      `Session '${sessionId}' was taken over by another holder, or deleted, so nothing was written. Open it again to go on.`,
+    )
+  return integerIn(row, 'last_seq') - count + 1
+}
+
+/** Says that the holders of these fences live: who cannot see their processes has only this to go by. */
+export function renewLeases(database: SqlDatabase, fences: readonly number[]): void {
+  const renew = database.prepare('UPDATE leases SET renewed_at = unixepoch() WHERE fence = ?')
+  for (const fence of fences) renew.run(fence)
+}
+
+export const renewEveryMs = 10_000
+const expiresAfterSeconds = 60
+
+export function releaseLease(database: SqlDatabase, { fence }: Lease): void {
+  database.prepare('UPDATE leases SET holder = NULL WHERE fence = ?').run(fence)
+}
+
+function isAbandoned(row: SqlRow): boolean {
+  const owner = ownerIn(textIn(row, 'process_json'))
+  const self = thisProcess()
+  if (owner === undefined || !isVisible(owner, self))
+    return integerIn(row, 'age') > expiresAfterSeconds || (owner !== undefined && isGone(owner, self))
+  // A process that ended and was not reaped still answers to its id, in some containers for good.
+  return isGone(owner, self) || (owner.started !== 'x' && readProcess(owner.pid) === undefined)
+}
+
+/** Whether its process id means something here: same machine and user, same boot, same namespace. */
+function isVisible(owner: Owner, self: Owner): boolean {
+  return owner.host === self.host && owner.boot === self.boot && owner.namespace === self.namespace
+}
+
+function ownerIn(json: string): Owner | undefined {
+  const value: unknown = JSON.parse(json)
+  if (!isRecord(value)) return undefined
+  const { host, boot, namespace, pid, started } = value
+  const texts = [host, boot, namespace, started]
+  if (typeof pid !== 'number' || !texts.every((text) => typeof text === 'string')) return undefined
+  return { host: `${host}`, boot: `${boot}`, namespace: `${namespace}`, pid, started: `${started}` }
+}

@@ -1,0 +1,173 @@
+import { StoreError } from '../errors.js'
+import type { SqlDatabase } from './driver.js'
+import { integerIn } from './row.js'
+
+/**
+ * Brings a database to the schema of this version, in one step or not at all. What a later version wrote is refused by name, and so is
+ * a database of another program.
+ */
+export function prepareSchema(database: SqlDatabase, file: string): void {
+  if (isCurrent(database, file)) return
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    // Another process may have been faster.
+    if (!isCurrent(database, file)) {
+      for (const step of migrations.slice(pragma(database, 'user_version'))) database.exec(step)
+      database.exec(`PRAGMA application_id = ${applicationId}`)
+      database.exec(`PRAGMA user_version = ${migrations.length}`)
+    }
+    database.exec('COMMIT')
+  } catch (thrown) {
+    database.exec('ROLLBACK')
+    throw thrown
+  }
+}
+
+/** "CPST", in the header of the file: `file` and others tell by it whose database this is. */
+const applicationId = 0x43505354
+
+function isCurrent(database: SqlDatabase, file: string): boolean {
+  const version = pragma(database, 'user_version')
+  const isOurs = pragma(database, 'application_id') === applicationId
+  if (!isOurs && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== undefined)
+    throw new StoreError(
+      'store_failed',
+      `${file} is the database of another program. Name a file of its own for sessions.`,
+    )
+  if (isOurs && version > migrations.length)
+    throw new StoreError(
+      'store_future_schema',
+      `The session database ${file} has schema version ${version}, and this version of Capstan knows up to ${migrations.length}. Use the version that wrote it, or a later one.`,
+    )
+  return isOurs && version === migrations.length
+}
+
+function pragma(database: SqlDatabase, name: 'user_version' | 'application_id'): number {
+  return integerIn(database.prepare(`PRAGMA ${name}`).get(), name)
+}
+
+const recordColumns = `
+  session_id TEXT NOT NULL REFERENCES chat_sessions (id) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  data_json TEXT NOT NULL,`
+
+function shown(json: string, paths: Readonly<Record<string, string>>): string {
+  return Object.entries(paths)
+    .map(([column, path]) => `${column} GENERATED ALWAYS AS (json_extract(${json}, '${path}')) VIRTUAL`)
+    .join(',\n  ')
+}
+
+/**
+ * Each row keeps its record whole in `data_json`; the columns that only show a part of it are computed when they are read, so they cost
+ * nothing and cannot disagree. `seq` counts the records of a session without gaps, over all tables; `crc` is taken over the record and
+ * its place. A row that is replaced leaves its earlier version in `record_history`, where every change of the session itself stands
+ * too: all tables together, ordered by `seq`, are the log exactly as it was appended, and nothing is kept twice.
+ *
+ * Ids are unique inside a session only (hosts may count them), hence the keys in pairs. That a part follows its message is not
+ * enforced: a log keeps what it is told.
+ */
+const firstSchema = `
+CREATE TABLE chat_sessions (
+  id TEXT NOT NULL PRIMARY KEY,
+  opened_at INTEGER NOT NULL,
+  -- What all records about the session say together.
+  state_json TEXT NOT NULL DEFAULT '{}',
+  ${shown('state_json', {
+    schema_version: '$.schemaVersion',
+    agent: '$.agent',
+    workspace_root: '$.workspaceRoot',
+    title: '$.title',
+    model_json: '$.model',
+    parent_id: '$.parentId',
+    parent_message_id: '$.parentMessageId',
+    permissions_json: '$.rules',
+    todos_json: '$.todos',
+    labels_json: '$.labels',
+    created_at: '$.createdAtMs',
+    updated_at: '$.updatedAtMs',
+    closed_at: '$.closedAtMs',
+  })}
+);
+CREATE TABLE chat_messages (
+  ${recordColumns}
+  id TEXT NOT NULL,
+  ${shown('data_json', {
+    run_id: '$.runId',
+    role: '$.role',
+    model_json: '$.model',
+    usage_json: '$.usage',
+    metadata_json: '$.metadata',
+    created_at: '$.createdAtMs',
+  })},
+  PRIMARY KEY (session_id, id)
+);
+CREATE TABLE chat_parts (
+  ${recordColumns}
+  id TEXT NOT NULL,
+  ${shown('data_json', {
+    message_id: '$.messageId',
+    '"index"': '$.index',
+    type: '$.content.type',
+    text: '$.content.text',
+    tool_call_id: '$.content.callId',
+    content_json: '$.content',
+  })},
+  PRIMARY KEY (session_id, id)
+);
+CREATE TABLE runs (
+  ${recordColumns}
+  id TEXT NOT NULL,
+  ${shown('data_json', {
+    status: '$.status',
+    prompt: '$.prompt',
+    error: '$.error',
+    resumed_from: '$.resumedFrom',
+    usage_json: '$.usage',
+    created_at: '$.createdAtMs',
+    updated_at: '$.updatedAtMs',
+  })},
+  PRIMARY KEY (session_id, id)
+);
+CREATE TABLE run_events (
+  ${recordColumns}
+  run_id TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  ${shown('data_json', { type: '$.event.type', event_json: '$.event', created_at: '$.timestampMs' })},
+  PRIMARY KEY (session_id, run_id, sequence)
+);
+CREATE TABLE checkpoints (
+  ${recordColumns}
+  run_id TEXT NOT NULL,
+  round INTEGER NOT NULL,
+  ${shown('data_json', { message_id: '$.messageId', usage_json: '$.usage', created_at: '$.atMs' })},
+  PRIMARY KEY (session_id, run_id, round)
+);
+CREATE TABLE record_history (
+  ${recordColumns}
+  type TEXT NOT NULL,
+  PRIMARY KEY (session_id, seq)
+);
+CREATE TABLE blobs (
+  session_id TEXT NOT NULL REFERENCES chat_sessions (id) ON DELETE CASCADE,
+  digest TEXT NOT NULL,
+  bytes BLOB NOT NULL,
+  PRIMARY KEY (session_id, digest)
+);
+-- One row a session, kept when nobody holds it (holder is null then). A fence is never given out twice, also not after a deletion.
+CREATE TABLE leases (
+  fence INTEGER PRIMARY KEY AUTOINCREMENT,
+  session_id TEXT NOT NULL UNIQUE REFERENCES chat_sessions (id) ON DELETE CASCADE,
+  last_seq INTEGER NOT NULL,
+  holder TEXT,
+  host TEXT NOT NULL,
+  acquired_at INTEGER NOT NULL,
+  -- In seconds, by the clock of the machine and not by that of the session.
+  renewed_at INTEGER NOT NULL,
+  process_json TEXT NOT NULL,
+  pid INTEGER GENERATED ALWAYS AS (json_extract(process_json, '$.pid')) VIRTUAL
+);
+`
+
+/** The steps from an empty database to the schema of today; the version is how many of them were taken. */
+const migrations: readonly string[] = [firstSchema]

@@ -1,0 +1,92 @@
+import { crc32 } from 'node:zlib'
+import type { Lease } from '../session-store.js'
+import type { SessionRecord } from '../records.js'
+import type { SqlDatabase, SqlValue } from './driver.js'
+import { advance } from './leases.js'
+import { textIn } from './row.js'
+
+/** Appends records behind those that are there; runs inside a transaction. */
+export function writeRecords(
+  database: SqlDatabase,
+  sessionId: string,
+  lease: Lease,
+  records: readonly SessionRecord[],
+): void {
+  let seq = advance(database, sessionId, lease, records.length)
+  for (const record of records) {
+    const json = JSON.stringify(record.data)
+    const place: Place = { sessionId, seq, crc: checksum(json, seq), json }
+    if (record.type === 'session') changeSession(database, place)
+    else putRow(database, tables[record.type], keyOf(record), place)
+    seq += 1
+  }
+}
+
+/** Over the record and its place, so that neither a flipped bit nor a row that got elsewhere goes unnoticed. */
+export function checksum(json: string, seq: number): number {
+  return crc32(json, seq)
+}
+
+type Place = {
+  readonly sessionId: string
+  readonly seq: number
+  readonly crc: number
+  readonly json: string
+}
+
+/** Where the records of each kind are, and what tells them apart inside their session. */
+export const tables = {
+  message: { type: 'message', name: 'chat_messages', key: ['id'] },
+  part: { type: 'part', name: 'chat_parts', key: ['id'] },
+  run: { type: 'run', name: 'runs', key: ['id'] },
+  run_event: { type: 'run_event', name: 'run_events', key: ['run_id', 'sequence'] },
+  checkpoint: { type: 'checkpoint', name: 'checkpoints', key: ['run_id', 'round'] },
+} as const
+
+type Table = (typeof tables)[keyof typeof tables]
+
+function keyOf(record: Exclude<SessionRecord, { type: 'session' }>): SqlValue[] {
+  switch (record.type) {
+    case 'run_event':
+      return [record.data.runId, record.data.sequence]
+    case 'checkpoint':
+      return [record.data.runId, record.data.round]
+    default:
+      return [record.data.id]
+  }
+}
+
+function changeSession(database: SqlDatabase, place: Place): void {
+  const row = database.prepare('SELECT state_json FROM chat_sessions WHERE id = ?').get(place.sessionId)
+  const state = { ...JSON.parse(textIn(row, 'state_json')), ...JSON.parse(place.json) }
+  database
+    .prepare('UPDATE chat_sessions SET state_json = ? WHERE id = ?')
+    .run(JSON.stringify(state), place.sessionId)
+  database
+    .prepare(
+      `INSERT INTO record_history (session_id, seq, crc, data_json, type) VALUES (?, ?, ?, ?, 'session')`,
+    )
+    .run(place.sessionId, place.seq, place.crc, place.json)
+}
+
+function putRow(database: SqlDatabase, { type, name, key }: Table, id: SqlValue[], place: Place): void {
+  const { sessionId, seq, crc, json } = place
+  const columns = ['session_id', 'seq', 'crc', 'data_json', ...key]
+  const inserted = database
+    .prepare(
+      `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})
+      ON CONFLICT (session_id, ${key.join(', ')}) DO NOTHING`,
+    )
+    .run(sessionId, seq, crc, json, ...id)
+  if (inserted === 1) return
+  const where = `session_id = ? AND ${key.map((column) => `${column} = ?`).join(' AND ')}`
+  database
+    .prepare(
+      `INSERT INTO record_history (session_id, seq, crc, data_json, type)
+      SELECT session_id, seq, crc, data_json, '${type}' FROM ${name} WHERE ${where}`,
+    )
+    .run(sessionId, ...id)
+  database
+    .prepare(`UPDATE ${name} SET seq = ?, crc = ?, data_json = ? WHERE ${where}`)
+    .run(seq, crc, json, sessionId, ...id)
+}
