@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { PermissionPolicy } from '../authority/policy.js'
 import { randomIds } from '../loop/host-env.js'
 import type { Model } from '../model/model.js'
 import { offlineModel } from '../model/offline/index.js'
@@ -112,9 +113,9 @@ export class Agent {
     const layered: SessionOptions = {
       role: agent.prompt,
       builtinTools: agent.tools,
-      permissionPolicy: agent.permissions,
       maxToolRounds: agent.maxSteps,
       ...options,
+      permissionPolicy: withDenies(agent.permissions, options.permissionPolicy),
     }
     return this.#open(workspace, layered, warnings, agent.name)
   }
@@ -222,4 +223,10 @@ export class Agent {
     if (!statSync(real).isDirectory()) throw new WorkspaceError(path, 'it is not a directory')
     return real
   }
+}
+
+/** What an agent must not do stays denied, whatever else a host says. */
+function withDenies(own: PermissionPolicy, given: PermissionPolicy | undefined): PermissionPolicy {
+  if (given === undefined) return own
+  return { ...given, deny: [...(own.deny ?? []), ...(given.deny ?? [])] }
 }

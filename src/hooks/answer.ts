@@ -5,7 +5,7 @@ import { factsOf, type HookEventName } from './events.js'
 /**
  * What a handler may return. Nothing is the same as `continue`. `modified` replaces the arguments (`updatedInput`, or `args`) at
  * `pre_tool_use`, and the prompt (`prompt`) at `pre_prompt` and `pre_planning`. `skip` goes on without the hooks that would follow.
- * `retry` asks to be called again after a while; at `on_rate_limit` it asks for the model to be called again.
+ * `retry` asks to be called again after a while.
  */
 export type HookAnswer =
   | { readonly action: 'continue'; readonly modified?: HookChange }

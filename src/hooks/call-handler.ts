@@ -37,8 +37,7 @@ export async function callHandler(
     }
     const answer = readAnswer(hook.event, said.answer)
     if (answer.action === 'malformed') return { action: 'failed', problem: answer.problem }
-    // There it is the model that is to be called again.
-    if (answer.action !== 'retry' || hook.event === 'on_rate_limit') return answer
+    if (answer.action !== 'retry') return answer
     asked += 1
     if (asked > mostAskedRetries)
       return { action: 'failed', problem: `it asked to be called again more than ${mostAskedRetries} times` }

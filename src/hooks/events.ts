@@ -2,9 +2,9 @@ import type { CallOrigin } from '../loop/gate-parts.js'
 
 /**
  * What an answer can do. A hook on a `gate` event may stop what is about to happen, so whatever goes wrong with it stops that too.
- * One on an `advise` event is listened to, and one on an `observe` event only watches: what goes wrong there is told and ignored.
+ * One on an `observe` event only watches: what goes wrong there is told and ignored.
  */
-export type HookPower = 'gate' | 'advise' | 'observe'
+export type HookPower = 'gate' | 'observe'
 
 type EventFacts = {
   readonly power: HookPower
@@ -22,7 +22,7 @@ const hookEvents = {
   on_confirmation: { power: 'observe', about: 'tool' },
   generate_start: { power: 'observe' },
   generate_end: { power: 'observe' },
-  on_rate_limit: { power: 'advise' },
+  on_rate_limit: { power: 'observe' },
   session_start: { power: 'observe' },
   session_end: { power: 'observe' },
   skill_load: { power: 'observe', about: 'skill' },

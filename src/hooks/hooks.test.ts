@@ -252,24 +252,6 @@ describe('running', () => {
     expect(await hooks.run('pre_tool_use', write('secret/key'))).toMatchObject({ action: 'continue' })
     expect(seen).toEqual(['s1/child {"path":"/boat/secret/key"}', 's1 {"path":"secret/key"}'])
   })
-
-  it('asks for the model to be called again at on_rate_limit, and goes on when that hook fails', async () => {
-    const { hooks } = setUp()
-    const limited = { model_provider: 'p', model_name: 'm', attempt: 1, error_message: '429' }
-    hooks.register('a', 'on_rate_limit', null, null, () => ({ action: 'retry', delayMs: 7, reason: 'later' }))
-    expect(await hooks.run('on_rate_limit', limited)).toEqual({
-      action: 'retry',
-      delayMs: 7,
-      reason: 'later',
-      hookId: 'a',
-    })
-    hooks.register('a', 'on_rate_limit', null, null, () => ({ action: 'block', reason: 'enough' }))
-    expect(await hooks.run('on_rate_limit', limited)).toMatchObject({ action: 'block', reason: 'enough' })
-    hooks.register('a', 'on_rate_limit', null, null, () => {
-      throw new Error('no')
-    })
-    expect(await hooks.run('on_rate_limit', limited)).toMatchObject({ action: 'continue' })
-  })
 })
 
 describe('what goes wrong', () => {
@@ -312,8 +294,6 @@ describe('what goes wrong', () => {
       const { hooks, notices } = setUp(atOnce)
       hooks.register('guard', event, null, null, handler)
       const outcome = await hooks.run(event, {} as never)
-      // At this event an answer of `retry` is for the model, and never one too many.
-      if (event === 'on_rate_limit' && outcome.action === 'retry') return
       expect(notices).toEqual([
         { hookId: 'guard', event, kind: 'failed', message: expect.stringMatching(problem) },
       ])

@@ -22,16 +22,10 @@ export type HooksOptions = {
   readonly after?: After
 }
 
-/** What hooks made of an event. `payload` is what goes on, with what they changed; `retry` only at `on_rate_limit`. */
+/** What hooks made of an event. `payload` is what goes on, with what they changed. */
 export type HookOutcome<Name extends HookEventName> =
   | { readonly action: 'continue'; readonly payload: HookPayloads[Name]; readonly changed: boolean }
   | { readonly action: 'block'; readonly reason: string; readonly hookId: string }
-  | {
-      readonly action: 'retry'
-      readonly delayMs: number
-      readonly reason?: string
-      readonly hookId: string
-    }
 
 /** How a hook is doing. One with no runs has guarded nothing so far. */
 export type HookStatus = {
@@ -179,10 +173,7 @@ async function runHooks<Name extends HookEventName>(
     if (answer.action === 'block') {
       if (power !== 'observe') return block(hook, answer.reason)
       notify(options, hook, 'ignored', `it answered "block", and '${event}' can only be watched`)
-    } else if (answer.action === 'retry') {
-      const { delayMs, reason } = answer
-      return { action: 'retry', delayMs, hookId: hook.id, ...(reason === undefined ? {} : { reason }) }
-    } else if (answer.change !== undefined) {
+    } else if (answer.action === 'continue' && answer.change !== undefined) {
       current = withChange(current, answer.change)
     }
   }

@@ -9,7 +9,7 @@ export const runErrorCodes = [
   'repeated_calls',
   'compaction_failed',
   'blocked_by_hook',
-  'empty_answer',
+  'budget_exhausted',
 ] as const
 export type RunErrorCode = (typeof runErrorCodes)[number]
 
@@ -25,7 +25,7 @@ export class RunError extends CapstanError {
 markErrorClass(RunError, 'RunError')
 
 /** The model asked for tools once more than it was allowed to; those calls did not run. */
-export class MaxTurnsError extends CapstanError {
+export class MaxTurnsError extends RunError {
   readonly limit: number
 
   constructor(limit: number, option: string) {
@@ -40,7 +40,7 @@ export class MaxTurnsError extends CapstanError {
 markErrorClass(MaxTurnsError, 'MaxTurnsError')
 
 /** The guard refused a model call. The session stays open: raise the budget and send again. */
-export class BudgetExhaustedError extends CapstanError {
+export class BudgetExhaustedError extends RunError {
   readonly resource: string
 
   constructor(resource: string, reason: string) {

@@ -97,7 +97,7 @@ export function isCompletionModel(value: unknown): value is CompletionModel {
 
 function factsOf({ capabilities }: { readonly capabilities?: CompletionModelCapabilities }): ModelFacts {
   return {
-    contextTokens: 128_000,
+    contextTokens: 200_000,
     tools: capabilities?.tools ?? true,
     images: capabilities?.imageInput ?? true,
     documents: capabilities?.documentInput ?? true,

@@ -120,7 +120,7 @@ describe('options of a session', () => {
       }
       readonly own = new Map()
     }
-    for (const tools of [[tool], ToolSet.from([tool])])
+    for (const tools of [[tool], ToolSet.fromTools([tool])])
       expect(() => checkOptions({ tools, budgetGuard: new Guard() })).not.toThrow()
   })
 })

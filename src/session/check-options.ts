@@ -35,6 +35,8 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
     options['planningMode'] = planningModes[options['planningMode'].toLowerCase()]
   else if (options['planning'] !== undefined)
     options['planningMode'] = options['planning'] ? 'enabled' : 'disabled'
+  if (idleLanes(options as SessionOptions))
+    warnings.push('confirmationPolicy.yoloLanes has no effect without enabled: true or onAsk.')
   // Every name was looked up and every value checked against the same table that the type was written from.
   return { options: options as SessionOptions, warnings }
 }
@@ -43,6 +45,12 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
 export function assertTool(value: unknown): void {
   const problem = tool(value)
   if (problem !== undefined) throw new SessionOptionError('tools', problem.replace('%', 'The tool'))
+}
+
+/** Lanes that would be approved where nothing is ever asked about. */
+function idleLanes({ confirmationPolicy, onAsk }: SessionOptions): boolean {
+  const lanes = confirmationPolicy?.yoloLanes ?? []
+  return lanes.length > 0 && confirmationPolicy?.enabled !== true && onAsk === undefined
 }
 
 /** Words when a value cannot be used; `%` stands for the option's name. */
@@ -167,7 +175,7 @@ const hook = readable((value) => {
     event as never,
     matcher,
     config,
-    handler,
+    handler as never,
   )
 })
 const command = readable((value) => {

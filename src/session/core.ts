@@ -1,6 +1,6 @@
 import { platform } from 'node:process'
 import { type Commands, createCommands } from '../commands/index.js'
-import { createHooks, type HookEventName, type Hooks } from '../hooks/index.js'
+import { createHooks, type HookHandler, type Hooks } from '../hooks/index.js'
 import { type Budget, type BudgetGuard, createBudget } from '../loop/budget.js'
 import { type Conversation, createConversation } from '../loop/conversation.js'
 import type { AgentEvent, ClusterEvent } from '../loop/events.js'
@@ -105,7 +105,7 @@ export class SessionCore {
       now: this.now,
     })
     for (const { id, event, matcher, config, handler } of options.hooks ?? [])
-      this.hooks.register(id, event as HookEventName, matcher, config, handler)
+      this.hooks.register(id, event, matcher, config, handler as HookHandler)
     for (const { name, description, handler } of options.commands ?? [])
       this.commands.register(name, description, handler)
   }

@@ -2,7 +2,7 @@ import type { ModeName } from '../authority/mode.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import type { Watchdog } from '../authority/watchdog.js'
 import type { CommandHandler } from '../commands/index.js'
-import type { HookConfig, HookHandler, HookMatcher } from '../hooks/index.js'
+import type { HookConfig, HookEventName, HookHandler, HookMatcher } from '../hooks/index.js'
 import type { AskHandler } from '../loop/ask.js'
 import type { BudgetGuard } from '../loop/budget.js'
 import type { HostEnv } from '../loop/host-env.js'
@@ -88,13 +88,16 @@ export type SessionOptions = PromptSlots &
     readonly instructionFiles?: readonly string[] | false
   }
 
+/** The same as the arguments of `registerHook`. */
 export type HookOption = {
-  readonly id: string
-  readonly event: string
-  readonly matcher?: HookMatcher
-  readonly config?: HookConfig
-  readonly handler?: HookHandler
-}
+  [Name in HookEventName]: {
+    readonly id: string
+    readonly event: Name
+    readonly matcher?: HookMatcher
+    readonly config?: HookConfig
+    readonly handler?: HookHandler<Name>
+  }
+}[HookEventName]
 export type CommandOption = {
   readonly name: string
   readonly description: string

@@ -40,7 +40,7 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
 
 /** What is assumed of a model that nobody described. */
 export const unknownFacts: ModelFacts = {
-  contextTokens: 128_000,
+  contextTokens: 200_000,
   tools: true,
   images: true,
   documents: true,

@@ -128,7 +128,7 @@ describe('a request', () => {
         maxTokens: 50,
         tools: [{ name: 'read', description: 'Reads', parameters: { type: 'object' } }],
         toolChoice: { type: 'tool', name: 'read' },
-        additionalParams: { top_p: 0.5, stream: false, messages: [] },
+        additionalParams: { top_p: 0.5, stream: false, messages: [], thinkingBudget: 9 },
       }),
       's1',
     )

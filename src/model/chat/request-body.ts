@@ -56,7 +56,8 @@ function parametersOf(
   { maxTokensField = 'max_tokens' }: ChatDialect,
   streamUsage: boolean,
 ): JsonObject {
-  const { messages: _, tools: __, ...additional } = request.additionalParams ?? {}
+  // A budget for thinking is no parameter of this protocol, and strict servers refuse what they do not know.
+  const { messages: _, tools: __, thinkingBudget: ___, ...additional } = request.additionalParams ?? {}
   return {
     model,
     ...(facts.temperature && request.temperature !== undefined && { temperature: request.temperature }),

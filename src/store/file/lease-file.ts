@@ -42,16 +42,15 @@ export function takeLease(request: LeaseRequest): HeldLease {
     for (;;) {
       const before = latestLease(request, diskNow)
       if (before.state === 'held') throw new SessionLockedError(request.sessionId, before.lease)
-      const held = claim(request, { fence: before.fence + 1, draft, fd, diskNow })
+      const held = claim(request, { fence: before.fence + 1, draft, fd, diskNow }, before.state === 'silent')
       if (held === undefined) continue
-      removeEarlier(request, held.lease.fence, diskNow)
-      return { ...held, fromSilent: before.state === 'silent' }
+      finishClaim(request, held, draft, diskNow)
+      return held
     }
   } catch (error) {
     files.close(fd)
-    throw error
-  } finally {
     removeIfThere(files, draft)
+    throw error
   }
 }
 
@@ -66,18 +65,29 @@ export function showLife(files: FileLayer, { fd }: HeldLease): void {
 }
 
 /** Gives the session back. The file stays, so that the next fence is higher. */
-export function releaseLease(files: FileLayer, { fd }: HeldLease): void {
+export function releaseLease(files: FileLayer, held: HeldLease): void {
   try {
-    const mark = Buffer.from(`${JSON.stringify({ released: true })}\n`)
-    files.write(fd, mark, 0, mark.length, files.facts(fd).size)
+    markReleased(files, held)
   } finally {
-    files.close(fd)
+    files.close(held.fd)
+  }
+}
+
+/** Over bytes that are there already, since a session must be given back on a full disk too. */
+function markReleased(files: FileLayer, held: HeldLease): void {
+  try {
+    files.write(held.fd, isReleased, 0, isReleased.length, 0)
+  } catch {
+    // The disk takes nothing more: then there is no lease rather than one that nobody can take.
+    if (isStillHeld(files, held)) removeIfThere(files, held.path)
   }
 }
 
 const draftPrefix = '.lease-'
 const leaseName = /^lease-(\d{1,15})\.json$/
 const endOfLine = Buffer.from('\n')
+const notReleased = '{"released":false,'
+const isReleased = Buffer.from('{"released":true ,')
 
 type FoundLease =
   | { readonly state: 'none' | 'over' | 'silent'; readonly fence: number }
@@ -125,14 +135,13 @@ function readLease(files: FileLayer, path: string): WrittenLease | undefined {
   }
   try {
     const buffer = Buffer.alloc(longestLease)
-    const [line = '', after = ''] = buffer.toString('utf8', 0, files.read(fd, buffer, 0, longestLease, 0)).split('\n')
-    const written = parsed(line)
+    const written = parsed(buffer.toString('utf8', 0, files.read(fd, buffer, 0, longestLease, 0)))
     const text = (name: string): string => (typeof written[name] === 'string' ? written[name] : 'somebody unknown')
     const number = (name: string): number => (typeof written[name] === 'number' ? written[name] : 0)
     return {
       lease: { holder: text('holder'), host: text('host'), pid: number('pid'), acquiredAtMs: number('acquiredAtMs') },
       owner: ownerIn(written['owner']),
-      released: after.startsWith('{"released":true}'),
+      released: written['released'] === true,
       mtimeMs: files.facts(fd).mtimeMs,
     }
   } finally {
@@ -143,9 +152,9 @@ function readLease(files: FileLayer, path: string): WrittenLease | undefined {
 const longestLease = 8192
 
 /** A lease that a power cut has emptied, or somebody's own file, says nothing; then only its age counts. */
-function parsed(line: string): Record<string, unknown> {
+function parsed(text: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(line)
+    const value: unknown = JSON.parse(text)
     return isRecord(value) ? value : {}
   } catch {
     return {}
@@ -177,7 +186,11 @@ function isZombie(owner: Owner, self: Owner): boolean {
 
 type Draft = { readonly fence: number; readonly draft: string; readonly fd: number; readonly diskNow: number }
 
-function claim(request: LeaseRequest, { fence, draft, fd, diskNow }: Draft): Omit<HeldLease, 'fromSilent'> | undefined {
+function claim(
+  request: LeaseRequest,
+  { fence, draft, fd, diskNow }: Draft,
+  fromSilent: boolean,
+): HeldLease | undefined {
   const { files, directory, holder, owner, sessionId } = request
   const lease: Lease = {
     holder,
@@ -186,7 +199,8 @@ function claim(request: LeaseRequest, { fence, draft, fd, diskNow }: Draft): Omi
     acquiredAtMs: request.acquiredAtMs ?? Math.round(diskNow),
     fence,
   }
-  const text = Buffer.from(`${JSON.stringify({ ...lease, session: sessionId.slice(0, 200), owner })}\n`)
+  const said = JSON.stringify({ ...lease, session: sessionId.slice(0, 200), owner })
+  const text = Buffer.from(`${notReleased}${said.slice(1)}\n`)
   files.truncate(fd, 0)
   if (files.write(fd, text, 0, text.length, 0) !== text.length) throw diskFull()
   const path = join(directory, `lease-${fence}.json`)
@@ -201,11 +215,22 @@ function claim(request: LeaseRequest, { fence, draft, fd, diskNow }: Draft): Omi
     removeIfThere(files, path)
     return undefined
   }
-  return { lease, path, fd, identity: files.facts(fd).identity }
+  return { lease, path, fd, identity: files.facts(fd).identity, fromSilent }
 }
 
 function diskFull(): Error {
   return Object.assign(new Error('the lease was not written whole'), { code: 'ENOSPC' })
+}
+
+/** Whatever fails now, the lease is there: it has to be given back. */
+function finishClaim(request: LeaseRequest, held: HeldLease, draft: string, diskNow: number): void {
+  try {
+    removeIfThere(request.files, draft)
+    removeEarlier(request, held.lease.fence, diskNow)
+  } catch (error) {
+    markReleased(request.files, held)
+    throw error
+  }
 }
 
 function removeEarlier({ files, directory, expiryMs }: LeaseRequest, fence: number, diskNow: number): void {

@@ -69,14 +69,21 @@ function insist(work: () => void): void {
 function connectionTo(database: SqlDatabase, file: string): Connection {
   const assertInPlace = watchPlace(file)
   let durableNow: boolean | undefined
+  let lost: unknown
   return {
     database,
     transaction: (durable, work) => {
+      if (lost !== undefined) throw lost
       // NORMAL leaves the last commits to the system's cache: they survive this process, not a power cut.
       if (durable !== durableNow) database.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
       durableNow = durable
       const result = between(database, 'BEGIN IMMEDIATE', work)
-      assertInPlace()
+      try {
+        assertInPlace()
+      } catch (thrown) {
+        lost = thrown
+        throw thrown
+      }
       return result
     },
     reading: (work) => between(database, 'BEGIN', work),

@@ -75,9 +75,7 @@ type Driver = {
 
 /** Undefined before Node 22.5, and until 22.13 unless it was asked for with a flag. */
 function nodeDriver(): Driver | undefined {
-  const module = process.getBuiltinModule('node:sqlite') as
-    | { DatabaseSync: Driver['Database'] }
-    | undefined
+  const module = process.getBuiltinModule('node:sqlite') as { DatabaseSync: Driver['Database'] } | undefined
   return module && { Database: module.DatabaseSync, bind: (values) => values }
 }
 

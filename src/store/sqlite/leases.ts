@@ -11,14 +11,15 @@ import { integerIn, textIn } from './row.js'
 export function takeLease(database: SqlDatabase, sessionId: string, holder: string, now: number): Lease {
   const before = assertFree(database, sessionId)
   const lastSeq = before === undefined ? 0 : integerIn(before, 'last_seq')
+  const lastAt = typeof before?.['last_at'] === 'number' ? before['last_at'] : null
   database.prepare('INSERT OR IGNORE INTO chat_sessions (id, opened_at) VALUES (?, ?)').run(sessionId, now)
   database.prepare('DELETE FROM leases WHERE session_id = ?').run(sessionId)
   const row = database
     .prepare(
-      `INSERT INTO leases (session_id, last_seq, holder, host, acquired_at, renewed_at, process_json)
-      VALUES (?, ?, ?, ?, ?, unixepoch(), ?) RETURNING fence`,
+      `INSERT INTO leases (session_id, last_seq, last_at, holder, host, acquired_at, process_json, renewed_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, unixepoch()) RETURNING fence`,
     )
-    .get(sessionId, lastSeq, holder, hostname(), now, JSON.stringify(thisProcess()))
+    .get(sessionId, lastSeq, lastAt, holder, hostname(), now, JSON.stringify(thisProcess()))
   return { holder, host: hostname(), pid: process.pid, acquiredAtMs: now, fence: integerIn(row, 'fence') }
 }
 
@@ -38,20 +39,26 @@ export function assertFree(database: SqlDatabase, sessionId: string): SqlRow | u
   return row
 }
 
-/** Moves the end of the log on by so many records, and gives the place of the first. Refused once another has taken the session. */
-export function advance(database: SqlDatabase, sessionId: string, { fence }: Lease, count: number): number {
+/** Moves the end of the log on by so many records, and gives the place of the last. Refused once another has taken the session. */
+export function advance(
+  database: SqlDatabase,
+  sessionId: string,
+  { fence }: Lease,
+  count: number,
+  lastAt: number | undefined,
+): number {
   const row = database
     .prepare(
-      `UPDATE leases SET last_seq = last_seq + ?, renewed_at = unixepoch()
-      WHERE fence = ? AND session_id = ? AND holder IS NOT NULL RETURNING last_seq`,
+      `UPDATE leases SET last_seq = last_seq + ?1, last_at = max(coalesce(last_at, ?2), coalesce(?2, last_at)),
+      renewed_at = unixepoch() WHERE fence = ?3 AND session_id = ?4 AND holder IS NOT NULL RETURNING last_seq`,
     )
-    .get(count, fence, sessionId)
+    .get(count, lastAt ?? null, fence, sessionId)
   if (row === undefined)
     throw new StoreError(
       'store_lost_lease',
       `Session '${sessionId}' was taken over by another holder, or deleted, so nothing was written. Open it again to go on.`,
     )
-  return integerIn(row, 'last_seq') - count + 1
+  return integerIn(row, 'last_seq')
 }
 
 /** Says that the holders of these fences live: who cannot see their processes has only this to go by. */

@@ -1,5 +1,6 @@
-import { schemaVersion, type SessionRecord, type SessionRecordType } from '../records.js'
 import { StoreError } from '../errors.js'
+import type { SessionRecord, SessionRecordType } from '../records.js'
+import { refuseFutureSchema } from '../schema.js'
 import type { StoredSession } from '../session-store.js'
 import type { SqlDatabase, SqlRow } from './driver.js'
 import { damageFault, isDamage } from './faults.js'
@@ -11,6 +12,12 @@ import { checksum, tables } from './write-records.js'
  * and where SQLite finds the file damaged, the rows are looked for one by one and those before the first that is missing are given.
  */
 export function readRecords(database: SqlDatabase, sessionId: string): StoredSession | undefined {
+  const stored = readStored(database, sessionId)
+  for (const record of stored?.records ?? []) refuseFutureSchema(sessionId, record)
+  return stored
+}
+
+function readStored(database: SqlDatabase, sessionId: string): StoredSession | undefined {
   const head = tolerant(() => readHead(database, sessionId))
   if (head === 'none') return undefined
   const quick = tolerant(() => sources.flatMap((source) => readTable(database, source, sessionId)))
@@ -19,28 +26,18 @@ export function readRecords(database: SqlDatabase, sessionId: string): StoredSes
   const saved = inOrder(sources.flatMap((source) => salvageTable(database, source, sessionId)))
   if (head === undefined && saved.length === 0) throw damageFault('its list of sessions cannot be read')
   if (head !== undefined && saved.length === head.lastSeq) return { records: saved }
-  const known = head === undefined ? '' : ` of ${head.lastSeq}`
+  const known = head === undefined ? '' : `${head.lastSeq} `
   return {
     records: saved,
-    damage: `record ${saved.length + 1}${known} of session '${sessionId}' is missing, changed or unreadable; the ${saved.length} before it are intact`,
+    damage: `The log of session '${sessionId}' is damaged: of its ${known}records only the first ${saved.length} form whole batches that are as they were written.`,
   }
-}
-
-/** Refuses what a later version wrote. */
-export function assertReadable(database: SqlDatabase, sessionId: string): void {
-  const version = database.prepare('SELECT schema_version FROM chat_sessions WHERE id = ?').get(sessionId)?.[
-    'schema_version'
-  ]
-  if (typeof version === 'number' && version > schemaVersion)
-    throw new StoreError(
-      'store_future_schema',
-      `Session '${sessionId}' was written with schema version ${version}, and this version of Capstan knows up to ${schemaVersion}. Use the version that wrote it, or a later one.`,
-    )
 }
 
 /** Whether every record is still there. What was appended behind a gap would never be read again. */
 export function assertWhole(database: SqlDatabase, sessionId: string): void {
-  const counts = sources.map(({ name }) => `(SELECT count(*) FROM ${name} WHERE session_id = leases.session_id)`)
+  const counts = sources.map(
+    ({ name }) => `(SELECT count(*) FROM ${name} WHERE session_id = leases.session_id)`,
+  )
   const row = database
     .prepare(`SELECT last_seq, ${counts.join(' + ')} AS kept FROM leases WHERE session_id = ?`)
     .get(sessionId)
@@ -53,7 +50,7 @@ export function assertWhole(database: SqlDatabase, sessionId: string): void {
 
 type Head = { readonly lastSeq: number }
 type Source = { readonly name: string; readonly type: string }
-type Found = { readonly seq: number; readonly record: SessionRecord }
+type Found = { readonly seq: number; readonly more: number; readonly record: SessionRecord }
 
 const sources: readonly Source[] = [
   ...Object.values(tables).map(({ name, type }) => ({ name, type: `'${type}'` })),
@@ -61,7 +58,6 @@ const sources: readonly Source[] = [
 ]
 
 function readHead(database: SqlDatabase, sessionId: string): Head | 'none' {
-  assertReadable(database, sessionId)
   const row = database
     .prepare(
       `SELECT coalesce(last_seq, 0) AS last_seq
@@ -73,7 +69,7 @@ function readHead(database: SqlDatabase, sessionId: string): Head | 'none' {
 
 function readTable(database: SqlDatabase, { name, type }: Source, sessionId: string): Found[] {
   return database
-    .prepare(`SELECT seq, crc, data_json, ${type} AS type FROM ${name} WHERE session_id = ?`)
+    .prepare(`SELECT seq, more, crc, data_json, ${type} AS type FROM ${name} WHERE session_id = ?`)
     .all(sessionId)
     .flatMap((row) => foundIn(row) ?? [])
 }
@@ -86,7 +82,7 @@ function salvageTable(database: SqlDatabase, { name, type }: Source, sessionId: 
     const row = tolerant(() =>
       database
         .prepare(
-          `SELECT rowid AS at, seq, crc, data_json, ${type} AS type FROM ${name} NOT INDEXED
+          `SELECT rowid AS at, seq, more, crc, data_json, ${type} AS type FROM ${name} NOT INDEXED
           WHERE rowid > ? AND session_id = ? ORDER BY rowid LIMIT 1`,
         )
         .get(at, sessionId),
@@ -103,17 +99,20 @@ function foundIn(row: SqlRow): Found[] | undefined {
   const type = textIn(row, 'type')
   if (checksum(json, seq) !== integerIn(row, 'crc') || !isRecordType(type)) return undefined
   // The checksum says that these are the very characters that were written from such a record.
-  return [{ seq, record: { type, data: JSON.parse(json) } as SessionRecord }]
+  return [{ seq, more: integerIn(row, 'more'), record: { type, data: JSON.parse(json) } as SessionRecord }]
 }
 
 function isRecordType(type: string): type is SessionRecordType {
   return type === 'session' || Object.hasOwn(tables, type)
 }
 
+/** The whole batches before the first gap. */
 function inOrder(found: readonly Found[]): SessionRecord[] {
   const sorted = found.toSorted((one, other) => one.seq - other.seq)
   const gap = sorted.findIndex(({ seq }, index) => seq !== index + 1)
-  return (gap < 0 ? sorted : sorted.slice(0, gap)).map(({ record }) => record)
+  const unbroken = gap < 0 ? sorted : sorted.slice(0, gap)
+  const end = unbroken.findLastIndex(({ more }) => more === 0) + 1
+  return unbroken.slice(0, end).map(({ record }) => record)
 }
 
 /** Undefined where the file is damaged. */

@@ -49,6 +49,7 @@ function pragma(database: SqlDatabase, name: 'user_version' | 'application_id'):
 const recordColumns = `
   session_id TEXT NOT NULL REFERENCES chat_sessions (id) ON DELETE CASCADE,
   seq INTEGER NOT NULL,
+  more INTEGER NOT NULL,
   crc INTEGER NOT NULL,
   data_json TEXT NOT NULL,`
 
@@ -60,8 +61,8 @@ function shown(json: string, paths: Readonly<Record<string, string>>): string {
 
 /**
  * Each row keeps its record whole in `data_json`; the columns that only show a part of it are computed when they are read, so they cost
- * nothing and cannot disagree. `seq` counts the records of a session without gaps, over all tables; `crc` is taken over the record and
- * its place. A row that is replaced leaves its earlier version in `record_history`, where every change of the session itself stands
+ * nothing and cannot disagree. `seq` counts the records of a session without gaps, over all tables; `more` says how many
+ * records of the same batch follow; `crc` is taken over the record and its place. A row that is replaced leaves its earlier version in `record_history`, where every change of the session itself stands
  * too: all tables together, ordered by `seq`, are the log exactly as it was appended, and nothing is kept twice.
  *
  * Ids are unique inside a session only (hosts may count them), hence the keys in pairs. That a part follows its message is not
@@ -159,6 +160,8 @@ CREATE TABLE leases (
   fence INTEGER PRIMARY KEY AUTOINCREMENT,
   session_id TEXT NOT NULL UNIQUE REFERENCES chat_sessions (id) ON DELETE CASCADE,
   last_seq INTEGER NOT NULL,
+  -- The latest time that any of its records names.
+  last_at INTEGER,
   holder TEXT,
   host TEXT NOT NULL,
   acquired_at INTEGER NOT NULL,

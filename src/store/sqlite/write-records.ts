@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
-import type { Lease } from '../session-store.js'
 import type { SessionRecord } from '../records.js'
+import { sessionInfo } from '../session-info.js'
+import type { Lease } from '../session-store.js'
 import type { SqlDatabase, SqlValue } from './driver.js'
 import { advance } from './leases.js'
 import { textIn } from './row.js'
@@ -12,13 +13,15 @@ export function writeRecords(
   lease: Lease,
   records: readonly SessionRecord[],
 ): void {
-  let seq = advance(database, sessionId, lease, records.length)
-  for (const record of records) {
+  const lastAt = sessionInfo(sessionId, records).updatedAtMs
+  const last = advance(database, sessionId, lease, records.length, lastAt)
+  for (const [index, record] of records.entries()) {
     const json = JSON.stringify(record.data)
-    const place: Place = { sessionId, seq, crc: checksum(json, seq), json }
+    const more = records.length - 1 - index
+    const seq = last - more
+    const place: Place = { sessionId, seq, more, crc: checksum(json, seq), json }
     if (record.type === 'session') changeSession(database, place)
     else putRow(database, tables[record.type], keyOf(record), place)
-    seq += 1
   }
 }
 
@@ -30,6 +33,7 @@ export function checksum(json: string, seq: number): number {
 type Place = {
   readonly sessionId: string
   readonly seq: number
+  readonly more: number
   readonly crc: number
   readonly json: string
 }
@@ -64,29 +68,29 @@ function changeSession(database: SqlDatabase, place: Place): void {
     .run(JSON.stringify(state), place.sessionId)
   database
     .prepare(
-      `INSERT INTO record_history (session_id, seq, crc, data_json, type) VALUES (?, ?, ?, ?, 'session')`,
+      `INSERT INTO record_history (session_id, seq, more, crc, data_json, type) VALUES (?, ?, ?, ?, ?, 'session')`,
     )
-    .run(place.sessionId, place.seq, place.crc, place.json)
+    .run(place.sessionId, place.seq, place.more, place.crc, place.json)
 }
 
 function putRow(database: SqlDatabase, { type, name, key }: Table, id: SqlValue[], place: Place): void {
-  const { sessionId, seq, crc, json } = place
-  const columns = ['session_id', 'seq', 'crc', 'data_json', ...key]
+  const { sessionId, seq, more, crc, json } = place
+  const columns = ['session_id', 'seq', 'more', 'crc', 'data_json', ...key]
   const inserted = database
     .prepare(
       `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})
       ON CONFLICT (session_id, ${key.join(', ')}) DO NOTHING`,
     )
-    .run(sessionId, seq, crc, json, ...id)
+    .run(sessionId, seq, more, crc, json, ...id)
   if (inserted === 1) return
   const where = `session_id = ? AND ${key.map((column) => `${column} = ?`).join(' AND ')}`
   database
     .prepare(
-      `INSERT INTO record_history (session_id, seq, crc, data_json, type)
-      SELECT session_id, seq, crc, data_json, '${type}' FROM ${name} WHERE ${where}`,
+      `INSERT INTO record_history (session_id, seq, more, crc, data_json, type)
+      SELECT session_id, seq, more, crc, data_json, '${type}' FROM ${name} WHERE ${where}`,
     )
     .run(sessionId, ...id)
   database
-    .prepare(`UPDATE ${name} SET seq = ?, crc = ?, data_json = ? WHERE ${where}`)
-    .run(seq, crc, json, sessionId, ...id)
+    .prepare(`UPDATE ${name} SET seq = ?, more = ?, crc = ?, data_json = ? WHERE ${where}`)
+    .run(seq, more, crc, json, sessionId, ...id)
 }

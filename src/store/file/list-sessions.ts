@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import { sessionInfo } from '../session-info.js'
+import type { SessionInfo } from '../session-store.js'
+import type { FileLayer } from './file-layer.js'
+import { readOnly } from './file-layer.js'
+import { sealAt } from './log-line.js'
+import { logName } from './mend-log.js'
+import { LogScan } from './scan-log.js'
+
+/** What the beginning and the end of a log tell of its session; the work is the same however long the log is. */
+export async function infoOf(files: FileLayer, directory: string, id: string): Promise<SessionInfo> {
+  const fd = files.open(join(directory, logName), readOnly)
+  try {
+    const { size, mtimeMs } = files.facts(fd)
+    const head = await readWindow(files, fd, 0)
+    const start = Math.max(windowBytes, size - windowBytes)
+    const tail = start < size ? await readWindow(files, fd, start) : Buffer.alloc(0)
+    const info = sessionInfo(id, [...recordsAtStart(id, head), ...recordsAtEnd(id, tail)])
+    return info.updatedAtMs === undefined ? { ...info, updatedAtMs: mtimeMs } : info
+  } finally {
+    files.close(fd)
+  }
+}
+
+const windowBytes = 32 * 1024
+
+async function readWindow(files: FileLayer, fd: number, position: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(windowBytes)
+  return buffer.subarray(0, await files.readLater(fd, buffer, 0, windowBytes, position))
+}
+
+function recordsAtStart(id: string, bytes: Buffer): LogScan['records'] {
+  return scanned(id, bytes, 0)
+}
+
+/** Begins inside some line; its checksum at least is whole, and the next line builds on it. */
+function recordsAtEnd(id: string, bytes: Buffer): LogScan['records'] {
+  const end = bytes.indexOf('\n')
+  const checksum = end < 0 ? -1 : sealAt(bytes, end)
+  return checksum < 0 ? [] : scanned(id, bytes.subarray(end + 1), checksum)
+}
+
+function scanned(id: string, bytes: Buffer, checksum: number): LogScan['records'] {
+  const scan = new LogScan(id, { keep: true, checksum, anySchema: true })
+  scan.take(bytes)
+  return scan.records
+}

@@ -1,0 +1,84 @@
+import { join } from 'node:path'
+import { createNew, type FileLayer } from './file-layer.js'
+import { type LogScan, scanFile } from './scan-log.js'
+
+export const logName = 'log.jsonl'
+
+/** In words: what is wrong with a log, where, and how much of it is left out. Undefined when nothing is. */
+export function damageOf({ problem, end }: LogScan, size: number): string | undefined {
+  if (problem === undefined) return undefined
+  return `${logName}: ${problem}; it is whole up to byte ${end}, and the ${Math.max(0, size - end)} bytes after that are left out`
+}
+
+/**
+ * Makes a log ready to go on behind its last whole batch. What stands behind that is kept in a file of its own beside it, since it may
+ * hold something that a person can still use. Gives what was wrong.
+ */
+export async function mendLog(
+  files: FileLayer,
+  directory: string,
+  fd: number,
+  scan: LogScan,
+): Promise<string | undefined> {
+  await scanFile(files, fd, scan)
+  const { size } = files.facts(fd)
+  const damage = damageOf(scan, size)
+  if (damage === undefined) return undefined
+  const name = await keepAside(files, directory, fd, scan.end)
+  files.truncate(fd, scan.end)
+  await files.sync(fd)
+  return `${damage} (kept in ${name})`
+}
+
+/** Copies a log into a new file in its place: whoever still writes to the old one writes to a file that no longer has a name. */
+export async function replaceLog(files: FileLayer, directory: string, fd: number): Promise<number> {
+  const copy = join(directory, `.${logName}.new`)
+  if (files.factsAt(copy) !== undefined) files.unlink(copy)
+  const copied = files.open(copy, createNew)
+  try {
+    copyFrom(files, fd, 0, copied)
+    await files.sync(copied)
+    files.rename(copy, join(directory, logName))
+    await files.syncDirectory(directory)
+  } catch (error) {
+    files.close(copied)
+    throw error
+  }
+  files.close(fd)
+  return copied
+}
+
+async function keepAside(files: FileLayer, directory: string, fd: number, from: number): Promise<string> {
+  const taken = new Set(files.list(directory))
+  let number = 1
+  while (taken.has(`${logName}.damaged-${number}`)) number++
+  const name = `${logName}.damaged-${number}`
+  const aside = files.open(join(directory, name), createNew)
+  try {
+    copyFrom(files, fd, from, aside)
+    await files.sync(aside)
+  } finally {
+    files.close(aside)
+  }
+  await files.syncDirectory(directory)
+  return name
+}
+
+function copyFrom(files: FileLayer, from: number, start: number, to: number): void {
+  const buffer = Buffer.allocUnsafe(256 * 1024)
+  for (let done = 0; ; ) {
+    const got = files.read(from, buffer, 0, buffer.length, start + done)
+    if (got === 0) return
+    writeAll(files, to, buffer.subarray(0, got), done)
+    done += got
+  }
+}
+
+/** A disk that is filling up takes a part without an error; the rest is what fails. */
+export function writeAll(files: FileLayer, fd: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    const wrote = files.write(fd, bytes, done, bytes.length - done, position + done)
+    if (wrote === 0) throw Object.assign(new Error('the disk takes no more bytes'), { code: 'ENOSPC' })
+    done += wrote
+  }
+}

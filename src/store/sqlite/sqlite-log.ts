@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto'
+import { StoreError } from '../errors.js'
+import { logClosed } from '../memory-store.js'
+import type { SessionRecord } from '../records.js'
+import type { Durability, Lease, SessionLog } from '../session-store.js'
+import type { CommitQueue, Work } from './commit-queue.js'
+import { advance, releaseLease } from './leases.js'
+import { writeRecords } from './write-records.js'
+
+export type LogOptions = {
+  readonly sessionId: string
+  readonly lease: Lease
+  readonly durability: Durability
+  readonly queue: CommitQueue
+  /** Told when the log ended, whether it could give its lease back or not. */
+  ended(): void
+}
+
+export class SqliteLog implements SessionLog {
+  readonly lease: Lease
+  readonly #options: LogOptions
+  #failure: Error | undefined
+  #closing: Promise<void> | undefined
+  /** Committed, but perhaps not on disk. */
+  #unsynced = false
+  #syncTimer: NodeJS.Timeout | undefined
+
+  constructor(options: LogOptions) {
+    this.#options = options
+    this.lease = options.lease
+  }
+
+  async append(records: readonly SessionRecord[]): Promise<void> {
+    const { sessionId } = this.#options
+    await this.#write(({ database }) => writeRecords(database, sessionId, this.lease, records))
+  }
+
+  async writeBlob(bytes: Uint8Array): Promise<string> {
+    const { sessionId } = this.#options
+    const kept = bytes.slice()
+    const digest = createHash('sha256').update(kept).digest('hex')
+    await this.#write(({ database }) => {
+      advance(database, sessionId, this.lease, 0, undefined)
+      database
+        .prepare('INSERT OR IGNORE INTO blobs (session_id, digest, bytes) VALUES (?, ?, ?)')
+        .run(sessionId, digest, kept)
+    })
+    return digest
+  }
+
+  async flush(): Promise<void> {
+    this.#refuseWhenEnded()
+    await this.#sync()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  #refuseWhenEnded(): void {
+    if (this.#closing !== undefined) throw logClosed(this.#options.sessionId)
+    if (this.#failure !== undefined) throw afterFailure(this.#options.sessionId, this.#failure)
+  }
+
+  async #write(work: Work<void>['work']): Promise<void> {
+    this.#refuseWhenEnded()
+    const { durability, queue, sessionId } = this.#options
+    await queue.add({
+      durable: durability === 'sync',
+      work: (connection) => {
+        if (this.#failure !== undefined) throw afterFailure(sessionId, this.#failure)
+        work(connection)
+      },
+      failed: (error) => {
+        this.#failure ??= error
+      },
+    })
+    if (durability === 'sync') return
+    this.#unsynced = true
+    if (durability === 'async') this.#syncSoon()
+  }
+
+  #syncSoon(): void {
+    this.#syncTimer ??= setTimeout(() => {
+      this.#syncTimer = undefined
+      // Whoever writes next is told, since the log has failed then.
+      this.#sync().catch((error: Error) => {
+        this.#failure ??= error
+      })
+    }, soonMs).unref()
+  }
+
+  /** A commit that is synced takes all before it along; one that changes nothing would not be. */
+  async #sync(): Promise<void> {
+    if (!this.#unsynced) return
+    this.#unsynced = false
+    const { sessionId, queue } = this.#options
+    await queue.add({
+      durable: true,
+      work: ({ database }) => {
+        advance(database, sessionId, this.lease, 0, undefined)
+      },
+    })
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#syncTimer)
+    const { queue, ended } = this.#options
+    try {
+      await queue.add({
+        durable: this.#unsynced,
+        work: ({ database }) => releaseLease(database, this.lease),
+      })
+    } finally {
+      ended()
+    }
+  }
+}
+
+const soonMs = 100
+
+function afterFailure(sessionId: string, cause: Error): StoreError {
+  const code = cause instanceof StoreError ? cause.code : 'store_failed'
+  return new StoreError(
+    code,
+    `The log of session '${sessionId}' takes no more since a write failed: ${cause.message} Open the session again to go on.`,
+    { cause },
+  )
+}

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { StoreError } from '../errors.js'
+import { refuseFutureSchema } from '../schema.js'
+import { newestFirst } from '../session-info.js'
+import type {
+  OpenLogOptions,
+  SessionInfo,
+  SessionLog,
+  SessionStore,
+  StoredSession,
+} from '../session-store.js'
+import { CommitQueue } from './commit-queue.js'
+import { type Connection, connect } from './connection.js'
+import type { SqlDatabase, SqlRow } from './driver.js'
+import { damageFault, storeErrorOf } from './faults.js'
+import { assertFree, renewEveryMs, renewLeases, takeLease } from './leases.js'
+import { assertWhole, readRecords } from './read-records.js'
+import { bytesIn, textIn } from './row.js'
+import { SqliteLog } from './sqlite-log.js'
+
+/**
+ * Sessions in one SQLite file, which several processes may use at once. The file is made when the first session is opened.
+ *
+ * ```ts
+ * const store = new SqliteSessionStore('sessions.db')
+ * ```
+ */
+export class SqliteSessionStore implements SessionStore {
+  readonly backend = 'sqlite'
+  readonly file: string
+  readonly #queue: CommitQueue
+  readonly #open = new Map<number, SqliteLog>()
+  #connection: Connection | undefined
+  #renewal: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(file: string) {
+    this.file = resolve(file)
+    this.#queue = new CommitQueue(this.file, () => this.#connect())
+  }
+
+  async list(): Promise<SessionInfo[]> {
+    return newestFirst(this.#read(({ database }) => database.prepare(listed).all().map(infoIn)) ?? [])
+  }
+
+  async read(sessionId: string): Promise<StoredSession | undefined> {
+    return this.readSync(sessionId)
+  }
+
+  readSync(sessionId: string): StoredSession | undefined {
+    assertId(sessionId)
+    return this.#read(({ database }) => readRecords(database, sessionId))
+  }
+
+  async open(sessionId: string, { holder, durability = 'sync', now }: OpenLogOptions): Promise<SessionLog> {
+    assertId(sessionId)
+    const openedAt = now()
+    const lease = await this.#queue.add({
+      durable: false,
+      work: ({ database }) => {
+        const taken = takeLease(database, sessionId, holder, openedAt)
+        refuseLater(database, sessionId)
+        assertWhole(database, sessionId)
+        return taken
+      },
+    })
+    const ended = (): void => this.#forget(lease.fence)
+    const log = new SqliteLog({ sessionId, lease, durability, queue: this.#queue, ended })
+    this.#open.set(lease.fence, log)
+    this.#renewal ??= setInterval(() => this.#renew(), renewEveryMs).unref()
+    return log
+  }
+
+  async delete(sessionId: string): Promise<boolean> {
+    assertId(sessionId)
+    if (!this.#isThere()) return false
+    return this.#queue.add({
+      durable: true,
+      work: ({ database }) => {
+        assertFree(database, sessionId)
+        return database.prepare('DELETE FROM chat_sessions WHERE id = ?').run(sessionId) > 0
+      },
+    })
+  }
+
+  async readBlob(sessionId: string, digest: string): Promise<Uint8Array | undefined> {
+    return this.readBlobSync(sessionId, digest)
+  }
+
+  readBlobSync(sessionId: string, digest: string): Uint8Array | undefined {
+    assertId(sessionId)
+    return this.#read(({ database }) => {
+      const row = database
+        .prepare('SELECT bytes FROM blobs WHERE session_id = ? AND digest = ?')
+        .get(sessionId, digest)
+      if (row === undefined) return undefined
+      const bytes = bytesIn(row, 'bytes')
+      if (createHash('sha256').update(bytes).digest('hex') !== digest)
+        throw damageFault(`blob ${digest} is not what was written`)
+      return bytes
+    })
+  }
+
+  /** Ends the logs that are still open, then lets go of the file. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    const ends = await Promise.allSettled([...this.#open.values()].map((log) => log.close()))
+    await this.#queue.settled()
+    this.#closed = true
+    clearInterval(this.#renewal)
+    const connection = this.#connection
+    this.#connection = undefined
+    if (connection !== undefined) this.#guarded(() => connection.close())
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+  }
+
+  /** Undefined while there is no file: who only looks makes none. */
+  #read<Result>(work: (connection: Connection) => Result): Result | undefined {
+    if (!this.#isThere()) return undefined
+    return this.#guarded(() => {
+      const connection = this.#connect()
+      return connection.reading(() => work(connection))
+    })
+  }
+
+  #isThere(): boolean {
+    return this.#connection !== undefined || this.#closed || existsSync(this.file)
+  }
+
+  #connect(): Connection {
+    if (this.#closed)
+      throw new StoreError('store_closed', `The store on ${this.file} is closed. Make a new one to go on.`)
+    this.#connection ??= connect(this.file)
+    return this.#connection
+  }
+
+  #guarded<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } catch (thrown) {
+      throw storeErrorOf(thrown, this.file)
+    }
+  }
+
+  #forget(fence: number): void {
+    this.#open.delete(fence)
+    if (this.#open.size > 0) return
+    clearInterval(this.#renewal)
+    this.#renewal = undefined
+  }
+
+  #renew(): void {
+    const fences = [...this.#open.keys()]
+    const renewed = this.#queue.add({
+      durable: false,
+      work: ({ database }) => renewLeases(database, fences),
+    })
+    renewed.catch(() => {
+      // Whatever it is, the next append meets it too, and has somebody to tell.
+    })
+  }
+}
+
+const listed = `
+  SELECT id, title, workspace_root, created_at, last_at
+  FROM chat_sessions LEFT JOIN leases ON session_id = id`
+
+function infoIn(row: SqlRow): SessionInfo {
+  const { title, workspace_root: workspaceRoot, created_at: createdAtMs, last_at: updatedAtMs } = row
+  return {
+    id: textIn(row, 'id'),
+    ...(typeof createdAtMs === 'number' && { createdAtMs }),
+    ...(typeof updatedAtMs === 'number' && { updatedAtMs }),
+    ...(typeof title === 'string' && { title }),
+    ...(typeof workspaceRoot === 'string' && { workspaceRoot }),
+  }
+}
+
+function refuseLater(database: SqlDatabase, sessionId: string): void {
+  const row = database.prepare('SELECT state_json FROM chat_sessions WHERE id = ?').get(sessionId)
+  refuseFutureSchema(sessionId, { type: 'session', data: JSON.parse(textIn(row, 'state_json')) })
+}
+
+/** Ids only ever become bound parameters; these two kinds could not be told from others again. */
+function assertId(sessionId: string): void {
+  if (sessionId !== '' && !/\p{Surrogate}/u.test(sessionId)) return
+  const problem = sessionId === '' ? 'it is empty' : 'half of a surrogate pair stands alone in it'
+  throw new StoreError('store_bad_id', `This cannot be the id of a session: ${problem}.`)
+}
