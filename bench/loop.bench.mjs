@@ -20,7 +20,7 @@ try {
   const rounds = await steadily(measureRounds(workplace, times(25)))
   const deltas = await steadily(measureDeltas(workplace, times(15)))
   const history = await steadily(measureHistory(workplace, times(15)))
-  const sessions = await steadily(measureSessions(workplace, { rounds: times(5), count: quick ? 200 : 1000 }))
+  const sessions = await steadily(measureSessions(workplace, { rounds: times(3), count: quick ? 200 : 1000 }))
   const heap = await steadily(measureHeap(workplace, quick ? 200 : 1000))
   const calibration = calibrationArea(calibrations)
 

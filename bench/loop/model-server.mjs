@@ -32,7 +32,10 @@ export function fileFor(number) {
 function serve() {
   let lastBody = Buffer.alloc(0)
   const server = createServer((request, response) => {
-    if (request.method === 'GET') return response.end(lastBody)
+    if (request.method === 'GET') {
+      response.end(lastBody)
+      return
+    }
     /** @type {Buffer[]} */
     const parts = []
     request.on('data', (part) => parts.push(part))

@@ -38,9 +38,9 @@ export async function measureRounds({ root, server, agentFor }, rounds) {
       { name: 'fetch by hand', run: byHand },
       { name: 'session.stream, rules, hook, events', run: capstan },
     ],
-    { rounds, warmUps: 4, pieces: count },
+    { rounds, warmUps: 10, pieces: count },
   )
-  const explanation = `A run of ${count} rounds, one \`read\` each; times for one round.`
+  const explanation = `A run of ${count} rounds, one \`read\` each, in a warm process; times for one round.`
   return {
     area: comparisonArea('Rounds', explanation, rows),
     ratio: rows[1]?.ratio.median ?? Number.NaN,

@@ -6,11 +6,10 @@ import { randomIds } from '../loop/host-env.js'
 import type { Model } from '../model/model.js'
 import { offlineModel } from '../model/offline/index.js'
 import { createModel } from '../model/provider.js'
-import { checkOptions } from '../session/check-options.js'
 import type { SessionParts } from '../session/core.js'
 import { SessionClosedError, SessionOptionError } from '../session/errors.js'
 import type { SessionOptions } from '../session/options.js'
-import { Session } from '../session/session.js'
+import type { Session } from '../session/session.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
 import {
@@ -57,6 +56,9 @@ markErrorClass(WorkspaceError, 'WorkspaceError')
 export class Agent {
   readonly #config: AgentConfig
   readonly #surroundings: AgentSurroundings
+  readonly #machinery: SessionMachinery
+  /** One list for all sessions, so that what is made of it can be shared. */
+  readonly #secrets: readonly string[]
   readonly #sessions = new Map<string, Session>()
   /** Sessions that were closed and have not come to their end. */
   readonly #ending = new Set<Promise<void>>()
@@ -65,8 +67,15 @@ export class Agent {
   /** What was odd about the configuration, one sentence each. */
   readonly warnings: readonly string[]
 
-  private constructor(config: AgentConfig, warnings: readonly string[], surroundings: AgentSurroundings) {
+  private constructor(
+    config: AgentConfig,
+    warnings: readonly string[],
+    surroundings: AgentSurroundings,
+    machinery: SessionMachinery,
+  ) {
     this.#config = config
+    this.#secrets = secretsOf(config)
+    this.#machinery = machinery
     this.warnings = warnings
     this.#surroundings = surroundings
   }
@@ -81,7 +90,7 @@ export class Agent {
       ...(env !== undefined && { env }),
       ...(cwd !== undefined && { cwd }),
     })
-    return new Agent(config, warnings, surroundings)
+    return new Agent(config, warnings, surroundings, await loadMachinery())
   }
 
   /** The configuration as it was understood, with every secret hidden. */
@@ -114,8 +123,9 @@ export class Agent {
       role: agent.prompt,
       builtinTools: agent.tools,
       maxToolRounds: agent.maxSteps,
-      ...options,
-      permissionPolicy: withDenies(agent.permissions, options.permissionPolicy),
+      // An option that is there without a value must not take the agent's own away.
+      ...Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)),
+      permissionPolicy: withDenies(agent.permissions, options.permissionPolicy ?? undefined),
     }
     return this.#open(workspace, layered, warnings, agent.name)
   }
@@ -146,6 +156,7 @@ export class Agent {
 
   #open(workspace: string, given: SessionOptions, warnings: readonly string[], agentId = 'capstan'): Session {
     if (this.#closed) throw new SessionClosedError('agent')
+    const { Session, checkOptions } = this.#machinery
     const checked = checkOptions(given)
     const options = { ...this.#defaults(), ...checked.options }
     const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
@@ -159,7 +170,7 @@ export class Agent {
       root: this.#root(workspace),
       userDir: this.#surroundings.userDir ?? join(homedir(), '.capstan'),
       ...this.#instructions(),
-      secrets: secretsOf(this.#config),
+      secrets: this.#secrets,
       options,
       warnings: [...warnings, ...checked.warnings],
       resolveModel: (name) => this.#resolve(name),
@@ -223,6 +234,18 @@ export class Agent {
     if (!statSync(real).isDirectory()) throw new WorkspaceError(path, 'it is not a directory')
     return real
   }
+}
+
+type SessionMachinery = Pick<typeof import('../session/session.js'), 'Session'> &
+  Pick<typeof import('../session/check-options.js'), 'checkOptions'>
+
+/** Tools, rules, gate and workspace: loaded with the first agent, so that importing the package costs little. */
+async function loadMachinery(): Promise<SessionMachinery> {
+  const [{ Session }, { checkOptions }] = await Promise.all([
+    import('../session/session.js'),
+    import('../session/check-options.js'),
+  ])
+  return { Session, checkOptions }
 }
 
 /** What an agent must not do stays denied, whatever else a host says. */

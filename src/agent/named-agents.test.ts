@@ -1,7 +1,13 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compilePolicy } from '../authority/policy.js'
+import { scriptedModel } from '../testing/scripted-model.js'
 import { CapstanError } from '../tool/errors.js'
 import { createToolbox } from '../toolbox/toolbox.js'
+import { Agent } from './agent.js'
 import { AgentNotFoundError, builtinAgents, findAgent } from './named-agents.js'
 
 const toolNames = createToolbox().map(({ name }) => name)
@@ -51,4 +57,42 @@ describe('an agent by name', () => {
       expect(permissions.defaultDecision).toBe('deny')
     },
   )
+})
+
+describe('an agent that changes nothing', () => {
+  it.each([
+    ['review', 'git', { command: 'status' }, true],
+    ['review', 'git', { command: 'log' }, true],
+    ['review', 'git', { command: 'diff' }, true],
+    ['review', 'git', { command: 'checkout', ref: 'other', force: true }, false],
+    ['review', 'git', { command: 'stash', message: 'mine' }, false],
+    ['review', 'git', { command: 'branch', subcommand: 'create', name: 'x' }, false],
+    ['plan', 'todo', { todos: [{ content: 'dig', status: 'pending' }] }, true],
+    ['explore', 'bash', { command: 'ls' }, true],
+    ['explore', 'bash', { command: 'find . -name x' }, true],
+    ['explore', 'bash', { command: 'find . -delete' }, false],
+    ['explore', 'bash', { command: 'ls; touch x' }, false],
+    ['explore', 'bash', { command: 'cat a > b' }, false],
+  ])('is held to it: %s calls %s %j', async (name, tool, args, allowed) => {
+    const base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-named-')))
+    const agent = await Agent.create({}, { userDir: join(base, 'user'), env: {} })
+    try {
+      const root = join(base, 'work')
+      await mkdir(root)
+      const git = (...words: string[]) =>
+        execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.test', ...words], { cwd: root })
+      git('init', '-q')
+      git('commit', '-q', '--allow-empty', '-m', 'first')
+      git('branch', 'other')
+      const model = scriptedModel([{ toolCalls: [{ name: tool, args }] }, 'done'])
+      const session = agent.sessionForAgent(root, name, [], { model, sandbox: 'off' })
+      await session.send('go')
+      expect(session.traceEvents()).toMatchObject([
+        allowed ? { success: true } : { success: false, verdict: 'deny' },
+      ])
+    } finally {
+      await agent.close()
+      await rm(base, { recursive: true, force: true })
+    }
+  })
 })

@@ -94,7 +94,8 @@ export const builtinAgents: readonly AgentDefinition[] = [
     prompt:
       'You review. Look for defects first: wrong behaviour, lost data, security, missing tests. Name file and line for each, most serious first. You change nothing.',
     tools: [...reading, 'git'],
-    permissions: { ...readOnly, allow: [...reading, 'git'] },
+    // Git may look without a rule; whatever it changes is denied.
+    permissions: { ...readOnly, allow: reading },
     maxSteps: 25,
   },
 ]

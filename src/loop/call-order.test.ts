@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JudgedSubject } from '../authority/call.js'
-import { callInOrder, type Place } from './call-order.js'
+import { callInOrder } from './call-order.js'
 
 type Claim = { reads?: readonly string[]; writes?: readonly string[]; command?: boolean; alone?: boolean }
 
@@ -25,6 +25,9 @@ function conflict(one: Claim, other: Claim): boolean {
   if (one.command || other.command || one.alone || other.alone) return touches(one) && touches(other)
   return meet(one.writes, other.writes) || meet(one.writes, other.reads) || meet(one.reads, other.writes)
 }
+
+/** What a call of these tests gives. */
+type Ended = { at: number; said?: string; fatal?: Error }
 
 const tick = (turns: number): Promise<void> =>
   turns === 0
@@ -60,7 +63,7 @@ describe('the calls of one round', () => {
           const results = await callInOrder(
             calls.map((one, at) => ({ ...one, at })),
             most,
-            async ({ claim, thinks, works, refused, at }, place) => {
+            async ({ claim, thinks, works, refused, at }, place): Promise<Ended> => {
               mostActive = Math.max(mostActive, ++active)
               await tick(thinks)
               if (!refused) {
@@ -132,7 +135,7 @@ describe('the calls of one round', () => {
 
   it('are told that it is over when one of them ends the round; none starts after that, and each has its result', async () => {
     const started: number[] = []
-    const results = await callInOrder([0, 1, 2, 3], 2, async (at, place, over) => {
+    const results = await callInOrder([0, 1, 2, 3], 2, async (at, place, over): Promise<Ended> => {
       if (over) return { at, said: 'over' }
       place.announce(subjectsOf({ writes: ['/w/same'] }), false)
       if (!(await place.turn())) return { at, said: 'ended' }
@@ -145,9 +148,7 @@ describe('the calls of one round', () => {
 
   it('do not hold others up by failing', async () => {
     const ran: number[] = []
-    const gone: Place[] = []
     const calls = callInOrder([0, 1], 2, async (at, place) => {
-      gone.push(place)
       place.announce(subjectsOf({ writes: ['/w/same'] }), false)
       await place.turn()
       if (at === 0) throw new Error('broken')

@@ -83,11 +83,16 @@ export async function callInOrder<Item, Result extends { readonly fatal?: unknow
   const work = async (): Promise<void> => {
     for (let at = next++; at < queue.length; at = next++) {
       const { item, place } = queue[at] as (typeof queue)[number]
-      const result = await call(item, place, over).finally(place.leave)
-      results[at] = result
-      if (result.fatal !== undefined && !over) {
-        over = true
-        order.end()
+      try {
+        const result = await call(item, place, over)
+        results[at] = result
+        if (result.fatal !== undefined && !over) {
+          over = true
+          order.end()
+        }
+      } finally {
+        // After the end is told: who waits for this call must not start.
+        place.leave()
       }
     }
   }

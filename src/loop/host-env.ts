@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-
 /** Where ids come from. */
 export interface IdGenerator {
   next(): string
@@ -44,4 +42,4 @@ export class FixedClock implements Clock {
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
-export const randomIds: IdGenerator = { next: () => randomUUID() }
+export const randomIds: IdGenerator = { next: () => crypto.randomUUID() }

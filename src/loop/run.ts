@@ -35,6 +35,8 @@ export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOut
     clock.signal.throwIfAborted()
     if (prompt !== undefined) await parts.conversation.append(prompt)
     const finish = await rounds(state, clock)
+    // What came too late for this run is read in the next.
+    await takeSteering(state)
     return outcomeOf(state, finish, parts.conversation.messages.slice(before))
   } catch (error) {
     // What an aborted run throws on its way out is only the noise of stopping.

@@ -55,11 +55,13 @@ export function createSessionAuthority(options: SessionAuthorityOptions): Sessio
   const policy = compilePolicy(options.policy ?? {}, { scope: options.scope() })
   const sessionRules: Rule[] = [...(options.sessionRules ?? [])]
   let mode = options.mode
-  let state: State | undefined
+  // Rules take more memory than all else of an idle session, and are read again when they are needed.
+  let kept: WeakRef<State> | undefined
 
   const current = (): State => {
     const scope = options.scope()
     const tools = options.tools()
+    let state = kept?.deref()
     if (state === undefined || state.scope !== scope || !sameTools(state.tools, tools)) {
       const rules = [...defaultRules, ...policy.rules, ...(options.projectRules ?? []), ...sessionRules]
       const books = createModeBooks(
@@ -67,6 +69,7 @@ export function createSessionAuthority(options: SessionAuthorityOptions): Sessio
         mode && modes[mode],
       )
       state = { scope, tools, books, grant: grantOf(options, scope, tools), byTool: new WeakMap() }
+      kept = new WeakRef(state)
     }
     return state
   }
@@ -98,11 +101,11 @@ export function createSessionAuthority(options: SessionAuthorityOptions): Sessio
     },
     addRule(rule) {
       sessionRules.push(rule)
-      state = undefined
+      kept = undefined
     },
     setMode(next) {
       mode = next
-      state = undefined
+      kept = undefined
     },
   }
 }

@@ -10,6 +10,8 @@ export class ActiveRun {
   readonly record: RunRecord
   readonly stream: EventStream
   readonly #controller = new AbortController()
+  /** Whether the model will still read what is said to it meanwhile. */
+  steerable = false
   readonly #pass: (event: AgentEvent) => void
   readonly #now: () => number
   /** Settled when the run has ended; a failure that nobody waits for is told by the stream and the record. */

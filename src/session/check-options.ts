@@ -2,12 +2,29 @@ import { modeNames } from '../authority/mode.js'
 import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
 import { createCommands } from '../commands/index.js'
 import { createHooks } from '../hooks/index.js'
-import { messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { createToolbox } from '../toolbox/toolbox.js'
 import { SessionOptionError } from './errors.js'
+import {
+  able,
+  between,
+  both,
+  type Check,
+  count,
+  describe,
+  each,
+  either,
+  fields,
+  is,
+  list,
+  object,
+  oneOf,
+  quote,
+  readable,
+  strings,
+} from './option-check.js'
 import type { CommandOption, HookOption, SessionOptions } from './options.js'
 
 /**
@@ -52,94 +69,6 @@ function idleLanes({ confirmationPolicy, onAsk }: SessionOptions): boolean {
   const lanes = confirmationPolicy?.yoloLanes ?? []
   return lanes.length > 0 && confirmationPolicy?.enabled !== true && onAsk === undefined
 }
-
-/** Words when a value cannot be used; `%` stands for the option's name. */
-type Check = (value: unknown) => string | undefined
-
-const is =
-  (type: 'string' | 'boolean' | 'function'): Check =>
-  (value) =>
-    typeof value === type ? undefined : `% must be a ${type}, not ${describe(value)}.`
-const count =
-  (least: number): Check =>
-  (value) =>
-    typeof value === 'number' && Number.isInteger(value) && value >= least
-      ? undefined
-      : `% must be a whole number of at least ${least}, not ${describe(value)}.`
-const between =
-  (low: number, high: number): Check =>
-  (value) =>
-    typeof value === 'number' && value >= low && value <= high
-      ? undefined
-      : `% must be a number from ${low} to ${high}, not ${describe(value)}.`
-const oneOf =
-  (...words: readonly string[]): Check =>
-  (value) =>
-    typeof value === 'string' && words.includes(value)
-      ? undefined
-      : `Invalid % ${quote(value)}. Must be one of: ${words.join(', ')}.`
-const object: Check = (value) =>
-  typeof value === 'object' && !Array.isArray(value)
-    ? undefined
-    : `% must be an object, not ${describe(value)}.`
-const strings: Check = (value) =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string')
-    ? undefined
-    : `% must be a list of strings, not ${describe(value)}.`
-const list: Check = (value) =>
-  Array.isArray(value) ? undefined : `% must be a list, not ${describe(value)}.`
-const each =
-  (check: Check): Check =>
-  (value) => {
-    if (!Array.isArray(value)) return list(value)
-    for (const [at, one] of value.entries()) {
-      const problem = check(one)
-      if (problem !== undefined) return problem.replace('%', `%[${at}]`)
-    }
-    return undefined
-  }
-/** What a reader of the value says against it. */
-const readable =
-  (read: (value: unknown) => void): Check =>
-  (value) => {
-    try {
-      read(value)
-      return undefined
-    } catch (error) {
-      return `%: ${messageOf(error)}`
-    }
-  }
-const both =
-  (first: Check, second: Check): Check =>
-  (value) =>
-    first(value) ?? second(value)
-/** An object that can do these things. */
-const able =
-  (...methods: readonly string[]): Check =>
-  (value) => {
-    const missing = methods.find((name) => !isRecord(value) || typeof value[name] !== 'function')
-    return missing === undefined ? undefined : `% must have the method ${missing}().`
-  }
-const either =
-  (...some: readonly Check[]): Check =>
-  (value) => {
-    const problems = some.map((check) => check(value))
-    return problems.includes(undefined) ? undefined : problems[0]
-  }
-const fields =
-  (known: Readonly<Record<string, Check>>): Check =>
-  (value) => {
-    const wrong = object(value)
-    if (wrong !== undefined) return wrong
-    for (const [name, inner] of Object.entries(value as object)) {
-      if (inner === undefined || inner === null) continue
-      const check = Object.hasOwn(known, name) ? known[name] : undefined
-      if (check === undefined) return `%.${name} is not known. Known are: ${Object.keys(known).join(', ')}.`
-      const problem = check(inner)
-      if (problem !== undefined) return problem.replace('%', `%.${name}`)
-    }
-    return undefined
-  }
 
 const planningModes: Readonly<Record<string, string>> = {
   auto: 'auto',
@@ -322,16 +251,4 @@ function describeUnknown(name: string): string {
   const nearest = nearestNames(name, Object.keys(checks))
   const hint = nearest.length === 0 ? '' : ` Did you mean ${quoteNames(nearest)}?`
   return `The option ${name} is not known and has no effect.${hint}`
-}
-
-/** Never a text itself: what was put in the wrong place may be a secret. */
-function describe(value: unknown): string {
-  if (typeof value === 'string') return 'a string'
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`
-}
-
-/** For options that take one of a few words: there the word that was given helps. */
-function quote(value: unknown): string {
-  return typeof value === 'string' && value.length <= 40 ? `'${value}'` : describe(value)
 }

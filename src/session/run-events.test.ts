@@ -71,6 +71,20 @@ describe('the events of a run', () => {
     expect(rest.map(({ sequence }) => sequence)).toEqual([30, 31])
   })
 
+  it('are not lost to a reader who is told of missed ones while more are dropped, and the run ends', async () => {
+    const events = new RunEvents(1)
+    for (let at = 1; at <= 30; at++) events.add(turn(at), at)
+    const watched = events.watch()
+    expect((await watched.next()).value).toMatchObject({ event: { type: 'events_missed' } })
+    for (let at = 31; at <= 60; at++) events.add(turn(at), at)
+    events.add(end, 61)
+    events.list()
+    expect((await all(watched)).map(({ sequence, event }) => [sequence, event.type])).toEqual([
+      [60, 'events_missed'],
+      [61, 'agent_cancelled'],
+    ])
+  })
+
   it('go on for others when one reader stops', async () => {
     const events = new RunEvents(10)
     const reading = all(events.watch())

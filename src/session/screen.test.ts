@@ -105,6 +105,23 @@ describe('a key of the configuration', () => {
     expect(passed.at(-1)?.type).toBe('tool_execution_start')
   })
 
+  it('holds nothing back past the end of a call', () => {
+    const begin = secret.slice(0, 7)
+    const passed = through([
+      { type: 'tool_output_delta', toolId: 'a', toolName: 't', text: begin },
+      {
+        type: 'tool_end',
+        toolId: 'a',
+        toolName: 't',
+        toolOutput: begin,
+        exitCode: 0,
+        isError: false,
+        metadata: { duration_ms: 0 },
+      },
+    ])
+    expect(passed.map((event) => ('text' in event ? event.text : event.type))).toEqual([begin, 'tool_end'])
+  })
+
   it('holds nothing back past the end of a text', () => {
     const passed = through([
       { type: 'text_delta', text: secret.slice(0, 7) },

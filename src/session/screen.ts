@@ -26,9 +26,9 @@ export function screenFor(
   secrets: readonly string[],
   emit: (event: AgentEvent) => void,
 ): Screen {
-  const provider = given ?? (secrets.length === 0 ? undefined : new DefaultSecurityProvider({ kinds: [] }))
+  const provider = given ?? keeperOf(secrets)
   if (provider === undefined) return open
-  if (provider instanceof DefaultSecurityProvider) for (const secret of secrets) provider.addSecret(secret)
+  if (given instanceof DefaultSecurityProvider) for (const secret of secrets) given.addSecret(secret)
   const redact = (text: string): string => redacted(provider, text, 'host')
   return {
     middleware: [resultScreen(provider, emit)],
@@ -37,6 +37,19 @@ export function screenFor(
     events: (pass) => eventScreen(provider, redact, pass),
   }
 }
+
+/** One for all sessions of an agent: what finds secrets is larger than everything else that an idle session has. */
+function keeperOf(secrets: readonly string[]): SecurityProvider | undefined {
+  if (secrets.length === 0) return undefined
+  const known = keepers.get(secrets)
+  if (known !== undefined) return known
+  const keeper = new DefaultSecurityProvider({ kinds: [] })
+  for (const secret of secrets) keeper.addSecret(secret)
+  keepers.set(secrets, keeper)
+  return keeper
+}
+
+const keepers = new WeakMap<readonly string[], SecurityProvider>()
 
 /** What is no text would reach whoever reads it unseen: it is an error. */
 function redacted(provider: SecurityProvider, text: string, target: TextTarget): string {

@@ -94,6 +94,7 @@ async function answer(core: SessionCore, active: ActiveRun, request: RunRequest)
       })
     }
   }
+  active.steerable = true
   await core.start(active.signal)
   const { options } = core.parts
   const startedAt = core.now()
@@ -105,6 +106,7 @@ async function answer(core: SessionCore, active: ActiveRun, request: RunRequest)
   // What a run left behind still says when another is at work is nobody's.
   const emit: typeof core.emit = (event) => void (core.active === active && core.emit(event))
   const outcome = await run({ ...parts, emit }, message)
+  active.steerable = false
   core.usage = addUsage(core.usage, outcome.usage)
   if (outcome.costUsd !== undefined) core.costUsd = (core.costUsd ?? 0) + outcome.costUsd
   core.plan.finish(core.emit)

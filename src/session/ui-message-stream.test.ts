@@ -392,6 +392,20 @@ describe('leaving early', () => {
     expect((await session.runs())[0]?.status).toBe('cancelled')
   })
 
+  it('does not wait for a source that cannot be left before its next event', async () => {
+    async function* silent(): AsyncGenerator<AgentEvent> {
+      yield { type: 'turn_start', turn: 1 }
+      await new Promise(() => undefined)
+    }
+    const chunks = toUiMessageChunks(silent())
+    expect((await chunks.next()).value).toEqual({ type: 'start' })
+    expect((await chunks.next()).value).toEqual({ type: 'start-step' })
+    const waiting = chunks.next()
+    await new Promise((resolve) => setImmediate(resolve))
+    await chunks.return?.()
+    expect((await waiting).done).toBe(true)
+  })
+
   it('cancels nothing that is only watched', async () => {
     const released = later()
     const slow = tool('slow', () => released.promise)

@@ -14,8 +14,8 @@ export interface UiToolCalls {
 export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolCalls {
   const calls = new Map<string, UiCall>()
 
-  const begin = (toolCallId: string, toolName: string): UiCall => {
-    const call: UiCall = { toolName, written: '', shown: undefined, outside: false, refused: false }
+  const begin = (toolCallId: string, toolName: string, growing = false): UiCall => {
+    const call: UiCall = { toolName, growing, written: '', shown: undefined, outside: false, refused: false }
     calls.set(toolCallId, call)
     return call
   }
@@ -47,13 +47,13 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
   const take = (event: AgentEvent): void => {
     switch (event.type) {
       case 'tool_start':
-        begin(event.toolId, event.toolName)
+        begin(event.toolId, event.toolName, true)
         put({ type: 'tool-input-start', toolCallId: event.toolId, toolName: event.toolName, dynamic: true })
         return
       case 'tool_input_delta': {
         const call = calls.get(event.toolId)
         // Whose beginning was not seen cannot be shown growing; it is shown when it is whole.
-        if (call === undefined || call.shown !== undefined) return
+        if (call === undefined || !call.growing || call.shown !== undefined) return
         call.written += event.text
         put({ type: 'tool-input-delta', toolCallId: event.toolId, inputTextDelta: event.text })
         return
@@ -117,6 +117,8 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
 
 type UiCall = {
   readonly toolName: string
+  /** The front end was told when it began. */
+  readonly growing: boolean
   /** What the model has written so far. */
   written: string
   /** The input that the front end has, as JSON; undefined while it is not whole. */

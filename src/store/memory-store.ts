@@ -38,7 +38,7 @@ export class MemorySessionStore implements SessionStore {
   }
 
   async open(sessionId: string, { holder, now }: OpenLogOptions): Promise<SessionLog> {
-    const session = this.#sessions.get(checked(sessionId)) ?? { lines: [], blobs: new Map(), fence: 0 }
+    const session = this.#sessions.get(checked(sessionId)) ?? emptySession()
     if (session.lease !== undefined) throw new SessionLockedError(sessionId, session.lease)
     for (const line of session.lines) refuseFutureSchema(sessionId, parse(line))
     this.#sessions.set(sessionId, session)
@@ -68,6 +68,10 @@ type KeptSession = {
   readonly blobs: Map<string, Uint8Array>
   lease?: Lease
   fence: number
+}
+
+function emptySession(): KeptSession {
+  return { lines: [], blobs: new Map(), fence: 0 }
 }
 
 function checked(sessionId: string): string {

@@ -83,7 +83,13 @@ export type ToolIntent = {
 }
 
 /** Content that lies beside the log: what it would be as JSON, by digest. */
-export type BlobPart = { readonly type: 'blob'; readonly digest: string; readonly bytes: number }
+export type BlobPart = {
+  readonly type: 'blob'
+  readonly digest: string
+  readonly bytes: number
+  /** The same piece with its long texts cut: for those who read the log itself, and in case the blob is lost. */
+  readonly stub: UserContent | AssistantContent | ToolResultPart
+}
 
 export type RunRow = {
   readonly id: string

@@ -59,6 +59,8 @@ export type OpenLogOptions = {
 /** A session's log in the hands of the one who may write it. */
 export interface SessionLog {
   readonly lease: Lease
+  /** What was wrong with the log when it was opened, in words; it goes on behind what was whole, and the rest is kept aside. */
+  readonly damage?: string
   /** Appends all of them or none. Once it has resolved they are as safe as the durability says; a failed log takes no more. */
   append(records: readonly SessionRecord[]): Promise<void>
   /** Keeps content beside the log, once, and gives its digest (SHA-256, hex). */

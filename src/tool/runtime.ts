@@ -60,6 +60,8 @@ export interface RuntimeFiles {
   /** The real path of the workspace root. */
   readonly root: string
   stat(path: string): Promise<FileStat>
+  /** Why this path may not be read, judged by its text alone, whether or not it exists; undefined when it may. */
+  whyNotRead?(path: string): Promise<string | undefined>
   list(path: string): Promise<DirectoryEntry[]>
   /** The whole file; refuses one larger than `maxBytes`. */
   read(path: string, options?: { readonly maxBytes?: number }): Promise<FileContent>

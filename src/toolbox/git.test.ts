@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
@@ -51,7 +51,9 @@ describe('status', () => {
     const { text, metadata } = await run({ command: 'status' })
     expect(text).toContain('Status:    3 uncommitted change(s)')
     expect(metadata).toMatchObject({ dirty_count: 3, is_dirty: true })
-    expect(metadata).toHaveProperty('changes', [' M a.txt', 'A  "line\\nend"', '?? neu ß.txt'])
+    const changes = [' M a.txt', 'A  "line\\nend"', '?? neu ß.txt']
+    expect(metadata).toHaveProperty('changes', changes)
+    expect(text.split('\n').slice(5)).toEqual(['', ...changes])
   })
 
   it('counts a rename once', async () => {
@@ -125,6 +127,42 @@ describe('log and diff', () => {
     expect(envelope.metadata.truncated).toBe(true)
     expect(envelope).toHaveProperty('data.head')
     expect(readFileSync(envelope.metadata.output_path ?? '', 'utf8').length).toBeGreaterThan(500_000)
+  })
+})
+
+describe('what may be seen', () => {
+  it('leaves out of a diff what may not be read, and says so', async () => {
+    const closed = await toolboxWorkspace(
+      { '.env': 'KEY=old\n', 'a.txt': 'one\n', 'gone/.env': 'KEY=gone\n' },
+      { permit: { path: (_, path) => (path.endsWith('/.env') ? 'it is secret' : undefined) } },
+    )
+    await space.close()
+    space = closed
+    repository()
+    writeFileSync(join(space.root, '.env'), 'KEY=new\n')
+    rmSync(join(space.root, 'gone'), { recursive: true })
+    expect(await say({ command: 'diff' })).toBe('Left out, since reading is refused: .env, gone/.env')
+    writeFileSync(join(space.root, 'a.txt'), 'two\n')
+    const text = await say({ command: 'diff' })
+    expect(text).toContain('+two')
+    expect(text).toContain('Left out, since reading is refused: .env, gone/.env')
+    expect(text).not.toContain('KEY')
+    git('mv', '.env', 'open.txt')
+    expect(await say({ command: 'diff', target: 'HEAD' })).not.toContain('KEY=old')
+    expect(gitTool.touches?.({ command: 'diff', path: '.env' })).toContainEqual({ fs: 'read', path: '.env' })
+  })
+
+  it('stays below the workspace when that is a part of a repository', async () => {
+    const above = dirname(space.root)
+    writeFileSync(join(above, 'outer'), 'SECRET\n')
+    git('init', '-q', '-b', 'main', '..')
+    git('add', '../outer', '.')
+    git('commit', '-q', '-m', 'all')
+    writeFileSync(join(above, 'outer'), 'MORE\n')
+    writeFileSync(join(space.root, 'a.txt'), 'two\n')
+    expect(await say({ command: 'diff' })).toMatch(/^diff --git a\/a\.txt b\/a\.txt\n[^]*\+two\n$/)
+    expect(await say({ command: 'diff' })).not.toMatch(/SECRET|MORE/)
+    expect((await say({ command: 'status' })).split('\n').slice(5)).toEqual(['', ' M a.txt'])
   })
 })
 
@@ -387,6 +425,24 @@ describe('a repository that is not to be trusted', () => {
       expect(exitCode).toBe(128)
     }
     expect(existsSync(join(outside, 'precious'))).toBe(true)
+  })
+
+  it('SEC-097 has nothing run that only the configuration of another work tree names', async () => {
+    writeFileSync(join(space.root, '.gitattributes'), '*.txt filter=evil\n')
+    repository()
+    const filter = (name: string): string =>
+      `[filter "evil"]\nclean = ${plant(name)}\nsmudge = ${plant(name)}\n`
+    git('config', 'extensions.worktreeConfig', 'true')
+    git('worktree', 'add', '-q', 'tree')
+    writeFileSync(join(space.root, '.git/worktrees/tree/config.worktree'), filter('tree'))
+    writeFileSync(join(space.root, 'tree/a.txt'), 'one\n')
+    await say({ command: 'worktree', subcommand: 'remove', path: 'tree', force: true })
+    expect(existsSync(evil('tree'))).toBe(false)
+    writeFileSync(join(space.root, '.git/more'), filter('condition'))
+    git('config', 'includeIf.gitdir:**/worktrees/**.path', 'more')
+    const made = await say({ command: 'worktree', subcommand: 'create', name: 'b', path: 'b' })
+    expect(made).toContain('includes files conditionally')
+    expect(existsSync(evil('condition'))).toBe(false)
   })
 
   it('is not found in a directory that only looks like one', async () => {

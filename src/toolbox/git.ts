@@ -1,6 +1,8 @@
+import type { ToolCallContext } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
-import type { ShellOutcome } from '../tool/runtime.js'
+import type { RuntimeShell, ShellOutcome } from '../tool/runtime.js'
+import type { Subject } from '../tool/subject.js'
 import type { GitArgs } from './git/git-args.js'
 import {
   branchesText,
@@ -11,9 +13,10 @@ import {
   statusText,
   worktreesText,
 } from './git/git-format.js'
-import { defaultSuffix, type GitPlan, planGit } from './git/git-plan.js'
+import { defaultSuffix, diffText, type GitPlan, planGit } from './git/git-plan.js'
 import { withoutCredentials } from './git/without-credentials.js'
 import { lentPart } from './lent-part.js'
+import { pathText } from './path-text.js'
 
 const timeoutMs = 60_000
 const diffBytes = 190 * 1024
@@ -54,19 +57,41 @@ export const gitTool = createJsonTool<GitArgs>({
     required: ['command'],
     additionalProperties: false,
   },
-  touches: (args) => [{ shell: { text: planGit(args).text } }],
+  touches: subjectsOf,
   async execute(args, context) {
     const plan = planGit(args)
-    const outcome = await lentPart(context, 'shell').run(plan.text, {
-      timeoutMs,
-      guardGit: true,
-      maxBytes: plan.kind === 'diff' ? diffBytes : listBytes,
-      ...(context.signal === undefined ? {} : { signal: context.signal }),
-    })
-    const root = context.runtime?.files?.root ?? 'the workspace'
-    return failureOf(args, plan, outcome, root) ?? described(args, plan, outcome, root)
+    if (plan.kind === 'diff') return diffOf(args, plan, context)
+    const outcome = await runGit(context, plan.text, listBytes)
+    return failureOf(args, plan, outcome, rootOf(context)) ?? described(args, plan, outcome, rootOf(context))
   },
 })
+
+/** A path to look at is a file that is read, whatever reads it. */
+function subjectsOf(args: GitArgs): Subject[] {
+  const { text: command, kind } = planGit(args)
+  const looked = kind === 'log' || kind === 'diff' ? args.path : undefined
+  return [
+    { shell: { text: command } },
+    ...(looked === undefined ? [] : [{ fs: 'read', path: looked } as const]),
+  ]
+}
+
+function runGit(
+  context: ToolCallContext,
+  command: string,
+  maxBytes: number,
+): ReturnType<RuntimeShell['run']> {
+  return lentPart(context, 'shell').run(command, {
+    timeoutMs,
+    guardGit: true,
+    maxBytes,
+    ...(context.signal === undefined ? {} : { signal: context.signal }),
+  })
+}
+
+function rootOf({ runtime }: ToolCallContext): string {
+  return runtime?.files?.root ?? 'the workspace'
+}
 
 function failureOf(args: GitArgs, plan: GitPlan, outcome: ShellOutcome, root: string): Envelope | undefined {
   const { exitCode, output } = outcome
@@ -90,7 +115,12 @@ function failureOf(args: GitArgs, plan: GitPlan, outcome: ShellOutcome, root: st
   return errorEnvelope(`git ${args.command} failed: ${words}${refused}${outside}`, metadata)
 }
 
-function described(args: GitArgs, plan: GitPlan, outcome: ShellOutcome, root: string): Envelope {
+function described(
+  args: GitArgs,
+  plan: Exclude<GitPlan, { kind: 'diff' }>,
+  outcome: ShellOutcome,
+  root: string,
+): Envelope {
   const output = outcome.exitCode === 0 ? outcome.output : ''
   switch (plan.kind) {
     case 'status':
@@ -113,8 +143,6 @@ function described(args: GitArgs, plan: GitPlan, outcome: ShellOutcome, root: st
     }
     case 'remotes':
       return remotesOf(output, args.remote_name)
-    case 'diff':
-      return diffOf(outcome)
     case 'stashed':
       return outputEnvelope(
         /No local changes to save/.test(output) ? 'No local changes to save.' : 'Created stash',
@@ -129,8 +157,8 @@ function described(args: GitArgs, plan: GitPlan, outcome: ShellOutcome, root: st
 }
 
 function statusOf(output: string, root: string): Envelope {
-  const [own = '', common = ''] = output.split('\n', 2)
-  const status = parseStatus(output.slice(own.length + common.length + 2))
+  const [own = '', common = '', prefix = ''] = output.split('\n', 3)
+  const status = parseStatus(output.slice(own.length + common.length + prefix.length + 3), prefix)
   const linked = own !== common
   const count = status.changes.length
   return outputEnvelope(statusText(root, status, linked), {
@@ -151,11 +179,51 @@ function remotesOf(output: string, wanted: string | undefined): Envelope {
   return errorEnvelope(`There is no remote "${wanted}". There are: ${known.join(', ')}`)
 }
 
-function diffOf({ output, outputBytes, outputPath, truncated }: ShellOutcome): Envelope {
-  if (output.trim() === '') return outputEnvelope('No changes.')
-  if (!truncated) return outputEnvelope(output)
+/** The changes of the files that may be read. What may not be read does not come through history either. */
+async function diffOf(
+  args: GitArgs,
+  plan: GitPlan & { kind: 'diff' },
+  context: ToolCallContext,
+): Promise<Envelope> {
+  const listed = await runGit(context, plan.names, listBytes)
+  const failed = failureOf(args, plan, listed, rootOf(context))
+  if (failed !== undefined) return failed
+  if (listed.truncated) return errorEnvelope('The diff names too many files. Give a path to look at fewer.')
+  const hidden = await unreadable(namesIn(listed.output), context)
+  if (hidden.length > mostHidden)
+    return errorEnvelope(
+      `The diff has ${hidden.length} files that may not be read, among them ${pathText(hidden[0] ?? '')}. Give a path to look at others.`,
+    )
+  const outcome = await runGit(context, diffText(plan.diff, hidden), diffBytes)
+  return failureOf(args, plan, outcome, rootOf(context)) ?? shownDiff(outcome, hidden)
+}
+
+const mostHidden = 100
+
+function namesIn(output: string): string[] {
+  return output.split('\0').flatMap((name) => {
+    const path = name.replace(/^((warning|hint): .*\n)+/, '')
+    return path === '' ? [] : [path]
+  })
+}
+
+async function unreadable(names: readonly string[], { runtime }: ToolCallContext): Promise<string[]> {
+  const hidden: string[] = []
+  for (const name of names) if ((await runtime?.files?.whyNotRead?.(name)) !== undefined) hidden.push(name)
+  return hidden
+}
+
+function shownDiff(
+  { output, outputBytes, outputPath, truncated }: ShellOutcome,
+  hidden: readonly string[],
+): Envelope {
+  const left =
+    hidden.length === 0 ? '' : `Left out, since reading is refused: ${hidden.map(pathText).join(', ')}`
+  if (output.trim() === '') return outputEnvelope(left === '' ? 'No changes.' : left)
+  const text = left === '' ? output : `${output}${output.endsWith('\n') ? '' : '\n'}\n${left}\n`
+  if (!truncated) return outputEnvelope(text)
   return outputEnvelope(
-    { head: output, total: outputBytes },
+    { head: text, total: outputBytes },
     { truncated, ...(outputPath === undefined ? {} : { output_path: outputPath }) },
   )
 }

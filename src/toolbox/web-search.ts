@@ -3,6 +3,7 @@ import { createJsonTool } from '../tool/create-json-tool.js'
 import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
 import { fnv1a } from '../tool/fnv1a.js'
+import { frozenCopy } from '../tool/frozen-copy.js'
 import { startTimeLimit } from '../workspace/net/time-limit.js'
 import { lentPart } from './lent-part.js'
 import { visibleLine } from './untrusted-text.js'
@@ -19,6 +20,17 @@ export type WebSearchOptions = {
 
 type WebSearchArgs = { query: string; max_results?: number }
 type WebSearchOutput = { results: WebSearchResult[] }
+
+// Every session has a tool of its own, and reading a schema costs more than all else of it: it is the same for all.
+const parameters = frozenCopy({
+  type: 'object',
+  properties: {
+    query: { type: 'string', minLength: 1, maxLength: 1_000 },
+    max_results: { type: 'integer', minimum: 1, maximum: 50, default: 10 },
+  },
+  required: ['query'],
+  additionalProperties: false,
+})
 
 /**
  * Makes the tool that searches the web. Without a provider it exists too, and says what is missing.
@@ -41,15 +53,7 @@ export function createWebSearchTool(
     idempotent: true,
     requires: hosts.length === 0 ? {} : { net: { hosts } },
     limits: { maxBytes: 200 * 1024 },
-    parameters: {
-      type: 'object',
-      properties: {
-        query: { type: 'string', minLength: 1, maxLength: 1_000 },
-        max_results: { type: 'integer', minimum: 1, maximum: 50, default: 10 },
-      },
-      required: ['query'],
-      additionalProperties: false,
-    },
+    parameters,
     touches: () => hosts.map((net) => ({ net })),
     async execute({ query, max_results: maxResults = 10 }, context) {
       const session = context.run?.sessionId ?? ''

@@ -371,6 +371,44 @@ describe('agent.session', () => {
   })
 })
 
+describe('sessionForAgent', () => {
+  it('keeps the rules of the agent when an option is there without a value', async () => {
+    const { agent, root } = await openSession([])
+    const server = await openServer([bash('touch x.txt'), 'done'])
+    const own = await Agent.create(configFor(server.url), { userDir: join(root, '..', 'user'), env: {} })
+    whenDone(() => own.close())
+    const session = own.sessionForAgent(
+      root,
+      'explore',
+      [],
+      loose({
+        permissionPolicy: null,
+        role: null,
+        builtinTools: undefined,
+        sandbox: 'off',
+        onAsk: () => ({ decision: 'once' }),
+      }),
+    )
+    await session.send('x')
+    expect(toolResults(server, 1)[0]).toMatch(/Refused/)
+    expect(JSON.stringify(bodyOf(server, 0).messages[0])).toContain('You explore')
+    expect(session.toolNames()).not.toContain('write')
+    expect(await session.glob('**')).toEqual([])
+    await agent.close()
+  })
+
+  it('takes the limits of the configuration unless the session says otherwise', async () => {
+    const server = await openServer((_, n) => calls(['ls', { path: `d${n}` }]))
+    const { root, userDir } = await makeWorkspace()
+    const agent = await Agent.create(`max_tool_rounds = 1\n${configFor(server.url)}`, { userDir, env: {} })
+    whenDone(() => agent.close())
+    await expect(agent.session(root).send('x')).rejects.toThrow(/all of its 1 tool rounds/)
+    await expect(agent.session(root, { maxToolRounds: 2 }).send('x')).rejects.toThrow(
+      /all of its 2 tool rounds/,
+    )
+  })
+})
+
 describe('permissionPolicy of the documentation', () => {
   const permissionPolicy = {
     deny: ['write(**/.env*)', 'bash(rm -rf*)'],

@@ -185,6 +185,31 @@ describe('confirmationPolicy', () => {
     expect(await readdir(root)).toEqual(['x'])
   })
 
+  it('asks about each call inside a batch by itself', async () => {
+    const { session, root } = await openSession(
+      [
+        calls([
+          'batch',
+          {
+            invocations: [
+              { tool: 'write', args: { file_path: 'a', content: '' } },
+              { tool: 'write', args: { file_path: 'b', content: '' } },
+            ],
+          },
+        ]),
+        'done',
+      ],
+      { ...waiting, permissionPolicy: { allow: ['batch'] } },
+    )
+    const stream = await session.stream('go')
+    for (let n = 0; n < 2; n++) {
+      const { toolId, args } = await until(stream, 'confirmation_required')
+      await session.confirmToolUse(toolId, (args as { file_path: string }).file_path === 'b')
+    }
+    await collect(stream)
+    expect(await readdir(root)).toEqual(['b'])
+  })
+
   it('leaves nothing pending when the run is cancelled', async () => {
     const { session, root } = await openSession([makes('x.txt'), 'done'], waiting)
     const stream = await session.stream('go')

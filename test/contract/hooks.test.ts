@@ -330,7 +330,7 @@ describe('what hooks are told', () => {
     const { session } = await openSession(
       [{ status: 400, message: 'broken' }, { stall: true }, { stall: true }],
       {
-        maxExecutionTimeMs: 1_000,
+        maxExecutionTimeMs: 1_500,
       },
     )
     const seen = watchFor(session, 'on_error')

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { bash, calls, collect, ofType, openSession, toolResults, until } from './open-session.js'
+import { bash, calls, collect, later, ofType, openSession, toolResults, until } from './open-session.js'
 
 const edits = [
   bash('touch x.txt'),
@@ -80,17 +80,32 @@ describe('modes', () => {
   })
 
   it('can be changed while the session runs, and bind from the next call on', async () => {
-    const { server, session, root } = await openSession([bash('touch x'), bash('touch y'), 'done'], {
-      mode: 'full',
-    })
+    const changed = later()
+    const { server, session, root } = await openSession(
+      async (_, n) => {
+        if (n === 1) await changed.promise
+        return n < 2 ? bash(`touch file-${n}`) : 'done'
+      },
+      { mode: 'full' },
+    )
     const stream = await session.stream('x')
     await until(stream, 'tool_end')
     await session.setMode('plan')
+    changed.resolve()
     const events = await collect(stream)
     expect(ofType(events, 'agent_mode_changed')).toEqual([{ type: 'agent_mode_changed', mode: 'plan' }])
-    const results = toolResults(server, server.requests.length - 1)
-    if (results[1]?.includes('mode "plan"')) expect(await readdir(root)).toEqual(['x'])
-    await expect(session.setMode('everything' as never)).rejects.toThrow(/everything.*plan/s)
+    expect(toolResults(server, 2)[1]).toContain('mode "plan"')
+    expect(await readdir(root)).toEqual(['file-0'])
+  })
+
+  it('with a name that nobody knows is refused, and the one before holds', async () => {
+    const { server, session } = await openSession([bash('touch x'), 'done'], {
+      mode: 'plan',
+      permissionPolicy: { allow: ['bash'] },
+    })
+    await expect(session.setMode('readonly' as never)).rejects.toThrow(/readonly.*read-only/s)
+    await session.send('x')
+    expect(toolResults(server, 1)[0]).toContain('mode "plan"')
   })
 })
 

@@ -426,4 +426,40 @@ describe('cancel and steer', () => {
     gate.resolve()
     expect((await running).text).toBe('second')
   })
+
+  it('steer is not lost when the run stops by itself: the next one reads it', async () => {
+    const { server, session } = await openSession([calls(['ls', { path: '.' }]), 'next'], {
+      stopWhen: ({ rounds }) => rounds >= 1,
+    })
+    const stream = await session.stream('x')
+    await until(stream, 'tool_execution_start')
+    expect(session.steer('rather look at b')).toBe(true)
+    expect(ofType(await collect(stream), 'steered')).toHaveLength(1)
+    await session.send('y')
+    expect(JSON.stringify(bodyOf(server, 1).messages)).toContain('rather look at b')
+  })
+
+  it('steer says false once the model has said its last word, and to a command', async () => {
+    const { session } = await openSession(['done'])
+    const told: boolean[] = []
+    session.registerHook('late', 'post_response', null, null, () => void told.push(session.steer('too late')))
+    session.registerCommand('x', 'X', () => {
+      told.push(session.steer('to a command'))
+      return 'ok'
+    })
+    await session.send('go')
+    await session.send('/x')
+    expect(told).toEqual([false, false])
+    expect(session.history()).toHaveLength(2)
+  })
+})
+
+describe('options of a request', () => {
+  it('reach the provider', async () => {
+    const { server, session } = await openSession(['ok'], { temperature: 0.25, maxTokens: 321 })
+    await session.send('x')
+    const body = JSON.stringify(server.requests[0]?.body)
+    expect(body).toContain('"temperature":0.25')
+    expect(body).toMatch(/"max(_completion)?_tokens":321/)
+  })
 })

@@ -8,9 +8,9 @@ import { describe, expect, it } from 'vitest'
 import type { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import type { Session } from '../../src/session/session.js'
-import { createJsonTool } from '../../src/tool/create-json-tool.js'
-import type { CompletionRequest } from '../../src/tool/completion.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import type { CompletionRequest } from '../../src/tool/completion.js'
+import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { waitForProcesses } from '../security/sandbox/support/processes.js'
 import { expectWellFormed, percentile, sessionWith } from './support.js'
 
@@ -90,7 +90,11 @@ async function inBatches(count: number, atOnce: number, work: (k: number) => Pro
     await Promise.all(Array.from({ length: Math.min(atOnce, count - k + 1) }, (_, at) => work(k + at)))
 }
 
-async function recorded(): Promise<{ readonly agent: Agent; readonly root: string; readonly events: number }> {
+async function recorded(): Promise<{
+  readonly agent: Agent
+  readonly root: string
+  readonly events: number
+}> {
   const { session, agent, root } = await sessionWith(undefined, options('none'))
   const { ended, seen } = await sendUntil(session, Number.POSITIVE_INFINITY, () => undefined)
   expect(ended).toMatchObject({ text: 'All done.', toolCallsCount: 5 })

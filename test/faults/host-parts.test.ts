@@ -360,6 +360,7 @@ describe('a security provider that', () => {
     const fault = { on: true }
     const session = await open({
       securityProvider: {
+        kind: 'odd',
         [part]: ((text: unknown) => (fault.on ? fail() : well[part](text))) as never,
       },
     })

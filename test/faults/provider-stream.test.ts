@@ -144,7 +144,7 @@ describe('FT-12: a stream that breaks', () => {
     ['of nothing but [DONE]', (r) => ok(r, done), /bad_response/, false],
     [
       'shorter than its content-length',
-      (r) => (r.writeHead(200, { ...sse, 'content-length': '5000' }), r.write(half, () => r.socket?.end())),
+      (r) => r.writeHead(200, { ...sse, 'content-length': '5000' }).write(half, () => r.socket?.end()),
       /unreachable/,
       true,
     ],

@@ -109,7 +109,9 @@ describe('FT-22: one who watches', () => {
       last = one.sequence
     }
     expect(missed + seen).toBe(run?.eventCount)
-    console.info(`FT-22: a watcher that slept saw ${seen} of ${run?.eventCount} events and was told of ${missed}`)
+    console.info(
+      `FT-22: a watcher that slept saw ${seen} of ${run?.eventCount} events and was told of ${missed}`,
+    )
   })
 
   it('and goes away, by leaving or by a signal, cancels nothing', async () => {
@@ -135,7 +137,10 @@ describe('FT-22: one who watches', () => {
   })
 
   it('and a hundred others see the same events', async () => {
-    const session = await talking({ retentionLimits: { maxEventsPerRun: 100_000 }, model: scriptedModel(() => ({ deltas: words.slice(0, 500) })) })
+    const session = await talking({
+      retentionLimits: { maxEventsPerRun: 100_000 },
+      model: scriptedModel(() => ({ deltas: words.slice(0, 500) })),
+    })
     const sending = session.send('Go.')
     const id = await runOf(session)
     const seen = await Promise.all(
@@ -155,7 +160,8 @@ describe('FT-22: one who watches', () => {
     await session.send('Go.')
     const [run] = await session.runs()
     const again: number[] = []
-    for await (const { sequence } of session.watch(run?.id ?? '', { from: (run?.eventCount ?? 0) - 3 })) again.push(sequence)
+    for await (const { sequence } of session.watch(run?.id ?? '', { from: (run?.eventCount ?? 0) - 3 }))
+      again.push(sequence)
     expect(again).toHaveLength(3)
     const past: number[] = []
     for await (const { sequence } of session.watch(run?.id ?? '', { from: 10 ** 9 })) past.push(sequence)

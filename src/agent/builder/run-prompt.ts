@@ -8,7 +8,6 @@ import { Usage } from '../../tool/message.js'
 import { type AgentMiddleware, composeMiddleware } from '../../tool/middleware.js'
 import { createEventTeller } from './event-teller.js'
 import { answersAtOnce, modelFor } from './model-for.js'
-import { openGate } from './open-gate.js'
 import type { AgentStreamEvent } from './prompt-events.js'
 import type { AgentSettings } from './settings.js'
 import type { Steering } from './steering.js'
@@ -38,6 +37,8 @@ export async function runPrompt(
   reader: PromptReader,
   signal: AbortSignal,
 ): Promise<void> {
+  // With the first prompt: what judges calls is no part of what importing the package costs.
+  const { openGate } = await import('./open-gate.js')
   const { id: agentId, env, model } = settings
   const runId = env.idGenerator.next()
   const approvals = options.approvals ?? settings.approvals

@@ -11,7 +11,12 @@ export function digestOf(bytes: Uint8Array): string {
 }
 
 /** Keeps bytes under their digest and gives the path, or undefined when they are there already. Not yet on disk: see `syncBlobs`. */
-export function keepBlob(files: FileLayer, directory: string, digest: string, bytes: Uint8Array): string | undefined {
+export function keepBlob(
+  files: FileLayer,
+  directory: string,
+  digest: string,
+  bytes: Uint8Array,
+): string | undefined {
   const blobs = join(directory, blobsName)
   const path = join(blobs, digest)
   if (isWhole(files, path, digest, bytes.length)) return undefined
@@ -31,7 +36,11 @@ export function keepBlob(files: FileLayer, directory: string, digest: string, by
 }
 
 /** Puts blobs on disk, names included. Must be over before the log that speaks of them is synced. */
-export async function syncBlobs(files: FileLayer, directory: string, paths: readonly string[]): Promise<void> {
+export async function syncBlobs(
+  files: FileLayer,
+  directory: string,
+  paths: readonly string[],
+): Promise<void> {
   if (paths.length === 0) return
   for (const path of paths) {
     const fd = files.open(path, readWrite)
@@ -63,7 +72,8 @@ function isWhole(files: FileLayer, path: string, digest: string, size: number): 
   return bytes !== undefined && digestOf(bytes) === digest
 }
 
-function readWhole(files: FileLayer, path: string): Uint8Array | undefined {
+/** A whole file; undefined when there is none. */
+export function readWhole(files: FileLayer, path: string): Uint8Array | undefined {
   let fd: number
   try {
     fd = files.open(path, readOnly)

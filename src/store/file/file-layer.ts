@@ -17,13 +17,7 @@ export interface FileLayer {
   open(path: string, flags: number): number
   close(fd: number): void
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number
-  readLater(
-    fd: number,
-    buffer: Uint8Array,
-    offset: number,
-    length: number,
-    position: number,
-  ): Promise<number>
+  readLater(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>
   write(fd: number, bytes: Uint8Array, offset: number, length: number, position: number): number
   truncate(fd: number, length: number): void
   /** The content is on disk. */
@@ -33,7 +27,8 @@ export interface FileLayer {
   facts(fd: number): FileFacts
   /** Undefined when there is nothing. Links are not followed. */
   factsAt(path: string): FileFacts | undefined
-  makeDirectory(path: string): void
+  /** With those above it that are missing. Gives the topmost that was made. */
+  makeDirectory(path: string): string | undefined
   list(path: string): string[]
   link(existing: string, path: string): void
   unlink(path: string): void
@@ -72,9 +67,7 @@ export const nodeFiles: FileLayer = {
     const found = fs.lstatSync(path, { throwIfNoEntry: false })
     return found === undefined ? undefined : factsOf(found)
   },
-  makeDirectory(path) {
-    fs.mkdirSync(path, { recursive: true, mode: 0o700 })
-  },
+  makeDirectory: (path) => fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
   list: (path) => fs.readdirSync(path),
   link: (existing, path) => fs.linkSync(existing, path),
   unlink: (path) => fs.unlinkSync(path),

@@ -21,7 +21,7 @@ export type FileLogParts = {
   readonly durability: Durability
   readonly heartbeatMs: number
   readonly damage?: string | undefined
-  /** Directories whose new names are not on disk yet. */
+  /** Directories whose names may not be on disk yet: made now, or by someone who did not live to see to it. */
   readonly newNamesIn: readonly string[]
 }
 
@@ -53,7 +53,6 @@ export class FileLog implements SessionLog {
     this.#length = parts.length
     this.#checksum = parts.checksum
     this.#newNamesIn = parts.newNamesIn
-    this.#unsynced = parts.newNamesIn.length > 0
     this.#heartbeat = setInterval(() => this.#beat(), parts.heartbeatMs)
     this.#heartbeat.unref()
   }
@@ -107,16 +106,16 @@ export class FileLog implements SessionLog {
       this.#unsynced = true
     } catch (error) {
       this.#takeBack()
+      this.#tell()
       throw this.#fail(error, 'written to')
     }
   }
 
-  /** A part of the batch may be in the file. If it cannot be removed, the next to open the log finds it incomplete. */
   #takeBack(): void {
     try {
       this.#parts.files.truncate(this.#parts.fd, this.#length)
-    } catch (error) {
-      this.#failure = error
+    } catch {
+      // A part of the batch stays in the file: the next to open the log finds it incomplete and leaves it out.
     }
   }
 
@@ -163,7 +162,7 @@ export class FileLog implements SessionLog {
     try {
       await syncBlobs(files, directory, blobs)
       await files.sync(fd)
-      for (const path of names) await files.syncDirectory(path)
+      await Promise.all(names.map((path) => files.syncDirectory(path)))
       this.#newNamesIn = []
     } catch (error) {
       throw this.#fail(error, 'brought to disk')
@@ -171,7 +170,7 @@ export class FileLog implements SessionLog {
   }
 
   async #end(): Promise<void> {
-    const { files, fd, held, sessionId } = this.#parts
+    const { files, fd, held } = this.#parts
     clearTimeout(this.#syncTimer)
     clearInterval(this.#heartbeat)
     try {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { dirname, join, resolve } from 'node:path'
-import { messageOf } from '../../tool/errors.js'
+import { basename, dirname, join, resolve } from 'node:path'
+import { CapstanError, messageOf } from '../../tool/errors.js'
 import { type Owner, thisProcess } from '../../workspace/scratch/owner.js'
 import { newestFirst } from '../session-info.js'
 import type {
@@ -10,8 +10,8 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js'
-import { readBlobFile } from './blob-files.js'
-import { create, errnoOf, type FileLayer, nodeFiles, readOnly, readWrite } from './file-layer.js'
+import { readBlobFile, readWhole } from './blob-files.js'
+import { create, errnoOf, type FileLayer, nodeFiles, readOnly } from './file-layer.js'
 import { FileLog } from './file-log.js'
 import { type HeldLease, releaseLease, takeLease } from './lease-file.js'
 import { infoOf } from './list-sessions.js'
@@ -67,26 +67,221 @@ export class FileSessionStore implements SessionStore {
   }
 
   async read(sessionId: string): Promise<StoredSession | undefined> {
-    const fd = this.#openToRead(sessionId)
-    if (typeof fd !== 'number') return fd
-    const scan = new LogScan(sessionId, { keep: true })
+    const found = this.#openToRead(sessionId)
+    if (found === undefined || 'records' in found) return found
+    const { fd, scan } = found
     try {
-      await scanFile(this.#files, fd, scan)
-    } catch (error) {
-      noteUnreadable(scan, error)
+      await scanFile(this.#files, fd, scan).catch((error) => noteUnreadable(scan, error))
+      return this.#stored(fd, scan)
+    } finally {
+      this.#files.close(fd)
     }
-    return this.#stored(fd, scan)
   }
 
   readSync(sessionId: string): StoredSession | undefined {
-    const fd = this.#openToRead(sessionId)
-    if (typeof fd !== 'number') return fd
-    const scan = new LogScan(sessionId, { keep: true })
+    const found = this.#openToRead(sessionId)
+    if (found === undefined || 'records' in found) return found
+    const { fd, scan } = found
     try {
-      scanFileSync(this.#files, fd, scan)
-    } catch (error) {
-      noteUnreadable(scan, error)
+      return this.#stored(fd, scanSync(this.#files, fd, scan))
+    } finally {
+      this.#files.close(fd)
     }
-    return this.#stored(fd, scan)
   }
+
+  async open(sessionId: string, options: OpenLogOptions): Promise<SessionLog> {
+    const directory = this.#directoryOf(sessionId)
+    try {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await this.#openLog(sessionId, directory, options)
+        } catch (error) {
+          // Deleted by somebody between two steps: begin again with a new one.
+          if (errnoOf(error) !== 'ENOENT' || attempt === mostAttempts) throw error
+        }
+      }
+    } catch (error) {
+      throw storeFailure(error, sessionId, 'opened')
+    }
+  }
+
+  async delete(sessionId: string): Promise<boolean> {
+    const files = this.#files
+    const directory = this.#directoryOf(sessionId)
+    try {
+      if (files.factsAt(directory) === undefined) return false
+      const held = this.#takeLease(sessionId, directory, 'its deletion')
+      try {
+        // Gone in one step; what a crash leaves of the second step is nobody's session.
+        files.rename(directory, join(this.directory, `${trashPrefix}${randomBytes(9).toString('hex')}`))
+      } catch (error) {
+        releaseLease(files, held)
+        throw error
+      }
+      files.close(held.fd)
+      for (const name of files.list(this.directory))
+        if (name.startsWith(trashPrefix)) files.removeTree(join(this.directory, name))
+      await files.syncDirectory(this.directory)
+      return true
+    } catch (error) {
+      throw storeFailure(error, sessionId, 'deleted')
+    }
+  }
+
+  async readBlob(sessionId: string, digest: string): Promise<Uint8Array | undefined> {
+    return this.readBlobSync(sessionId, digest)
+  }
+
+  readBlobSync(sessionId: string, digest: string): Uint8Array | undefined {
+    try {
+      return readBlobFile(this.#files, this.#directoryOf(sessionId), digest)
+    } catch (error) {
+      throw storeFailure(error, sessionId, 'asked for a large content')
+    }
+  }
+
+  #directoryOf(sessionId: string): string {
+    return join(this.directory, directoryName(sessionId))
+  }
+
+  #names(): string[] {
+    try {
+      return this.#files.list(this.directory)
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return []
+      throw storeFailure(error, '*', 'listed')
+    }
+  }
+
+  /** The id of a session whose directory is named by a digest. */
+  #idIn(directory: string): string | undefined {
+    const bytes = readWhole(this.#files, join(directory, idName))
+    return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
+  }
+
+  #openToRead(sessionId: string): { fd: number; scan: LogScan } | StoredSession | undefined {
+    const directory = this.#directoryOf(sessionId)
+    try {
+      const fd = this.#files.open(join(directory, logName), readOnly)
+      return { fd, scan: new LogScan(sessionId, { keep: true }) }
+    } catch (error) {
+      const errno = errnoOf(error)
+      if (errno === undefined || errno === 'EMFILE' || errno === 'ENFILE')
+        throw storeFailure(error, sessionId, 'read')
+      if (errno !== 'ENOENT') return { records: [], damage: `${logName}: it cannot be read (${errno})` }
+      return this.#hasTraces(directory) ? { records: [], damage: `${logName}: it is missing` } : undefined
+    }
+  }
+
+  /** Whether a directory without a log ever had one. */
+  #hasTraces(directory: string): boolean {
+    try {
+      return this.#files.list(directory).some((name) => !name.startsWith('.') && name !== idName)
+    } catch {
+      return false
+    }
+  }
+
+  #stored(fd: number, scan: LogScan): StoredSession {
+    const damage = damageOf(scan, this.#files.facts(fd).size)
+    return { records: scan.records, ...(damage !== undefined && { damage }) }
+  }
+
+  async #openLog(sessionId: string, directory: string, options: OpenLogOptions): Promise<SessionLog> {
+    const files = this.#files
+    const made = files.makeDirectory(directory)
+    this.#writeId(sessionId, directory)
+    const lost =
+      made === undefined &&
+      this.#hasTraces(directory) &&
+      files.factsAt(join(directory, logName)) === undefined
+    let fd = files.open(join(directory, logName), create)
+    let held: HeldLease | undefined
+    try {
+      held = this.#takeLease(sessionId, directory, options.holder, options.now())
+      fd = this.#reopenIfReplaced(directory, fd)
+      if (held.fromSilent) fd = await replaceLog(files, directory, fd)
+      const scan = new LogScan(sessionId, { keep: false })
+      const mended = await mendLog(files, directory, fd, scan)
+      return new FileLog({
+        files,
+        sessionId,
+        directory,
+        held,
+        fd,
+        length: scan.end,
+        checksum: scan.checksum,
+        durability: options.durability ?? 'sync',
+        heartbeatMs: this.#leaseExpiryMs / 3,
+        damage: lost ? `${logName}: it was missing, and is begun anew` : mended,
+        newNamesIn: namesToSync(directory, made ?? directory),
+      })
+    } catch (error) {
+      files.close(fd)
+      if (held !== undefined) releaseLease(files, held)
+      throw error
+    }
+  }
+
+  /** Whoever held it before may have put another file in its place while we waited. */
+  #reopenIfReplaced(directory: string, fd: number): number {
+    const path = join(directory, logName)
+    if (this.#files.factsAt(path)?.identity === this.#files.facts(fd).identity) return fd
+    const other = this.#files.open(path, create)
+    this.#files.close(fd)
+    return other
+  }
+
+  /** Names that are digests do not tell the id. */
+  #writeId(sessionId: string, directory: string): void {
+    const path = join(directory, idName)
+    if (!isLongName(basename(directory)) || this.#files.factsAt(path) !== undefined) return
+    const fd = this.#files.open(path, create)
+    try {
+      writeAll(this.#files, fd, Buffer.from(sessionId), 0)
+    } finally {
+      this.#files.close(fd)
+    }
+  }
+
+  #takeLease(sessionId: string, directory: string, holder: string, acquiredAtMs?: number): HeldLease {
+    return takeLease({
+      files: this.#files,
+      directory,
+      sessionId,
+      holder,
+      owner: this.#owner,
+      expiryMs: this.#leaseExpiryMs,
+      ...(acquiredAtMs !== undefined && { acquiredAtMs }),
+    })
+  }
+}
+
+const idName = 'id'
+const trashPrefix = '.deleted-'
+const mostAttempts = 20
+
+function scanSync(files: FileLayer, fd: number, scan: LogScan): LogScan {
+  try {
+    scanFileSync(files, fd, scan)
+  } catch (error) {
+    noteUnreadable(scan, error)
+  }
+  return scan
+}
+
+/** Everything before the place that could not be read is there. */
+function noteUnreadable(scan: LogScan, error: unknown): void {
+  if (error instanceof CapstanError) throw error
+  scan.problem = `it could not be read further (${errnoOf(error) ?? messageOf(error)})`
+}
+
+/** From the directory that holds the topmost new name down to the session's own. */
+function namesToSync(directory: string, topmostMade: string): string[] {
+  const names = [directory]
+  for (let path = directory; path !== dirname(topmostMade) && path !== dirname(path); ) {
+    path = dirname(path)
+    names.push(path)
+  }
+  return names
 }

@@ -104,8 +104,7 @@ function latestLease(request: LeaseRequest, diskNow: number): FoundLease {
     if (found.released) return { state: 'over', fence }
     const { owner } = found
     if (owner !== undefined && (isGone(owner, self) || isZombie(owner, self))) return { state: 'over', fence }
-    const sameMachine =
-      owner !== undefined && owner.host === self.host && owner.namespace === self.namespace
+    const sameMachine = owner !== undefined && owner.host === self.host && owner.namespace === self.namespace
     if (!sameMachine && diskNow - found.mtimeMs > expiryMs) return { state: 'silent', fence }
     return { state: 'held', fence, lease: { ...found.lease, fence } }
   }
@@ -136,10 +135,16 @@ function readLease(files: FileLayer, path: string): WrittenLease | undefined {
   try {
     const buffer = Buffer.alloc(longestLease)
     const written = parsed(buffer.toString('utf8', 0, files.read(fd, buffer, 0, longestLease, 0)))
-    const text = (name: string): string => (typeof written[name] === 'string' ? written[name] : 'somebody unknown')
+    const text = (name: string): string =>
+      typeof written[name] === 'string' ? written[name] : 'somebody unknown'
     const number = (name: string): number => (typeof written[name] === 'number' ? written[name] : 0)
     return {
-      lease: { holder: text('holder'), host: text('host'), pid: number('pid'), acquiredAtMs: number('acquiredAtMs') },
+      lease: {
+        holder: text('holder'),
+        host: text('host'),
+        pid: number('pid'),
+        acquiredAtMs: number('acquiredAtMs'),
+      },
       owner: ownerIn(written['owner']),
       released: written['released'] === true,
       mtimeMs: files.facts(fd).mtimeMs,

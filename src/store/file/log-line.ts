@@ -2,9 +2,10 @@ import { crc32 } from 'node:zlib'
 import type { SessionRecord } from '../records.js'
 
 /**
- * One line: `{"type":…,"data":…,"crc":"1a2b3c4d"}`. The checksum is of the line up to its own field, begun with the checksum of
- * the line before: a changed byte shows, and so does a line that is missing, doubled or elsewhere. In a batch of several lines each
- * but the last begins with `"more"`, the number of those that follow, so that a batch cut in half is known for one.
+ * One line: `{"type":…,"data":…,"crc":"1a2b3c4d"}`. The checksum is of all that stands before its own field, from the beginning of the
+ * file: a changed byte shows, and so does a line that is missing, doubled or elsewhere; and one comparison vouches for any number of
+ * lines. In a batch of several lines each but the last begins with `"more"`, the number of those that follow, so that a batch cut in
+ * half is known for one.
  */
 export function encodeBatch(records: readonly SessionRecord[], checksumBefore: number): EncodedBatch {
   let text = ''
@@ -14,10 +15,21 @@ export function encodeBatch(records: readonly SessionRecord[], checksumBefore: n
     const json = JSON.stringify({ type, data })
     const more = records.length - 1 - at
     const payload = more === 0 ? json.slice(0, -1) : `{"more":${more},${json.slice(1, -1)}`
-    checksum = crc32(payload, checksum)
-    text += `${payload},"crc":"${checksum.toString(16).padStart(8, '0')}"}\n`
+    const sum = crc32(payload, checksum)
+    const seal = sealOf(sum)
+    checksum = crc32(seal, sum)
+    text += payload + seal
   }
   return { bytes: Buffer.from(text), checksum }
+}
+
+/** The checksum up to and with the end of a line, for the next one. */
+export function checksumAfter(sealed: number): number {
+  return crc32(sealOf(sealed), sealed)
+}
+
+function sealOf(sum: number): string {
+  return `,"crc":"${sum.toString(16).padStart(8, '0')}"}\n`
 }
 
 export type EncodedBatch = { readonly bytes: Buffer; readonly checksum: number }
@@ -53,7 +65,10 @@ function digitOf(byte = 0): number {
 /** How many lines of its batch follow this one. */
 export function moreAfter(bytes: Buffer, start: number): number {
   for (let at = 0; at < moreOpening.length; at++) if (bytes[start + at] !== moreOpening[at]) return 0
-  return Number.parseInt(bytes.toString('latin1', start + moreOpening.length, start + moreOpening.length + 12), 10)
+  return Number.parseInt(
+    bytes.toString('latin1', start + moreOpening.length, start + moreOpening.length + 12),
+    10,
+  )
 }
 
 const moreOpening = Buffer.from('{"more":')

@@ -5,85 +5,71 @@ import { refuseFutureSchema } from '../schema.js'
 import type { FileLayer } from './file-layer.js'
 import { moreAfter, sealAt, sealLength } from './log-line.js'
 
-/** Reads a log line by line up to its end or to the first thing that is wrong. Damage is found, never thrown. */
+/** Reads a log up to its end or to the first thing that is wrong. Damage is found and told; a future schema is thrown. */
 export class LogScan {
   readonly records: SessionRecord[] = []
-  /** Where the last whole batch ends, and its checksum: the place to go on writing from. */
+  /** Where the last whole batch ends, and the checksum of all up to there: the place to go on writing from. */
   end = 0
-  checksum = 0
-  /** What is wrong with the line behind `end`. */
+  checksum: number
+  /** What is wrong with what stands behind `end`. */
   problem: string | undefined
   readonly #sessionId: string
-  readonly #keep: boolean
-  #line = 0
+  readonly #options: ScanOptions
   #position = 0
-  #lineChecksum = 0
+  #running: number
+  /** How many lines of the last batch are still to come. */
   #more = 0
   #batch: SessionRecord[] = []
 
-  /** Without `keep` the records are checked but not made, which takes a fraction of the time. */
-  constructor(sessionId: string, { keep, checksum = 0 }: { readonly keep: boolean; readonly checksum?: number }) {
+  constructor(sessionId: string, options: ScanOptions) {
     this.#sessionId = sessionId
-    this.#keep = keep
-    this.checksum = checksum
-    this.#lineChecksum = checksum
+    this.#options = options
+    this.checksum = options.checksum ?? 0
+    this.#running = this.checksum
   }
 
   /** Takes the whole lines at the beginning of these bytes and gives how many bytes they were. */
   take(bytes: Buffer): number {
-    let start = 0
-    for (;;) {
-      const end = bytes.indexOf(newline, start)
-      if (end < 0) return start
-      this.#line++
-      this.problem = this.#takeLine(bytes, start, end)
-      if (this.problem !== undefined) return start
-      this.#position += end + 1 - start
-      start = end + 1
-      if (this.#more === 0) this.#takeBatch()
+    const end = bytes.lastIndexOf(newline)
+    if (end < 0) return 0
+    if (this.#takeLines(bytes, 0, end)) return end + 1
+    // Somewhere in there is the damage. Line by line it shows where.
+    for (let start = 0; ; ) {
+      const lineEnd = bytes.indexOf(newline, start)
+      if (lineEnd < 0 || this.problem !== undefined) return start
+      if (this.#takeLines(bytes, start, lineEnd)) start = lineEnd + 1
+      else this.problem ??= `the line at byte ${this.#position} does not fit its checksum`
     }
   }
 
   /** No more bytes come; so many are left over. */
   finish(left: number): void {
-    if (left > 0) this.problem = `line ${this.#line + 1} is cut off`
+    if (left > 0) this.problem = `the line at byte ${this.#position} is cut off`
     else if (this.#more > 0) this.problem = `the last ${this.#more} lines of a batch are missing`
   }
 
-  #takeLine(bytes: Buffer, start: number, end: number): string | undefined {
-    const seal = end - start < sealLength ? -1 : sealAt(bytes, end)
-    if (seal < 0) return `line ${this.#line} has no checksum`
-    if (crc32(bytes.subarray(start, end - sealLength), this.#lineChecksum) !== seal)
-      return `line ${this.#line} does not fit its checksum`
-    const more = moreAfter(bytes, start)
-    if (this.#more > 0 && more !== this.#more - 1) return `line ${this.#line} is not the next of its batch`
-    this.#lineChecksum = seal
-    this.#more = more
-    if (!this.#keep && bytes[start + typeOffset(more)] !== letterS) return undefined
-    return this.#takeRecord(bytes.toString('utf8', start, end))
-  }
-
-  #takeRecord(line: string): string | undefined {
-    let parsed: unknown
-    try {
-      parsed = JSON.parse(line)
-    } catch {
-      return `line ${this.#line} is no JSON`
+  /** Takes lines that end at a newline, if the checksum of the last one fits: it vouches for all of them. */
+  #takeLines(bytes: Buffer, start: number, end: number): boolean {
+    const sealed = end - start < sealLength ? -1 : sealAt(bytes, end)
+    if (sealed < 0 || crc32(bytes.subarray(start, end - sealLength), this.#running) !== sealed) return false
+    const problem = this.#options.keep ? this.#keepLines(bytes, start, end) : this.#passLines(bytes, start, end)
+    if (problem !== undefined) {
+      this.problem = problem
+      return false
     }
-    if (!isLogRecord(parsed)) return `line ${this.#line} is no record`
-    const { type, data } = parsed
-    const record = { type, data } as SessionRecord
-    refuseFutureSchema(this.#sessionId, record)
-    if (this.#keep) this.#batch.push(record)
-    return undefined
-  }
-
-  #takeBatch(): void {
-    for (const record of this.#batch) this.records.push(record)
-    this.#batch = []
+    this.#position += end + 1 - start
+    this.#running = checksumAfter(sealed)
+    if (this.#more > 0) return true
     this.end = this.#position
-    this.checksum = this.#lineChecksum
+    this.checksum = this.#running
+    return true
   }
+export type ScanOptions = {
+  readonly keep: boolean
+  /** Of what stands before, when the scan begins inside a log. */
+  readonly checksum?: number
+  /** Whether a later schema is no reason to stop. */
+  readonly anySchema?: boolean
 }
 
 const newline = 0x0a

@@ -9,8 +9,8 @@ export type GitStatus = {
   readonly changes: readonly string[]
 }
 
-/** Reads `git status --porcelain=v2 --branch -z`. */
-export function parseStatus(output: string): GitStatus {
+/** Reads `git status --porcelain=v2 --branch -z`. Paths lose the prefix, which is where the workspace lies in the repository. */
+export function parseStatus(output: string, prefix = ''): GitStatus {
   const changes: string[] = []
   let branch = ''
   let commit = ''
@@ -20,7 +20,7 @@ export function parseStatus(output: string): GitStatus {
     const header = /^# branch\.(oid|head) (.*)$/s.exec(record)
     if (header?.[1] === 'head') branch = header[2] ?? ''
     else if (header?.[1] === 'oid') commit = header[2] ?? ''
-    const change = changeOf(record)
+    const change = changeOf(record, prefix)
     if (change !== undefined) changes.push(change)
     // The old name of what was renamed is a record of its own.
     if (record.startsWith('2 ')) at += 1
@@ -32,22 +32,29 @@ export function parseStatus(output: string): GitStatus {
 /** How many fields there are before the path, by kind of record. */
 const fieldsBefore: Readonly<Record<string, number>> = { '1': 8, '2': 9, u: 10, '?': 1 }
 
-function changeOf(record: string): string | undefined {
+function changeOf(record: string, prefix: string): string | undefined {
   const before = record[1] === ' ' ? fieldsBefore[record[0] ?? ''] : undefined
   if (before === undefined) return undefined
   const parts = record.split(' ')
   const state = record.startsWith('?') ? '??' : (parts[1] ?? '')
-  return `${state.replaceAll('.', ' ')} ${pathText(parts.slice(before).join(' '))}`
+  const path = parts.slice(before).join(' ')
+  return `${state.replaceAll('.', ' ')} ${pathText(path.startsWith(prefix) ? path.slice(prefix.length) : path)}`
 }
 
+const shownChanges = 100
+
+/** Five lines, and behind them what has changed. */
 export function statusText(root: string, status: GitStatus, linked: boolean): string {
   const count = status.changes.length
+  const more = count - shownChanges
   return [
     `Workspace: ${root}`,
     `Branch:    ${status.detached ? 'HEAD (detached)' : status.branch}`,
     `Commit:    ${status.commit?.slice(0, 7) ?? '(no commits yet)'}`,
     `Status:    ${count === 0 ? 'clean' : `${count} uncommitted change(s)`}`,
     `Worktree:  ${linked ? 'yes (linked)' : 'no (main)'}`,
+    ...(count === 0 ? [] : ['', ...status.changes.slice(0, shownChanges)]),
+    ...(more > 0 ? [`... (${more} more)`] : []),
   ].join('\n')
 }
 

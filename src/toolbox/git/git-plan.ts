@@ -3,7 +3,8 @@ import { checkedCommand, type GitArgs, GitArgumentError } from './git-args.js'
 
 /** What a call comes to: the very text that is judged, approved and run, and what it is for. */
 export type GitPlan = { readonly text: string } & (
-  | { readonly kind: 'status' | 'log' | 'diff' | 'branches' | 'stashes' | 'remotes' | 'worktrees' }
+  | { readonly kind: 'status' | 'log' | 'branches' | 'stashes' | 'remotes' | 'worktrees' }
+  | { readonly kind: 'diff'; readonly names: string; readonly diff: readonly string[] }
   | { readonly kind: 'done'; readonly says: string }
   | { readonly kind: 'stashed' }
   | { readonly kind: 'worktree-made'; readonly name: string; readonly path: string | undefined }
@@ -21,7 +22,7 @@ export function planGit(args: GitArgs): GitPlan {
     case 'status':
       return {
         kind: 'status',
-        text: `${git('rev-parse', ...directories)} && ${statusText('normal', 'dirty')}`,
+        text: `${git('rev-parse', ...directories)} && ${statusText('normal', 'dirty', '.')}`,
       }
     case 'log':
       return logPlan(args)
@@ -40,10 +41,14 @@ export function planGit(args: GitArgs): GitPlan {
   }
 }
 
-const directories = ['--path-format=absolute', '--git-dir', '--git-common-dir']
+const directories = ['--path-format=absolute', '--git-dir', '--git-common-dir', '--show-prefix']
 
 /** Never looks into a submodule, whose own filters git would start there. */
-function statusText(untracked: 'normal' | 'no', submodules: 'dirty' | 'all'): string {
+function statusText(
+  untracked: 'normal' | 'no',
+  submodules: 'dirty' | 'all',
+  ...paths: readonly string[]
+): string {
   return git(
     'status',
     '--porcelain=v2',
@@ -51,6 +56,8 @@ function statusText(untracked: 'normal' | 'no', submodules: 'dirty' | 'all'): st
     '-z',
     `--untracked-files=${untracked}`,
     `--ignore-submodules=${submodules}`,
+    '--',
+    ...paths,
   )
 }
 
@@ -70,19 +77,21 @@ function logPlan({ max_count = defaultCount, ref, path }: GitArgs): GitPlan {
   }
 }
 
+/**
+ * Two commands: which files there are, each of which is judged for reading, and then the changes of those. Only below the workspace,
+ * which may be a part of a repository.
+ */
 function diffPlan({ target, path }: GitArgs): GitPlan {
-  return {
-    kind: 'diff',
-    text: git(
-      'diff',
-      '--no-ext-diff',
-      '--no-textconv',
-      '--no-color',
-      '--ignore-submodules=dirty',
-      ...(target === undefined ? [] : [target]),
-      ...pathspec(path),
-    ),
-  }
+  const options = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=dirty', '--relative']
+  const what = [...(target === undefined ? [] : [target]), ...pathspec(path)]
+  const names = git('diff', '--name-only', '-z', '--no-renames', ...options, ...what)
+  const diff = ['diff', ...options, ...what]
+  return { kind: 'diff', text: `${names} && ${git(...diff)}`, names, diff }
+}
+
+/** The second command of a diff, without some files. */
+export function diffText(diff: readonly string[], without: readonly string[] = []): string {
+  return git(...diff, ...without.map((path) => `:(exclude,literal)${path}`))
 }
 
 function branchPlan({ subcommand, name, base, force }: GitArgs): GitPlan {
@@ -166,6 +175,7 @@ function git(...args: readonly string[]): string {
 
 /** Only ever this very path: no pattern, no magic. */
 function pathspec(path: string | undefined): string[] {
+  if (path === '') throw new GitArgumentError('path is empty')
   return path === undefined ? ['--'] : ['--', `:(literal)${path}`]
 }
 

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { realpathSync, statSync } from 'node:fs'
 import { rmdir, unlink } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
+import { CapstanError } from '../../tool/errors.js'
 import type { FileStat, RuntimeFiles, WriteOptions } from '../../tool/runtime.js'
-import { type Access, type Permit, refuseCarrying } from './access.js'
+import { type Access, authorise, type Permit, refuseCarrying } from './access.js'
 import { changeFiles } from './change-files.js'
 import { changing, type Step } from './changing.js'
 import { type Area, type ContainedPath, containPath, type Root, rootOfReal } from './contained-path.js'
@@ -99,6 +100,15 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
       filesFor({ ...access, permit: both(access.permit, call.permit) }, limits, call.signal ?? signal),
 
     stat: async (path) => at(path, toRead, async (place) => describe(place)),
+    whyNotRead: async (path) => {
+      try {
+        await authorise(access, 'read', containPath(area, path).absolute, path)
+        return undefined
+      } catch (thrown) {
+        if (thrown instanceof CapstanError) return thrown.message
+        throw thrown
+      }
+    },
     list: async (path) => at(path, toRead, (place) => listDirectory(place, access.method, limits.entries)),
     read,
     readText: async (path, options) => decodeText(path, (await read(path, options)).bytes),

@@ -1,5 +1,5 @@
-import { constants } from 'node:fs'
-import { lstat, open, realpath } from 'node:fs/promises'
+import { constants, lstatSync, type Stats } from 'node:fs'
+import { open, realpath } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { messageOf } from '../../tool/errors.js'
 
@@ -34,14 +34,14 @@ export async function readInstructions(
   let left = maxBytes
   const places = [
     ...(userDir === undefined ? [] : [{ directory: resolve(userDir), tree: resolve(userDir) }]),
-    ...(await projectDirectories(root)),
+    ...projectDirectories(root),
   ]
   for (const { directory, tree } of places) {
     for (const name of fileNames) {
       const path = join(directory, name)
       try {
         if (left <= 0) {
-          if (!(await exists(path))) continue
+          if (statOf(path) === undefined) continue
           throw new Error(`the ${maxBytes} bytes for instructions are used up`)
         }
         const found = await readPlain(path, tree, left)
@@ -58,11 +58,12 @@ export async function readInstructions(
 }
 
 /** From the root of the repository that holds the workspace down to it; the workspace alone when there is none. */
-async function projectDirectories(root: string): Promise<{ directory: string; tree: string }[]> {
+function projectDirectories(root: string): { directory: string; tree: string }[] {
   const chain: string[] = []
   for (let at = root; ; at = dirname(at)) {
     chain.unshift(at)
-    if (await exists(join(at, '.git')))
+    // Above the workspace only a repository of the same people counts: anybody may put one into a shared directory.
+    if (isOurs(join(at, '.git'), root))
       return chain.map((directory) => ({ directory, tree: chain[0] ?? root }))
     if (dirname(at) === at || chain.length > deepest) return [{ directory: root, tree: root }]
   }
@@ -70,12 +71,18 @@ async function projectDirectories(root: string): Promise<{ directory: string; tr
 
 const deepest = 64
 
-async function exists(path: string): Promise<boolean> {
+/** Whether it is there and belongs to who owns the workspace, to this user or to the system. */
+function isOurs(path: string, root: string): boolean {
+  const owner = statOf(path)?.uid
+  return owner !== undefined && [statOf(root)?.uid, process.getuid?.() ?? owner, 0].includes(owner)
+}
+
+/** Without a trip to another thread: the root was resolved a moment ago, and most of what is asked about is not there. */
+function statOf(path: string): Stats | undefined {
   try {
-    await lstat(path)
-    return true
+    return lstatSync(path, { throwIfNoEntry: false })
   } catch (error) {
-    if (isMissing(error)) return false
+    if (isMissing(error)) return undefined
     throw error
   }
 }
@@ -85,6 +92,7 @@ async function readPlain(
   tree: string,
   maxBytes: number,
 ): Promise<{ text: string; truncated: boolean } | undefined> {
+  if (statOf(path) === undefined) return undefined
   let real: string
   try {
     real = await realpath(path)

@@ -1,5 +1,5 @@
-import { constants } from 'node:fs'
-import { type FileHandle, lstat, open } from 'node:fs/promises'
+import { constants, lstatSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
@@ -9,7 +9,10 @@ import { dirname } from 'node:path'
 export async function readIfThere(file: string, maxBytes: number): Promise<string | undefined> {
   try {
     for (const part of [dirname(file), file]) {
-      if ((await lstat(part)).isSymbolicLink()) throw new Error('it is a symbolic link')
+      // Without a trip to another thread: every session asks, and mostly nothing is there.
+      const stat = lstatSync(part, { throwIfNoEntry: false })
+      if (stat === undefined) return undefined
+      if (stat.isSymbolicLink()) throw new Error('it is a symbolic link')
     }
     const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {

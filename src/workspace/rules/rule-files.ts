@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { sha256 } from '../../authority/digest.js'
 import {
   formatProjectRules,
   isOneLine,
@@ -58,7 +57,7 @@ export class RuleFileError extends CapstanError {
 markErrorClass(RuleFileError, 'RuleFileError')
 
 export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promise<RuleFiles> {
-  const own = join(userDir, 'projects', (await sha256(root)).slice(0, 32))
+  const own = join(userDir, 'projects', createHash('sha256').update(root).digest('hex').slice(0, 32))
   const userFile = join(own, 'rules')
   const confirmedFile = join(own, 'confirmed')
   const workspaceFile = join(root, '.capstan', 'rules')

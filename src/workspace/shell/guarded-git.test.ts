@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -48,6 +57,7 @@ it('SEC-097 keeps git from starting what the repository names, and only when ask
 })
 
 it('gives the command its own words and exit code', async () => {
+  execFileSync('git', ['init', '-q', root])
   const { exitCode, output } = await shellWith().run(`printf '%s|' "a b" 'c'; echo "$0 $# $count"; exit 3`, {
     guardGit: true,
   })
@@ -72,4 +82,63 @@ it('works in a directory below the top of a repository', async () => {
     exitCode: 0,
     output: 'work/\n',
   })
+})
+
+it('does not run the command outside of a repository, where git would compare any two files', async () => {
+  const { exitCode, output } = await shellWith().run('git diff /etc/hosts -- /etc/passwd', { guardGit: true })
+  expect(exitCode).toBe(128)
+  expect(output).toMatch(/^fatal: not a git repository/)
+})
+
+it('switches off hooks that a configuration names', async () => {
+  execFileSync('git', ['init', '-q', root])
+  execFileSync('git', ['-C', root, 'config', 'hook.evil.command', 'touch PWN'])
+  const { output } = await shellWith().run('git config --get hook.evil.enabled', { guardGit: true })
+  expect(output).toBe('false\n')
+})
+
+const identity = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.test']
+
+/** A repository beside the workspace, with one commit. */
+function elsewhere(): string {
+  const other = join(place, 'other')
+  execFileSync('git', ['init', '-q', other])
+  execFileSync('git', ['-C', other, ...identity, 'commit', '-q', '--allow-empty', '-m', 'of the other'])
+  return other
+}
+
+it('shows no repository that the one here only points to', async () => {
+  const other = elsewhere()
+  const log = async (): Promise<string> =>
+    (await shellWith().run('git log --format=%s', { guardGit: true })).output
+  writeFileSync(join(root, '.git'), `gitdir: ${other}/.git\n`)
+  expect(await log()).toContain('does not know of this work tree')
+  rmSync(join(root, '.git'))
+  symlinkSync(join(other, '.git'), join(root, '.git'))
+  expect(await log()).toContain('does not know of this work tree')
+  rmSync(join(root, '.git'))
+  execFileSync('git', ['init', '-q', root])
+  writeFileSync(join(root, '.git/commondir'), join(other, '.git'))
+  expect(await log()).toContain('keeps its objects elsewhere')
+  rmSync(join(root, '.git/commondir'))
+  for (const part of ['refs', 'objects']) {
+    rmSync(join(root, '.git', part), { recursive: true })
+    symlinkSync(join(other, '.git', part), join(root, '.git', part))
+  }
+  expect(await log()).toContain('keeps its objects elsewhere')
+})
+
+it('works in a linked work tree and in a submodule, which their repositories know of', async () => {
+  const other = elsewhere()
+  rmSync(root, { recursive: true })
+  execFileSync('git', ['-C', other, 'worktree', 'add', '-q', root], { stdio: 'pipe' })
+  const log = { exitCode: 0, output: 'of the other\n' }
+  expect(await shellWith().run('git log --format=%s', { guardGit: true })).toMatchObject(log)
+  execFileSync('git', ['-C', other, 'worktree', 'remove', root])
+  const above = join(place, 'above')
+  execFileSync('git', ['init', '-q', above])
+  const add = ['-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', other, 'sub']
+  execFileSync('git', ['-C', above, ...add], { stdio: 'pipe' })
+  root = join(above, 'sub')
+  expect(await shellWith().run('git log --format=%s', { guardGit: true })).toMatchObject(log)
 })

@@ -4,7 +4,7 @@
  * (SEC-095, SEC-097); in front of that comes no more than reading the configuration. Fails closed when git does not listen.
  */
 export function guardedGit(command: string): readonly string[] {
-  return ['/bin/bash', '--noprofile', '--norc', '-c', script(), 'guarded-git', command]
+  return ['/bin/bash', '--noprofile', '--norc', '-c', script(command), 'guarded-git', command]
 }
 
 /** What is told to git, whatever the repository says. */
@@ -38,6 +38,8 @@ const settings: readonly (readonly [key: string, value: string])[] = [
   ['color.ui', 'false'],
   ['core.quotePath', 'false'],
   ['i18n.logOutputEncoding', 'UTF-8'],
+  // It only warns, in the midst of what is read here.
+  ['core.safecrlf', 'false'],
 ]
 
 const variables: Readonly<Record<string, string>> = {
@@ -48,7 +50,7 @@ const variables: Readonly<Record<string, string>> = {
   GIT_ATTR_NOSYSTEM: '1',
 }
 
-function script(): string {
+function script(command: string): string {
   const exported = Object.entries(variables).map(([name, value]) => `export ${name}=${value}`)
   const told = settings.map(([key, value]) => `tell ${key} '${value}'`)
   return `
@@ -62,25 +64,60 @@ tell() {
 }
 ${[...exported, ...told].join('\n')}
 
-# Filters go by names of their own, so they can only be switched off by name.
-mapfile -d '' -t known < <(git config --null --get-regexp '^(core\\.hookspath|filter\\..*)$')
+# Filters and hooks of the configuration go by names of their own, so they can only be switched off by name.
 heard=
-for entry in "\${known[@]}"; do
-  key=\${entry%%$'\\n'*}
-  case $key in
-    core.hookspath) heard=\${entry#*$'\\n'} ;;
-    filter.*.required) tell "$key" false ;;
-    filter.*) tell "$key" '' ;;
-  esac
-done
+switch_off() {
+  local entry key known
+  mapfile -d '' -t known < <(git config --null "$@" --get-regexp '^(core\\.hookspath|(filter|hook)\\..*)$')
+  for entry in "\${known[@]}"; do
+    key=\${entry%%$'\\n'*}
+    case $key in
+      core.hookspath) heard=\${entry#*$'\\n'} ;;
+      filter.*.required) tell "$key" false ;;
+      filter.*) tell "$key" '' ;;
+      hook.*.*) tell "\${key%.*}.enabled" false ;;
+    esac
+  done
+}
+switch_off
 [ "$heard" = /dev/null ] || fail 'this git cannot be kept from running what a repository names (it takes 2.31 or newer)'
 
-# core.worktree would let a repository have files written, and removed, anywhere.
+# Outside of a repository git compares any two files (what it says of that is the answer).
 cd -P .
-top=$(git rev-parse --show-toplevel 2>/dev/null)
+mapfile -t known < <(git rev-parse --path-format=absolute --show-toplevel --absolute-git-dir --git-common-dir)
+[ "\${#known[@]}" = 3 ] || exit 128
+top=\${known[0]} own=\${known[1]} common=\${known[2]}
+
+# core.worktree would let a repository have files written, and removed, anywhere.
 place=$PWD
 until [ -e "$place/.git" ] || [ "$place" = '' ]; do place=\${place%/*}; done
-case $top in '' | "\${place:-/}") ;; *) fail "the repository names a work tree elsewhere: $top" ;; esac
+[ "$top" = "\${place:-/}" ] || fail "the repository names a work tree elsewhere: $top"
 
+# A .git that only points to a repository elsewhere would show that one. It has to know of this work tree.
+case $own/ in
+  "$place"/*)
+    case $common/ in "$place"/*) ;; *) fail "the repository keeps its objects elsewhere: $common" ;; esac
+    for part in objects refs packed-refs; do
+      [ ! -L "$common/$part" ] || fail "the repository keeps its $part elsewhere"
+    done ;;
+  *)
+    back=
+    [ ! -f "$own/gitdir" ] || back=$(<"$own/gitdir")
+    case $back in '' | /*) ;; *) back=$own/$back ;; esac
+    [ "$back" -ef "$place/.git" ] ||
+      git config --file "$own/config" core.worktree >/dev/null ||
+      fail "the .git here points to a repository that does not know of this work tree: $own" ;;
+esac
+${/\bworktree\b/.test(command) ? otherTrees : ''}
 exec /bin/bash --noprofile --norc -c "$1"`
 }
+
+/** Other work trees read configuration of their own, which is not known before git goes there. */
+const otherTrees = `
+for file in "$common"/worktrees/*/config.worktree; do
+  [ ! -f "$file" ] || switch_off --file "$file" --includes
+done
+if git config --null --name-only --get-regexp '^includeif\\.' >/dev/null ||
+  grep -qis '\\[[[:space:]]*include' -- "$common"/worktrees/*/config.worktree; then
+  fail 'the configuration of the repository includes files conditionally: what they would run in another work tree is not known'
+fi`

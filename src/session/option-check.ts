@@ -1,0 +1,102 @@
+import { messageOf } from '../tool/errors.js'
+import { isRecord } from '../tool/json.js'
+
+/** Words when a value cannot be used; `%` stands for the option's name. */
+export type Check = (value: unknown) => string | undefined
+
+export const is =
+  (type: 'string' | 'boolean' | 'function'): Check =>
+  (value) =>
+    typeof value === type ? undefined : `% must be a ${type}, not ${describe(value)}.`
+export const count =
+  (least: number): Check =>
+  (value) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= least
+      ? undefined
+      : `% must be a whole number of at least ${least}, not ${describe(value)}.`
+export const between =
+  (low: number, high: number): Check =>
+  (value) =>
+    typeof value === 'number' && value >= low && value <= high
+      ? undefined
+      : `% must be a number from ${low} to ${high}, not ${describe(value)}.`
+export const oneOf =
+  (...words: readonly string[]): Check =>
+  (value) =>
+    typeof value === 'string' && words.includes(value)
+      ? undefined
+      : `Invalid % ${quote(value)}. Must be one of: ${words.join(', ')}.`
+export const object: Check = (value) =>
+  typeof value === 'object' && !Array.isArray(value)
+    ? undefined
+    : `% must be an object, not ${describe(value)}.`
+export const strings: Check = (value) =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+    ? undefined
+    : `% must be a list of strings, not ${describe(value)}.`
+export const list: Check = (value) =>
+  Array.isArray(value) ? undefined : `% must be a list, not ${describe(value)}.`
+export const each =
+  (check: Check): Check =>
+  (value) => {
+    if (!Array.isArray(value)) return list(value)
+    for (const [at, one] of value.entries()) {
+      const problem = check(one)
+      if (problem !== undefined) return problem.replace('%', `%[${at}]`)
+    }
+    return undefined
+  }
+/** What a reader of the value says against it. */
+export const readable =
+  (read: (value: unknown) => void): Check =>
+  (value) => {
+    try {
+      read(value)
+      return undefined
+    } catch (error) {
+      return `%: ${messageOf(error)}`
+    }
+  }
+export const both =
+  (first: Check, second: Check): Check =>
+  (value) =>
+    first(value) ?? second(value)
+/** An object that can do these things. */
+export const able =
+  (...methods: readonly string[]): Check =>
+  (value) => {
+    const missing = methods.find((name) => !isRecord(value) || typeof value[name] !== 'function')
+    return missing === undefined ? undefined : `% must have the method ${missing}().`
+  }
+export const either =
+  (...some: readonly Check[]): Check =>
+  (value) => {
+    const problems = some.map((check) => check(value))
+    return problems.includes(undefined) ? undefined : problems[0]
+  }
+export const fields =
+  (known: Readonly<Record<string, Check>>): Check =>
+  (value) => {
+    const wrong = object(value)
+    if (wrong !== undefined) return wrong
+    for (const [name, inner] of Object.entries(value as object)) {
+      if (inner === undefined || inner === null) continue
+      const check = Object.hasOwn(known, name) ? known[name] : undefined
+      if (check === undefined) return `%.${name} is not known. Known are: ${Object.keys(known).join(', ')}.`
+      const problem = check(inner)
+      if (problem !== undefined) return problem.replace('%', `%.${name}`)
+    }
+    return undefined
+  }
+
+/** Never a text itself: what was put in the wrong place may be a secret. */
+export function describe(value: unknown): string {
+  if (typeof value === 'string') return 'a string'
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`
+}
+
+/** For options that take one of a few words: there the word that was given helps. */
+export function quote(value: unknown): string {
+  return typeof value === 'string' && value.length <= 40 ? `'${value}'` : describe(value)
+}

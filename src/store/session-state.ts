@@ -1,0 +1,43 @@
+import type { Message } from '../tool/completion.js'
+import type { CheckpointRow, MessageRow, RunEventRow, RunRow, SessionRow, ToolIntent } from './records.js'
+
+/** One message of a session as its records tell it. */
+export type StoredMessage = {
+  readonly id: string
+  readonly row: MessageRow
+  /** For a compaction: its summary, as the message of a user that stands for what it sums up. */
+  readonly message: Message
+  /** Rewound: still there, but no longer part of the conversation. */
+  readonly hidden: boolean
+}
+
+/** One message as a model is shown it. */
+export type ViewedMessage = StoredMessage & {
+  /** Its large outputs are left out. */
+  readonly pruned: boolean
+}
+
+/** A call that had begun when the log ends, or whose end nobody wrote down. */
+export type OpenIntent = { readonly messageId: string; readonly intent: ToolIntent }
+
+/** A session as its log tells it. */
+export type SessionState = {
+  /** All its rows, the later fields over the earlier ones. */
+  readonly session?: SessionRow
+  /** In order, the hidden ones too; compactions are not among them. */
+  readonly messages: readonly StoredMessage[]
+  /** Compactions in order. */
+  readonly compactions: readonly StoredMessage[]
+  /** What a model is shown: after a compaction its summary, the kept tail and what came later. */
+  readonly view: readonly ViewedMessage[]
+  readonly runs: ReadonlyMap<string, RunRow>
+  /** Of each run, in order of their sequence as written. */
+  readonly events: ReadonlyMap<string, readonly RunEventRow[]>
+  /** The latest of each run. */
+  readonly checkpoints: ReadonlyMap<string, CheckpointRow>
+  readonly openIntents: readonly OpenIntent[]
+  /** Digests of contents that could not be had; the messages show their stubs. */
+  readonly missingBlobs: readonly string[]
+  /** Records of types that are not known here. */
+  readonly unknownRecords: number
+}

@@ -1,0 +1,431 @@
+import { createHash } from 'node:crypto'
+import { SessionLockedError, StoreError } from '../store/errors.js'
+import { type SessionRecord, schemaVersion } from '../store/records.js'
+import type { OpenLogOptions, SessionStore } from '../store/session-store.js'
+import { messageOf } from '../tool/errors.js'
+
+export type SessionStoreKitOptions = {
+  /** Another store over the same place, as another process would open it. Without it that part is left out. */
+  readonly again?: (store: SessionStore) => SessionStore | Promise<SessionStore>
+  /** Takes the session away from whoever holds it, as after a long silence. Without it that part is left out. */
+  readonly loseLease?: (store: SessionStore, sessionId: string) => void | Promise<void>
+}
+
+/**
+ * Holds a store of sessions to its interface and gives the list of what is wrong with it, empty when all is well.
+ *
+ * ```ts
+ * expect(await checkSessionStore(() => new MyStore())).toEqual([])
+ * ```
+ */
+export async function checkSessionStore(
+  makeStore: () => SessionStore | Promise<SessionStore>,
+  options: SessionStoreKitOptions = {},
+): Promise<string[]> {
+  const problems: string[] = []
+  for (const [promise, check] of Object.entries(checks)) {
+    const store = await makeStore()
+    try {
+      await check(store, options)
+    } catch (error) {
+      problems.push(`it does not hold that ${promise}: ${messageOf(error)}`)
+    } finally {
+      await store.close?.()
+    }
+  }
+  return problems
+}
+
+type Check = (store: SessionStore, options: SessionStoreKitOptions) => Promise<void>
+
+const checks: Readonly<Record<string, Check>> = {
+  async 'records come back in the order in which they were appended'(store) {
+    const log = await store.open('s', opener())
+    await log.append([session('s', { createdAtMs: 1, title: 'first' })])
+    await log.append([message('m1'), part('m1', 'one'), part('m1', 'two', 1)])
+    await log.append([run('running'), runEvent(0), runEvent(1), checkpoint(1)])
+    await log.close()
+    same(await recordsOf(store, 's'), [
+      session('s', { createdAtMs: 1, title: 'first' }),
+      message('m1'),
+      part('m1', 'one'),
+      part('m1', 'two', 1),
+      run('running'),
+      runEvent(0),
+      runEvent(1),
+      checkpoint(1),
+    ])
+  },
+
+  async 'a row with a known id is a record of its own, at its own place'(store) {
+    const log = await store.open('s', opener())
+    const rows = [
+      run('queued'),
+      message('m1'),
+      run('running'),
+      part('m1', 'a'),
+      part('m1', 'b'),
+      run('completed'),
+    ]
+    for (const row of rows) await log.append([row])
+    await log.close()
+    same(await recordsOf(store, 's'), rows)
+  },
+
+  async 'what is not known is kept as it is'(store) {
+    const odd = { type: 'run_event', data: { ...eventData(0), later: { deep: [null, 1.5, 'x'] } } }
+    const log = await store.open('s', opener())
+    await log.append([odd as SessionRecord])
+    await log.close()
+    same(await recordsOf(store, 's'), [odd])
+  },
+
+  async 'a session that nobody made is undefined'(store) {
+    same(await store.read('none'), undefined)
+    if (store.readSync !== undefined) same(store.readSync('none'), undefined)
+    same(await store.readBlob('none', '0'.repeat(64)), undefined)
+    same(await store.list(), [])
+    same(await store.delete('none'), false)
+  },
+
+  async 'reading at once gives the same as reading'(store) {
+    const log = await store.open('s', opener())
+    const bytes = await log.writeBlob(new Uint8Array([1, 2, 3]))
+    await log.append([session('s'), message('m1'), part('m1', 'text')])
+    if (store.readSync !== undefined) same(store.readSync('s'), await store.read('s'))
+    if (store.readBlobSync !== undefined)
+      same([...(store.readBlobSync('s', bytes) ?? [])], [...((await store.readBlob('s', bytes)) ?? [])])
+    await log.close()
+  },
+
+  async 'the list has every session, the newest first, with what its rows say'(store) {
+    const times: Readonly<Record<string, number>> = { old: 10, newest: 30, middle: 20 }
+    for (const [id, updatedAtMs] of Object.entries(times)) {
+      const log = await store.open(id, opener())
+      await log.append([session(id, { createdAtMs: 1, title: `title of ${id}`, workspaceRoot: '/w' })])
+      await log.append([session(id, { updatedAtMs })])
+      await log.close()
+    }
+    const list = await store.list()
+    same(
+      list.map(({ id }) => id),
+      ['newest', 'middle', 'old'],
+    )
+    same(list[0], {
+      id: 'newest',
+      createdAtMs: 1,
+      updatedAtMs: 30,
+      title: 'title of newest',
+      workspaceRoot: '/w',
+    })
+  },
+
+  async 'a deleted session is gone whole, and its id can be used again'(store) {
+    const log = await store.open('s', opener())
+    const digest = await log.writeBlob(text('kept beside'))
+    await log.append([session('s')])
+    await rejects(store.delete('s'), 'session_locked')
+    same((await recordsOf(store, 's')).length, 1)
+    await log.close()
+    same(await store.delete('s'), true)
+    same(await store.read('s'), undefined)
+    same(await store.readBlob('s', digest), undefined)
+    same(await store.list(), [])
+    same(await store.delete('s'), false)
+    const anew = await store.open('s', opener())
+    await anew.append([session('s', { title: 'anew' })])
+    await anew.close()
+    same(await recordsOf(store, 's'), [session('s', { title: 'anew' })])
+  },
+
+  async 'content is kept once under its SHA-256, for its session alone'(store) {
+    const log = await store.open('s', opener())
+    for (const content of [text('some content'), new Uint8Array(), new Uint8Array(300_000).fill(7)]) {
+      const digest = await log.writeBlob(content)
+      same(digest, createHash('sha256').update(content).digest('hex'))
+      same(await log.writeBlob(content), digest)
+      const read = await store.readBlob('s', digest)
+      if (read === undefined || Buffer.compare(read, content) !== 0) throw new Error('other bytes came back')
+    }
+    const digest = await log.writeBlob(text('some content'))
+    await log.close()
+    same(await store.readBlob('other', digest), undefined)
+    for (const odd of ['../log', '', 'x', '0'.repeat(64)]) same(await store.readBlob('s', odd), undefined)
+  },
+
+  async 'one holder at a time writes, the next has a higher fence, and who is refused learns why'(store) {
+    const first = await store.open('s', opener('the first'))
+    const refusal = await rejects(store.open('s', opener('the second')), 'session_locked')
+    if (!(refusal instanceof SessionLockedError)) throw new Error('the refusal is no SessionLockedError')
+    same(refusal.lease, first.lease)
+    same([first.lease.holder, first.lease.pid, first.lease.acquiredAtMs], ['the first', process.pid, 1000])
+    const beside = await store.open('another', opener('the second'))
+    await beside.close()
+    await first.close()
+    const second = await store.open('s', opener('the second'))
+    same(second.lease.fence > first.lease.fence, true)
+    await rejects(first.append([session('s')]), 'store_closed')
+    await second.append([session('s')])
+    await second.close()
+  },
+
+  async 'of many who open at once exactly one gets it'(store) {
+    for (let round = 0; round < 20; round++) {
+      const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => store.open('s', opener())))
+      const won = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+      await Promise.all(won.map((log) => log.close()))
+      same(won.length, 1)
+    }
+  },
+
+  async 'who has lost the lease writes no more'(store, { loseLease }) {
+    if (loseLease === undefined) return
+    const log = await store.open('s', opener('the sleeper'))
+    await log.append([session('s')])
+    await loseLease(store, 's')
+    await rejects(log.append([message('late')]), 'store_lost_lease')
+    await log.close()
+    const next = await store.open('s', opener('the next'))
+    same(next.lease.fence > log.lease.fence, true)
+    await next.append([message('m1')])
+    await rejects(log.append([message('later')]), 'store_closed')
+    await next.close()
+    same(await recordsOf(store, 's'), [session('s'), message('m1')])
+  },
+
+  async 'any id names a session of its own'(store) {
+    for (const id of oddIds) {
+      const log = await store.open(id, opener())
+      await log.append([session(id)])
+      await log.close()
+    }
+    for (const id of oddIds) same(await recordsOf(store, id), [session(id)])
+    same((await store.list()).map(({ id }) => id).toSorted(), oddIds.toSorted())
+    for (const id of oddIds) same(await store.delete(id), true)
+    same(await store.list(), [])
+    await rejects(store.open('', opener()), 'store_bad_id')
+  },
+
+  async 'any text comes back as it was, however long'(store) {
+    const rows = [
+      ...['', '\u0000', '\n\r\u2028\u2029', '"\\', '\ud800', 'e\u0301 \u00e9', '😀'.repeat(1000), '{"crc":"'],
+      'x'.repeat(1_000_000),
+      'ü\n'.repeat(500_000),
+    ].map((content, index) => part('m1', content, index))
+    const log = await store.open('s', opener())
+    await log.append(rows)
+    await log.close()
+    same(await recordsOf(store, 's'), rows)
+  },
+
+  async 'appends that nobody waited for keep their order, and batches stay together'(store) {
+    const log = await store.open('s', opener())
+    const batches = Array.from({ length: 100 }, (_, at) => [
+      message(`m${at}`),
+      ...Array.from({ length: at % 4 }, (_, index) => part(`m${at}`, `${at}`, index)),
+    ])
+    const pending = batches.map((batch) => log.append(batch))
+    await log.flush()
+    await Promise.all(pending)
+    same(await recordsOf(store, 's'), batches.flat())
+    await log.close()
+  },
+
+  async 'a batch that cannot be written as JSON leaves nothing behind'(store) {
+    const log = await store.open('s', opener())
+    const circular: Record<string, unknown> = {}
+    circular['self'] = circular
+    const bad = { type: 'run_event', data: { ...eventData(1), event: circular } } as unknown as SessionRecord
+    await log.append([message('m1')])
+    await log.append([]).catch(() => Promise.reject(new Error('an empty batch is refused')))
+    await log.append([message('m2'), bad]).then(
+      () => Promise.reject(new Error('it took what is no JSON')),
+      () => undefined,
+    )
+    await log.append([message('m3')])
+    await log.close()
+    same(await recordsOf(store, 's'), [message('m1'), message('m3')])
+  },
+
+  async 'what changes after the call is not what is kept'(store) {
+    const log = await store.open('s', opener())
+    const labels: Record<string, string> = { a: '1' }
+    const content = text('before')
+    const appended = log.append([session('s', { labels })])
+    const written = log.writeBlob(content)
+    labels['a'] = '2'
+    content.fill(0)
+    await appended
+    const digest = await written
+    same(await recordsOf(store, 's'), [session('s', { labels: { a: '1' } })])
+    same(digest, createHash('sha256').update('before').digest('hex'))
+    await log.close()
+  },
+
+  async 'every durability keeps what was appended'(store, { again }) {
+    for (const durability of ['sync', 'async', 'exit'] as const) {
+      const log = await store.open(durability, { ...opener(), durability })
+      await log.append([session(durability)])
+      const digest = await log.writeBlob(text(durability))
+      same(await recordsOf(store, durability), [session(durability)])
+      await log.flush()
+      await log.append([message('m1')])
+      await log.close()
+      const other = await again?.(store)
+      same(await recordsOf(other ?? store, durability), [session(durability), message('m1')])
+      same((await (other ?? store).readBlob(durability, digest)) !== undefined, true)
+      await other?.close?.()
+    }
+  },
+
+  async 'a closed log takes no more, and closing twice is no mistake'(store) {
+    const log = await store.open('s', opener())
+    const pending = log.append([session('s')])
+    await Promise.all([log.close(), log.close()])
+    await pending
+    await log.close()
+    await rejects(log.append([message('m1')]), 'store_closed')
+    await rejects(log.writeBlob(text('x')), 'store_closed')
+    await rejects(log.flush(), 'store_closed')
+    same(await recordsOf(store, 's'), [session('s')])
+  },
+
+  async 'another store over the same place sees the same, and respects the lease'(store, { again }) {
+    if (again === undefined) return
+    const log = await store.open('s', opener('here'))
+    await log.append([session('s'), message('m1')])
+    const other = await again(store)
+    same(await recordsOf(other, 's'), [session('s'), message('m1')])
+    await rejects(other.open('s', opener('there')), 'session_locked')
+    await rejects(other.delete('s'), 'session_locked')
+    await log.close()
+    const next = await other.open('s', opener('there'))
+    await next.append([message('m2')])
+    await next.close()
+    same(await recordsOf(store, 's'), [session('s'), message('m1'), message('m2')])
+    await other.close?.()
+  },
+
+  async 'a future schema is refused by name'(store) {
+    const log = await store.open('s', opener())
+    await log.append([session('s', { schemaVersion: schemaVersion + 1 })])
+    await log.close()
+    const refusal = await rejects(store.read('s'), 'store_future_schema')
+    if (!messageOf(refusal).includes(String(schemaVersion + 1))) throw new Error('the schema is not named')
+    if (store.readSync !== undefined) {
+      const atOnce = async (): Promise<unknown> => store.readSync?.('s')
+      await rejects(atOnce(), 'store_future_schema')
+    }
+    await rejects(store.open('s', opener()), 'store_future_schema')
+    same(
+      (await store.list()).map(({ id }) => id),
+      ['s'],
+    )
+    same(await store.delete('s'), true)
+  },
+}
+
+const oddIds: readonly string[] = [
+  ...['.', '..', '...', '.hidden', 'ends.', '../up', '/etc/passwd', 'a/b', 'a\\b', 'C:\\x', 'a b', ' ', '\n'],
+  ...[
+    'a\u0000b',
+    'case',
+    'CASE',
+    'Case',
+    '%2e',
+    '%',
+    'con',
+    'NUL',
+    'com1.txt',
+    '~',
+    '*?<>|":',
+    '-rf',
+    '$(id)',
+  ],
+  ...['é', 'e\u0301', '日本語', '😀', '\u202eabc', "it's; drop table x --", '__proto__', 'constructor', '0'],
+  'long'.repeat(100),
+  `${'long'.repeat(100)}!`,
+  'LONG'.repeat(100),
+  'ü'.repeat(255),
+]
+
+function opener(holder = 'the kit'): OpenLogOptions {
+  return { holder, now: () => 1000 }
+}
+
+function session(id: string, fields: Record<string, unknown> = {}): SessionRecord {
+  return { type: 'session', data: { id, schemaVersion, updatedAtMs: 1, ...fields } }
+}
+
+function message(id: string): SessionRecord {
+  return { type: 'message', data: { id, sessionId: 's', role: 'user', createdAtMs: 1 } }
+}
+
+function part(messageId: string, content: string, index = 0): SessionRecord {
+  const data = { id: `${messageId}-${index}`, messageId, sessionId: 's', index }
+  return { type: 'part', data: { ...data, content: { type: 'text', text: content } } }
+}
+
+function run(status: 'queued' | 'running' | 'completed'): SessionRecord {
+  return {
+    type: 'run',
+    data: { id: 'r1', sessionId: 's', status, prompt: 'do it', createdAtMs: 1, updatedAtMs: 2 },
+  }
+}
+
+function eventData(sequence: number) {
+  return { runId: 'r1', sequence, timestampMs: 1, event: { type: 'tool_end', toolName: 'read' } }
+}
+
+function runEvent(sequence: number): SessionRecord {
+  return { type: 'run_event', data: eventData(sequence) }
+}
+
+function checkpoint(round: number): SessionRecord {
+  const data = { runId: 'r1', sessionId: 's', round, messageId: 'm1', toolCallsCount: 1, atMs: 3 }
+  return { type: 'checkpoint', data: { ...data, usage: { inputTokens: 1 } } }
+}
+
+function text(content: string): Uint8Array {
+  return new TextEncoder().encode(content)
+}
+
+async function recordsOf(store: SessionStore, id: string): Promise<readonly SessionRecord[]> {
+  const stored = await store.read(id)
+  if (stored === undefined) throw new Error(`session ${JSON.stringify(id)} is not there`)
+  if (stored.damage !== undefined) throw new Error(`damage is reported: ${stored.damage}`)
+  return stored.records
+}
+
+async function rejects(work: Promise<unknown>, code: string): Promise<unknown> {
+  const outcome = await work.then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  )
+  if (outcome === undefined) throw new Error(`it should have been refused with ${code}`)
+  const { error } = outcome
+  const known = error instanceof StoreError || error instanceof SessionLockedError
+  if (!known || error.code !== code)
+    throw new Error(`it should have been refused with ${code}, and not with: ${messageOf(error)}`)
+  return error
+}
+
+/** Compares as JSON with sorted keys: no store has to keep the order of fields. */
+function same(actual: unknown, expected: unknown): void {
+  const [a, b] = [ordered(actual), ordered(expected)]
+  if (a !== b) throw new Error(`${shortened(a)} where ${shortened(b)} was expected`)
+}
+
+function ordered(value: unknown): string {
+  return (
+    JSON.stringify(value, (_key, inner: unknown) =>
+      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        : inner,
+    ) ?? 'undefined'
+  )
+}
+
+function shortened(json: string): string {
+  return json.length <= 300 ? json : `${json.slice(0, 300)}… (${json.length} characters)`
+}
