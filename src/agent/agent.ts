@@ -8,8 +8,10 @@ import { offlineModel } from '../model/offline/index.js'
 import { createModel } from '../model/provider.js'
 import type { SessionParts } from '../session/core.js'
 import { SessionClosedError, SessionOptionError } from '../session/errors.js'
+import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
+import type { SessionStore } from '../store/session-store.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
 import {
@@ -20,6 +22,7 @@ import {
   resolveModel,
   secretsOf,
 } from './config/index.js'
+import { configuredStore } from './configured-store.js'
 import { findAgent } from './named-agents.js'
 
 /** What belongs to the machine rather than to the configuration. */
@@ -59,7 +62,8 @@ export class Agent {
   readonly #machinery: SessionMachinery
   /** One list for all sessions, so that what is made of it can be shared. */
   readonly #secrets: readonly string[]
-  readonly #sessions = new Map<string, Session>()
+  readonly #sessions = new Set<Session>()
+  readonly #store: SessionStore | undefined
   /** Sessions that were closed and have not come to their end. */
   readonly #ending = new Set<Promise<void>>()
   readonly #models = new Map<string, Model>()
@@ -72,7 +76,9 @@ export class Agent {
     warnings: readonly string[],
     surroundings: AgentSurroundings,
     machinery: SessionMachinery,
+    store: SessionStore | undefined,
   ) {
+    this.#store = store
     this.#config = config
     this.#secrets = secretsOf(config)
     this.#machinery = machinery
@@ -90,7 +96,8 @@ export class Agent {
       ...(env !== undefined && { env }),
       ...(cwd !== undefined && { cwd }),
     })
-    return new Agent(config, warnings, surroundings, await loadMachinery())
+    const [machinery, store] = await Promise.all([loadMachinery(), configuredStore(config)])
+    return new Agent(config, warnings, surroundings, machinery, store)
   }
 
   /** The configuration as it was understood, with every secret hidden. */
@@ -130,23 +137,41 @@ export class Agent {
     return this.#open(workspace, layered, warnings, agent.name)
   }
 
+  /**
+   * A session that a store has, with what was said and agreed to in it: at once, for stores that can read at once. Options given now
+   * win over what was kept. Reading takes no lease: the first message does.
+   */
+  resumeSession(sessionId: string, options: ResumeOptions = {}): Session {
+    const store = this.#storeFor(options)
+    if (store.readSync === undefined)
+      throw new SessionOptionError(
+        'sessionStore',
+        `Failed to resume session: the store "${store.backend}" cannot be read at once; use await agent.openSession(id, options).`,
+      )
+    return this.#resume(sessionId, options, this.#machinery.loadNow(store, sessionId))
+  }
+
+  /** The same for every store. */
+  async openSession(sessionId: string, options: ResumeOptions = {}): Promise<Session> {
+    return this.#resume(sessionId, options, await this.#machinery.load(this.#storeFor(options), sessionId))
+  }
+
   /** The ids of the sessions that are open, sorted. */
   async listSessions(): Promise<string[]> {
-    return [...this.#sessions.keys()].sort()
+    return [...new Set([...this.#sessions].map(({ sessionId }) => sessionId))].sort()
   }
 
   /** Closes a session by its id. False when no such session is open. */
   async closeSession(sessionId: string): Promise<boolean> {
-    const session = this.#sessions.get(sessionId)
-    if (session === undefined) return false
-    await session.close()
-    return true
+    const open = [...this.#sessions].filter((session) => session.sessionId === sessionId)
+    await Promise.all(open.map((session) => session.close()))
+    return open.length > 0
   }
 
   /** Closes every session. Afterwards none can be opened. */
   async close(): Promise<void> {
     this.#closed = true
-    const ending = [...this.#sessions.values()].map((session) => session.close())
+    const ending = [...this.#sessions].map((session) => session.close())
     await Promise.all([...ending, ...this.#ending])
   }
 
@@ -154,17 +179,48 @@ export class Agent {
     await this.close()
   }
 
-  #open(workspace: string, given: SessionOptions, warnings: readonly string[], agentId = 'capstan'): Session {
+  #storeFor({ sessionStore }: SessionOptions): SessionStore {
+    const store = sessionStore ?? this.#store
+    if (store !== undefined) return store
+    throw new SessionOptionError(
+      'sessionStore',
+      'Failed to resume session: set sessionStore, or storage_backend.',
+    )
+  }
+
+  #resume(sessionId: string, options: ResumeOptions, state: RestoredSession | undefined): Session {
+    const { workspace = state?.session?.workspaceRoot, ...rest } = options
+    if (state === undefined || workspace === undefined)
+      throw new SessionNotFoundError(sessionId, this.#storeFor(options).backend)
+    return this.#make(workspace, { ...rest, sessionId }, [], state.session?.agent, state)
+  }
+
+  #open(workspace: string, given: SessionOptions, warnings: readonly string[], agentId?: string): Session {
+    const { sessionId } = given
+    if (sessionId === undefined) return this.#make(workspace, given, warnings, agentId)
+    if ([...this.#sessions].some((session) => session.sessionId === sessionId))
+      throw new SessionOptionError('sessionId', `A session with the id '${sessionId}' is open already.`)
+    const store = given.sessionStore ?? this.#store
+    // One that is kept under this id goes on; a bad option is told before anything is read.
+    this.#machinery.checkOptions(given)
+    return this.#make(workspace, given, warnings, agentId, store && this.#machinery.loadNow(store, sessionId))
+  }
+
+  #make(
+    workspace: string,
+    given: SessionOptions,
+    warnings: readonly string[],
+    agentId = 'capstan',
+    restored?: RestoredSession,
+  ): Session {
     if (this.#closed) throw new SessionClosedError('agent')
-    const { Session, checkOptions } = this.#machinery
-    const checked = checkOptions(given)
+    const { Session, checkOptions, withRestored } = this.#machinery
+    const checked = checkOptions(withRestored(given, restored))
     const options = { ...this.#defaults(), ...checked.options }
     const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
-    if (this.#sessions.has(sessionId))
-      throw new SessionOptionError('sessionId', `A session with the id '${sessionId}' is open already.`)
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#resolve(typeof options.model === 'string' ? options.model : undefined)
-    const session = new Session({
+    const session: Session = new Session({
       sessionId,
       agentId,
       root: this.#root(workspace),
@@ -172,16 +228,17 @@ export class Agent {
       ...this.#instructions(),
       secrets: this.#secrets,
       options,
+      ...(restored !== undefined && { restored }),
       warnings: [...warnings, ...checked.warnings],
       resolveModel: (name) => this.#resolve(name),
       closed: (ended) => {
-        this.#sessions.delete(sessionId)
+        this.#sessions.delete(session)
         this.#ending.add(ended)
         const forget = (): unknown => this.#ending.delete(ended)
         ended.then(forget, forget)
       },
     })
-    this.#sessions.set(sessionId, session)
+    this.#sessions.add(session)
     return session
   }
 
@@ -204,6 +261,7 @@ export class Agent {
       ...(maxParallelTasks !== undefined && { maxParallelTasks }),
       ...(thinkingBudget !== undefined && { thinkingBudget }),
       ...(llmApiTimeoutMs !== undefined && { llmApiTimeoutMs }),
+      ...(this.#store !== undefined && { sessionStore: this.#store }),
     }
   }
 
@@ -236,16 +294,33 @@ export class Agent {
   }
 }
 
+/** `workspace` is where the session goes on, when that is not where it was. */
+export type ResumeOptions = SessionOptions & { readonly workspace?: string }
+
+/** The store has no session of that id. */
+export class SessionNotFoundError extends CapstanError {
+  constructor(sessionId: string, backend: string) {
+    super(
+      'session_not_found',
+      `Failed to resume session: the store "${backend}" has no session '${sessionId}'.`,
+    )
+  }
+}
+
+markErrorClass(SessionNotFoundError, 'SessionNotFoundError')
+
 type SessionMachinery = Pick<typeof import('../session/session.js'), 'Session'> &
-  Pick<typeof import('../session/check-options.js'), 'checkOptions'>
+  Pick<typeof import('../session/check-options.js'), 'checkOptions'> &
+  Pick<typeof import('../session/journal/restore.js'), 'load' | 'loadNow' | 'withRestored'>
 
 /** Tools, rules, gate and workspace: loaded with the first agent, so that importing the package costs little. */
 async function loadMachinery(): Promise<SessionMachinery> {
-  const [{ Session }, { checkOptions }] = await Promise.all([
+  const [{ Session }, { checkOptions }, { load, loadNow, withRestored }] = await Promise.all([
     import('../session/session.js'),
     import('../session/check-options.js'),
+    import('../session/journal/restore.js'),
   ])
-  return { Session, checkOptions }
+  return { Session, checkOptions, load, loadNow, withRestored }
 }
 
 /** What an agent must not do stays denied, whatever else a host says. */

@@ -1,5 +1,11 @@
 /** Agents and sessions: what a host program holds. */
-export { Agent, type AgentSurroundings, WorkspaceError } from './agent.js'
+export {
+  Agent,
+  type AgentSurroundings,
+  type ResumeOptions,
+  SessionNotFoundError,
+  WorkspaceError,
+} from './agent.js'
 export * from './builder/index.js'
 export {
   type AgentConfig,

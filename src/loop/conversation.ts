@@ -15,10 +15,13 @@ export interface Conversation {
   readonly view: readonly Message[]
   /** Resolves once the message is as safe as this conversation keeps messages. */
   append(message: Message, facts?: MessageFacts): void | Promise<void>
-  /** Shows these to the model from now on; the whole stays. */
-  compact(view: readonly Message[]): void | Promise<void>
+  /**
+   * Shows these to the model from now on; the whole stays. They are the last messages of the old view, some without their large
+   * contents, behind a summary of those before them when `summarised` says so.
+   */
+  compact(view: readonly Message[], summarised?: boolean): void | Promise<void>
   /** Begins anew; what was said is gone from both. */
-  clear(): void
+  clear(): void | Promise<void>
 }
 
 export function createConversation(

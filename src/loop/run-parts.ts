@@ -89,4 +89,6 @@ export type RoundDone = {
   readonly round: number
   readonly toolCallsCount: number
   readonly messages: number
+  /** Of the run so far. */
+  readonly usage: Usage
 }

@@ -71,6 +71,7 @@ async function rounds(state: RunState, clock: RunClock): Promise<RunOutcome['fin
       round,
       toolCallsCount,
       messages: state.parts.conversation.messages.length,
+      usage: state.usage,
     })
     if (await shouldStop(state, answer)) return 'stop_condition'
     await takeSteering(state)

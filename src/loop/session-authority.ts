@@ -1,13 +1,14 @@
 import type { Authority } from '../authority/decide.js'
 import { defaultRules } from '../authority/default-rules.js'
 import { createGrant, type Grant, grantForTool } from '../authority/grant.js'
-import { createModeBooks, type ModeName, modes } from '../authority/mode.js'
+import type { ModeName } from '../authority/mode.js'
 import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
 import type { Rule } from '../authority/rule.js'
 import type { RuleBook } from '../authority/rule-book.js'
 import type { Scope } from '../authority/scope.js'
 import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import type { RequirementSet } from '../tool/requirement.js'
+import { sharedBooks } from './shared-books.js'
 
 export type SessionAuthorityOptions = {
   /** Where the session lives, at this moment; a new object when that has changed. */
@@ -55,7 +56,7 @@ export function createSessionAuthority(options: SessionAuthorityOptions): Sessio
   const policy = compilePolicy(options.policy ?? {}, { scope: options.scope() })
   const sessionRules: Rule[] = [...(options.sessionRules ?? [])]
   let mode = options.mode
-  // Rules take more memory than all else of an idle session, and are read again when they are needed.
+  // What a session may is made again when it is needed: idle, it takes more memory than anything else of it.
   let kept: WeakRef<State> | undefined
 
   const current = (): State => {
@@ -64,10 +65,7 @@ export function createSessionAuthority(options: SessionAuthorityOptions): Sessio
     let state = kept?.deref()
     if (state === undefined || state.scope !== scope || !sameTools(state.tools, tools)) {
       const rules = [...defaultRules, ...policy.rules, ...(options.projectRules ?? []), ...sessionRules]
-      const books = createModeBooks(
-        { rules, scope, defaultDecision: policy.defaultDecision },
-        mode && modes[mode],
-      )
+      const books = sharedBooks({ rules, scope, defaultDecision: policy.defaultDecision }, mode)
       state = { scope, tools, books, grant: grantOf(options, scope, tools), byTool: new WeakMap() }
       kept = new WeakRef(state)
     }

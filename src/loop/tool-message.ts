@@ -39,7 +39,7 @@ export function modelText(envelope: Envelope): string {
   const text = serializeToolOutput(data)
   if (!metadata.truncated) return text
   const rest =
-    metadata.output_path === undefined ? '' : ` The whole is in ${metadata.output_path}: read it in parts.`
+    metadata.output_path === undefined ? '' : ` More of it is in ${metadata.output_path}: read it in parts.`
   return `${text}\n[Only the first part is shown.${rest}]`
 }
 

@@ -14,6 +14,8 @@ export class ActiveRun {
   steerable = false
   readonly #pass: (event: AgentEvent) => void
   readonly #now: () => number
+  /** Writes an event down. */
+  readonly #keep: ((event: AgentEvent, sequence: number, now: number) => void) | undefined
   /** Settled when the run has ended; a failure that nobody waits for is told by the stream and the record. */
   result: Promise<AgentResult> = Promise.reject(new Error('the run was not started'))
 
@@ -21,11 +23,13 @@ export class ActiveRun {
     record: RunRecord,
     now: () => number,
     screen: (pass: (event: AgentEvent) => void) => (event: AgentEvent) => void,
+    keep?: (event: AgentEvent, sequence: number, now: number) => void,
   ) {
     this.record = record
     this.#now = now
     this.result.catch(() => undefined)
     this.stream = new EventStream(() => this.cancel('its reader left'))
+    this.#keep = keep
     this.#pass = screen((event) => this.#tell(event))
   }
 
@@ -53,7 +57,9 @@ export class ActiveRun {
   }
 
   #tell(event: AgentEvent): void {
-    this.record.add(event, this.#now())
+    const now = this.#now()
+    if (!this.ended) this.#keep?.(event, this.record.events.count + 1, now)
+    this.record.add(event, now)
     this.stream.push(event)
   }
 

@@ -25,7 +25,8 @@ export async function askAside(core: SessionCore, question: string): Promise<Sid
   const { text, usage, costUsd } = await run(
     {
       ...aside,
-      limits: { ...parts.limits, maxToolRounds: 0 },
+      // A model that calls a tool all the same is told that there is none here, and answers then.
+      limits: { ...parts.limits, maxToolRounds: 2 },
       // The tools stay in the request, so that a provider finds the prefix it knows.
       request: { ...parts.request, toolChoice: 'none' },
       emit: () => undefined,

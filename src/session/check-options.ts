@@ -2,6 +2,7 @@ import { modeNames } from '../authority/mode.js'
 import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
 import { createCommands } from '../commands/index.js'
 import { createHooks } from '../hooks/index.js'
+import { durabilities } from '../store/session-store.js'
 import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
@@ -206,6 +207,9 @@ const checks: Readonly<Record<string, Check>> = {
     maxTraceEvents: count(0),
     maxTerminalSubagentTasks: count(0),
   }),
+  sessionStore: able('read', 'open', 'list'),
+  autoSave: is('boolean'),
+  durability: oneOf(...durabilities),
   autoCompact: is('boolean'),
   autoCompactThreshold: between(0.05, 1),
   maxToolRounds: count(0),
@@ -236,9 +240,6 @@ const later: ReadonlySet<string> = new Set([
   'autoDelegation',
   'autoParallel',
   'memoryStore',
-  'sessionStore',
-  'autoSave',
-  'durability',
   'workspaceBackend',
   'remoteGit',
   'artifactStoreLimits',

@@ -5,8 +5,9 @@ import { type Budget, type BudgetGuard, createBudget } from '../loop/budget.js'
 import { type Conversation, createConversation } from '../loop/conversation.js'
 import type { AgentEvent, ClusterEvent } from '../loop/events.js'
 import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/host-env.js'
-import { noUsage, type Usage } from '../loop/usage.js'
+import type { Usage } from '../loop/usage.js'
 import type { Model } from '../model/model.js'
+import type { SessionStore } from '../store/session-store.js'
 import type { UserMessage } from '../tool/completion.js'
 import type { AnyTool, RunIdentity } from '../tool/contract.js'
 import { ToolSet } from '../tool/tool-set.js'
@@ -17,6 +18,15 @@ import type { ActiveRun } from './active-run.js'
 import { type Confirmations, createConfirmations, type Lane } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
 import { SessionClosedError } from './errors.js'
+import { interruptedResults } from './journal/interrupted.js'
+import { Keeper } from './journal/keeper.js'
+import {
+  optionsToKeep,
+  type RestoredSession,
+  restoredRules,
+  restoredTodos,
+  restoredUsage,
+} from './journal/restore.js'
 import type { SessionLabels, SessionOptions } from './options.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
 import { systemPrompt } from './prompt/system-prompt.js'
@@ -39,6 +49,8 @@ export type SessionParts = {
   readonly instructions?: Pick<InstructionOptions, 'fileNames' | 'maxBytes'>
   /** Values that nobody outside may see: keys of the configuration. */
   readonly secrets?: readonly string[]
+  /** What the store has of this session from before. */
+  readonly restored?: RestoredSession
   /** The model of this name, or the default one. */
   resolveModel(name?: string): Model
   /** It takes no more calls; `ended` settles when nothing of it is left. */
@@ -55,8 +67,10 @@ export class SessionCore {
   readonly builtinNames: ReadonlySet<string>
   readonly hooks: Hooks
   readonly commands: Commands = createCommands()
-  readonly conversation: Conversation = createConversation()
-  readonly plan: PlanProgress = createPlanProgress()
+  readonly conversation: Conversation
+  readonly plan: PlanProgress
+  /** Writes down what happens; absent without a store. */
+  readonly keeper: Keeper | undefined
   readonly runs: Runs
   readonly trace: Trace
   readonly budget: Budget
@@ -71,13 +85,14 @@ export class SessionCore {
   readonly open = new Map<string, ActiveRun>()
   /** Settles when all runs so far have ended, and never fails. */
   queue: Promise<unknown> = Promise.resolve()
-  usage: Usage = noUsage
+  usage: Usage
   costUsd: number | undefined
   #model: Model | undefined
   #engine: Promise<Engine> | undefined
   #prompt: Promise<string> | undefined
   #started = false
   #ending: Promise<void> | undefined
+  #mended = false
 
   constructor(parts: SessionParts) {
     const { options, sessionId } = parts
@@ -89,8 +104,13 @@ export class SessionCore {
     this.builtinNames = new Set(builtin.map(({ name }) => name))
     this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool)
     this.runs = new Runs(options.retentionLimits)
+    this.usage = restoredUsage(parts.restored)
+    this.plan = createPlanProgress(restoredTodos(parts.restored))
+    if (parts.restored !== undefined) this.runs.restore(parts.restored)
     this.trace = new Trace(options.retentionLimits?.maxTraceEvents ?? defaultRetention.maxTraceEvents)
     this.screen = screenFor(options.securityProvider, parts.secrets ?? [], this.emit)
+    this.keeper = options.sessionStore && this.#startKeeper(options.sessionStore)
+    this.conversation = this.keeper?.conversation ?? createConversation()
     this.hooks = createHooks({
       session: { sessionId, workspace: parts.root, ...labelsOf(options) },
       now: this.now,
@@ -142,8 +162,13 @@ export class SessionCore {
     return this.#model
   }
 
-  setModel(name: string): void {
+  async setModel(name: string): Promise<void> {
     this.#model = this.parts.resolveModel(name)
+    const { provider, id } = this.#model
+    await this.keeper?.session({
+      model: { provider, id },
+      options: optionsToKeep({ ...this.parts.options, model: name }),
+    })
   }
 
   identity(): RunIdentity {
@@ -164,6 +189,8 @@ export class SessionCore {
       watchdogs: this.screen.watchdogs,
       identity: () => this.identity(),
       emit: this.emit,
+      sessionRules: restoredRules(this.parts.restored),
+      ...(this.keeper !== undefined && { keeper: this.keeper }),
       record: (record) => this.trace.add(record),
       now: this.now,
       newId: this.newId,
@@ -188,7 +215,7 @@ export class SessionCore {
     if (this.#started) return
     this.#started = true
     if (!this.hooks.has('session_start')) return
-    const payload = { working_directory: this.parts.root, resumed: false }
+    const payload = { working_directory: this.parts.root, resumed: this.parts.restored !== undefined }
     await this.hooks.run('session_start', payload, { signal })
   }
 
@@ -210,6 +237,39 @@ export class SessionCore {
     await this.hooks.settled()
     const engine = await this.#engine?.catch(() => undefined)
     await engine?.workspace.close()
+    await this.keeper?.close()
+  }
+
+  /** Calls that an earlier process did not live to answer, answered as they are: before anything else is said. */
+  async closeInterrupted(): Promise<void> {
+    const { restored } = this.parts
+    if (restored === undefined || this.#mended) return
+    this.#mended = true
+    const results = interruptedResults(this.conversation.messages, restored.openIntents)
+    if (results !== undefined) await this.conversation.append(results)
+  }
+
+  #startKeeper(store: SessionStore): Keeper {
+    const { options, sessionId, agentId, root, restored } = this.parts
+    const redact = this.screen.record
+    return new Keeper({
+      store,
+      sessionId,
+      holder: `a session of the agent '${agentId}'`,
+      ...(options.durability !== undefined && { durability: options.durability }),
+      ...(restored !== undefined && { restored }),
+      ...(redact !== undefined && { redact }),
+      row: () => ({
+        agent: agentId,
+        workspaceRoot: root,
+        labels: { ...labelsOf(options) },
+        options: optionsToKeep(options),
+      }),
+      runId: () => this.active?.id,
+      onDamage: (message) => this.emit({ type: 'notice', source: 'store', message }),
+      now: this.now,
+      newId: this.newId,
+    })
   }
 
   /** Cancels a run that waits or is at work. */

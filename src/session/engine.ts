@@ -1,3 +1,4 @@
+import type { Rule } from '../authority/rule.js'
 import { combineWatchdogs, defaultWatchdog, type Watchdog } from '../authority/watchdog.js'
 import { gateHooks, type Hooks, hookedAsk } from '../hooks/index.js'
 import type { Budget } from '../loop/budget.js'
@@ -15,6 +16,7 @@ import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import { openRuleFiles, type RuleFiles } from '../workspace/rules/rule-files.js'
 import type { Confirmations } from './confirmations.js'
 import { hostTools } from './host-tools.js'
+import type { Keeper } from './journal/keeper.js'
 import type { SessionOptions } from './options.js'
 import type { PlanProgress } from './plan-progress.js'
 import type { ToolShelf } from './tool-shelf.js'
@@ -38,6 +40,9 @@ export type EngineParts = {
   readonly plan: PlanProgress
   readonly middleware: readonly AgentMiddleware[]
   readonly watchdogs: readonly Watchdog[]
+  /** Rules that were agreed to for this session before. */
+  readonly sessionRules: readonly Rule[]
+  readonly keeper?: Keeper
   /** Whose call it is at this moment. */
   identity(): RunIdentity
   emit(event: AgentEvent): void
@@ -68,6 +73,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     scope: () => workspace.scope,
     tools: () => parts.shelf.all(),
     projectRules,
+    sessionRules: parts.sessionRules,
     ...(options.permissionPolicy !== undefined && { policy: options.permissionPolicy }),
     ...(options.ceiling !== undefined && { ceiling: options.ceiling }),
     ...(options.mode !== undefined && { mode: options.mode }),
@@ -106,6 +112,10 @@ function gateFor(
     keepRule: async (rule, scope) => {
       if (scope === 'project') await ruleFiles.add(rule, workspace.scope)
       authority.addRule(rule)
+      if (scope === 'session')
+        await parts.keeper?.session({
+          rules: authority.sessionRules.filter(({ source }) => source === 'session'),
+        })
     },
     middleware: parts.middleware,
     ...gateHooks(parts.hooks),
@@ -113,6 +123,7 @@ function gateFor(
     guardTimeoutMs: longestGuard,
     budget: ({ toolName }) => parts.budget.beforeTool(toolName),
     runtimeFor: (request) => runtimeFor(parts, workspace, request, () => gate),
+    ...(parts.keeper !== undefined && { starting: (call) => parts.keeper?.starting(call) }),
     spill: (label, data) => workspace.scratch.write(label, data),
     record: parts.record,
     get run() {
@@ -143,7 +154,10 @@ function sessionServices(parts: EngineParts, request: RuntimeRequest, gate: () =
   return {
     todos: {
       list: () => parts.plan.list(),
-      replace: (todos) => parts.plan.replace(todos, parts.emit),
+      replace: (todos) => {
+        parts.plan.replace(todos, parts.emit)
+        return parts.keeper?.session({ todos })
+      },
     },
     ...(onQuestion !== undefined && {
       ask: async (questions) => {

@@ -35,6 +35,9 @@ export async function partsFor(
     },
     ...(stopWhen !== undefined && { stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen }),
     takeSteering: () => core.steering.splice(0),
+    ...(core.keeper !== undefined && {
+      roundDone: (done) => core.active && core.keeper?.checkpoint(core.active.id, done),
+    }),
     observe: (event, payload) => observe(core, event, payload, signal),
     emit: core.emit,
     signal,

@@ -9,6 +9,7 @@ import type { HostEnv } from '../loop/host-env.js'
 import type { RunLimits } from '../loop/run-parts.js'
 import type { StopCondition } from '../loop/stop-conditions.js'
 import type { Model } from '../model/model.js'
+import type { Durability, SessionStore } from '../store/session-store.js'
 import type { ToolApprovalsOptions } from '../tool/approval.js'
 import type { AnyTool } from '../tool/contract.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
@@ -77,6 +78,12 @@ export type SessionOptions = PromptSlots &
     readonly securityProvider?: SecurityProvider
     readonly hostEnv?: HostEnv
     readonly retentionLimits?: RetentionLimits
+    /** Where the session is kept, from its first message on. A session of the same id that is there already goes on. */
+    readonly sessionStore?: SessionStore
+    /** With a store everything is kept as it happens; this changes nothing, and `save()` waits until it is on disk. */
+    readonly autoSave?: boolean
+    /** When records are on disk; `sync`, before they are acknowledged, unless said otherwise. */
+    readonly durability?: Durability
     readonly autoCompact?: boolean
     readonly autoCompactThreshold?: number
     readonly toolTimeoutMs?: number

@@ -1,3 +1,4 @@
+import type { RunTotals } from '../loop/run-parts.js'
 import type { Message, UserContent, UserMessage } from '../tool/completion.js'
 import { fromHistory, type HistoryMessage } from './history-blocks.js'
 
@@ -20,7 +21,10 @@ export type SendOptions = Omit<SendRequest, 'prompt'>
 /** What a run works on. */
 export type RunRequest = {
   readonly text: string
-  readonly message: UserMessage
+  /** Absent: goes on from where the conversation stands. */
+  readonly message?: UserMessage
+  /** The run it goes on from, and what that had used. */
+  readonly from?: { readonly runId: string; readonly totals: RunTotals }
   readonly history?: readonly Message[]
   readonly signal?: AbortSignal
 }
@@ -29,7 +33,7 @@ export type RunRequest = {
 export function readRequest(
   request: string | SendRequest,
   more: readonly HistoryMessage[] | SendOptions = {},
-): RunRequest {
+): RunRequest & { readonly message: UserMessage } {
   const given: SendRequest = typeof request === 'string' ? { prompt: request } : request
   const options: SendOptions = isHistory(more) ? { history: more } : more
   const { prompt, history, attachments, signal } = { ...given, ...options }

@@ -1,4 +1,5 @@
 import { type AgentEvent, isTerminal } from '../loop/events.js'
+import type { RunEventRow } from '../store/records.js'
 
 /** One event of a run with its place: sequences begin at 1 and have no gaps. */
 export type RunEvent = { readonly sequence: number; readonly timestampMs: number; readonly event: AgentEvent }
@@ -26,6 +27,13 @@ export class RunEvents {
     if (this.#kept.length > this.#most + Math.max(16, this.#most >> 2)) this.#trim()
     if (isTerminal(event)) this.#ended = true
     for (const wake of this.#watchers) wake()
+  }
+
+  /** The events of a run that is over, as a log keeps them: without streamed text, and numbered anew. */
+  restore(rows: readonly RunEventRow[]): void {
+    // They were events when they were written.
+    for (const { event, timestampMs } of rows) this.add(event as unknown as AgentEvent, timestampMs)
+    this.#ended = true
   }
 
   list(): RunEvent[] {

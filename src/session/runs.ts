@@ -1,8 +1,11 @@
 import { type AgentEvent, isTerminal } from '../loop/events.js'
+import type { RunEventRow, RunRow } from '../store/records.js'
+import type { SessionState } from '../store/session-state.js'
 import type { RetentionLimits } from './options.js'
 import { type RunEvent, RunEvents } from './run-events.js'
 
-export type RunStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'
+/** `interrupted`: its process ended before it did. */
+export type RunStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
 
 /** A run as it stands at one moment. */
 export type RunSnapshot = {
@@ -36,6 +39,18 @@ export class RunRecord {
     this.#createdAt = now
     this.#updatedAt = now
     this.events = new RunEvents(maxEvents)
+  }
+
+  /** A run of an earlier process. One that was at work then ended with it. */
+  static restored(row: RunRow, events: readonly RunEventRow[], maxEvents: number): RunRecord {
+    const { id, sessionId, status, prompt, createdAtMs, updatedAtMs, resultText, error } = row
+    const run = new RunRecord(id, sessionId, prompt, createdAtMs, maxEvents)
+    run.events.restore(events)
+    run.#updatedAt = updatedAtMs
+    run.#status = status === 'queued' || status === 'running' ? 'interrupted' : status
+    run.#resultText = resultText
+    run.#error = error
+    return run
   }
 
   get status(): RunStatus {
@@ -111,6 +126,12 @@ export class Runs {
       if (old.ended) this.#runs.delete(oldId)
     }
     return run
+  }
+
+  /** What the log says of runs before this process. */
+  restore({ runs, events }: Pick<SessionState, 'runs' | 'events'>): void {
+    for (const row of runs.values())
+      this.#runs.set(row.id, RunRecord.restored(row, events.get(row.id) ?? [], this.#maxEvents))
   }
 
   get(id: string): RunRecord | undefined {

@@ -16,6 +16,8 @@ export interface Screen {
   /** Keeps a mark that stands for a secret from being written in the secret's place. */
   readonly watchdogs: readonly Watchdog[]
   text(text: string): string
+  /** For what is written down; absent when nothing has to be taken out. */
+  readonly record?: (text: string) => string
   /** For the events of one run: text that comes in pieces is looked at across their borders. */
   events(pass: (event: AgentEvent) => void): (event: AgentEvent) => void
 }
@@ -34,6 +36,7 @@ export function screenFor(
     middleware: [resultScreen(provider, emit)],
     watchdogs: [refuseMarks],
     text: redact,
+    record: (text) => provider.redactOutput?.(text, 'record') ?? text,
     events: (pass) => eventScreen(provider, redact, pass),
   }
 }

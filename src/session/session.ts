@@ -17,6 +17,7 @@ import { callTool, DirectTools } from './direct-tools.js'
 import type { EventStream } from './event-stream.js'
 import { type HistoryMessage, toHistory } from './history-blocks.js'
 import { readRequest, type SendOptions, type SendRequest } from './request.js'
+import { resumeRun } from './resume-run.js'
 import type { RunEvent } from './run-events.js'
 import type { RunSnapshot } from './runs.js'
 import { startRun } from './start-run.js'
@@ -115,6 +116,16 @@ export class Session extends DirectTools {
   /** Cancels the run at work. False when there is none. */
   cancel(): boolean {
     return this.#core.active?.cancel('cancel() was called') ?? false
+  }
+
+  /** Goes on with a run whose process ended, from its last finished round. It is a new run, whose totals go on. */
+  async resumeRun(runId: string): Promise<AgentResult> {
+    return resumeRun(this.#core, runId)
+  }
+
+  /** Resolves when everything so far is on disk. Without a store there is nothing to wait for. */
+  async save(): Promise<void> {
+    await this.#core.keeper?.flush()
   }
 
   /** Ends everything: the run, those that wait, questions, processes. Once it has been called, nothing new is taken. */
@@ -252,6 +263,7 @@ export class Session extends DirectTools {
     if (mode !== undefined) checkOptions({ mode })
     const { authority } = await this.#core.engine()
     authority.setMode(mode)
+    await this.#core.keeper?.session({ mode: mode ?? null })
     this.#core.emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })
   }
 

@@ -14,6 +14,7 @@ import type { SessionCore } from './core.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
 import { partsFor } from './loop-parts.js'
 import type { RunRequest } from './request.js'
+import type { RunSnapshot } from './runs.js'
 
 /**
  * Begins a run: it waits its turn behind those before it, and has a record and a stream from now on. `send` waits for its result,
@@ -24,7 +25,12 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
   if (core.open.size > 0 && core.parts.options.whenBusy === 'reject')
     throw new SessionBusyError(core.parts.sessionId)
   const record = core.runs.create(core.newId(), core.parts.sessionId, request.text, core.now())
-  const active = new ActiveRun(record, core.now, core.screen.events)
+  const active = new ActiveRun(
+    record,
+    core.now,
+    core.screen.events,
+    core.keeper && ((event, sequence, now) => core.keeper?.event(record.id, sequence, now, event)),
+  )
   const unfollow = [active.follow(request.signal), active.follow(core.closing.signal)]
   const idle = core.open.size === 0
   core.open.set(active.id, active)
@@ -64,11 +70,15 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
   const startedAt = core.now()
   try {
     active.record.start(startedAt)
+    await core.keeper?.open()
+    // In the log before the prompt; whoever waits for the prompt waits for this too.
+    void core.keeper?.run(active.record.snapshot(), request.from && { resumedFrom: request.from.runId })
     active.emit({ type: 'agent_start', runId: active.id, prompt: request.text })
     active.signal.throwIfAborted()
     const result = await answer(core, active, request)
     // Whoever was told that the run is cancelled finds it cancelled, however near its end it was.
     active.signal.throwIfAborted()
+    await keepEnd(core, active, { status: 'completed', resultText: result.text })
     active.emit({ type: 'agent_end', runId: active.id, result })
     return result
   } catch (error) {
@@ -77,6 +87,15 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
     core.steering.length = 0
     core.active = undefined
   }
+}
+
+/** On disk before anybody is told. A log that fails here has failed before, or its failure is the run's. */
+async function keepEnd(
+  core: SessionCore,
+  active: ActiveRun,
+  end: Pick<RunSnapshot, 'status' | 'resultText' | 'error'>,
+): Promise<void> {
+  await core.keeper?.run({ ...active.record.snapshot(), ...end, updatedAtMs: core.now() })
 }
 
 async function answer(core: SessionCore, active: ActiveRun, request: RunRequest): Promise<AgentResult> {
@@ -105,7 +124,8 @@ async function answer(core: SessionCore, active: ActiveRun, request: RunRequest)
   const parts = await partsFor(core, active.signal, conversation)
   // What a run left behind still says when another is at work is nobody's.
   const emit: typeof core.emit = (event) => void (core.active === active && core.emit(event))
-  const outcome = await run({ ...parts, emit }, message)
+  if (request.history === undefined) await core.closeInterrupted()
+  const outcome = await run({ ...parts, emit, ...(request.from && { before: request.from.totals }) }, message)
   active.steerable = false
   core.usage = addUsage(core.usage, outcome.usage)
   if (outcome.costUsd !== undefined) core.costUsd = (core.costUsd ?? 0) + outcome.costUsd
@@ -119,7 +139,8 @@ async function promptThroughHooks(
   core: SessionCore,
   active: ActiveRun,
   { text, message, history }: RunRequest,
-): Promise<UserMessage> {
+): Promise<UserMessage | undefined> {
+  if (message === undefined) return undefined
   let prompt = text
   if (core.hooks.has('pre_prompt')) {
     const payload = {
@@ -166,6 +187,12 @@ async function tellFailure(core: SessionCore, active: ActiveRun, thrown: unknown
     const told = core.hooks.run('on_error', { error_type: kindOf(error), error_message: messageOf(error) })
     // Whoever cancels is not kept waiting.
     if (!active.signal.aborted) await told
+  }
+  try {
+    const status = event.type === 'agent_cancelled' ? 'cancelled' : 'failed'
+    await keepEnd(core, active, { status, error: messageOf(error) })
+  } catch (lost) {
+    active.emit({ type: 'persistence_failed', operation: 'run', error: messageOf(lost) })
   }
   active.emit(event)
   return error

@@ -21,6 +21,7 @@ export const storeErrorCodes = [
   'store_full',
   'store_failed',
   'store_lost_lease',
+  'store_stale',
   'store_closed',
   'store_future_schema',
   'store_bad_id',

@@ -1,5 +1,5 @@
 import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
-import type { PieceOfMessage } from './message-records.js'
+import { isRecord } from '../tool/json.js'
 import type {
   BlobPart,
   CheckpointRow,
@@ -10,7 +10,7 @@ import type {
   SessionRecord,
   SessionRow,
 } from './records.js'
-import type { OpenIntent, SessionState, StoredMessage, ViewedMessage } from './session-state.js'
+import type { OpenIntent, SessionState, StoredMessage } from './session-state.js'
 
 export type FoldOptions = {
   /** Contents that lie beside the log, by digest (`SessionStore.readBlobSync`, or read before: see `blobDigests`). */
@@ -32,14 +32,18 @@ export function blobDigests(records: readonly SessionRecord[]): string[] {
   return [...digests]
 }
 
-type Kept = { row: MessageRow | undefined; parts: PartRow[]; hidden: boolean }
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
+type Kept = Mutable<StoredMessage>
 
 class Fold {
   readonly #readBlob: (digest: string) => Uint8Array | undefined
   #session: SessionRow | undefined
   readonly #byId = new Map<string, Kept>()
-  /** Those with a row, in the order of their first rows. */
   readonly #order: Kept[] = []
+  #last: Kept | undefined
+  /** Pieces whose message, or an earlier piece of it, is not there yet. */
+  #early: PartRow[] = []
+  readonly #withBlobs = new Set<Kept>()
   #rewound: Kept[] = []
   readonly #runs = new Map<string, RunRow>()
   readonly #events = new Map<string, RunEventRow[]>()
@@ -63,12 +67,24 @@ class Fold {
   }
 
   state(): SessionState {
-    const stored = this.#order.flatMap((kept) => this.#stored(kept))
+    this.#placeEarly()
+    for (const { message } of this.#withBlobs) this.#fetchBlobs(message)
+    const messages: StoredMessage[] = []
+    const compactions: StoredMessage[] = []
+    let view: StoredMessage[] = []
+    for (const kept of this.#order) {
+      const isCompaction = kept.row.role === 'compaction'
+      if (isCompaction) compactions.push(kept)
+      else messages.push(kept)
+      if (kept.hidden) continue
+      if (isCompaction) view = compacted(view, kept)
+      else view.push(kept)
+    }
     return {
       ...(this.#session !== undefined && { session: this.#session }),
-      messages: stored.filter(({ row }) => row.role !== 'compaction'),
-      compactions: stored.filter(({ row }) => row.role === 'compaction'),
-      view: viewOf(stored),
+      messages,
+      compactions,
+      view,
       runs: this.#runs,
       events: this.#events,
       checkpoints: this.#checkpoints,
@@ -93,16 +109,25 @@ class Fold {
       this.#rewound = []
       return
     }
-    const start = this.#order.findIndex(({ row }) => row?.id === from)
+    const start = this.#order.findIndex(({ id }) => id === from)
     if (start < 0) return
     this.#rewound = this.#order.slice(start).filter(({ hidden }) => !hidden)
     for (const kept of this.#rewound) kept.hidden = true
   }
 
   #takeMessage(row: MessageRow): void {
-    const kept = this.#kept(row.id)
-    if (kept.row === undefined) this.#order.push(kept)
-    kept.row = row
+    const known = this.#byId.get(row.id)
+    const message = messageWith(row, known?.message)
+    if (message === undefined) return
+    if (known !== undefined) {
+      known.row = row
+      known.message = message
+      return
+    }
+    const kept: Kept = { id: row.id, row, message, hidden: false, pruned: false }
+    this.#byId.set(row.id, kept)
+    this.#order.push(kept)
+    this.#last = kept
   }
 
   #takePart(row: PartRow): void {
@@ -111,12 +136,9 @@ class Fold {
       this.#intents.set(content.callId, { messageId: row.messageId, intent: content })
       return
     }
-    const piece = content.type === 'blob' ? content.stub : content
-    if (piece?.type === 'tool_result') this.#closeIntent(piece)
-    const { parts } = this.#kept(row.messageId)
-    const last = parts[parts.length - 1]
-    if (last === undefined || last.index < row.index) parts.push(row)
-    else replacePart(parts, row)
+    if (content.type === 'tool_result') this.#closeIntent(content)
+    else if (content.type === 'blob' && content.stub.type === 'tool_result') this.#closeIntent(content.stub)
+    if (!this.#place(row)) this.#early.push(row)
   }
 
   #closeIntent({ id, callId }: ToolResultPart): void {
@@ -125,34 +147,40 @@ class Fold {
     if (callId !== undefined) this.#intents.delete(callId)
   }
 
+  /** Puts a piece where it belongs; false when that place is not there yet. */
+  #place({ messageId, index, content }: PartRow, anywhere = false): boolean {
+    // Pieces nearly always follow their message.
+    const kept = this.#last?.id === messageId ? this.#last : this.#byId.get(messageId)
+    if (kept === undefined) return false
+    const { message } = kept
+    if (message.role === 'system') message.content = content.type === 'text' ? content.text : ''
+    else {
+      const pieces: unknown[] = message.content
+      if (index > pieces.length && !anywhere) return false
+      pieces[Math.min(index, pieces.length)] = content
+    }
+    if (content.type === 'blob') this.#withBlobs.add(kept)
+    return true
+  }
+
+  #placeEarly(): void {
+    for (const row of this.#early.toSorted((a, b) => a.index - b.index)) this.#place(row, true)
+    this.#early = []
+  }
+
   #takeEvent(row: RunEventRow): void {
     const events = this.#events.get(row.runId)
     if (events === undefined) this.#events.set(row.runId, [row])
     else events.push(row)
   }
 
-  #kept(id: string): Kept {
-    const found = this.#byId.get(id)
-    if (found !== undefined) return found
-    const kept: Kept = { row: undefined, parts: [], hidden: false }
-    this.#byId.set(id, kept)
-    return kept
+  #fetchBlobs(message: Message): void {
+    if (message.role === 'system') return
+    const pieces: unknown[] = message.content
+    for (const [at, piece] of pieces.entries()) if (isBlob(piece)) pieces[at] = this.#fetched(piece)
   }
 
-  #stored({ row, parts, hidden }: Kept): StoredMessage[] {
-    if (row === undefined) return []
-    const message = assembled(
-      row,
-      parts.map(({ content }) => this.#piece(content)),
-    )
-    return message === undefined ? [] : [{ id: row.id, row, message, hidden }]
-  }
-
-  #piece(content: PartRow['content']): unknown {
-    return content.type === 'blob' ? this.#pieceBeside(content) : content
-  }
-
-  #pieceBeside({ digest, stub }: BlobPart): unknown {
+  #fetched({ digest, stub }: BlobPart): unknown {
     const bytes = this.#readBlob(digest)
     if (bytes !== undefined) return JSON.parse(new TextDecoder().decode(bytes))
     this.#missingBlobs.add(digest)
@@ -160,55 +188,37 @@ class Fold {
   }
 }
 
-/** A piece again, or one that came out of order: there are few of either. */
-function replacePart(parts: PartRow[], row: PartRow): void {
-  const same = parts.findIndex(({ id, index }) => id === row.id || index === row.index)
-  if (same >= 0) parts.splice(same, 1)
-  const after = parts.findIndex(({ index }) => index > row.index)
-  parts.splice(after < 0 ? parts.length : after, 0, row)
-}
-
-/** A row and its pieces as a message; undefined for a role that is not known. Rows are only ever written from messages. */
-function assembled(row: MessageRow, pieces: readonly unknown[]): Message | undefined {
+/** An empty message for a row, or what is known of it already under the newer row; undefined for a role that is not known. */
+function messageWith(row: MessageRow, known: Message | undefined): Message | undefined {
+  const pieces: unknown[] = known === undefined || known.role === 'system' ? [] : known.content
   switch (row.role) {
     case 'user':
     case 'compaction':
       return { role: 'user', content: pieces as UserContent[] }
-    case 'assistant': {
-      const content = pieces as AssistantContent[]
-      return { role: 'assistant', ...(row.providerId !== undefined && { id: row.providerId }), content }
-    }
+    case 'assistant':
+      return row.providerId === undefined
+        ? { role: 'assistant', content: pieces as AssistantContent[] }
+        : { role: 'assistant', id: row.providerId, content: pieces as AssistantContent[] }
     case 'tool':
       return { role: 'tool', content: pieces as ToolResultPart[] }
     case 'system':
-      return { role: 'system', content: (pieces as PieceOfMessage[]).map(textOf).join('') }
+      return { role: 'system', content: known?.role === 'system' ? known.content : '' }
     default:
       return undefined
   }
 }
 
-function textOf(piece: PieceOfMessage): string {
-  return piece.type === 'text' ? piece.text : ''
+function isBlob(piece: unknown): piece is BlobPart {
+  return isRecord(piece) && piece['type'] === 'blob'
 }
 
-/** Goes through the conversation as it went: messages are added at the end, and a compaction cuts what is in view to its tail. */
-function viewOf(stored: readonly StoredMessage[]): ViewedMessage[] {
-  let view: ViewedMessage[] = []
-  for (const message of stored) {
-    if (message.hidden) continue
-    const added = { ...message, pruned: false }
-    if (message.row.role !== 'compaction') view.push(added)
-    else view = [...(isEmpty(message.message) ? [] : [added]), ...tailOf(view, message.row)]
-  }
-  return view
+/** What is in view after a compaction. One without a summary only leaves large outputs out. */
+function compacted(view: readonly StoredMessage[], compaction: StoredMessage): StoredMessage[] {
+  const tail = tailOf(view, compaction.row)
+  return compaction.message.content.length === 0 ? tail : [compaction, ...tail]
 }
 
-/** A compaction without a summary only leaves large outputs out. */
-function isEmpty({ content }: Message): boolean {
-  return content.length === 0
-}
-
-function tailOf(view: readonly ViewedMessage[], { tailStart, pruned }: MessageRow): ViewedMessage[] {
+function tailOf(view: readonly StoredMessage[], { tailStart, pruned }: MessageRow): StoredMessage[] {
   if (tailStart === null || tailStart === undefined) return []
   const start = view.findIndex(({ id }) => id === tailStart)
   // Better too much than a conversation without its last turns: what is too long is found out at the next request.

@@ -1,5 +1,7 @@
+import type { Rule } from '../authority/rule.js'
 import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
 import type { JsonObject, JsonValue } from '../tool/json.js'
+import type { Todo } from '../tool/runtime.js'
 
 /** The version of these shapes. A log of a later one is refused by name. */
 export const schemaVersion = 1
@@ -34,8 +36,8 @@ export type SessionRow = {
   /** Options that a resumed session takes over: policies, limits, prompt slots. Plain data; never a key. */
   readonly options?: JsonObject
   /** Rules that a person agreed to for this session. */
-  readonly rules?: readonly JsonObject[]
-  readonly todos?: readonly JsonObject[]
+  readonly rules?: readonly Rule[]
+  readonly todos?: readonly Todo[]
   readonly mode?: string | null
   /** Messages from this one on are hidden (rewound); null shows them again. */
   readonly hiddenFrom?: string | null

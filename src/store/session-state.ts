@@ -9,11 +9,7 @@ export type StoredMessage = {
   readonly message: Message
   /** Rewound: still there, but no longer part of the conversation. */
   readonly hidden: boolean
-}
-
-/** One message as a model is shown it. */
-export type ViewedMessage = StoredMessage & {
-  /** Its large outputs are left out. */
+  /** In the view: its large outputs are left out. */
   readonly pruned: boolean
 }
 
@@ -29,7 +25,7 @@ export type SessionState = {
   /** Compactions in order. */
   readonly compactions: readonly StoredMessage[]
   /** What a model is shown: after a compaction its summary, the kept tail and what came later. */
-  readonly view: readonly ViewedMessage[]
+  readonly view: readonly StoredMessage[]
   readonly runs: ReadonlyMap<string, RunRow>
   /** Of each run, in order of their sequence as written. */
   readonly events: ReadonlyMap<string, readonly RunEventRow[]>

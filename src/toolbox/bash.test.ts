@@ -67,6 +67,14 @@ describe('a command', () => {
     expect((await space.runtime.files?.stat(long.metadata.output_path ?? ''))?.size).toBe(1_000_012)
   })
 
+  it('keeps its end and its exit code when quoting makes a long output longer than its limit', async () => {
+    const space = await workspace()
+    const long = await space.call(bashTool, { command: `yes '"' | head -c 300000; echo last; exit 5` })
+    expect(Buffer.byteLength(textOf(long))).toBeLessThan(200 * 1024)
+    expect(textOf(long)).toContain('last\\n\\n[Exit code: 5]')
+    expect(long).toMatchObject({ metadata: { truncated: true, output_path: expect.any(String) } })
+  })
+
   it('is ended when its time is over', async () => {
     const space = await workspace()
     const late = await space.call(bashTool, { command: 'echo begun; sleep 60', timeout: 300 })
@@ -229,6 +237,15 @@ describe('watching a command', () => {
 })
 
 describeWithBubblewrap('in the sandbox', () => {
+  it('says that nothing goes on when a command is over', async () => {
+    const space = await workspace({ sandbox: 'required' })
+    const note = '[In the sandbox everything that a command starts ends with it.'
+    for (const command of ['sleep 60 & echo up', 'setsid sleep 60 >/dev/null 2>&1 < /dev/null &'])
+      expect(textOf(await space.call(bashTool, { command }))).toContain(note)
+    for (const command of ['true && echo up 2>&1', 'echo up &>/dev/null', 'echo up >&2', 'echo a |& cat'])
+      expect(textOf(await space.call(bashTool, { command }))).not.toContain(note)
+  })
+
   it('says what was refused', async () => {
     const space = await workspace({ sandbox: 'required' })
     const refused = await space.call(bashTool, { command: 'touch /etc/x' })

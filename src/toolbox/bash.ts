@@ -3,6 +3,7 @@ import { createJsonTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ShellJob, ShellOutcome } from '../tool/runtime.js'
+import { fittingHead } from './fitting-head.js'
 import { lentPart } from './lent-part.js'
 import { createOutputDeltas } from './output-deltas.js'
 
@@ -25,7 +26,7 @@ const keptBytes = maxBytes - 8 * 1024
 export const bashTool = createJsonTool<BashArgs>({
   name: 'bash',
   description:
-    'Run one command with bash in the workspace root, in a fresh shell each time (cd does not carry over). Returns stdout and stderr together. background: true returns a job id at once: read the job with {job_id}, end it with {job_id, action: "kill"}. To look at files prefer read, grep, glob.',
+    'Run one command with bash in the workspace root, in a fresh shell each time (cd does not carry over). Returns stdout and stderr together. For servers and the like use background: true, not &: it returns a job id at once; read the job with {job_id}, end it with {job_id, action: "kill"}. To look at files prefer read, grep, glob.',
   kind: 'execute',
   limits: { maxBytes },
   requires: { shell: [{ cmd: '*' }] },
@@ -101,13 +102,13 @@ async function runCommand(command: string, timeoutMs: number, context: ToolCallC
       ...(context.signal === undefined ? {} : { signal: context.signal }),
       ...(context.progress === undefined ? {} : { onOutput: deltas.take }),
     })
-    return described(outcome, timeoutMs)
+    return described(outcome, timeoutMs, command)
   } finally {
     deltas.end()
   }
 }
 
-function described(outcome: ShellOutcome, timeoutMs: number): Envelope {
+function described(outcome: ShellOutcome, timeoutMs: number, command: string): Envelope {
   const { exitCode, signal, output, outputBytes, outputPath, truncated, blocked, leftover, sandbox } = outcome
   const code = exitCode ?? signalCode(signal)
   const stopped = outcome.timedOut
@@ -119,6 +120,7 @@ function described(outcome: ShellOutcome, timeoutMs: number): Envelope {
     ...(stopped !== undefined ? [stopped] : code === 0 ? [] : [ended(code, signal)]),
     ...blocked.map((what) => `The sandbox refused: ${what}`),
     ...(leftover === undefined ? [] : [leftoverNote(leftover)]),
+    ...(sandbox !== 'none' && leavesRunning.test(command) ? [endedNote] : []),
   ].map((note) => `[${note}]`)
   const gap = output === '' || notes.length === 0 ? '' : output.endsWith('\n') ? '\n' : '\n\n'
   const text = `${output}${gap}${notes.join('\n')}`
@@ -133,13 +135,19 @@ function described(outcome: ShellOutcome, timeoutMs: number): Envelope {
   }
   if (stopped !== undefined) return errorEnvelope(text, { ...metadata, timed_out: outcome.timedOut })
   // The command ran: that it failed is its result, not a failure of the call.
-  const data = truncated ? { head: text, total: outputBytes } : text
+  const data = truncated ? { head: fittingHead(text, maxBytes - 1024), total: outputBytes } : text
   return outputEnvelope(data, { ...metadata, exit_code: code })
 }
 
 function ended(code: number, signal: string | undefined): string {
   return signal === undefined ? `Exit code: ${code}` : `Ended by ${signal}, exit code: ${code}`
 }
+
+/** An `&` at the end of a command, or what is used with one; in quotes too, where the note does no harm. */
+const leavesRunning = /(?<![&>|\\])&(?![&>\d-])|\b(?:nohup|setsid|disown)\b/
+
+const endedNote =
+  'In the sandbox everything that a command starts ends with it. To keep something running use background: true'
 
 function leftoverNote(id: string): string {
   return `What the command left running goes on as background job ${id}: read it with {"job_id": "${id}"}, end it with {"job_id": "${id}", "action": "kill"}`

@@ -160,7 +160,7 @@ describe('what may be seen', () => {
     git('commit', '-q', '-m', 'all')
     writeFileSync(join(above, 'outer'), 'MORE\n')
     writeFileSync(join(space.root, 'a.txt'), 'two\n')
-    expect(await say({ command: 'diff' })).toMatch(/^diff --git a\/a\.txt b\/a\.txt\n[^]*\+two\n$/)
+    expect(await say({ command: 'diff' })).toMatch(/^diff --git a\/a\.txt b\/a\.txt\n.*\+two\n$/s)
     expect(await say({ command: 'diff' })).not.toMatch(/SECRET|MORE/)
     expect((await say({ command: 'status' })).split('\n').slice(5)).toEqual(['', ' M a.txt'])
   })

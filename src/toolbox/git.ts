@@ -3,6 +3,7 @@ import { createJsonTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { RuntimeShell, ShellOutcome } from '../tool/runtime.js'
 import type { Subject } from '../tool/subject.js'
+import { fittingHead } from './fitting-head.js'
 import type { GitArgs } from './git/git-args.js'
 import {
   branchesText,
@@ -19,6 +20,7 @@ import { lentPart } from './lent-part.js'
 import { pathText } from './path-text.js'
 
 const timeoutMs = 60_000
+const maxBytes = 200 * 1024
 const diffBytes = 190 * 1024
 /** What is read by this tool and not shown as it is may be longer. */
 const listBytes = 16 * 1024 * 1024
@@ -36,7 +38,7 @@ export const gitTool = createJsonTool<GitArgs>({
     shell: [{ cmd: 'git' }],
     fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] },
   },
-  limits: { maxBytes: 200 * 1024 },
+  limits: { maxBytes },
   parameters: {
     type: 'object',
     properties: {
@@ -79,12 +81,12 @@ function subjectsOf(args: GitArgs): Subject[] {
 function runGit(
   context: ToolCallContext,
   command: string,
-  maxBytes: number,
+  keptBytes: number,
 ): ReturnType<RuntimeShell['run']> {
   return lentPart(context, 'shell').run(command, {
     timeoutMs,
     guardGit: true,
-    maxBytes,
+    maxBytes: keptBytes,
     ...(context.signal === undefined ? {} : { signal: context.signal }),
   })
 }
@@ -223,7 +225,7 @@ function shownDiff(
   const text = left === '' ? output : `${output}${output.endsWith('\n') ? '' : '\n'}\n${left}\n`
   if (!truncated) return outputEnvelope(text)
   return outputEnvelope(
-    { head: text, total: outputBytes },
+    { head: fittingHead(text, maxBytes - 1024), total: outputBytes },
     { truncated, ...(outputPath === undefined ? {} : { output_path: outputPath }) },
   )
 }

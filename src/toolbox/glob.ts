@@ -59,8 +59,10 @@ export const globTool = createJsonTool<GlobArgs>({
 })
 
 function nothing(pattern: string): string {
-  const hint = pattern.includes('/')
-    ? 'A pattern with a slash starts at the searched directory: put **/ in front to match at any depth.'
-    : 'Only names of files are compared, and files that .gitignore names are left out: try a wider pattern, or ls.'
+  const hint = pattern.startsWith('/')
+    ? 'Patterns start at the searched directory, not at the root of the disk: leave out what leads there, or give it as path.'
+    : pattern.includes('/')
+      ? 'A pattern with a slash starts at the searched directory: put **/ in front to match at any depth.'
+      : 'Only names of files are compared, and files that .gitignore names are left out: try a wider pattern, or ls.'
   return `No files found matching pattern: ${pattern}\n${hint}`
 }

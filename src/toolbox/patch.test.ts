@@ -45,8 +45,8 @@ const change = (path: string, from: string, to: string): string =>
 describe('patch', () => {
   it('keeps the contract of a tool, in few words', async () => {
     const problems = await checkToolContract(patchTool, {
-      valid: [{ diff: '@@ -1 +1 @@\n-a\n+b', file_path: 'a' }, { diff: 'no diff' }],
-      invalid: [{}, { diff: 1 }, { diff: '', fuzz: 2 }],
+      valid: [{ diff: '@@ -1 +1 @@\n-a\n+b', file_path: 'a' }],
+      invalid: [{}, { diff: 1 }, { diff: 'no diff' }, { diff: '', fuzz: 2 }],
     })
     expect(problems).toEqual([])
     expect(JSON.stringify(patchTool.definition()).length).toBeLessThan(750)
@@ -357,6 +357,7 @@ describe('patch', () => {
       expect(readFileSync(outside, 'utf8')).toBe('one\n')
     }
     expect(readdirSync(join(workspace.root, '..')).filter((name) => name.startsWith('C'))).toEqual(['C'])
-    expect(patchTool.touches({ diff: good + bad[0] })).toEqual([])
+    // Said before anybody is asked to allow it.
+    expect(() => patchTool.touches({ diff: good + bad[0] })).toThrow(/has "\.\." in it/)
   })
 })

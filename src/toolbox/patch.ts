@@ -58,17 +58,12 @@ export const patchTool = createJsonTool<PatchArgs>({
   },
 })
 
-/** Every path of the diff, so that each is judged before anything runs. What cannot be read touches nothing: it will fail. */
+/** Every path of the diff, so that each is judged before anything runs. What cannot be read is said before anybody is asked. */
 function subjectsOf(args: PatchArgs): Subject[] {
-  try {
-    return pathsOf(patchesOf(args)).flatMap((path): Subject[] => [
-      { fs: 'read', path },
-      { fs: 'write', path },
-    ])
-  } catch (thrown) {
-    if (thrown instanceof CapstanError) return []
-    throw thrown
-  }
+  return pathsOf(patchesOf(args)).flatMap((path): Subject[] => [
+    { fs: 'read', path },
+    { fs: 'write', path },
+  ])
 }
 
 type NamedPatch = FilePatch & ({ readonly from: string } | { readonly to: string })

@@ -2,6 +2,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
 import type { JsonValue } from '../tool/json.js'
+import { fittingHead } from './fitting-head.js'
 
 /** What did not fit: the part to show, how many there are in all, and the rest as a file's content. */
 export type Overflow = {
@@ -12,6 +13,9 @@ export type Overflow = {
   readonly whole: () => string
   readonly metadata: Readonly<Record<string, JsonValue>>
 }
+
+/** What a tool may give, less what stands around the head. */
+const mostBytes = 199 * 1024
 
 /** An output that was cut: its head, and the path of a file with more of it, which `read` takes. */
 export async function spilledOutput(
@@ -27,7 +31,7 @@ export async function spilledOutput(
     problem = messageOf(error)
   }
   return outputEnvelope(
-    { head: head(path), total },
+    { head: fittingHead(head(path), mostBytes), total },
     {
       ...metadata,
       truncated: true,

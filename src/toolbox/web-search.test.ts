@@ -291,7 +291,8 @@ describe('web_search', () => {
     const tool = createWebSearchTool()
     expect(errorOf(await tool.execute({ query: 'x' }))).toContain('webSearch.providers')
     expect(tool.requires).toEqual({})
-    expect(tool.touches({ query: 'x' })).toEqual([])
+    // Said before anybody is asked to allow it.
+    expect(() => tool.touches({ query: 'x' })).toThrow(/not set up/)
   })
 
   it('touches and requires the hosts of its providers, and no others', () => {

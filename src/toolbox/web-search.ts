@@ -54,7 +54,11 @@ export function createWebSearchTool(
     requires: hosts.length === 0 ? {} : { net: { hosts } },
     limits: { maxBytes: 200 * 1024 },
     parameters,
-    touches: () => hosts.map((net) => ({ net })),
+    touches() {
+      // Said before anybody is asked to allow what cannot be done.
+      if (providers.length === 0) throw new WebSearchError(noProvider)
+      return hosts.map((net) => ({ net }))
+    },
     async execute({ query, max_results: maxResults = 10 }, context) {
       const session = context.run?.sessionId ?? ''
       const provider = providers[fnv1a(session) % Math.max(1, providers.length)]

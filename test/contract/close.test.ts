@@ -111,6 +111,14 @@ describe('close', () => {
     for (const pid of pids) expect(await gone(pid)).toBe(true)
   })
 
+  it('ends what commands left running in the background', async () => {
+    const { session } = await openSession([])
+    const pid = Number(/^\d+/.exec(await session.bash('sleep 300 & echo $!'))?.[0])
+    expect(await readFile(`/proc/${pid}/stat`, 'utf8')).toContain('sleep')
+    await session.close()
+    expect(await gone(pid)).toBe(true)
+  })
+
   it('is what the signal of the session does', async () => {
     const controller = new AbortController()
     const { session } = await openSession([], { signal: controller.signal })

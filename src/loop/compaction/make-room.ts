@@ -124,7 +124,7 @@ async function show(
   how: 'pruned' | 'summarised',
   summary?: string,
 ): Promise<void> {
-  await parts.conversation.compact(view)
+  await parts.conversation.compact(view, how === 'summarised')
   gaugeOf(parts.conversation).counted = undefined
   parts.emit({
     type: 'context_compacted',

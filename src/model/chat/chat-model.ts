@@ -7,6 +7,7 @@ import { connectionError, type ModelPlace, refusalError, watchError } from '../p
 import { type RetryTiming, withRetries } from '../retry.js'
 import { type ChatDialect, dialectOf } from './dialect.js'
 import { chatEndpoint } from './endpoint.js'
+import { post, postWith, type Reply } from './post.js'
 import { readAnswer } from './read-answer.js'
 import { readRefusal } from './read-refusal.js'
 import { createBodyWriter } from './request-body.js'
@@ -49,9 +50,10 @@ export function createChatModel(options: ChatModelOptions): Model {
     const builder = new AnswerBuilder(request, call)
     const watch = watchAttempt(call)
     try {
-      const response = await send(write(request, { streamUsage }), call, watch.signal)
-      if (!response.ok) throw refusalError(place, await readRefusal(response, options.now))
-      return await readAnswer({ place, response, builder, watch, call })
+      const reply = await send(write(request, { streamUsage }), call, watch.signal)
+      if (reply.status < 200 || reply.status > 299)
+        throw refusalError(place, await readRefusal(reply, options.now))
+      return await readAnswer({ place, reply, builder, watch, call })
     } catch (error) {
       throw watchError(place, watch.ended, call, builder.emitted) ?? error
     } finally {
@@ -59,12 +61,13 @@ export function createChatModel(options: ChatModelOptions): Model {
     }
   }
 
-  const send = async (body: string, call: ModelCall, signal: AbortSignal): Promise<Response> => {
-    const { fetch = globalThis.fetch } = options
+  const send = async (body: string, call: ModelCall, signal: AbortSignal): Promise<Reply> => {
     const headers = chatHeaders(options, call.sessionId)
+    // One that a host has put in the place of Node's is meant to be used.
+    const fetch = options.fetch ?? (globalThis.fetch === nodeFetch ? undefined : globalThis.fetch)
     try {
-      // A redirect would carry the conversation, and perhaps the key, to a place nobody named.
-      return await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
+      const request = { url, headers, body, signal }
+      return await (fetch === undefined ? post(request) : postWith(fetch, request))
     } catch (error) {
       throw connectionError(place, error, false)
     }
@@ -91,6 +94,8 @@ export function createChatModel(options: ChatModelOptions): Model {
       ),
   }
 }
+
+const nodeFetch = globalThis.fetch
 
 /** Servers that know no `stream_options` say so by refusing the whole request. */
 function refusesStreamOptions(error: unknown): boolean {

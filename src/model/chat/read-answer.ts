@@ -7,10 +7,11 @@ import type { FinishReason, ModelAnswer, ModelCall } from '../model.js'
 import { connectionError, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
 import { ChunkReader } from './chunk-reader.js'
 import { createEventText } from './event-text.js'
+import type { Reply } from './post.js'
 
 export type AnswerSource = {
   readonly place: ModelPlace
-  readonly response: Response
+  readonly reply: Reply
   readonly builder: AnswerBuilder
   readonly watch: AttemptWatch
   readonly call: ModelCall
@@ -68,12 +69,10 @@ const closeGraceMs = 250
 const usageGraceMs = 5_000
 
 async function readBody(
-  { place, response, builder, watch, call }: AnswerSource,
+  { place, reply, builder, watch, call }: AnswerSource,
   feed: (text: string) => void,
   afterPiece: () => void,
 ): Promise<void> {
-  const body = response.body?.getReader()
-  if (body === undefined) return
   const decoder = new StringDecoder('utf8')
   let pieces = 0
   let open = true
@@ -81,7 +80,7 @@ async function readBody(
     while (open) {
       let value: Uint8Array | undefined
       try {
-        ;({ value } = await body.read())
+        value = await reply.read()
       } catch (error) {
         open = false
         if (watch.ended === 'complete') return
@@ -98,8 +97,7 @@ async function readBody(
       if (waiting !== undefined) await watch.pause(waiting)
     }
   } finally {
-    // Not awaited: a body that is being cancelled has nothing more to tell, not even how that went.
-    if (open) void body.cancel().catch(() => undefined)
+    if (open) reply.drop()
   }
 }
 

@@ -1,32 +1,32 @@
 import type { Refusal } from '../provider-error.js'
+import type { Reply } from './post.js'
 
 const longestRefusal = 64 * 1024
 
 /** What a response that is no answer says, up to a bound: a page of an unknown server may be of any length. */
-export async function readRefusal(response: Response, now: (() => number) | undefined): Promise<Refusal> {
-  const { status, headers } = response
+export async function readRefusal(reply: Reply, now: (() => number) | undefined): Promise<Refusal> {
+  const { status, headers } = reply
   const location = headers.get('location')
   const body =
     status < 400 && location !== null
-      ? `it redirects to ${originOf(location, response.url)}: set the base URL to where the model is served`
-      : await readSome(response)
+      ? `it redirects to ${originOf(location, reply.url)}: set the base URL to where the model is served`
+      : await readSome(reply)
   return { status, headers, body, ...(now !== undefined && { now }) }
 }
 
-async function readSome(response: Response): Promise<string> {
+async function readSome(reply: Reply): Promise<string> {
   const decoder = new TextDecoder()
-  const reader = response.body?.getReader()
   let text = ''
   try {
-    while (reader !== undefined && text.length < longestRefusal) {
-      const { value } = await reader.read()
-      if (value === undefined) return text
-      text += decoder.decode(value, { stream: true })
+    while (text.length < longestRefusal) {
+      const bytes = await reply.read()
+      if (bytes === undefined) return text
+      text += decoder.decode(bytes, { stream: true })
     }
   } catch {
     // The status says enough; a body that broke off adds what it can.
   }
-  void reader?.cancel().catch(() => undefined)
+  reply.drop()
   return text
 }
 

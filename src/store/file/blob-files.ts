@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { StoreError } from '../errors.js'
-import { createNew, errnoOf, type FileLayer, readOnly, readWrite } from './file-layer.js'
-import { writeAll } from './mend-log.js'
+import { createNew, errnoOf, type FileLayer, readOnly, readWrite, writeAll } from './file-layer.js'
 
 const blobsName = 'blobs'
 

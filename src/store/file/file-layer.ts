@@ -80,6 +80,15 @@ export const readWrite = fs.constants.O_RDWR
 export const create = fs.constants.O_RDWR | fs.constants.O_CREAT
 export const createNew = create | fs.constants.O_EXCL
 
+/** A disk that is filling up takes a part without an error; the rest is what fails. */
+export function writeAll(files: FileLayer, fd: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    const wrote = files.write(fd, bytes, done, bytes.length - done, position + done)
+    if (wrote === 0) throw Object.assign(new Error('the disk takes no more bytes'), { code: 'ENOSPC' })
+    done += wrote
+  }
+}
+
 function factsOf(stats: fs.Stats): FileFacts {
   return {
     size: stats.size,

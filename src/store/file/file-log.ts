@@ -3,10 +3,9 @@ import { logClosed } from '../memory-store.js'
 import type { SessionRecord } from '../records.js'
 import type { Durability, Lease, SessionLog } from '../session-store.js'
 import { digestOf, keepBlob, syncBlobs } from './blob-files.js'
-import type { FileLayer } from './file-layer.js'
+import { type FileLayer, writeAll } from './file-layer.js'
 import { type HeldLease, isStillHeld, releaseLease, showLife } from './lease-file.js'
 import { encodeBatch } from './log-line.js'
-import { writeAll } from './mend-log.js'
 import { storeFailure } from './system-failure.js'
 
 export type FileLogParts = {

@@ -11,12 +11,20 @@ import type {
   StoredSession,
 } from '../session-store.js'
 import { readBlobFile, readWhole } from './blob-files.js'
-import { create, errnoOf, type FileLayer, nodeFiles, readOnly } from './file-layer.js'
+import {
+  create,
+  errnoOf,
+  type FileFacts,
+  type FileLayer,
+  nodeFiles,
+  readOnly,
+  writeAll,
+} from './file-layer.js'
 import { FileLog } from './file-log.js'
 import { type HeldLease, releaseLease, takeLease } from './lease-file.js'
 import { infoOf } from './list-sessions.js'
-import { damageOf, logName, mendLog, replaceLog, writeAll } from './mend-log.js'
-import { LogScan, scanFile, scanFileSync } from './scan-log.js'
+import { damageOf, logName, mendLog, replaceLog } from './mend-log.js'
+import { type LogEnd, LogScan, scanFile, scanFileSync } from './scan-log.js'
 import { directoryName, isLongName, sessionIdOf } from './session-directory.js'
 import { storeFailure } from './system-failure.js'
 
@@ -42,6 +50,7 @@ export class FileSessionStore implements SessionStore {
   readonly #files: FileLayer
   readonly #owner: Owner
   readonly #leaseExpiryMs: number
+  #lastRead: (LogEnd & { readonly facts: FileFacts }) | undefined
 
   constructor(directory: string, options: FileSessionStoreOptions = {}) {
     this.directory = resolve(directory)
@@ -183,7 +192,10 @@ export class FileSessionStore implements SessionStore {
   }
 
   #stored(fd: number, scan: LogScan): StoredSession {
-    const damage = damageOf(scan, this.#files.facts(fd).size)
+    const facts = this.#files.facts(fd)
+    const { end, checksum, problem } = scan
+    if (problem === undefined && end === facts.size) this.#lastRead = { end, checksum, problem, facts }
+    const damage = damageOf(scan, facts.size)
     return { records: scan.records, ...(damage !== undefined && { damage }) }
   }
 
@@ -201,16 +213,16 @@ export class FileSessionStore implements SessionStore {
       held = this.#takeLease(sessionId, directory, options.holder, options.now())
       fd = this.#reopenIfReplaced(directory, fd)
       if (held.fromSilent) fd = await replaceLog(files, directory, fd)
-      const scan = new LogScan(sessionId, { keep: false })
-      const mended = await mendLog(files, directory, fd, scan)
+      const logEnd = await this.#checkedEnd(sessionId, fd)
+      const mended = await mendLog(files, directory, fd, logEnd)
       return new FileLog({
         files,
         sessionId,
         directory,
         held,
         fd,
-        length: scan.end,
-        checksum: scan.checksum,
+        length: logEnd.end,
+        checksum: logEnd.checksum,
         durability: options.durability ?? 'sync',
         heartbeatMs: this.#leaseExpiryMs / 3,
         damage: lost ? `${logName}: it was missing, and is begun anew` : mended,
@@ -221,6 +233,17 @@ export class FileSessionStore implements SessionStore {
       if (held !== undefined) releaseLease(files, held)
       throw error
     }
+  }
+
+  /** Where to go on. A log that was read right before, as for a resumed session, is not checked a second time. */
+  async #checkedEnd(sessionId: string, fd: number): Promise<LogEnd> {
+    const { identity, size, mtimeMs } = this.#files.facts(fd)
+    const last = this.#lastRead
+    if (last?.facts.identity === identity && last.facts.size === size && last.facts.mtimeMs === mtimeMs)
+      return last
+    const scan = new LogScan(sessionId, { keep: false })
+    await scanFile(this.#files, fd, scan)
+    return scan
   }
 
   /** Whoever held it before may have put another file in its place while we waited. */

@@ -6,7 +6,7 @@ import { isRecord } from '../../tool/json.js'
 import { isGone, type Owner } from '../../workspace/scratch/owner.js'
 import { SessionLockedError } from '../errors.js'
 import type { Lease } from '../session-store.js'
-import { createNew, errnoOf, type FileLayer, readOnly } from './file-layer.js'
+import { createNew, errnoOf, type FileLayer, readOnly, writeAll } from './file-layer.js'
 
 export type LeaseRequest = {
   readonly files: FileLayer
@@ -76,7 +76,7 @@ export function releaseLease(files: FileLayer, held: HeldLease): void {
 /** Over bytes that are there already, since a session must be given back on a full disk too. */
 function markReleased(files: FileLayer, held: HeldLease): void {
   try {
-    files.write(held.fd, isReleased, 0, isReleased.length, 0)
+    writeAll(files, held.fd, isReleased, 0)
   } catch {
     // The disk takes nothing more: then there is no lease rather than one that nobody can take.
     if (isStillHeld(files, held)) removeIfThere(files, held.path)
@@ -207,24 +207,23 @@ function claim(
   const said = JSON.stringify({ ...lease, session: sessionId.slice(0, 200), owner })
   const text = Buffer.from(`${notReleased}${said.slice(1)}\n`)
   files.truncate(fd, 0)
-  if (files.write(fd, text, 0, text.length, 0) !== text.length) throw diskFull()
+  writeAll(files, fd, text, 0)
   const path = join(directory, `lease-${fence}.json`)
+  const held = { lease, path, fd, identity: files.facts(fd).identity, fromSilent }
   try {
     files.link(draft, path)
   } catch (error) {
     if (errnoOf(error) === 'EEXIST') return undefined
     throw error
   }
-  // A slow rival may make a number that others have passed and removed since.
-  if (fencesIn(files, directory).some((other) => other > fence)) {
-    removeIfThere(files, path)
-    return undefined
+  let isLatest = false
+  try {
+    // A slow rival may make a number that others have passed and removed since.
+    isLatest = fencesIn(files, directory).every((other) => other <= fence)
+  } finally {
+    if (!isLatest) removeIfThere(files, path)
   }
-  return { lease, path, fd, identity: files.facts(fd).identity, fromSilent }
-}
-
-function diskFull(): Error {
-  return Object.assign(new Error('the lease was not written whole'), { code: 'ENOSPC' })
+  return isLatest ? held : undefined
 }
 
 /** Whatever fails now, the lease is there: it has to be given back. */

@@ -3,7 +3,7 @@ import { sessionInfo } from '../session-info.js'
 import type { SessionInfo } from '../session-store.js'
 import type { FileLayer } from './file-layer.js'
 import { readOnly } from './file-layer.js'
-import { sealAt } from './log-line.js'
+import { checksumAfter, sealAt } from './log-line.js'
 import { logName } from './mend-log.js'
 import { LogScan } from './scan-log.js'
 
@@ -36,8 +36,8 @@ function recordsAtStart(id: string, bytes: Buffer): LogScan['records'] {
 /** Begins inside some line; its checksum at least is whole, and the next line builds on it. */
 function recordsAtEnd(id: string, bytes: Buffer): LogScan['records'] {
   const end = bytes.indexOf('\n')
-  const checksum = end < 0 ? -1 : sealAt(bytes, end)
-  return checksum < 0 ? [] : scanned(id, bytes.subarray(end + 1), checksum)
+  const sealed = end < 0 ? -1 : sealAt(bytes, end)
+  return sealed < 0 ? [] : scanned(id, bytes.subarray(end + 1), checksumAfter(sealed))
 }
 
 function scanned(id: string, bytes: Buffer, checksum: number): LogScan['records'] {

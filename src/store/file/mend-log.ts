@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import { createNew, type FileLayer } from './file-layer.js'
-import { type LogScan, scanFile } from './scan-log.js'
+import { createNew, type FileLayer, writeAll } from './file-layer.js'
+import type { LogEnd } from './scan-log.js'
 
 export const logName = 'log.jsonl'
 
 /** In words: what is wrong with a log, where, and how much of it is left out. Undefined when nothing is. */
-export function damageOf({ problem, end }: LogScan, size: number): string | undefined {
+export function damageOf({ problem, end }: LogEnd, size: number): string | undefined {
   if (problem === undefined) return undefined
   return `${logName}: ${problem}; it is whole up to byte ${end}, and the ${Math.max(0, size - end)} bytes after that are left out`
 }
@@ -18,14 +18,13 @@ export async function mendLog(
   files: FileLayer,
   directory: string,
   fd: number,
-  scan: LogScan,
+  logEnd: LogEnd,
 ): Promise<string | undefined> {
-  await scanFile(files, fd, scan)
   const { size } = files.facts(fd)
-  const damage = damageOf(scan, size)
+  const damage = damageOf(logEnd, size)
   if (damage === undefined) return undefined
-  const name = await keepAside(files, directory, fd, scan.end)
-  files.truncate(fd, scan.end)
+  const name = await keepAside(files, directory, fd, logEnd.end)
+  files.truncate(fd, logEnd.end)
   await files.sync(fd)
   return `${damage} (kept in ${name})`
 }
@@ -71,14 +70,5 @@ function copyFrom(files: FileLayer, from: number, start: number, to: number): vo
     if (got === 0) return
     writeAll(files, to, buffer.subarray(0, got), done)
     done += got
-  }
-}
-
-/** A disk that is filling up takes a part without an error; the rest is what fails. */
-export function writeAll(files: FileLayer, fd: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.length; ) {
-    const wrote = files.write(fd, bytes, done, bytes.length - done, position + done)
-    if (wrote === 0) throw Object.assign(new Error('the disk takes no more bytes'), { code: 'ENOSPC' })
-    done += wrote
   }
 }

@@ -3,67 +3,101 @@ import { isRecord } from '../../tool/json.js'
 import type { SessionRecord } from '../records.js'
 import { refuseFutureSchema } from '../schema.js'
 import type { FileLayer } from './file-layer.js'
-import { moreAfter, sealAt, sealLength } from './log-line.js'
+import { checksumAfter, moreAfter, sealAt, sealLength } from './log-line.js'
+
+/** Where the last whole batch of a log ends, and the checksum of all up to there: the place to go on writing from. */
+export type LogEnd = {
+  readonly end: number
+  readonly checksum: number
+  /** What is wrong with what stands behind it. */
+  readonly problem: string | undefined
+}
 
 /** Reads a log up to its end or to the first thing that is wrong. Damage is found and told; a future schema is thrown. */
-export class LogScan {
+export class LogScan implements LogEnd {
   readonly records: SessionRecord[] = []
-  /** Where the last whole batch ends, and the checksum of all up to there: the place to go on writing from. */
   end = 0
   checksum: number
-  /** What is wrong with what stands behind `end`. */
   problem: string | undefined
   readonly #sessionId: string
   readonly #options: ScanOptions
-  #position = 0
-  #running: number
-  /** How many lines of the last batch are still to come. */
-  #more = 0
-  #batch: SessionRecord[] = []
 
   constructor(sessionId: string, options: ScanOptions) {
     this.#sessionId = sessionId
     this.#options = options
     this.checksum = options.checksum ?? 0
-    this.#running = this.checksum
   }
 
-  /** Takes the whole lines at the beginning of these bytes and gives how many bytes they were. */
+  /** Takes the whole batches at the beginning of these bytes and gives how many bytes they were. */
   take(bytes: Buffer): number {
-    const end = bytes.lastIndexOf(newline)
-    if (end < 0) return 0
-    if (this.#takeLines(bytes, 0, end)) return end + 1
-    // Somewhere in there is the damage. Line by line it shows where.
-    for (let start = 0; ; ) {
-      const lineEnd = bytes.indexOf(newline, start)
-      if (lineEnd < 0 || this.problem !== undefined) return start
-      if (this.#takeLines(bytes, start, lineEnd)) start = lineEnd + 1
-      else this.problem ??= `the line at byte ${this.#position} does not fit its checksum`
-    }
+    const end = lastBatchEnd(bytes)
+    return end >= 0 && this.#takeBatches(bytes, 0, end) ? end + 1 : this.#takeUpToProblem(bytes)
   }
 
   /** No more bytes come; so many are left over. */
   finish(left: number): void {
-    if (left > 0) this.problem = `the line at byte ${this.#position} is cut off`
-    else if (this.#more > 0) this.problem = `the last ${this.#more} lines of a batch are missing`
+    if (left > 0) this.problem = 'its last lines are cut off'
   }
 
-  /** Takes lines that end at a newline, if the checksum of the last one fits: it vouches for all of them. */
-  #takeLines(bytes: Buffer, start: number, end: number): boolean {
-    const sealed = end - start < sealLength ? -1 : sealAt(bytes, end)
-    if (sealed < 0 || crc32(bytes.subarray(start, end - sealLength), this.#running) !== sealed) return false
-    const problem = this.#options.keep ? this.#keepLines(bytes, start, end) : this.#passLines(bytes, start, end)
-    if (problem !== undefined) {
-      this.problem = problem
-      return false
-    }
-    this.#position += end + 1 - start
-    this.#running = checksumAfter(sealed)
-    if (this.#more > 0) return true
-    this.end = this.#position
-    this.checksum = this.#running
+  /** Takes batches of which the last ends at this newline, if that one's checksum fits: it vouches for all of them. */
+  #takeBatches(bytes: Buffer, start: number, end: number): boolean {
+    const sealed = checkedSeal(bytes, start, end, this.checksum)
+    if (sealed < 0) return false
+    if (!this.#options.keep) this.#checkSchemas(bytes, start, end)
+    else if (!this.#keepRecords(bytes.toString('utf8', start, end))) return false
+    this.end += end + 1 - start
+    this.checksum = checksumAfter(sealed)
     return true
   }
+
+  /** Line by line, which shows where the damage is, or that a batch has not ended yet. */
+  #takeUpToProblem(bytes: Buffer): number {
+    let taken = 0
+    let checksum = this.checksum
+    for (let start = 0; ; ) {
+      const end = bytes.indexOf(newline, start)
+      if (end < 0) return taken
+      const sealed = checkedSeal(bytes, start, end, checksum)
+      const isLast = sealed >= 0 && moreAfter(bytes, start) === 0
+      if (sealed < 0 || (isLast && !this.#takeBatches(bytes, taken, end))) {
+        this.problem = `the line at byte ${this.end + start - taken} does not fit its checksum`
+        return taken
+      }
+      checksum = checksumAfter(sealed)
+      start = end + 1
+      if (isLast) taken = start
+    }
+  }
+
+  #keepRecords(text: string): boolean {
+    const { records } = this
+    const before = records.length
+    for (const line of text.split('\n')) {
+      const record = parseLine(line)
+      if (record === undefined) {
+        records.length = before
+        return false
+      }
+      if (record.type === 'session' && this.#options.anySchema !== true)
+        refuseFutureSchema(this.#sessionId, record)
+      records.push(record)
+    }
+    return true
+  }
+
+  /** Looks only at what may be a session's row, which is a fraction of the work. */
+  #checkSchemas(bytes: Buffer, start: number, end: number): void {
+    for (
+      let at = bytes.indexOf(sessionMark, start);
+      at >= 0 && at < end;
+      at = bytes.indexOf(sessionMark, at + 1)
+    ) {
+      const record = parseLine(lineAround(bytes, at))
+      if (record?.type === 'session') refuseFutureSchema(this.#sessionId, record)
+    }
+  }
+}
+
 export type ScanOptions = {
   readonly keep: boolean
   /** Of what stands before, when the scan begins inside a log. */
@@ -73,15 +107,38 @@ export type ScanOptions = {
 }
 
 const newline = 0x0a
-const letterS = 0x73
+const sessionMark = Buffer.from('"type":"session"')
 
-/** Where the name of the type begins in a line. Sessions are the only records whose type begins with an `s`. */
-function typeOffset(more: number): number {
-  return more === 0 ? '{"type":"'.length : '{"more":,"type":"'.length + String(more).length
+/** The newline that ends the last whole batch; -1 when there is none. */
+function lastBatchEnd(bytes: Buffer): number {
+  for (let end = bytes.lastIndexOf(newline); end >= 0; ) {
+    const before = end === 0 ? -1 : bytes.lastIndexOf(newline, end - 1)
+    if (moreAfter(bytes, before + 1) === 0) return end
+    end = before
+  }
+  return -1
 }
 
-function isLogRecord(value: unknown): value is { type: string; data: Record<string, unknown> } {
-  return isRecord(value) && typeof value['type'] === 'string' && isRecord(value['data'])
+/** The checksum that a line says, if it is the one that its bytes and all before them have; else -1. */
+function checkedSeal(bytes: Buffer, start: number, end: number, before: number): number {
+  const sealed = end - start < sealLength ? -1 : sealAt(bytes, end)
+  return sealed >= 0 && crc32(bytes.subarray(start, end - sealLength), before) === sealed ? sealed : -1
+}
+
+/** A line that is no record can only come from someone else who knows how to write a checksum. */
+function parseLine(line: string): SessionRecord | undefined {
+  try {
+    const parsed: unknown = JSON.parse(line)
+    if (!isRecord(parsed) || typeof parsed['type'] !== 'string' || !isRecord(parsed['data'])) return undefined
+    return { type: parsed['type'], data: parsed['data'] } as unknown as SessionRecord
+  } catch {
+    return undefined
+  }
+}
+
+function lineAround(bytes: Buffer, at: number): string {
+  const start = bytes.lastIndexOf(newline, at) + 1
+  return bytes.toString('utf8', start, bytes.indexOf(newline, at))
 }
 
 /** Reads a whole file into a scan. */

@@ -44,9 +44,20 @@ const longestWaitMs = 5000
 /** Conversations are private: the file is made before SQLite would make it for all to read, and SQLite gives its log the same mode. */
 function makeFile(path: string): void {
   if (existsSync(path)) return
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(path))
+  unlessThere(() => closeSync(openSync(path, 'wx', 0o600)))
+}
+
+/** Step by step: the recursive one of Node never ends where the system says of everything that it is not there, as in `/proc`. */
+function makeDirectory(path: string): void {
+  if (existsSync(path)) return
+  makeDirectory(dirname(path))
+  unlessThere(() => mkdirSync(path, { mode: 0o700 }))
+}
+
+function unlessThere(make: () => void): void {
   try {
-    closeSync(openSync(path, 'wx', 0o600))
+    make()
   } catch (thrown) {
     if (errnoOf(thrown) !== 'EEXIST') throw thrown
   }
@@ -77,7 +88,7 @@ function connectionTo(database: SqlDatabase, file: string): Connection {
       // NORMAL leaves the last commits to the system's cache: they survive this process, not a power cut.
       if (durable !== durableNow) database.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
       durableNow = durable
-      const result = between(database, 'BEGIN IMMEDIATE', work)
+      const result = committed(database, work)
       try {
         assertInPlace()
       } catch (thrown) {
@@ -86,7 +97,14 @@ function connectionTo(database: SqlDatabase, file: string): Connection {
       }
       return result
     },
-    reading: (work) => between(database, 'BEGIN', work),
+    reading: (work) => {
+      database.exec('BEGIN')
+      try {
+        return work()
+      } finally {
+        rollBack(database)
+      }
+    },
     close: () => {
       try {
         database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -97,8 +115,8 @@ function connectionTo(database: SqlDatabase, file: string): Connection {
   }
 }
 
-function between<Result>(database: SqlDatabase, begin: string, work: () => Result): Result {
-  database.exec(begin)
+function committed<Result>(database: SqlDatabase, work: () => Result): Result {
+  database.exec('BEGIN IMMEDIATE')
   try {
     const result = work()
     database.exec('COMMIT')

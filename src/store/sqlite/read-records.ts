@@ -49,13 +49,11 @@ export function assertWhole(database: SqlDatabase, sessionId: string): void {
 }
 
 type Head = { readonly lastSeq: number }
-type Source = { readonly name: string; readonly type: string }
+/** Where the rows are of several types, each says its own. */
+type Source = { readonly name: string; readonly type: SessionRecordType | undefined }
 type Found = { readonly seq: number; readonly more: number; readonly record: SessionRecord }
 
-const sources: readonly Source[] = [
-  ...Object.values(tables).map(({ name, type }) => ({ name, type: `'${type}'` })),
-  { name: 'record_history', type: 'type' },
-]
+const sources: readonly Source[] = [...Object.values(tables), { name: 'record_history', type: undefined }]
 
 function readHead(database: SqlDatabase, sessionId: string): Head | 'none' {
   const row = database
@@ -68,10 +66,14 @@ function readHead(database: SqlDatabase, sessionId: string): Head | 'none' {
 }
 
 function readTable(database: SqlDatabase, { name, type }: Source, sessionId: string): Found[] {
-  return database
-    .prepare(`SELECT seq, more, crc, data_json, ${type} AS type FROM ${name} WHERE session_id = ?`)
-    .all(sessionId)
-    .flatMap((row) => foundIn(row) ?? [])
+  const found: Found[] = []
+  for (const row of database
+    .prepare(`SELECT ${columnsOf(type)} FROM ${name} WHERE session_id = ?`)
+    .all(sessionId)) {
+    const one = foundIn(row, type)
+    if (one !== undefined) found.push(one)
+  }
+  return found
 }
 
 /** Row by row, in the order of writing and around every index, up to the first that SQLite cannot give. */
@@ -82,24 +84,30 @@ function salvageTable(database: SqlDatabase, { name, type }: Source, sessionId: 
     const row = tolerant(() =>
       database
         .prepare(
-          `SELECT rowid AS at, seq, more, crc, data_json, ${type} AS type FROM ${name} NOT INDEXED
+          `SELECT rowid AS at, ${columnsOf(type)} FROM ${name} NOT INDEXED
           WHERE rowid > ? AND session_id = ? ORDER BY rowid LIMIT 1`,
         )
         .get(at, sessionId),
     )
     if (row === undefined) return found
     at = integerIn(row, 'at')
-    found.push(...(tolerant(() => foundIn(row)) ?? []))
+    const one = tolerant(() => foundIn(row, type))
+    if (one !== undefined) found.push(one)
   }
 }
 
-function foundIn(row: SqlRow): Found[] | undefined {
+/** Named one by one: the computed columns cannot be had of a row whose JSON is damaged. */
+function columnsOf(type: Source['type']): string {
+  return type === undefined ? 'seq, more, crc, data_json, type' : 'seq, more, crc, data_json'
+}
+
+function foundIn(row: SqlRow, known: SessionRecordType | undefined): Found | undefined {
   const seq = integerIn(row, 'seq')
   const json = textIn(row, 'data_json')
-  const type = textIn(row, 'type')
+  const type = known ?? textIn(row, 'type')
   if (checksum(json, seq) !== integerIn(row, 'crc') || !isRecordType(type)) return undefined
   // The checksum says that these are the very characters that were written from such a record.
-  return [{ seq, more: integerIn(row, 'more'), record: { type, data: JSON.parse(json) } as SessionRecord }]
+  return { seq, more: integerIn(row, 'more'), record: { type, data: JSON.parse(json) } as SessionRecord }
 }
 
 function isRecordType(type: string): type is SessionRecordType {

@@ -5,7 +5,7 @@ import type { SessionRecord } from '../records.js'
 import type { Durability, Lease, SessionLog } from '../session-store.js'
 import type { CommitQueue, Work } from './commit-queue.js'
 import { advance, releaseLease } from './leases.js'
-import { writeRecords } from './write-records.js'
+import { encodeBatch, writeBatch } from './write-records.js'
 
 export type LogOptions = {
   readonly sessionId: string
@@ -32,7 +32,8 @@ export class SqliteLog implements SessionLog {
 
   async append(records: readonly SessionRecord[]): Promise<void> {
     const { sessionId } = this.#options
-    await this.#write(({ database }) => writeRecords(database, sessionId, this.lease, records))
+    const batch = encodeBatch(sessionId, records)
+    await this.#write(({ database }) => writeBatch(database, sessionId, this.lease, batch))
   }
 
   async writeBlob(bytes: Uint8Array): Promise<string> {

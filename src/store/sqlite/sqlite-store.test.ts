@@ -89,7 +89,7 @@ describe('SqliteSessionStore', () => {
   it('opens with ordinary tools: plain tables whose columns say what is in them', async () => {
     const log = await open('s')
     await log.append([
-      session({ title: 'a title', agent: 'coder', rules: [{ action: 'allow' }] }),
+      session({ title: 'a title', agent: 'coder', labels: { team: 'a' } }),
       message('m1'),
       part('p1', 'm1', 'hello'),
       run('completed'),
@@ -99,11 +99,11 @@ describe('SqliteSessionStore', () => {
     await store.close()
     const database = openDatabase(file)
     const row = (sql: string): unknown => ({ ...database.prepare(sql).all()[0] })
-    expect(row('SELECT id, agent, title, permissions_json, updated_at FROM chat_sessions')).toEqual({
+    expect(row('SELECT id, agent, title, labels_json, updated_at FROM chat_sessions')).toEqual({
       id: 's',
       agent: 'coder',
       title: 'a title',
-      permissions_json: '[{"action":"allow"}]',
+      labels_json: '{"team":"a"}',
       updated_at: 5,
     })
     expect(row('SELECT role, created_at FROM chat_messages')).toEqual({ role: 'user', created_at: 2 })
@@ -288,12 +288,23 @@ describe('SqliteSessionStore', () => {
       type: 'message',
       data: { ...message('m2').data, metadata: cyclic },
     } as unknown as SessionRecord
-    await expect(log.append([message('m3'), broken])).rejects.toMatchObject({ code: 'store_failed' })
-    expect(store.readSync('s')?.records).toEqual([message('m1')])
-    await expect(log.append([message('m4')])).rejects.toThrow('takes no more since a write failed')
+    await expect(log.append([message('m3'), broken])).rejects.toThrow('circular')
+    await log.append([message('m4')])
+    expect(store.readSync('s')?.records).toEqual([message('m1'), message('m4')])
+  })
+
+  it('takes no more after a write failed, until the session is opened again', async () => {
+    const log = await open('s')
+    await log.append([message('m1')])
+    change(`CREATE TRIGGER refuse BEFORE INSERT ON chat_parts BEGIN SELECT raise(ABORT, 'no'); END`)
+    await expect(log.append([message('m2'), part('p', 'm2', 'x')])).rejects.toMatchObject({
+      code: 'store_failed',
+    })
+    change('DROP TRIGGER refuse')
+    await expect(log.append([message('m3')])).rejects.toThrow('takes no more since a write failed')
     await log.close()
-    await (await open('s')).append([message('m5')])
-    expect(store.readSync('s')?.records).toEqual([message('m1'), message('m5')])
+    await (await open('s')).append([message('m4')])
+    expect(store.readSync('s')?.records).toEqual([message('m1'), message('m4')])
   })
 
   it.each(['sync', 'async', 'exit'] satisfies Durability[])(

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { StoreError } from '../errors.js'
 import { refuseFutureSchema } from '../schema.js'
-import { newestFirst } from '../session-info.js'
+import { newestFirst, sessionInfo } from '../session-info.js'
 import type {
   OpenLogOptions,
   SessionInfo,
@@ -163,19 +163,17 @@ export class SqliteSessionStore implements SessionStore {
   }
 }
 
+/** The id as bytes: one driver ends a text at the character 0. */
 const listed = `
-  SELECT id, title, workspace_root, created_at, last_at
-  FROM chat_sessions LEFT JOIN leases ON session_id = id`
+  SELECT CAST(id AS BLOB) AS id, state_json, last_at FROM chat_sessions LEFT JOIN leases ON session_id = id`
 
 function infoIn(row: SqlRow): SessionInfo {
-  const { title, workspace_root: workspaceRoot, created_at: createdAtMs, last_at: updatedAtMs } = row
-  return {
-    id: textIn(row, 'id'),
-    ...(typeof createdAtMs === 'number' && { createdAtMs }),
-    ...(typeof updatedAtMs === 'number' && { updatedAtMs }),
-    ...(typeof title === 'string' && { title }),
-    ...(typeof workspaceRoot === 'string' && { workspaceRoot }),
-  }
+  const id = new TextDecoder().decode(bytesIn(row, 'id'))
+  const { updatedAtMs: _, ...info } = sessionInfo(id, [
+    { type: 'session', data: JSON.parse(textIn(row, 'state_json')) },
+  ])
+  const { last_at: updatedAtMs } = row
+  return { ...info, ...(typeof updatedAtMs === 'number' && { updatedAtMs }) }
 }
 
 function refuseLater(database: SqlDatabase, sessionId: string): void {

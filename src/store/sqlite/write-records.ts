@@ -6,22 +6,38 @@ import type { SqlDatabase, SqlValue } from './driver.js'
 import { advance } from './leases.js'
 import { textIn } from './row.js'
 
-/** Appends records behind those that are there; runs inside a transaction. */
-export function writeRecords(
+/** A batch as it will be kept: what its maker changes afterwards is not in it. */
+export type EncodedBatch = { readonly rows: readonly EncodedRow[]; readonly lastAtMs: number | undefined }
+
+type EncodedRow = {
+  readonly table: Table | undefined
+  readonly key: readonly SqlValue[]
+  readonly json: string
+}
+
+export function encodeBatch(sessionId: string, records: readonly SessionRecord[]): EncodedBatch {
+  const rows = records.map((record) =>
+    record.type === 'session'
+      ? { table: undefined, key: [], json: JSON.stringify(record.data) }
+      : { table: tables[record.type], key: keyOf(record), json: JSON.stringify(record.data) },
+  )
+  return { rows, lastAtMs: sessionInfo(sessionId, records).updatedAtMs }
+}
+
+/** Appends a batch behind what is there; runs inside a transaction. */
+export function writeBatch(
   database: SqlDatabase,
   sessionId: string,
   lease: Lease,
-  records: readonly SessionRecord[],
+  { rows, lastAtMs }: EncodedBatch,
 ): void {
-  const lastAt = sessionInfo(sessionId, records).updatedAtMs
-  const last = advance(database, sessionId, lease, records.length, lastAt)
-  for (const [index, record] of records.entries()) {
-    const json = JSON.stringify(record.data)
-    const more = records.length - 1 - index
+  const last = advance(database, sessionId, lease, rows.length, lastAtMs)
+  for (const [index, { table, key, json }] of rows.entries()) {
+    const more = rows.length - 1 - index
     const seq = last - more
     const place: Place = { sessionId, seq, more, crc: checksum(json, seq), json }
-    if (record.type === 'session') changeSession(database, place)
-    else putRow(database, tables[record.type], keyOf(record), place)
+    if (table === undefined) changeSession(database, place)
+    else putRow(database, table, key, place)
   }
 }
 
@@ -73,7 +89,12 @@ function changeSession(database: SqlDatabase, place: Place): void {
     .run(place.sessionId, place.seq, place.more, place.crc, place.json)
 }
 
-function putRow(database: SqlDatabase, { type, name, key }: Table, id: SqlValue[], place: Place): void {
+function putRow(
+  database: SqlDatabase,
+  { type, name, key }: Table,
+  id: readonly SqlValue[],
+  place: Place,
+): void {
   const { sessionId, seq, more, crc, json } = place
   const columns = ['session_id', 'seq', 'more', 'crc', 'data_json', ...key]
   const inserted = database

@@ -1,0 +1,46 @@
+import { ProgramError } from './errors.js'
+
+export type ProgramLimits = {
+  /** How long the program may take, its calls included. */
+  readonly timeoutMs: number
+  /** How many calls it may make: failed, refused and unawaited ones count. */
+  readonly maxToolCalls: number
+  /** How much of one result reaches the program. */
+  readonly maxOutputBytes: number
+}
+
+export const limitBounds = {
+  timeoutMs: { default: 30_000, least: 1, most: 600_000 },
+  maxToolCalls: { default: 20, least: 0, most: 1_000 },
+  maxOutputBytes: { default: 65_536, least: 1, most: 16 * 1024 * 1024 },
+} as const
+
+export const maxSourceBytes = 192 * 1024
+/** Inputs and the result are small by nature: what is large is read by the program, or written to a file. */
+export const maxInputBytes = 1024 * 1024
+export const maxResultBytes = 1024 * 1024
+
+/** The limits with what was left out filled in. Refuses what is outside the bounds, and names no limit knows. */
+export function programLimits(given: Partial<ProgramLimits> = {}): ProgramLimits {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(limitBounds, name))
+  if (unknown !== undefined)
+    throw new ProgramError(
+      'program_limit_invalid',
+      `There is no limit "${unknown}": the limits of a program are ${Object.keys(limitBounds).join(', ')}.`,
+    )
+  return {
+    timeoutMs: checked('timeoutMs', given.timeoutMs),
+    maxToolCalls: checked('maxToolCalls', given.maxToolCalls),
+    maxOutputBytes: checked('maxOutputBytes', given.maxOutputBytes),
+  }
+}
+
+function checked(name: keyof ProgramLimits, value: number | undefined): number {
+  const bounds = limitBounds[name]
+  if (value === undefined) return bounds.default
+  if (Number.isInteger(value) && value >= bounds.least && value <= bounds.most) return value
+  throw new ProgramError(
+    'program_limit_invalid',
+    `The limit ${name} of a program is a whole number from ${bounds.least} to ${bounds.most}, not ${String(value)}.`,
+  )
+}

@@ -1,0 +1,211 @@
+import { type Envelope, errorEnvelope } from '../../tool/envelope.js'
+import { messageOf } from '../../tool/errors.js'
+import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
+import { parseJsonText } from '../../tool/json-text.js'
+import { jsonTextOf } from '../../tool/serialize.js'
+import { toToolResult } from '../../tool/tool-result.js'
+import { headOf, headOfList } from './bounded-text.js'
+import type { ProgramHost } from './host.js'
+import type { ProgramLimits } from './limits.js'
+import type { GuestCall } from './messages.js'
+import { globPaths, readText } from './raw-data.js'
+
+/** One call that a program made, as it stands in the result's metadata. */
+export type ProgramToolCall = {
+  readonly tool_name: string
+  readonly success: boolean
+  readonly exit_code: number
+  readonly output_bytes: number
+  /** The program saw only the beginning. */
+  readonly truncated?: true
+  readonly metadata: JsonObject
+}
+
+export type CallAnswer = { readonly ok: boolean; readonly text: string }
+
+export interface ProgramCalls {
+  /** Makes a call that the script asked for. Never rejects: what is refused is answered with the reason. */
+  answer(call: GuestCall, signal: AbortSignal): Promise<CallAnswer>
+  /** What was called so far, in the order of the calls. */
+  list(): readonly ProgramToolCall[]
+}
+
+const maxMetadataBytes = 4 * 1024
+const maxAllMetadataBytes = 256 * 1024
+
+/** The calls of one program: held to its list of tools and its limits, and written down. */
+export function createProgramCalls(
+  host: ProgramHost,
+  allows: (tool: string) => boolean,
+  limits: ProgramLimits,
+): ProgramCalls {
+  const records: ProgramToolCall[] = []
+  let metadataBytes = 0
+
+  const note = (at: number, tool: string, envelope: Envelope, bytes: number, truncated: boolean): void => {
+    const text = jsonTextOf(envelope.metadata) ?? '{}'
+    const kept = text.length <= maxMetadataBytes && metadataBytes + text.length <= maxAllMetadataBytes
+    if (kept) metadataBytes += text.length
+    const { duration_ms } = envelope.metadata
+    records[at] = {
+      tool_name: tool,
+      success: envelope.type === 'output',
+      exit_code: toToolResult(tool, envelope).exitCode,
+      output_bytes: bytes,
+      ...(truncated && { truncated }),
+      metadata: kept ? (JSON.parse(text) as JsonObject) : { duration_ms, metadata_left_out: true },
+    }
+  }
+
+  return {
+    list: () => records,
+    async answer({ operation, text }, signal) {
+      if (records.length >= limits.maxToolCalls)
+        return refusal(`PTC script exceeded maxToolCalls=${limits.maxToolCalls}`)
+      const wish = wishOf(operation, text)
+      if (typeof wish === 'string') return refusal(wish)
+      const at = records.push(unfinished(wish.tool)) - 1
+      const forbidden = [wish.tool, ...callsInside(wish)].find((name) => !allows(name))
+      if (forbidden !== undefined) {
+        const reason = `tool '${forbidden}' is not allowed for this PTC script`
+        note(at, wish.tool, errorEnvelope(reason), 0, false)
+        return refusal(reason)
+      }
+      const envelope = await make(host, wish, limits, signal).catch((error: unknown) =>
+        errorEnvelope(messageOf(error)),
+      )
+      const { bytes, truncated, answer } = handedOver(wish, envelope, limits.maxOutputBytes)
+      note(at, wish.tool, envelope, bytes, truncated)
+      return answer
+    },
+  }
+}
+
+/** What a script asked for. `tool` is what its list of tools and the record know it by. */
+type Wish =
+  | { readonly kind: 'tool'; readonly tool: string; readonly args: unknown; readonly orThrow: boolean }
+  | { readonly kind: 'text'; readonly tool: 'read'; readonly args: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'paths'; readonly tool: 'glob'; readonly args: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'verify'; readonly tool: 'verify'; readonly commands: readonly JsonValue[] }
+
+function wishOf(operation: string, text: string): Wish | string {
+  let body: JsonValue
+  try {
+    body = parseJsonText(text)
+  } catch (error) {
+    return `the arguments of the call cannot be used: ${messageOf(error)}`
+  }
+  if (!isRecord(body)) return 'the arguments of the call are no object'
+  const { name, args = {}, orThrow, commands } = body
+  if (operation === 'tool')
+    return typeof name === 'string'
+      ? { kind: 'tool', tool: name, args, orThrow: orThrow === true }
+      : 'ctx.tool(name, args) takes the name of a tool'
+  if (operation === 'readFile')
+    return typeof body['file_path'] === 'string'
+      ? { kind: 'text', tool: 'read', args: body }
+      : 'ctx.readFile(path) takes a path'
+  if (operation === 'glob')
+    return typeof body['pattern'] === 'string'
+      ? { kind: 'paths', tool: 'glob', args: body }
+      : 'ctx.glob(pattern) takes a pattern'
+  if (operation === 'verify' && Array.isArray(commands))
+    return { kind: 'verify', tool: 'verify', commands: commands as JsonValue[] }
+  return `there is no operation ${JSON.stringify(operation)}`
+}
+
+/** A batch carries calls of its own: they are no way around the list of tools. */
+function callsInside(wish: Wish): string[] {
+  if (wish.kind !== 'tool' || !isRecord(wish.args) || !Array.isArray(wish.args['invocations'])) return []
+  return wish.args['invocations'].flatMap((one: unknown) =>
+    isRecord(one) && typeof one['tool'] === 'string' ? [one['tool']] : [],
+  )
+}
+
+async function make(
+  host: ProgramHost,
+  wish: Wish,
+  { maxOutputBytes }: ProgramLimits,
+  signal: AbortSignal,
+): Promise<Envelope> {
+  if (wish.kind === 'tool') return host.call({ tool: wish.tool, args: wish.args }, signal)
+  if (wish.kind === 'verify') return (await host.verify?.(wish.commands, signal)) ?? errorEnvelope(noVerify)
+  const { args } = wish
+  if (wish.kind === 'text') {
+    const { offset, limit } = args
+    const range = {
+      file_path: String(args['file_path']),
+      ...(isCount(offset) && { offset }),
+      ...(isCount(limit) && { limit }),
+    }
+    return readText(host, range, maxOutputBytes, signal)
+  }
+  const path = args['path']
+  const request = { pattern: String(args['pattern']), ...(typeof path === 'string' && { path }) }
+  return globPaths(host, request, signal)
+}
+
+const noVerify =
+  'ctx.verify is not available: this host lends no verification to programs. Run the commands with ctx.bash.'
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0
+}
+
+type HandedOver = { readonly bytes: number; readonly truncated: boolean; readonly answer: CallAnswer }
+
+/** What the script gets of an envelope, within the limit and with a mark where it was cut. */
+function handedOver(wish: Wish, envelope: Envelope, maxBytes: number): HandedOver {
+  const { output, exitCode } = toToolResult(wish.tool, envelope)
+  const throws = wish.kind !== 'tool' || wish.orThrow
+  if (wish.kind === 'paths' && envelope.type === 'output') return paths(envelope.data, maxBytes)
+  const bytes = Buffer.byteLength(output)
+  const head = headOf(output, maxBytes)
+  const text =
+    head === undefined ? output : `${head}\n[cut: the first ${maxBytes} of ${bytes} bytes (maxOutputBytes)]`
+  const truncated = head !== undefined
+  if (throws && envelope.type === 'error') return { bytes, truncated, answer: refusal(text) }
+  if (wish.kind === 'text') return { bytes, truncated, answer: answerOf(text) }
+  if (wish.kind === 'verify')
+    return { bytes, truncated, answer: truncated ? answerOf(text) : answerOf(jsonOf(output)) }
+  const result = { name: wish.tool, output: text, exitCode, metadata: boundedMetadata(envelope, truncated) }
+  return { bytes, truncated, answer: answerOf(result) }
+}
+
+function paths(data: unknown, maxBytes: number): HandedOver {
+  const found = data as { readonly paths: readonly string[]; readonly truncated: boolean }
+  const kept = headOfList(found.paths, maxBytes)
+  const truncated = found.truncated || kept.length < found.paths.length
+  const answer = answerOf({ paths: kept, truncated })
+  return { bytes: Buffer.byteLength(answer.text), truncated, answer }
+}
+
+function boundedMetadata({ metadata }: Envelope, truncated: boolean): unknown {
+  const text = jsonTextOf(metadata) ?? '{}'
+  const whole = text.length <= 4 * maxMetadataBytes
+  return {
+    ...(whole ? metadata : { duration_ms: metadata.duration_ms }),
+    ...(truncated && { truncated: true }),
+  }
+}
+
+function jsonOf(output: string): unknown {
+  try {
+    return parseJsonText(output)
+  } catch {
+    return output
+  }
+}
+
+function unfinished(tool: string): ProgramToolCall {
+  const metadata = { unfinished: true }
+  return { tool_name: tool, success: false, exit_code: 1, output_bytes: 0, metadata }
+}
+
+function answerOf(value: unknown): CallAnswer {
+  return { ok: true, text: JSON.stringify(value) }
+}
+
+function refusal(reason: string): CallAnswer {
+  return { ok: false, text: reason }
+}

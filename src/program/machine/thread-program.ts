@@ -1,0 +1,242 @@
+import type { JSValueHandle, QuickJS } from 'quickjs-wasi'
+import type { FromThread, GuestCall, GuestFailure, ThreadSetup, ToThread } from './messages.js'
+
+type Start = Extract<ToThread, { kind: 'start' }>
+type Answer = Extract<ToThread, { kind: 'answer' }>
+/** A sandbox that no script has seen yet. */
+type Sandbox = {
+  readonly vm: QuickJS
+  readonly seed: JSValueHandle
+  readonly start: JSValueHandle
+  readonly deliver: JSValueHandle
+}
+
+/** The program of a thread, as text: a file of its own would not be found from sources and bundles alike. */
+export function threadProgram(): string {
+  return `(${serve.toString()})(require('node:worker_threads'), (url) => import(url))`
+}
+
+/** Runs in the thread. Everything it uses is inside it or given to it. */
+async function serve(
+  threads: typeof import('node:worker_threads'),
+  load: (url: string) => Promise<typeof import('quickjs-wasi')>,
+): Promise<void> {
+  const port = threads.parentPort
+  const setup = threads.workerData as ThreadSetup
+  const deadline = new Float64Array(setup.deadline)
+  const { QuickJS, EvalFlags } = await load(setup.engineUrl)
+  const maxLogBytes = 64 * 1024
+  const maxLogLines = 1_000
+  const maxWaiting = 2_000
+  const maxTextLength = 16 * 1024 * 1024
+  const ackFrom = 256 * 1024
+
+  const monotonic = (): number => {
+    const [seconds, nanos] = process.hrtime()
+    return seconds * 1_000 + nanos / 1e6
+  }
+  const say = (message: FromThread): void => port?.postMessage(message)
+
+  /** What the running program has done; a new one for each. */
+  const idle = () => ({
+    running: undefined as Start | undefined,
+    began: 0,
+    ended: undefined as FromThread | undefined,
+    calls: 0,
+    waiting: 0,
+    outbox: [] as GuestCall[],
+    logBytes: 0,
+    logLines: 0,
+    timers: new Set<NodeJS.Timeout>(),
+  })
+  let state = idle()
+  let sandbox: Sandbox
+
+  const failed = (failure: GuestFailure): FromThread => ({ kind: 'failed', failure })
+  const isOver = (): boolean => state.ended !== undefined || monotonic() > (deadline[0] ?? 0)
+
+  /** Text that the guest hands over; undefined when it is none, or more than can be sent. */
+  const textOf = (handle: JSValueHandle | undefined): string | undefined => {
+    if (!handle?.isString) return undefined
+    const length = handle.getProp('length').consume((own) => own.toNumber())
+    return length > maxTextLength ? undefined : handle.toString()
+  }
+
+  const post = (operation: string, id: number, text: string): string | undefined => {
+    const { running } = state
+    if (running === undefined || state.ended !== undefined) return 'the program is over'
+    if (state.waiting >= maxWaiting) return `PTC script has more than ${maxWaiting} calls in flight`
+    if (operation === 'sleep') {
+      const ms = JSON.parse(text) as unknown
+      if (typeof ms !== 'number' || !(ms >= 0)) return 'sleep(ms) takes a number of milliseconds'
+      const timer = setTimeout(
+        () => {
+          state.timers.delete(timer)
+          receive({ kind: 'answer', id, ok: true, text: 'null' })
+        },
+        Math.min(ms, 600_000),
+      )
+      state.timers.add(timer)
+    } else {
+      if (state.calls >= running.maxToolCalls)
+        return `PTC script exceeded maxToolCalls=${running.maxToolCalls}`
+      state.calls++
+      state.outbox.push({ id, operation, text })
+    }
+    state.waiting++
+    return undefined
+  }
+
+  const log = (level: string, line: JSValueHandle | undefined): void => {
+    if (state.running === undefined || state.logBytes > maxLogBytes || state.logLines > maxLogLines) return
+    const text = textOf(line) ?? '[a line that is too long]'
+    const room = maxLogBytes - state.logBytes
+    state.logLines++
+    state.logBytes += text.length
+    const cut = text.length > room || state.logLines > maxLogLines
+    if (cut) state.logBytes = maxLogBytes + 1
+    say({ kind: 'log', level, text: cut ? `${text.slice(0, room)}[console output cut here]` : text })
+  }
+
+  const end = (how: string, text: string | undefined): void => {
+    if (state.running === undefined || state.ended !== undefined) return
+    const { maxResultBytes } = state.running
+    if (how === 'result') {
+      const bytes = text === undefined ? Number.POSITIVE_INFINITY : Buffer.byteLength(text)
+      state.ended =
+        text !== undefined && bytes <= maxResultBytes
+          ? { kind: 'result', text }
+          : failed({ reason: 'unwritable', message: `it is larger than ${maxResultBytes} bytes as JSON` })
+      return
+    }
+    const told = how === 'missing' ? {} : (JSON.parse(text ?? '{}') as Partial<GuestFailure>)
+    state.ended = failed({
+      reason: how as GuestFailure['reason'],
+      name: String(told.name ?? ''),
+      message: String(told.message ?? ''),
+      stack: String(told.stack ?? ''),
+    })
+  }
+
+  const createSandbox = async (): Promise<Sandbox> => {
+    const vm = await QuickJS.create({
+      wasm: setup.module,
+      memoryLimit: setup.memoryBytes,
+      maxStackSize: setup.stackBytes,
+      interruptHandler: isOver,
+      timezoneOffset: 0,
+      moduleLoader: {
+        normalize: (_, name) => name,
+        load: (name) => {
+          // Text and no error: the engine would copy the stack of an error into the guest, with paths of this machine.
+          throw `imports are not allowed inside PTC scripts: ${name.slice(0, 200)}`
+        },
+      },
+      wasi: (memory) => ({
+        clock_time_get: (_id: number, _precision: bigint, at: number) => {
+          const { running, began } = state
+          const millis = running === undefined ? 0 : running.startedAt + monotonic() - began
+          new DataView(memory.buffer).setBigUint64(at, BigInt(Math.round(millis * 1e6)), true)
+          return 0
+        },
+        // The engine's own words for its standard streams belong to nobody.
+        fd_write: (_fd: number, vectors: number, count: number, written: number) => {
+          const view = new DataView(memory.buffer)
+          let total = 0
+          for (let one = 0; one < count; one++) total += view.getUint32(vectors + one * 8 + 4, true)
+          view.setUint32(written, total, true)
+          return 0
+        },
+      }),
+    })
+    const callbacks = [
+      vm.newFunction('post', (operation, id, text) => {
+        const sent = textOf(text)
+        const refused =
+          sent === undefined
+            ? 'the arguments of a call are JSON of at most 16 MiB'
+            : post(operation?.toString() ?? '', id?.toNumber() ?? 0, sent)
+        return refused === undefined ? vm.undefined : vm.newString(refused)
+      }),
+      vm.newFunction('log', (level, line) => {
+        log(level?.toString() ?? '', line)
+        return vm.undefined
+      }),
+      vm.newFunction('end', (how, text) => {
+        end(how?.toString() ?? '', textOf(text))
+        return vm.undefined
+      }),
+    ]
+    deadline[0] = Number.POSITIVE_INFINITY
+    const halves = vm
+      .evalCode(setup.guest, '<ctx>')
+      .consume((made) => vm.callFunction(made, vm.undefined, ...callbacks))
+    const part = (name: string) => halves.getProp(name)
+    return { vm, seed: part('seed'), start: part('start'), deliver: part('deliver') }
+  }
+
+  /** Does something inside, and all that follows from it; then says what came of it. */
+  const pump = (action: (sandbox: Sandbox) => void): void => {
+    try {
+      action(sandbox)
+      sandbox.vm.executePendingJobs()
+    } catch (error) {
+      state.ended ??= failed(describe(error))
+    }
+    if (state.outbox.length > 0) say({ kind: 'calls', calls: state.outbox.splice(0) })
+    if (state.ended === undefined && state.waiting === 0)
+      state.ended = failed({ reason: 'stalled', message: '' })
+    if (state.ended !== undefined) finish(state.ended)
+  }
+
+  /** What the engine threw: an error of the script before it ran, or the engine's own end. */
+  const describe = (error: unknown): GuestFailure => {
+    const { name = '', message = '', stack = '' } = error as Partial<Error>
+    if (monotonic() > (deadline[0] ?? 0)) return { reason: 'interrupted', message, stack }
+    const own = error instanceof WebAssembly.RuntimeError || error instanceof RangeError
+    return { reason: own ? 'crashed' : 'source', name, message, ...(own ? {} : { stack }) }
+  }
+
+  const finish = (ended: FromThread): void => {
+    for (const timer of state.timers) clearTimeout(timer)
+    state = idle()
+    sandbox.vm.dispose()
+    say(ended)
+    // A thread whose script failed is not trusted with another one: the host ends it.
+    if (ended.kind !== 'result') return
+    void createSandbox().then((fresh) => {
+      sandbox = fresh
+      say({ kind: 'ready' })
+    })
+  }
+
+  const begin = (program: Start): void => {
+    state.running = program
+    state.began = monotonic()
+    pump(({ vm, seed, start }) => {
+      vm.callFunction(seed, vm.undefined, vm.newNumber(program.startedAt)).dispose()
+      // Whatever the script calls `run` at its top is found, exported or not. A line of its own: a comment may be the last thing in it.
+      const source = `${program.source}\n;export const capstanRun = typeof run === 'undefined' ? undefined : run`
+      const module = vm.evalCode(source, program.fileName, EvalFlags.TYPE_MODULE)
+      vm.callFunction(start, vm.undefined, module, vm.newString(program.inputs)).dispose()
+    })
+  }
+
+  const receive = ({ id, ok, text }: Answer): void => {
+    if (state.running === undefined) return
+    if (text.length >= ackFrom) say({ kind: 'taken', id })
+    state.waiting--
+    pump(({ vm, deliver }) => {
+      const parts = [vm.newNumber(id), ok ? vm.true : vm.false, vm.newString(text)]
+      vm.callFunction(deliver, vm.undefined, ...parts).dispose()
+      for (const part of parts) part.dispose()
+    })
+  }
+
+  sandbox = await createSandbox()
+  port?.on('message', (message: ToThread) => {
+    if (message.kind === 'start') begin(message)
+    else receive(message)
+  })
+  say({ kind: 'ready' })
+}

@@ -1,0 +1,123 @@
+import type { Worker } from 'node:worker_threads'
+import type { Engine } from './engine.js'
+import { ProgramError } from './errors.js'
+import { guestSource } from './guest.js'
+import type { FromThread, ThreadSetup, ToThread } from './messages.js'
+import { threadProgram } from './thread-program.js'
+
+/** A worker thread with a sandbox in it that no script has seen yet. */
+export interface ProgramThread {
+  /** Resolves when a fresh sandbox is there; rejects when the thread dies before. */
+  ready(): Promise<void>
+  /** Runs until the thread says how the program ended, or dies. Nobody else may use it meanwhile. */
+  converse(first: ToThread, listen: (message: FromThread) => void): Promise<ThreadEnd>
+  send(message: ToThread): void
+  /** Sets when the time of the running program is up, on the clock of {@link monotonic}. */
+  setDeadline(at: number): void
+  readonly dead: boolean
+  close(): Promise<void>
+}
+
+export type ThreadEnd =
+  | Extract<FromThread, { kind: 'result' | 'failed' }>
+  | { readonly kind: 'died'; readonly cause?: Error }
+
+/** Stack that recursion inside the engine may use; the thread's own stack is large enough for it with every native function. */
+const stackBytes = 256 * 1024
+const threadLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 16 }
+
+export async function startThread(engine: Engine, memoryBytes: number): Promise<ProgramThread> {
+  const { Worker } = await import('node:worker_threads')
+  const deadline = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT)
+  const setup: ThreadSetup = {
+    engineUrl: engine.url,
+    module: engine.module,
+    guest: guestSource(),
+    memoryBytes,
+    stackBytes,
+    deadline,
+  }
+  const worker = new Worker(threadProgram(), {
+    eval: true,
+    workerData: setup,
+    env: {},
+    argv: [],
+    execArgv: [],
+    stdin: false,
+    resourceLimits: threadLimits,
+  })
+  // Waiting for a thread keeps the process alive; a thread that nobody waits for does not.
+  worker.unref()
+  return wrap(worker, new Float64Array(deadline))
+}
+
+/** Milliseconds on the one clock that every thread of the process reads alike. */
+export function monotonic(): number {
+  const [seconds, nanos] = process.hrtime()
+  return seconds * 1_000 + nanos / 1e6
+}
+
+function wrap(worker: Worker, deadline: Float64Array): ProgramThread {
+  let isReady = false
+  let death: { readonly cause?: Error } | undefined
+  let listen: (message: FromThread) => void = () => undefined
+  let ended: (how: ThreadEnd) => void = () => undefined
+  let wake: () => void = () => undefined
+  worker.on('message', (message: FromThread) => {
+    if (message.kind === 'ready') {
+      isReady = true
+      wake()
+    } else if (message.kind === 'result' || message.kind === 'failed') ended(message)
+    else listen(message)
+  })
+  const die = (cause?: Error): void => {
+    death ??= cause === undefined ? {} : { cause }
+    ended({ kind: 'died', ...death })
+    wake()
+  }
+  worker.on('error', die)
+  worker.on('exit', () => die())
+
+  return {
+    get dead() {
+      return death !== undefined
+    },
+    async ready() {
+      worker.ref()
+      try {
+        while (!isReady && death === undefined)
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+      } finally {
+        worker.unref()
+      }
+      if (death === undefined) return
+      const why = death.cause === undefined ? '' : `: ${death.cause.message}`
+      throw new ProgramError('program_crashed', `No thread for the program could be started${why}`, death)
+    },
+    async converse(first, hear) {
+      listen = hear
+      worker.ref()
+      try {
+        return await new Promise<ThreadEnd>((resolve) => {
+          ended = resolve
+          if (death !== undefined) resolve({ kind: 'died', ...death })
+          isReady = false
+          worker.postMessage(first)
+        })
+      } finally {
+        listen = () => undefined
+        ended = () => undefined
+        worker.unref()
+      }
+    },
+    send: (message) => worker.postMessage(message),
+    setDeadline(at) {
+      deadline[0] = at
+    },
+    async close() {
+      await worker.terminate()
+    },
+  }
+}

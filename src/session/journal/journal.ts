@@ -1,0 +1,133 @@
+import { StoreError } from '../../store/errors.js'
+import type { SessionRecord } from '../../store/records.js'
+import type { Durability, SessionLog, SessionStore } from '../../store/session-store.js'
+import { redactValue } from '../security/index.js'
+
+export type JournalOptions = {
+  readonly store: SessionStore
+  readonly sessionId: string
+  /** Who writes, for another process that would like to. */
+  readonly holder: string
+  readonly durability?: Durability
+  /** Takes out of every text what must not be written down. */
+  readonly redact?: (text: string) => string
+  /** How many records of the session are known here. */
+  readonly known: number
+  /** What comes first when the log is opened, knowing whether it was damaged. */
+  first(damage: string | undefined): readonly SessionRecord[]
+  now(): number
+}
+
+/**
+ * The log of one session, opened with the first record. Records stand in it in the order they were handed over. What could not be
+ * written is told to everyone who waits from then on: a session that cannot keep its word must not go on.
+ */
+export class Journal {
+  readonly #options: JournalOptions
+  #log: Promise<SessionLog> | undefined
+  #last: Promise<void> = Promise.resolve()
+  #closed = false
+  /** The first write that failed: nothing may follow it. */
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(options: JournalOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when these, and all before them, are as safe as the durability says. */
+  append(records: readonly SessionRecord[] | Promise<readonly SessionRecord[]>): Promise<void> {
+    const next = this.#last.then(async () => this.#write(await this.#made(records)))
+    // Whoever waits is told; for those that nobody waits for, the next one is.
+    this.#last = next.catch(() => undefined)
+    return next
+  }
+
+  /** Takes the session for writing. Nothing has happened when it cannot be had. */
+  async open(): Promise<void> {
+    await this.#open()
+  }
+
+  async writeBlob(bytes: Uint8Array): Promise<string> {
+    const log = await this.#open()
+    return log.writeBlob(bytes)
+  }
+
+  /** Everything handed over so far is on disk. */
+  async flush(): Promise<void> {
+    await this.#last
+    if (this.#failure !== undefined) throw this.#failure.error
+    const log = await this.#log
+    await log?.flush()
+  }
+
+  /** Gives the session back. Nothing is written afterwards. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#last
+    const log = await this.#log?.catch(() => undefined)
+    await log?.close()
+  }
+
+  async #write(records: readonly SessionRecord[]): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.error
+    if (this.#closed || records.length === 0) return
+    const log = await this.#open()
+    try {
+      await log.append(this.#clean(records))
+    } catch (error) {
+      this.#failure = { error }
+      throw error
+    }
+  }
+
+  /** Content that could not be put beside the log is a hole in it, like a record that could not be written. */
+  async #made(
+    records: readonly SessionRecord[] | Promise<readonly SessionRecord[]>,
+  ): Promise<readonly SessionRecord[]> {
+    try {
+      return await records
+    } catch (error) {
+      this.#failure ??= { error }
+      throw error
+    }
+  }
+
+  #open(): Promise<SessionLog> {
+    this.#log ??= this.#start().catch((error: unknown) => {
+      // Somebody else may have let go of it by the next time.
+      this.#log = undefined
+      throw error
+    })
+    return this.#log
+  }
+
+  async #start(): Promise<SessionLog> {
+    const { store, sessionId, holder, durability, now } = this.#options
+    const log = await store.open(sessionId, { holder, now, ...(durability !== undefined && { durability }) })
+    try {
+      await this.#refuseStale()
+      await log.append(this.#clean(this.#options.first(log.damage)))
+      return log
+    } catch (error) {
+      await log.close()
+      throw error
+    }
+  }
+
+  /** Between reading and taking a session somebody else may have gone on with it. */
+  async #refuseStale(): Promise<void> {
+    const { store, sessionId, known } = this.#options
+    const there = (await store.read(sessionId))?.records.length ?? 0
+    if (there !== known)
+      throw new StoreError(
+        'store_stale',
+        `Session '${sessionId}' has changed since it was read here (${there} records, ${known} were known). Resume it again.`,
+      )
+  }
+
+  #clean(records: readonly SessionRecord[]): readonly SessionRecord[] {
+    const { redact } = this.#options
+    return redact === undefined ? records : records.map((record) => redactValue(record, redact))
+  }
+}

@@ -1,0 +1,177 @@
+import type { AgentEvent } from '../../loop/events.js'
+import type { StartingCall } from '../../loop/gate-parts.js'
+import type { RoundDone } from '../../loop/run-parts.js'
+import {
+  type CheckpointRow,
+  type RunRow,
+  type SessionRecord,
+  type SessionRow,
+  schemaVersion,
+} from '../../store/records.js'
+import type { Durability, SessionStore } from '../../store/session-store.js'
+import type { JsonValue } from '../../tool/json.js'
+import { serializeToolOutput } from '../../tool/serialize.js'
+import type { RunSnapshot } from '../runs.js'
+import { Journal } from './journal.js'
+import { type KeptConversation, keepConversation } from './kept-conversation.js'
+import type { RestoredSession } from './restore.js'
+
+export type KeeperOptions = {
+  readonly store: SessionStore
+  readonly sessionId: string
+  readonly holder: string
+  readonly durability?: Durability
+  readonly redact?: (text: string) => string
+  /** What the session is, for its first row. */
+  row(): Omit<SessionRow, 'id' | 'schemaVersion' | 'updatedAtMs'>
+  /** What was there before. */
+  readonly restored?: RestoredSession
+  runId(): string | undefined
+  onDamage(words: string): void
+  now(): number
+  newId(): string
+}
+
+/** Writes down what happens in a session, so that another process can go on from it. */
+export class Keeper {
+  readonly conversation: KeptConversation
+  readonly #options: KeeperOptions
+  readonly #journal: Journal
+  #opened = false
+
+  constructor(options: KeeperOptions) {
+    this.#options = options
+    const { store, sessionId, holder, durability, redact, restored, now } = options
+    this.#journal = new Journal({
+      store,
+      sessionId,
+      holder,
+      now,
+      known: restored?.recordCount ?? 0,
+      first: (damage) => this.#first(damage),
+      ...(durability !== undefined && { durability }),
+      ...(redact !== undefined && { redact }),
+    })
+    this.conversation = keepConversation({
+      journal: this.#journal,
+      sessionId,
+      start: restored ?? { messages: [], view: [] },
+      runId: () => options.runId(),
+      newId: () => options.newId(),
+      now,
+    })
+  }
+
+  /** Takes the session for writing, before anything is said in it. One that somebody else went on with is not gone on with here. */
+  async open(): Promise<void> {
+    if (this.#opened) return
+    await this.#journal.open()
+    this.#opened = true
+  }
+
+  /** What changed about the session itself. */
+  session(fields: Partial<Omit<SessionRow, 'id' | 'schemaVersion'>>): Promise<void> {
+    return this.#journal.append([{ type: 'session', data: { ...this.#base(), ...fields } }])
+  }
+
+  run(snapshot: RunSnapshot, more: Pick<RunRow, 'resumedFrom' | 'usage'> = {}): Promise<void> {
+    const { eventCount: _, ...row } = snapshot
+    return this.#journal.append([{ type: 'run', data: { ...row, ...more } }])
+  }
+
+  /** An event; text that was streamed stands in the messages, and is not written twice. */
+  event(runId: string, sequence: number, timestampMs: number, event: AgentEvent): void {
+    const kept = withoutTexts(event)
+    if (kept === undefined) return
+    // Events are plain data, and are written as JSON right away.
+    const data = { runId, sequence, timestampMs, event: kept as JsonValue }
+    void this.#journal.append([{ type: 'run_event', data }])
+  }
+
+  /** Before a call begins: whoever finds it without a result knows that it had. */
+  starting(call: StartingCall): Promise<void> {
+    const { toolCallId, toolName, args, idempotent } = call
+    const message = this.conversation.kept.at(-1)
+    if (toolCallId === undefined || message === undefined) return Promise.resolve()
+    const startedAtMs = this.#options.now()
+    const content = {
+      type: 'tool_intent',
+      callId: toolCallId,
+      toolName,
+      args,
+      idempotent,
+      startedAtMs,
+    } as const
+    const id = `${message.id}.${toolCallId}`
+    const data = { id, messageId: message.id, sessionId: this.#options.sessionId, index: -1, content }
+    return this.#journal.append([{ type: 'part', data }])
+  }
+
+  checkpoint(runId: string, { round, toolCallsCount, usage }: RoundDone): Promise<void> {
+    const message = this.conversation.kept.at(-1)
+    if (message === undefined) return Promise.resolve()
+    const data: CheckpointRow = {
+      runId,
+      sessionId: this.#options.sessionId,
+      round,
+      messageId: message.id,
+      toolCallsCount,
+      usage,
+      atMs: this.#options.now(),
+    }
+    return this.#journal.append([{ type: 'checkpoint', data }])
+  }
+
+  flush(): Promise<void> {
+    return this.#journal.flush()
+  }
+
+  close(): Promise<void> {
+    return this.#journal.close()
+  }
+
+  #base(): Pick<SessionRow, 'id' | 'schemaVersion' | 'updatedAtMs'> {
+    return { id: this.#options.sessionId, schemaVersion, updatedAtMs: this.#options.now() }
+  }
+
+  /** Who the session is now; and runs that ended with their process, which never said so. */
+  #first(damage: string | undefined): SessionRecord[] {
+    const { restored, now } = this.#options
+    if (damage !== undefined) this.#options.onDamage(damage)
+    const createdAtMs = restored?.session?.createdAtMs ?? now()
+    const session: SessionRecord = {
+      type: 'session',
+      data: { ...this.#base(), createdAtMs, ...this.#options.row() },
+    }
+    const lost = [...(restored?.runs.values() ?? [])]
+      .filter(({ status }) => status === 'running' || status === 'queued')
+      .map(
+        (row): SessionRecord => ({
+          type: 'run',
+          data: { ...row, status: 'interrupted', updatedAtMs: now() },
+        }),
+      )
+    return [session, ...lost]
+  }
+}
+
+/** Text that was streamed is in the messages, and how a run ended is in its row. */
+const toldElsewhere: ReadonlySet<AgentEvent['type']> = new Set([
+  'agent_end',
+  'agent_cancelled',
+  'error',
+  'text_delta',
+  'reasoning_delta',
+  'tool_input_delta',
+  'tool_output_delta',
+])
+
+function withoutTexts(event: AgentEvent): unknown {
+  if (toldElsewhere.has(event.type)) return undefined
+  if (event.type === 'tool_end') {
+    const { toolOutput: _, ...rest } = event
+    return rest
+  }
+  // The arguments of a call are the only thing in an event that need not be JSON.
+  return event.type === 'confirmation_required' ? { ...event, args: serializeToolOutput(event.args) } : event
+}

@@ -1,0 +1,174 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { type SessionRecord, schemaVersion } from '../records.js'
+import { FileSessionStore } from './file-session-store.js'
+
+/** Tests run in a short form; `FAULT_FACTOR=20` gives the figures of the long form. */
+const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
+const reopenEvery = factor > 1 ? 1 : 29
+const top = mkdtempSync(join(tmpdir(), 'capstan-damage-'))
+let made = 0
+afterAll(() => rmSync(top, { recursive: true, force: true }))
+
+const opener = { holder: 'test', durability: 'exit', now: () => 1 } as const
+const part = (id: number, text: string): SessionRecord => ({
+  type: 'part',
+  data: { id: `p${id}`, messageId: 'm', sessionId: 's', index: id, content: { type: 'text', text } },
+})
+const batches: readonly (readonly SessionRecord[])[] = [
+  [{ type: 'session', data: { id: 's', schemaVersion, updatedAtMs: 1, title: 'ä title' } }],
+  [part(1, 'one'), part(2, 'two {"more":3,"type":"session"} \n'), part(3, '')],
+  [part(4, 'x'.repeat(300))],
+  [part(5, '😀'), part(6, 'six')],
+  [part(7, 'seven')],
+]
+
+/** A store with one session, its log's bytes, and where each batch ends. */
+async function kept() {
+  const store = new FileSessionStore(join(top, `${made++}`))
+  const path = join(store.directory, 's', 'log.jsonl')
+  const log = await store.open('s', opener)
+  const ends = [0]
+  for (const batch of batches) {
+    await log.append(batch)
+    ends.push(readFileSync(path).length)
+  }
+  await log.close()
+  return { store, path, bytes: readFileSync(path), ends, directory: join(store.directory, 's') }
+}
+
+describe('a damaged log', () => {
+  it('cut anywhere, gives every batch that is whole, and goes on behind them', async () => {
+    const { store, path, bytes, ends, directory } = await kept()
+    let reopened = 0
+    for (let length = bytes.length; length >= 0; length--) {
+      const cut = bytes.subarray(0, length)
+      writeFileSync(path, cut)
+      const whole = ends.findLastIndex((end) => end <= length)
+      const stored = store.readSync('s')
+      expect(stored?.records).toEqual(batches.slice(0, whole).flat())
+      expect(stored?.damage !== undefined).toBe(length !== ends[whole])
+      expect(await store.read('s')).toEqual(stored)
+      expect(readFileSync(path).equals(cut)).toBe(true)
+      if (length % reopenEvery !== 0) continue
+      const log = await store.open('s', opener)
+      expect(log.damage !== undefined).toBe(length !== ends[whole])
+      await log.append([part(9, 'after')])
+      await log.close()
+      expect(store.readSync('s')).toEqual({ records: [...batches.slice(0, whole).flat(), part(9, 'after')] })
+      if (length === ends[whole]) continue
+      reopened++
+      const aside = readFileSync(join(directory, `log.jsonl.damaged-${reopened}`))
+      expect(aside.equals(cut.subarray(ends[whole]))).toBe(true)
+    }
+    expect(reopened).toBeGreaterThan(20)
+  })
+
+  it('with any byte changed, is known for damaged, and gives only what stands before', async () => {
+    const { store, path, bytes, ends } = await kept()
+    const flips = 500 * factor
+    let seed = 7
+    const random = (below: number): number => {
+      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+      return Math.floor((seed / 2 ** 32) * below)
+    }
+    for (let flip = 0; flip < flips; flip++) {
+      const at = flip < bytes.length ? flip : random(bytes.length)
+      const damaged = Buffer.from(bytes)
+      damaged[at] = (damaged[at] ?? 0) ^ (1 + random(255))
+      writeFileSync(path, damaged)
+      const whole = ends.findLastIndex((end) => end <= at)
+      const stored = store.readSync('s')
+      expect(stored?.damage, `byte ${at} as ${damaged[at]}`).toMatch(/^log\.jsonl: /)
+      expect(stored?.records).toEqual(batches.slice(0, whole).flat())
+    }
+  })
+
+  it('with lines lost, doubled or in another order, is known for damaged', async () => {
+    const { store, path, bytes } = await kept()
+    const lines = bytes.toString().split('\n').slice(0, -1)
+    const put = (changed: readonly string[]): string | undefined => {
+      writeFileSync(path, `${changed.join('\n')}\n`)
+      return store.readSync('s')?.damage
+    }
+    expect(put(lines)).toBeUndefined()
+    for (let at = 0; at < lines.length - 1; at++) {
+      expect(put(lines.toSpliced(at, 1)), `without ${at}`).toBeDefined()
+      expect(put(lines.toSpliced(at, 0, lines[at] ?? '')), `${at} twice`).toBeDefined()
+      expect(put(lines.toSpliced(at, 2, lines[at + 1] ?? '', lines[at] ?? '')), `${at} late`).toBeDefined()
+    }
+  })
+
+  it('with strange bytes behind it, or none of its own, tells so and never throws', async () => {
+    const { store, path, bytes, directory } = await kept()
+    const all = batches.flat()
+    for (const garbage of [
+      '{}\n',
+      '\n',
+      '\0'.repeat(5000),
+      '{"type":"part","data":{}}\n',
+      'x',
+      '\n\n\n',
+      bytes.toString(),
+    ]) {
+      writeFileSync(path, bytes)
+      appendFileSync(path, garbage)
+      expect(await store.read('s')).toMatchObject({
+        records: all,
+        damage: expect.stringContaining('bytes after'),
+      })
+    }
+    writeFileSync(path, 'not a log at all')
+    expect(store.readSync('s')).toMatchObject({ records: [], damage: expect.any(String) })
+    rmSync(path)
+    expect(store.readSync('s')).toEqual({ records: [], damage: 'log.jsonl: it is missing' })
+    const log = await store.open('s', opener)
+    expect(log.damage).toContain('missing')
+    await log.close()
+    rmSync(path)
+    mkdirSync(path)
+    expect(store.readSync('s')?.damage).toBeDefined()
+    await expect(store.open('s', opener)).rejects.toMatchObject({ code: 'store_unwritable' })
+    rmSync(path, { recursive: true })
+    symlinkSync('/etc/hostname', path)
+    expect(store.readSync('s')).toMatchObject({ records: [], damage: expect.stringContaining('ELOOP') })
+    rmSync(directory, { recursive: true })
+    writeFileSync(directory, 'a file')
+    expect(store.readSync('s')?.damage).toContain('ENOTDIR')
+    expect(await store.list()).toEqual([])
+    await expect(store.open('s', opener)).rejects.toMatchObject({ code: expect.stringMatching(/^store_/) })
+  })
+
+  it('is given in the list all the same, from its beginning and end', async () => {
+    const { store, path, bytes } = await kept()
+    writeFileSync(path, bytes.subarray(0, bytes.length - 3))
+    expect(await store.list()).toMatchObject([{ id: 's', title: 'ä title' }])
+    writeFileSync(path, '')
+    expect(await store.list()).toMatchObject([{ id: 's' }])
+  })
+
+  it('loses no content silently: a damaged blob is refused, and written anew when it comes again', async () => {
+    const store = new FileSessionStore(join(top, `${made++}`))
+    const log = await store.open('s', opener)
+    const content = new TextEncoder().encode('content')
+    const digest = await log.writeBlob(content)
+    const path = join(store.directory, 's', 'blobs', digest)
+    writeFileSync(path, 'c0ntent')
+    await expect(store.readBlob('s', digest)).rejects.toMatchObject({ code: 'store_damaged' })
+    expect(await log.writeBlob(content)).toBe(digest)
+    expect(await store.readBlob('s', digest)).toEqual(content)
+    expect(readdirSync(join(store.directory, 's', 'blobs'))).toEqual([digest])
+    await log.close()
+  })
+})

@@ -1,0 +1,201 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { thisProcess } from '../../workspace/scratch/owner.js'
+import type { SessionRecord } from '../records.js'
+import { FileSessionStore } from './file-session-store.js'
+
+const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
+const top = mkdtempSync(join(tmpdir(), 'capstan-lease-'))
+const opener = { holder: 'test', now: () => 1 } as const
+const children: ChildProcess[] = []
+let made = 0
+
+/** What another process does: opens on demand, tells how it went, and gives back or dies. */
+const program = `
+import { FileSessionStore } from './store.mjs'
+let log
+process.on('message', async ([verb, directory, id, holder]) => {
+  try {
+    if (verb === 'open') {
+      log = await new FileSessionStore(directory).open(id, { holder, durability: 'exit', now: () => 1 })
+      await log.append([{ type: 'run_event', data: { runId: holder, sequence: log.lease.fence, timestampMs: 1, event: 'won' } }])
+    } else { await log?.close(); log = undefined }
+    process.send({ won: log !== undefined, fence: log?.lease.fence })
+  } catch (error) { process.send({ won: false, code: error.code, holder: error.lease?.holder }) }
+})
+process.send('ready')
+`
+
+type Reply = { won: boolean; fence?: number; code?: string; holder?: string }
+
+beforeAll(async () => {
+  const source = fileURLToPath(new URL('./file-session-store.ts', import.meta.url))
+  const bundle = await rolldown({
+    input: source,
+    platform: 'node',
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+  })
+  await bundle.write({ file: join(top, 'store.mjs'), format: 'esm' })
+  await bundle.close()
+  writeFileSync(join(top, 'child.mjs'), program)
+})
+
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL')
+  rmSync(top, { recursive: true, force: true })
+})
+
+async function startChild(): Promise<ChildProcess> {
+  const child = fork(join(top, 'child.mjs'), { execArgv: [] })
+  children.push(child)
+  await once(child, 'message')
+  return child
+}
+
+async function ask(child: ChildProcess, ...message: string[]): Promise<Reply> {
+  const answer = once(child, 'message')
+  child.send(message)
+  const [reply] = (await answer) as [Reply]
+  return reply
+}
+
+async function die(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+}
+
+describe('the lease of a session', () => {
+  it('goes to exactly one of several processes, however they race, and a dead one is followed at once', async () => {
+    const rivals = await Promise.all([0, 1, 2, 3].map(startChild))
+    const directory = join(top, 'races')
+    const races = 200 * Math.min(factor, 5)
+    const fences = new Map<string, number>()
+    for (let race = 0; race < races; race++) {
+      // New sessions and known ones, given back or left by the dead.
+      const id = race % 3 === 0 ? `new-${race}` : 'known'
+      const replies = await Promise.all(
+        rivals.map((child, at) => ask(child, 'open', directory, id, `rival ${at}`)),
+      )
+      const winner = replies.findIndex(({ won }) => won)
+      expect(
+        replies.filter(({ won }) => won),
+        `race ${race}`,
+      ).toHaveLength(1)
+      for (const reply of replies.filter(({ won }) => !won))
+        expect(reply).toMatchObject({ code: 'session_locked', holder: `rival ${winner}` })
+      const fence = replies[winner]?.fence ?? 0
+      expect(fence).toBeGreaterThan(fences.get(id) ?? 0)
+      fences.set(id, fence)
+      const child = rivals[winner] as ChildProcess
+      if (race % 20 !== 19) await ask(child, 'close')
+      else {
+        await die(child)
+        rivals[winner] = await startChild()
+      }
+    }
+    const store = new FileSessionStore(directory)
+    const stored = store.readSync('known')
+    expect(stored?.damage).toBeUndefined()
+    const sequence = (stored?.records ?? []).map((record) =>
+      record.type === 'run_event' ? record.data.sequence : 0,
+    )
+    expect(sequence).toEqual(sequence.toSorted((a, b) => a - b))
+    expect(new Set(sequence).size).toBe(races - Math.ceil(races / 3))
+    const leftovers = readdirSync(join(directory, 'known')).filter((name) => !name.startsWith('lease-'))
+    expect(leftovers).toEqual(['log.jsonl'])
+  }, 120_000)
+
+  it('of a living process is refused, and taken over at once when it was killed', async () => {
+    const child = await startChild()
+    const store = new FileSessionStore(join(top, `${made++}`))
+    await ask(child, 'open', store.directory, 's', 'the child')
+    await expect(store.open('s', opener)).rejects.toMatchObject({
+      code: 'session_locked',
+      lease: { holder: 'the child', pid: child.pid, fence: 1 },
+    })
+    await expect(store.delete('s')).rejects.toMatchObject({ code: 'session_locked' })
+    await die(child)
+    const began = performance.now()
+    const log = await store.open('s', opener)
+    expect(performance.now() - began).toBeLessThan(2000)
+    expect(log.lease.fence).toBe(2)
+    expect(store.readSync('s')?.records).toHaveLength(1)
+    await log.close()
+  })
+
+  it('is known for that of another process when the process id was used again', async () => {
+    const directory = join(top, `${made++}`)
+    const before = new FileSessionStore(directory, { owner: { ...thisProcess(), started: '1' } })
+    await before.open('s', opener)
+    const log = await new FileSessionStore(directory).open('s', opener)
+    expect(log.lease.fence).toBe(2)
+    await log.close()
+  })
+
+  it('of another machine holds as long as it shows life; a sleeper that wakes up writes no more', async () => {
+    const directory = join(top, `${made++}`)
+    const far = new FileSessionStore(directory, {
+      owner: { ...thisProcess(), host: 'far' },
+      leaseExpiryMs: 30_000,
+    })
+    const near = new FileSessionStore(directory, { leaseExpiryMs: 30_000 })
+    const sleeper = await far.open('s', { ...opener, holder: 'the sleeper' })
+    await sleeper.append([event(1)])
+    await expect(near.open('s', opener)).rejects.toMatchObject({ lease: { holder: 'the sleeper' } })
+    silence(join(directory, 's', 'lease-1.json'))
+    const log = await near.open('s', opener)
+    expect(log.lease.fence).toBe(2)
+    await log.append([event(2)])
+    await expect(sleeper.append([event(3)])).rejects.toMatchObject({ code: 'store_lost_lease' })
+    await expect(sleeper.append([event(4)])).rejects.toMatchObject({ code: 'store_lost_lease' })
+    await sleeper.close()
+    await log.append([event(5)])
+    await log.close()
+    expect(near.readSync('s')).toEqual({ records: [event(1), event(2), event(5)] })
+  })
+
+  it('shows life by itself', async () => {
+    const directory = join(top, `${made++}`)
+    const far = new FileSessionStore(directory, {
+      owner: { ...thisProcess(), host: 'far' },
+      leaseExpiryMs: 200,
+    })
+    const near = new FileSessionStore(directory, { leaseExpiryMs: 200 })
+    const log = await far.open('s', opener)
+    const path = join(directory, 's', 'lease-1.json')
+    silence(path)
+    // Three beats fall into the time after which it would have been given up.
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    await expect(near.open('s', opener)).rejects.toMatchObject({ code: 'session_locked' })
+    await log.close()
+    await (await near.open('s', opener)).close()
+  })
+
+  it('that says nothing (emptied by a power cut) counts for its age alone', async () => {
+    const store = new FileSessionStore(join(top, `${made++}`))
+    await (await store.open('s', opener)).close()
+    const path = join(store.directory, 's', 'lease-7.json')
+    writeFileSync(path, '')
+    await expect(store.open('s', opener)).rejects.toMatchObject({ code: 'session_locked' })
+    silence(path)
+    const log = await store.open('s', opener)
+    expect(log.lease.fence).toBe(8)
+    await log.close()
+  })
+})
+
+function event(sequence: number): SessionRecord {
+  return { type: 'run_event', data: { runId: 'r', sequence, timestampMs: 1, event: 'x' } }
+}
+
+/** As if nothing had been heard for a long time. */
+function silence(path: string): void {
+  utimesSync(path, 1, 1)
+}

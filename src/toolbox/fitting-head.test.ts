@@ -1,0 +1,23 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { fittingHead } from './fitting-head.js'
+
+it('leaves alone what fits', () => {
+  expect(fittingHead('a "b"\n', 100)).toBe('a "b"\n')
+})
+
+it('keeps the beginning and the end, and says that something is missing', () => {
+  const text = `begin${'"\n'.repeat(50_000)}end`
+  const head = fittingHead(text, 10_000)
+  expect(head).toMatch(/^begin.*\[\.\.\. \d+ characters left out \.\.\.\].*end$/s)
+  expect(Buffer.byteLength(JSON.stringify(head))).toBeGreaterThan(8_000)
+})
+
+it('fits, whatever the text is', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), (text) => {
+      const head = fittingHead(text.repeat(3), 1_000)
+      expect(Buffer.byteLength(JSON.stringify(head))).toBeLessThanOrEqual(1_000)
+    }),
+  )
+})

@@ -1,0 +1,26 @@
+/**
+ * A text that, written as JSON, takes at most so many bytes: as it is, or without a part of its middle. Quotes, line ends and control
+ * characters are longer in JSON, and what is too long there would be cut a second time, by somebody who knows nothing of its end.
+ */
+export function fittingHead(text: string, maxBytes: number): string {
+  let shown = text
+  for (let kept = text.length; jsonBytes(shown) > maxBytes && kept > 0; ) {
+    kept = Math.floor((kept * Math.min(0.95, maxBytes / jsonBytes(shown))) / 1.01)
+    shown = withoutMiddle(text, kept)
+  }
+  return shown
+}
+
+/** What comes last says how a thing ended, and is mostly shorter. */
+const startShare = 0.64
+
+function withoutMiddle(text: string, kept: number): string {
+  const start = Math.floor(kept * startShare)
+  const mark = `\n[... ${text.length - kept} characters left out ...]\n`
+  // A pair that was cut in half is no character.
+  return `${text.slice(0, start)}${mark}${text.slice(text.length - (kept - start))}`.replace(/\p{Cs}/gu, '')
+}
+
+function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text))
+}
