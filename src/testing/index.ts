@@ -14,4 +14,5 @@ export {
   type ScriptedStep,
   scriptedModel,
 } from './scripted-model.js'
+export { checkSessionStore } from './session-store-kit.js'
 export { checkToolContract, type ToolSamples } from './tool-contract.js'

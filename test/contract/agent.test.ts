@@ -5,6 +5,7 @@ import { Agent } from '../../src/agent/agent.js'
 import { SequentialIdGenerator } from '../../src/loop/host-env.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import { DefaultSecurityProvider } from '../../src/session/security/index.js'
+import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import {
   bash,
   bodyOf,
@@ -300,7 +301,6 @@ describe('agent.session', () => {
   it('takes the large example of the documentation, and names the options that have no effect yet', async () => {
     const { agent, root } = await openSession([])
     class FileMemoryStore {}
-    class FileSessionStore {}
     const session = agent.session(
       root,
       loose({
@@ -308,7 +308,7 @@ describe('agent.session', () => {
         builtinSkills: true,
         planningMode: 'disabled',
         memoryStore: new FileMemoryStore(),
-        sessionStore: new FileSessionStore(),
+        sessionStore: new FileSessionStore(join(root, 'sessions')),
         sessionId: 'docs-contract',
         autoSave: true,
         securityProvider: new DefaultSecurityProvider(),
@@ -327,14 +327,7 @@ describe('agent.session', () => {
       }),
     )
     expect(session.sessionId).toBe('docs-contract')
-    for (const name of [
-      'builtinSkills',
-      'memoryStore',
-      'sessionStore',
-      'autoSave',
-      'skillDirs',
-      'inlineSkills',
-    ])
+    for (const name of ['builtinSkills', 'memoryStore', 'skillDirs', 'inlineSkills'])
       expect(session.initWarning).toContain(name)
     expect(session.initWarning).not.toContain('maxToolRounds')
   })

@@ -132,7 +132,9 @@ describe('a program', () => {
     expect(first[3]).toBe('undefined')
     expect(await value(source)).toEqual(first)
     expect(await value(source, { startedAt: 1_700_000_000_001 })).not.toEqual(first)
-    expect((await failure('export default () => sleep("soon")')).message).toContain('sleep(ms) takes a number')
+    expect((await failure('export default () => sleep("soon")')).message).toContain(
+      'sleep(ms) takes a number',
+    )
   })
 
   it('is refused when a limit, the source or the inputs are not allowed', async () => {
@@ -186,7 +188,8 @@ describe('ctx', () => {
 
   it('has a helper for each common tool', async () => {
     const host = hostOf({
-      read: ({ file_path, start_byte }) => (start_byte === undefined ? `1\t${file_path}` : `raw ${file_path}`),
+      read: ({ file_path, start_byte }) =>
+        start_byte === undefined ? `1\t${file_path}` : `raw ${file_path}`,
       grep: (args) => JSON.stringify(args),
       glob: () => ['a.ts', 'b c.ts'],
       ls: ({ path }) => `in ${path}`,
@@ -212,8 +215,13 @@ describe('ctx', () => {
       '{"query":"q","max_results":3}',
       expect.stringContaining('lends no verification'),
     ])
-    const verifying: ProgramHost = { ...host, verify: async (commands) => outputEnvelope({ passed: commands }) }
-    expect(await value(`export default (ctx) => ctx.verify([{ command: 'x' }])`, { host: verifying })).toEqual({
+    const verifying: ProgramHost = {
+      ...host,
+      verify: async (commands) => outputEnvelope({ passed: commands }),
+    }
+    expect(
+      await value(`export default (ctx) => ctx.verify([{ command: 'x' }])`, { host: verifying }),
+    ).toEqual({
       passed: [{ command: 'x' }],
     })
   })
@@ -379,8 +387,14 @@ describe('the machine', () => {
   it.each([
     ['a loop', 'export default () => { for (;;); }'],
     ['a loop at the top', 'for (;;);\nexport default () => 1'],
-    ['a loop that catches', 'export default () => { for (;;) try { for (;;); } catch {} finally { for (;;); } }'],
-    ['a loop of promises', 'export default () => new Promise(() => { const r = () => Promise.resolve().then(r); r() })'],
+    [
+      'a loop that catches',
+      'export default () => { for (;;) try { for (;;); } catch {} finally { for (;;); } }',
+    ],
+    [
+      'a loop of promises',
+      'export default () => new Promise(() => { const r = () => Promise.resolve().then(r); r() })',
+    ],
     ['a native function without an end', `export default () => new Array(1e9) + ''`],
     ['a sleep', 'export default () => sleep(1e9)'],
     ['a call that does not answer', 'export default (ctx) => ctx.tools.hang()'],
@@ -411,7 +425,8 @@ describe('the machine', () => {
       {
         signal: controller.signal,
         host: hostOf({
-          hang: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
+          hang: (_, signal) =>
+            new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
         }),
       },
     ).catch((error: Error) => ({ ok: false, message: error.message }))
@@ -427,7 +442,9 @@ describe('the machine', () => {
     await Promise.all(Array.from({ length: 4 }, () => run(poison)))
     const seen = await Promise.all(
       Array.from({ length: 6 }, (_, own) =>
-        value(`export default (ctx, inputs) => [typeof mark, ({}).mark, [1].map(String), inputs]`, { inputs: own }),
+        value(`export default (ctx, inputs) => [typeof mark, ({}).mark, [1].map(String), inputs]`, {
+          inputs: own,
+        }),
       ),
     )
     expect(seen).toEqual(Array.from({ length: 6 }, (_, own) => ['undefined', null, ['1'], own]))
@@ -435,16 +452,21 @@ describe('the machine', () => {
 
   it('ends its programs when it is closed, and takes no more', async () => {
     const own = createProgramMachine({ maxThreads: 1 })
-    const given = { host: hostOf({}), startedAt: 0 }
-    const busy = own.run({ ...given, source: 'export default () => { for (;;); }' })
+    let started: () => void = () => undefined
+    const running = new Promise<void>((resolve) => {
+      started = resolve
+    })
+    const given = { host: hostOf({ go: () => started() }), startedAt: 0 }
+    const busy = own.run({
+      ...given,
+      source: 'export default async (ctx) => { await ctx.tools.go(); for (;;); }',
+    })
     const waiting = own.run({ ...given, source: 'export default () => 1' })
-    const refused = expect(waiting).rejects.toThrow(/not run/)
-    await own.run({ ...given, source: '', limits: { timeoutMs: 0 } }).catch(() => undefined)
+    const refused = waiting.catch((error: Error) => error.message)
+    await running
     await own.close()
-    expect(await busy.catch((error: Error) => error.message)).toSatisfy((ended: unknown) =>
-      JSON.stringify(ended).includes('aborted'),
-    )
-    await refused
-    await expect(own.run({ ...given, source: '' })).rejects.toThrow(/not run/)
+    expect(await busy).toMatchObject({ ok: false, code: 'program_aborted' })
+    expect(await refused).toContain('was not run')
+    await expect(own.run({ ...given, source: '' })).rejects.toMatchObject({ code: 'program_closed' })
   })
 })

@@ -77,6 +77,8 @@ export function createProgramMachine(options: ProgramMachineOptions = {}): Progr
       checkSource(source)
       const both = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal])
       const written = inputText(inputs)
+      if (closing.signal.aborted)
+        throw new ProgramError('program_closed', 'The program was not run: the session is closed.')
       if (both.aborted)
         throw new ProgramError('program_aborted', 'The program was not run: the run was aborted.')
       const thread = await pool.take(both)

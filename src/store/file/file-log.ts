@@ -169,19 +169,19 @@ export class FileLog implements SessionLog {
   }
 
   async #end(): Promise<void> {
-    const { files, fd, held } = this.#parts
+    const { files, fd, held, sessionId } = this.#parts
     clearTimeout(this.#syncTimer)
     clearInterval(this.#heartbeat)
+    // A failure is told below, unless somebody knows it already.
+    await this.#sync(false).catch(() => undefined)
     try {
-      await this.#sync(false).catch(() => undefined)
-      if (this.#failure !== undefined && !this.#told) throw this.#failure
+      releaseLease(files, held)
+    } catch (error) {
+      throw storeFailure(error, sessionId, 'given back')
     } finally {
-      try {
-        releaseLease(files, held)
-      } finally {
-        files.close(fd)
-      }
+      files.close(fd)
     }
+    if (this.#failure !== undefined && !this.#told) throw this.#failure
   }
 
   #beat(): void {

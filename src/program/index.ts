@@ -1,0 +1,15 @@
+export { describeProgram } from './describe-program.js'
+export { ProgramError, type ProgramFailureCode } from './machine/errors.js'
+export type { PathsRequest, ProgramHost, TextRequest } from './machine/host.js'
+export type { ProgramLimits } from './machine/limits.js'
+export {
+  type ConsoleLine,
+  createProgramMachine,
+  type Program,
+  type ProgramMachine,
+  type ProgramMachineOptions,
+  type ProgramOutcome,
+} from './machine/machine.js'
+export type { ProgramToolCall } from './machine/program-calls.js'
+export { createProgramTool, type ProgramArgs, type ProgramToolOptions } from './program-tool.js'
+export type { StripTypes } from './strip-types.js'

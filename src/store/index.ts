@@ -1,0 +1,35 @@
+/** Where sessions are kept: the whole of `capstan/store`. */
+export {
+  SessionLockedError,
+  StoreError,
+  type StoreErrorCode,
+  storeErrorCodes,
+} from './errors.js'
+export { FileSessionStore, type FileSessionStoreOptions } from './file/file-session-store.js'
+export { blobDigests, type FoldOptions, foldSession } from './fold-session.js'
+export { MemorySessionStore } from './memory-store.js'
+export {
+  type BlobPart,
+  type CheckpointRow,
+  type MessageRow,
+  type PartRow,
+  type RunEventRow,
+  type RunRow,
+  type SessionRecord,
+  type SessionRecordType,
+  type SessionRow,
+  schemaVersion,
+  type ToolIntent,
+} from './records.js'
+export type { OpenIntent, SessionState, StoredMessage } from './session-state.js'
+export {
+  type Durability,
+  durabilities,
+  type Lease,
+  type OpenLogOptions,
+  type SessionInfo,
+  type SessionLog,
+  type SessionStore,
+  type StoredSession,
+} from './session-store.js'
+export { SqliteSessionStore } from './sqlite/sqlite-store.js'
