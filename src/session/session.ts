@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { ModeName } from '../authority/mode.js'
 import type { CommandHandler, CommandInfo } from '../commands/index.js'
 import type { HookConfig, HookEventName, HookHandler, HookMatcher, HookStatus } from '../hooks/index.js'

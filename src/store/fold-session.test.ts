@@ -3,8 +3,11 @@ import { describe, expect, it } from 'vitest'
 import type { Message } from '../tool/completion.js'
 import { blobDigests, foldSession } from './fold-session.js'
 import { MemorySessionStore } from './memory-store.js'
-import { largestInLog, messageRecords } from './message-records.js'
+import { messageRecords } from './message-records.js'
 import { type SessionRecord, type SessionRow, schemaVersion, type ToolIntent } from './records.js'
+
+/** What a piece may take in the log itself. */
+const largestInLog = 64 * 1024
 
 async function rows(messages: readonly Message[], writeBlob?: (bytes: Uint8Array) => Promise<string>) {
   const records: SessionRecord[] = []

@@ -13,7 +13,7 @@ export type MessageRecordsOptions = {
 }
 
 /** What a piece may take in the log itself, in bytes of JSON. */
-export const largestInLog = 64 * 1024
+const largestInLog = 64 * 1024
 
 /** The rows of a message: itself, and behind it its pieces. Those that are large go beside the log first. */
 export async function messageRecords(

@@ -42,7 +42,7 @@ describe('Agent.create', () => {
     whenDone(() => agent.close())
     expect((await agent.session(root).send('hi')).text).toBe('hello')
     expect(server.requests[0]?.path).toBe('/v1/chat/completions')
-    expect(server.requests[0]?.headers.authorization).toBe('Bearer k-123')
+    expect(server.requests[0]?.headers['authorization']).toBe('Bearer k-123')
   })
 
   it('takes the path of an .acl file', async () => {

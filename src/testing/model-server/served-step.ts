@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { JsonValue } from '../../tool/json.js'
 import type { ModelStep, SpokenStep } from '../model-step.js'
 
@@ -39,7 +38,7 @@ export type ServedRequest = {
   readonly method: string
   /** With the query. */
   readonly path: string
-  readonly headers: IncomingHttpHeaders
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Parsed JSON, or the text when it is none. */
   readonly body: JsonValue
   /** How it ended: answered, cut off by the script, or left by the client. */

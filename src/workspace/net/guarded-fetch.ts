@@ -9,8 +9,9 @@ import { readBody } from './read-body.js'
 import { followRedirect, type HopRequest } from './redirect.js'
 import { checkHeaders, checkMethod } from './request-headers.js'
 import { type Resolver, resolveChecked, systemResolver } from './resolve.js'
-import { sendOnce, type Wire } from './send-once.js'
+import { sendOnce } from './send-once.js'
 import { startTimeLimit } from './time-limit.js'
+import type { Wire } from './wire.js'
 
 export type GuardedFetchOptions = {
   /** The grant and the rules speak here, for every hop. */

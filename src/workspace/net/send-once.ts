@@ -3,9 +3,7 @@ import type { LookupFunction } from 'node:net'
 import type { Destination } from './judge-url.js'
 import type { HopRequest } from './redirect.js'
 import type { Address } from './resolve.js'
-
-/** What tests replace: which address a checked address is reached at, and whom TLS trusts. Production leaves both out. */
-export type Wire = { readonly reach?: (address: string) => Address; readonly trustedCertificates?: string }
+import type { Wire } from './wire.js'
 
 /**
  * One request and the head of its answer, over a connection of its own to one of the checked addresses.

@@ -25,7 +25,7 @@ export interface Scratch extends RuntimeScratch {
   /** The directory, which is made when it is first asked for. */
   dir(): Promise<string>
   /** A new file to write to bit by bit. The caller closes it. */
-  create(label: string): Promise<{ readonly path: string; readonly file: FileHandle }>
+  create(label: string): Promise<{ readonly path: string; readonly file: { close(): Promise<void> } }>
   /** Removes the directory with everything in it. Again: nothing more happens. */
   close(): Promise<void>
 }
