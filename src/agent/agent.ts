@@ -230,7 +230,7 @@ export class Agent {
       secrets: this.#secrets,
       options,
       ...(restored !== undefined && { restored }),
-      warnings: [...warnings, ...checked.warnings],
+      warnings: [...warnings, ...checked.warnings, ...damageIn(restored)],
       resolveModel: (name) => this.#resolve(name),
       closed: (ended) => {
         this.#sessions.delete(session)
@@ -322,6 +322,10 @@ async function loadMachinery(): Promise<SessionMachinery> {
     import('../session/journal/restore.js'),
   ])
   return { Session, checkOptions, load, loadNow, withRestored }
+}
+
+function damageIn(restored: RestoredSession | undefined): string[] {
+  return restored?.damage === undefined ? [] : [`The log of the session is damaged: ${restored.damage}`]
 }
 
 /** What an agent must not do stays denied, whatever else a host says. */

@@ -34,6 +34,8 @@ type Attempt =
 
 /** How lines of the diff are compared with lines of the file, and how they are put in. */
 type Manner = {
+  /** What lines have in common that may be the same. */
+  key(line: string): string
   same(fileLine: string, line: DiffLine): boolean
   put(line: DiffLine, near: Neighbours): string
 }
@@ -41,11 +43,13 @@ type Manner = {
 type Neighbours = { readonly ending: string; readonly last: boolean; readonly fileOpen: boolean }
 
 const exactly: Manner = {
+  key: (line) => line,
   same: (fileLine, line) => fileLine === lineOf(line),
   put: (line) => lineOf(line),
 }
 
 const leniently: Manner = {
+  key: bare,
   same(fileLine, line) {
     const open = !fileLine.endsWith('\n')
     // A file that ends in a line ending does not fit a diff that says it does not.
@@ -103,9 +107,7 @@ function placeOf(
       'patch_mismatch',
       `${name} has no context lines, and line ${stated} is not a place for it in ${lines.length} lines. Add lines around the change.`,
     )
-  const places: number[] = []
-  for (let at = 0; at + old.length <= lines.length && places.length < mostPlaces; at++)
-    if (fits(at)) places.push(at)
+  const places = placesIn(lines, old, manner)
   const [only] = places
   if (only === undefined) return mismatch(lines, old, stated, manner, name)
   if (places.length > 1)
@@ -121,6 +123,44 @@ function placeOf(
 }
 
 const mostPlaces = 5
+
+/**
+ * The first few places where lines fit, in one walk (Knuth, Morris, Pratt): in a file of equal lines every place begins like every
+ * other, and comparing each from its start would take the one's length times the other's.
+ */
+function placesIn(lines: readonly string[], old: readonly DiffLine[], { key, same }: Manner): number[] {
+  const wanted = old.map((line) => key(lineOf(line)))
+  const back = fallbacks(wanted)
+  const open = old.flatMap((line, index) => (line.open ? [index] : []))
+  const places: number[] = []
+  let matched = 0
+  for (let at = 0; at < lines.length && places.length < mostPlaces; at++) {
+    const found = key(lines[at] ?? '')
+    while (matched > 0 && wanted[matched] !== found) matched = back[matched - 1] ?? 0
+    if (wanted[matched] === found) matched++
+    if (matched < wanted.length) continue
+    const start = at + 1 - matched
+    // Equal keys are the same line, but for what a last line without an ending asks.
+    const fits = open.every((index) => {
+      const line = old[index]
+      return line !== undefined && same(lines[start + index] ?? '', line)
+    })
+    if (fits) places.push(start)
+    matched = back[matched - 1] ?? 0
+  }
+  return places
+}
+
+/** For each beginning of a list, how long its longest beginning is that is its end as well. */
+function fallbacks(wanted: readonly string[]): number[] {
+  const back = [0]
+  for (let at = 1, matched = 0; at < wanted.length; at++) {
+    while (matched > 0 && wanted[matched] !== wanted[at]) matched = back[matched - 1] ?? 0
+    if (wanted[matched] === wanted[at]) matched++
+    back.push(matched)
+  }
+  return back
+}
 
 function firstDifference(
   lines: readonly string[],

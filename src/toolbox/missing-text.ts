@@ -15,6 +15,8 @@ export function hintAtMissing(text: string, wanted: string): string {
 }
 
 const longestQuoted = 160
+/** How many lines that are alike are compared for a hint: in a file of equal lines every place begins like every other. */
+const mostCompared = 2_000_000
 /** A share of a line's characters below which two lines are not alike. */
 const alike = 0.6
 
@@ -33,10 +35,12 @@ function findLines(
   const [first = ''] = wanted
   // One line may be a part of the line that it was taken from.
   if (wanted.length === 1) return reduced.findIndex((line) => line.includes(first))
+  const inner = wanted.slice(1, -1)
+  let compared = 0
   return reduced.findIndex(
     (line, at) =>
       line.endsWith(first) &&
-      wanted.slice(1, -1).every((next, index) => reduced[at + 1 + index] === next) &&
+      inner.every((next, index) => ++compared < mostCompared && reduced[at + 1 + index] === next) &&
       (reduced[at + wanted.length - 1] ?? '').startsWith(wanted.at(-1) ?? ''),
   )
 }
@@ -44,9 +48,10 @@ function findLines(
 /** The place where the most lines agree before one does not. */
 function hintAtLongestStart(lines: readonly string[], sought: readonly string[]): string | undefined {
   let best = { at: -1, same: 0 }
-  for (let at = 0; at < lines.length; at++) {
+  for (let at = 0, compared = 0; at < lines.length && compared < mostCompared; at++) {
     let same = 0
     while (same < sought.length && at + same < lines.length && lines[at + same] === sought[same]) same++
+    compared += same
     if (same > best.same && sought.slice(0, same).some((line) => line.trim() !== '')) best = { at, same }
   }
   if (best.at < 0 || best.same >= sought.length) return undefined

@@ -1,9 +1,14 @@
 import { type EndingMap, endingNear } from './line-endings.js'
 
-/** Where a text stands in another, from the left, without overlaps. */
-export function placesOf(text: string, wanted: string): number[] {
+/** Where a text stands in another, from the left, without overlaps; no more places than `most`. */
+export function placesOf(text: string, wanted: string, most = Number.POSITIVE_INFINITY): number[] {
   const places: number[] = []
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) places.push(at)
+  for (
+    let at = text.indexOf(wanted);
+    at >= 0 && places.length < most;
+    at = text.indexOf(wanted, at + wanted.length)
+  )
+    places.push(at)
   return places
 }
 
@@ -12,11 +17,12 @@ export function replaceAt(map: EndingMap, places: readonly number[], wanted: str
   const { lead, trail } = commonEnds(wanted, given)
   const removed = wanted.slice(lead, wanted.length - trail)
   const added = given.slice(lead, given.length - trail)
+  const near = nearestEndings(map)
   let result = ''
   let done = 0
   for (const place of places) {
     const from = place + lead
-    result += map.original.slice(done, map.toOriginal(from)) + inEndings(map, from, removed, added)
+    result += map.original.slice(done, map.toOriginal(from)) + inEndings(map, from, removed, added, near)
     done = map.toOriginal(from + removed.length)
   }
   return result + map.original.slice(done)
@@ -38,7 +44,9 @@ export function countChanges(
     // Places that share a line are one change.
     while (last + 1 < places.length && (places[last + 1] ?? 0) < end) {
       last++
-      end = lineEnd(text, (places[last] ?? 0) + wanted.length)
+      const behind = (places[last] ?? 0) + wanted.length
+      // Looked for only when it is another: a line may have a million places.
+      if (behind >= end) end = lineEnd(text, behind)
     }
     let after = ''
     let done = begin
@@ -63,13 +71,33 @@ function commonEnds(a: string, b: string): { lead: number; trail: number } {
   return { lead, trail }
 }
 
-function inEndings(map: EndingMap, at: number, removed: string, added: string): string {
+/** The ending near each of several places, asked for from left to right: every line is walked once, however long it is. */
+function nearestEndings(map: EndingMap): (at: number) => '\n' | '\r\n' {
+  let until = -1
+  let ending: '\n' | '\r\n' = '\n'
+  return (at) => {
+    if (at > until) {
+      const next = map.lf.indexOf('\n', at)
+      until = next < 0 ? Number.POSITIVE_INFINITY : next
+      ending = endingNear(map, at)
+    }
+    return ending
+  }
+}
+
+function inEndings(
+  map: EndingMap,
+  at: number,
+  removed: string,
+  added: string,
+  nearest: (at: number) => '\n' | '\r\n',
+): string {
   if (!added.includes('\n')) return added
   const old = placesOf(removed, '\n').map((lineFeed) => map.endingAt(at + lineFeed))
   const lines = added.split('\n')
   // As many lines as before: each keeps its own ending. Else all take that of the place.
   const own = old.length === lines.length - 1
-  const near = endingNear(map, at)
+  const near = nearest(at)
   return lines.reduce((text, line, index) => text + (own ? (old[index - 1] ?? near) : near) + line)
 }
 

@@ -118,7 +118,14 @@ export class Journal {
   /** Between reading and taking a session somebody else may have gone on with it. */
   async #refuseStale(): Promise<void> {
     const { store, sessionId, known } = this.#options
-    const there = (await store.read(sessionId))?.records.length ?? 0
+    const stored = await store.read(sessionId)
+    // A store that could mend itself has done so when it was opened: behind what is still broken nothing would be read again.
+    if (stored?.damage !== undefined)
+      throw new StoreError(
+        'store_damaged',
+        `Session '${sessionId}' cannot be gone on with: ${stored.damage}. What is whole can still be read.`,
+      )
+    const there = stored?.records.length ?? 0
     if (there !== known)
       throw new StoreError(
         'store_stale',

@@ -8,7 +8,7 @@ import type { Todo } from '../../tool/runtime.js'
 import type { SessionLabels, SessionOptions } from '../options.js'
 
 /** A session as it was read, and how much of it there was. */
-export type RestoredSession = SessionState & { readonly recordCount: number }
+export type RestoredSession = SessionState & { readonly recordCount: number; readonly damage?: string }
 
 /** What is kept of a session, for stores that can say it at once; undefined when there is nothing. */
 export function loadNow(store: SessionStore, sessionId: string): RestoredSession | undefined {
@@ -29,10 +29,14 @@ export async function load(store: SessionStore, sessionId: string): Promise<Rest
 }
 
 function restored(
-  { records }: StoredSession,
+  { records, damage }: StoredSession,
   readBlob: (digest: string) => Uint8Array | undefined,
 ): RestoredSession {
-  return { ...foldSession(records, { readBlob }), recordCount: records.length }
+  return {
+    ...foldSession(records, { readBlob }),
+    recordCount: records.length,
+    ...(damage !== undefined && { damage }),
+  }
 }
 
 /** Options that are plain data and hold for as long as the session lives. Never a key: those are the configuration's. */

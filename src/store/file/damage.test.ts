@@ -95,6 +95,18 @@ describe('a damaged log', () => {
     }
   })
 
+  it('with any single bit of its last checksum changed, is known for damaged', async () => {
+    const { store, path, bytes } = await kept()
+    for (let at = bytes.length - 20; at < bytes.length; at++) {
+      for (let bit = 0; bit < 8; bit++) {
+        const damaged = Buffer.from(bytes)
+        damaged[at] = (damaged[at] ?? 0) ^ (1 << bit)
+        writeFileSync(path, damaged)
+        expect(store.readSync('s')?.damage, `byte ${at}, bit ${bit}`).toBeDefined()
+      }
+    }
+  })
+
   it('with lines lost, doubled or in another order, is known for damaged', async () => {
     const { store, path, bytes } = await kept()
     const lines = bytes.toString().split('\n').slice(0, -1)

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,9 @@ import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { thisProcess } from '../../workspace/scratch/owner.js'
 import type { SessionRecord } from '../records.js'
+import { type FileLayer, nodeFiles } from './file-layer.js'
 import { FileSessionStore } from './file-session-store.js'
+import { type HeldLease, isStillHeld, releaseLease, takeLease } from './lease-file.js'
 
 const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
 const top = mkdtempSync(join(tmpdir(), 'capstan-lease-'))
@@ -159,6 +161,58 @@ describe('the lease of a session', () => {
     await log.append([event(5)])
     await log.close()
     expect(near.readSync('s')).toEqual({ records: [event(1), event(2), event(5)] })
+  })
+
+  it('taken over between a check and a write: what the sleeper writes then reaches no log and is not acknowledged', async () => {
+    const directory = join(top, `${made++}`)
+    let believes = false
+    const files: FileLayer = {
+      ...nodeFiles,
+      // The check comes out as it would have before the long sleep.
+      factsAt: (path) => (believes ? known : nodeFiles.factsAt(path)),
+      facts: (fd) => (believes ? { ...nodeFiles.facts(fd), links: 1 } : nodeFiles.facts(fd)),
+      write(...args) {
+        believes = false
+        return nodeFiles.write(...args)
+      },
+    }
+    const far = new FileSessionStore(directory, { files, owner: { ...thisProcess(), host: 'far' } })
+    const near = new FileSessionStore(directory)
+    const sleeper = await far.open('s', opener)
+    await sleeper.append([event(1)])
+    const known = nodeFiles.factsAt(join(directory, 's', 'lease-1.json'))
+    silence(join(directory, 's', 'lease-1.json'))
+    const log = await near.open('s', opener)
+    await log.append([event(2)])
+    believes = true
+    await expect(sleeper.append([event(3)])).rejects.toMatchObject({ code: 'store_lost_lease' })
+    await log.append([event(4)])
+    await log.close()
+    await sleeper.close()
+    expect(near.readSync('s')).toEqual({ records: [event(1), event(2), event(4)] })
+  })
+
+  it('is not won by a rival so slow that others have come and gone meanwhile', () => {
+    const directory = join(top, `${made++}`)
+    mkdirSync(directory)
+    const request = { files: nodeFiles, directory, sessionId: 's', owner: thisProcess(), expiryMs: 30_000 }
+    releaseLease(nodeFiles, takeLease({ ...request, holder: 'the first' }))
+    let held: HeldLease | undefined
+    const slow: FileLayer = {
+      ...nodeFiles,
+      link(existing, path) {
+        if (held === undefined) {
+          releaseLease(nodeFiles, takeLease({ ...request, holder: 'the second' }))
+          held = takeLease({ ...request, holder: 'the third' })
+        }
+        nodeFiles.link(existing, path)
+      },
+    }
+    expect(() => takeLease({ ...request, files: slow, holder: 'the slow one' })).toThrow(/held by the third/)
+    expect(held?.lease.fence).toBe(3)
+    expect(held !== undefined && isStillHeld(nodeFiles, held)).toBe(true)
+    expect(readdirSync(directory)).toEqual(['lease-3.json'])
+    if (held !== undefined) releaseLease(nodeFiles, held)
   })
 
   it('shows life by itself', async () => {
