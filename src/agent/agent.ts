@@ -7,12 +7,14 @@ import { randomIds } from '../loop/host-env.js'
 import type { Model } from '../model/model.js'
 import { offlineModel } from '../model/offline/index.js'
 import { createModel } from '../model/provider.js'
+import type { ProgramMachine } from '../program/index.js'
 import type { SessionParts } from '../session/core.js'
 import { SessionClosedError, SessionOptionError } from '../session/errors.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
+import type { AnyTool } from '../tool/contract.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
 import {
@@ -61,6 +63,9 @@ export class Agent {
   readonly #config: AgentConfig
   readonly #surroundings: AgentSurroundings
   readonly #machinery: SessionMachinery
+  /** Runs the programs of all sessions; loads nothing before the first. */
+  readonly #machine: ProgramMachine
+  readonly #agentTools: readonly AnyTool[]
   /** One list for all sessions, so that what is made of it can be shared. */
   readonly #secrets: readonly string[]
   readonly #sessions = new Set<Session>()
@@ -83,6 +88,8 @@ export class Agent {
     this.#config = config
     this.#secrets = secretsOf(config)
     this.#machinery = machinery
+    this.#machine = machinery.createProgramMachine()
+    this.#agentTools = [machinery.createProgramTool({ machine: this.#machine })]
     this.warnings = warnings
     this.#surroundings = surroundings
   }
@@ -174,6 +181,7 @@ export class Agent {
     this.#closed = true
     const ending = [...this.#sessions].map((session) => session.close())
     await Promise.all([...ending, ...this.#ending])
+    await this.#machine.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -221,24 +229,29 @@ export class Agent {
     const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#resolve(typeof options.model === 'string' ? options.model : undefined)
-    const session: Session = new Session({
+    let open: Session | undefined
+    const session = new Session({
       sessionId,
       agentId,
       root: this.#root(workspace),
       userDir: this.#surroundings.userDir ?? join(homedir(), '.capstan'),
       ...this.#instructions(),
       secrets: this.#secrets,
+      agentTools: this.#agentTools,
       options,
       ...(restored !== undefined && { restored }),
       warnings: [...warnings, ...checked.warnings, ...damageIn(restored)],
       resolveModel: (name) => this.#resolve(name),
       closed: (ended) => {
-        this.#sessions.delete(session)
+        if (open !== undefined) this.#sessions.delete(open)
         this.#ending.add(ended)
         const forget = (): unknown => this.#ending.delete(ended)
         ended.then(forget, forget)
       },
     })
+    // One whose signal was aborted before is closed as soon as it is made.
+    if (session.isClosed) return session
+    open = session
     this.#sessions.add(session)
     return session
   }
@@ -246,9 +259,11 @@ export class Agent {
   /** How the configuration wants instruction files to be read. */
   #instructions(): Pick<SessionParts, 'instructions'> {
     const { projectDocMaxBytes: maxBytes, projectDocFallbackFilenames: more } = this.#config
+    const { userInstructionsDir: userDir } = this.#config
     return {
       instructions: {
         ...(maxBytes !== undefined && { maxBytes }),
+        ...(userDir !== undefined && { userDir }),
         ...(more !== undefined && { fileNames: [...defaultInstructionNames, ...more] }),
       },
     }
@@ -312,16 +327,19 @@ markErrorClass(SessionNotFoundError, 'SessionNotFoundError')
 
 type SessionMachinery = Pick<typeof import('../session/session.js'), 'Session'> &
   Pick<typeof import('../session/check-options.js'), 'checkOptions'> &
-  Pick<typeof import('../session/journal/restore.js'), 'load' | 'loadNow' | 'withRestored'>
+  Pick<typeof import('../session/journal/restore.js'), 'load' | 'loadNow' | 'withRestored'> &
+  Pick<typeof import('../program/index.js'), 'createProgramMachine' | 'createProgramTool'>
 
 /** Tools, rules, gate and workspace: loaded with the first agent, so that importing the package costs little. */
 async function loadMachinery(): Promise<SessionMachinery> {
-  const [{ Session }, { checkOptions }, { load, loadNow, withRestored }] = await Promise.all([
+  const [{ Session }, { checkOptions }, { load, loadNow, withRestored }, programs] = await Promise.all([
     import('../session/session.js'),
     import('../session/check-options.js'),
     import('../session/journal/restore.js'),
+    import('../program/index.js'),
   ])
-  return { Session, checkOptions, load, loadNow, withRestored }
+  const { createProgramMachine, createProgramTool } = programs
+  return { Session, checkOptions, load, loadNow, withRestored, createProgramMachine, createProgramTool }
 }
 
 function damageIn(restored: RestoredSession | undefined): string[] {

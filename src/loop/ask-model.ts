@@ -215,6 +215,10 @@ function countTokens({ parts }: RunState, usage: Usage, estimated: number): void
   const gauge = gaugeOf(parts.conversation)
   const before = gauge.counted?.tokens ?? 0
   gauge.refusals = 0
+  if (gauge.room !== undefined) {
+    gauge.failedCompactions = usage.promptTokens > gauge.room ? gauge.failedCompactions + 1 : 0
+    gauge.room = undefined
+  }
   gauge.correction = correctionOf(estimated, usage.promptTokens)
   gauge.counted = {
     tokens: usage.promptTokens + usage.completionTokens,

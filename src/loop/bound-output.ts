@@ -26,8 +26,10 @@ export async function boundOutput(
   if (envelope.type === 'error') return boundError(toolName, envelope, maxBytes, spill)
   const { data, metadata } = envelope
   if (data instanceof Uint8Array) {
-    if (data.byteLength <= maxBytes) return envelope
-    return cut({ head: decodeHead(data, maxBytes), bytes: data.byteLength }, data)
+    const text = textIn(data)
+    if (text === undefined) return outputEnvelope(await nameBytes(data), metadata)
+    if (data.byteLength <= maxBytes) return outputEnvelope(text, metadata)
+    return cut({ head: headOfText(text, maxBytes), bytes: data.byteLength }, data)
   }
   if (isToolResultContentArray(data)) return boundContent(data)
   if (Array.isArray(data) && limits.maxItems !== undefined && data.length > limits.maxItems) {
@@ -48,6 +50,12 @@ export async function boundOutput(
 
   async function cut(kept: object, whole: string | Uint8Array): Promise<Envelope> {
     return outputEnvelope(kept, { ...metadata, truncated: true, ...(await spilled(spill, toolName, whole)) })
+  }
+
+  /** As text they would be noise, as JSON a list of numbers; the file has them as they are. */
+  async function nameBytes(bytes: Uint8Array): Promise<object> {
+    const rest = await spilled(spill, toolName, bytes)
+    return { binary: true, bytes: bytes.byteLength, ...rest }
   }
 
   /** Images stay; the texts around them share the limit. */
@@ -141,6 +149,13 @@ function headOfText(text: string, maxBytes: number): string {
   return text.slice(0, read)
 }
 
-function decodeHead(bytes: Uint8Array, maxBytes: number): string {
-  return new TextDecoder().decode(bytes.subarray(0, maxBytes), { stream: true })
+/** What bytes say when they are text; undefined when they are not. */
+function textIn(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    // Not UTF-8, hence no text that a model could read.
+    return undefined
+  }
 }

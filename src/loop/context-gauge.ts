@@ -11,6 +11,8 @@ export type ContextGauge = {
   /** Whether the provider ever read from its cache here. */
   sawCache: boolean
   failedCompactions: number
+  /** What the conversation was to fit into after a summary; asked of the next count, since only that is sure. */
+  room: number | undefined
   /** How often in a row the provider refused what it was sent. */
   refusals: number
 }
@@ -21,7 +23,14 @@ const gauges = new WeakMap<Conversation, ContextGauge>()
 export function gaugeOf(conversation: Conversation): ContextGauge {
   let gauge = gauges.get(conversation)
   if (gauge === undefined) {
-    gauge = { counted: undefined, correction: 1, sawCache: false, failedCompactions: 0, refusals: 0 }
+    gauge = {
+      counted: undefined,
+      correction: 1,
+      sawCache: false,
+      failedCompactions: 0,
+      room: undefined,
+      refusals: 0,
+    }
     gauges.set(conversation, gauge)
   }
   return gauge

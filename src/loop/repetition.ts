@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isToolResultContentArray } from '../tool/content.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { serializeToolOutput } from '../tool/serialize.js'
@@ -6,26 +7,34 @@ import { RunError } from './errors.js'
 export interface Repetition {
   /**
    * Takes note of a call and its result. The same call with the same result again and again gets a word to the model; with a new
-   * result it is progress. Throws once the model goes on regardless.
+   * result it is progress. Throws once the model goes on regardless and nothing else that it does is new either: whoever mends
+   * something between two checks that fail alike is at work.
    */
   note(name: string, input: string, envelope: Envelope): Envelope
 }
 
 /** `threshold` calls are let pass; then the model is told, and after as many again it is stopped. */
 export function createRepetition(threshold: number): Repetition {
-  const seen = new Map<string, { result: string; times: number }>()
+  if (threshold === Number.POSITIVE_INFINITY) return { note: (_name, _input, envelope) => envelope }
+  const seen = new Map<string, Seen>()
+  let news = 0
   return {
     note(name, input, envelope) {
-      const key = `${name}\0${input}`
-      const result = envelope.type === 'error' ? envelope.error_text : serializeToolOutput(envelope.data)
+      const key = brief(`${name}\0${input}`)
+      const result = brief(
+        envelope.type === 'error' ? envelope.error_text : serializeToolOutput(envelope.data),
+      )
       const known = seen.get(key)
-      const times = known?.result === result ? known.times + 1 : 1
+      const isSame = known?.result === result
+      if (!isSame) news++
+      const times = isSame ? known.times + 1 : 1
+      const inVain = isSame && known.news === news ? known.inVain + 1 : 1
       // What came longest ago is forgotten first.
       seen.delete(key)
-      seen.set(key, { result, times })
+      seen.set(key, { result, times, inVain, news })
       if (seen.size > mostRemembered) seen.delete(seen.keys().next().value ?? '')
       if (times <= threshold) return envelope
-      if (times > threshold * 2)
+      if (inVain > threshold * 2)
         throw new RunError(
           'repeated_calls',
           `The model made the same call of "${name}" ${times} times with the same result and was stopped. Raise duplicateToolCallThreshold (${threshold}) if that is wanted.`,
@@ -35,7 +44,22 @@ export function createRepetition(threshold: number): Repetition {
   }
 }
 
+/** `inVain` counts those since which nothing new was done or found out; `news` is when that was. */
+type Seen = {
+  readonly result: string
+  readonly times: number
+  readonly inVain: number
+  readonly news: number
+}
+
 const mostRemembered = 256
+
+/** Long texts are told apart by their digest: hundreds of whole outputs are not worth keeping for that. */
+function brief(text: string): string {
+  return text.length <= longestKept ? text : createHash('sha256').update(text).digest('base64')
+}
+
+const longestKept = 256
 
 function told(envelope: Envelope, name: string, times: number): Envelope {
   const word = `You have made this same call of "${name}" ${times} times, and the result was the same each time. Do something else, or say what keeps you from going on.`

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { ModelAnswer } from '../model/model.js'
 import type { UserMessage } from '../tool/completion.js'
 import { RunError } from './errors.js'
@@ -79,6 +80,8 @@ export function countAnswer(state: RunState, answer: ModelAnswer): Usage {
 /** Ends the run at its own limits of time, and when its caller says so. Timers of its own, so that each limit has its words. */
 export function startClock({ signal, limits = {} }: RunParts): RunClock {
   const own = new AbortController()
+  // Every call of a round listens, and many may run at once.
+  setMaxListeners(0, own.signal)
   const after = (ms: number | undefined, error: () => RunError): ReturnType<typeof setTimeout> | undefined =>
     ms === undefined || ms > longestTimer ? undefined : setTimeout(() => own.abort(error()), ms)
   const onAbort = (): void => own.abort(cancellation(signal))

@@ -1,6 +1,7 @@
 import type { ModelAnswer } from '../model/model.js'
 import { unlessAborted } from '../model/unless-aborted.js'
 import type { Message, UserMessage } from '../tool/completion.js'
+import { messageOf } from '../tool/errors.js'
 import { askModel, keepAnswer } from './ask-model.js'
 import { callTools, refuseCalls } from './call-tools.js'
 import { makeRoom } from './compaction/make-room.js'
@@ -39,6 +40,7 @@ export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOut
     await takeSteering(state)
     return outcomeOf(state, finish, parts.conversation.messages.slice(before))
   } catch (error) {
+    await keepSteering(state)
     // What an aborted run throws on its way out is only the noise of stopping.
     throw clock.signal.aborted ? clock.signal.reason : error
   } finally {
@@ -111,6 +113,15 @@ async function takeSteering({ parts }: RunState): Promise<boolean> {
     })
   }
   return messages.length > 0
+}
+
+/** Whoever was told that their message is taken finds it in the history, whatever became of the run. */
+async function keepSteering(state: RunState): Promise<void> {
+  try {
+    await takeSteering(state)
+  } catch (error) {
+    state.parts.emit({ type: 'notice', source: 'steer', message: `A message was lost: ${messageOf(error)}` })
+  }
 }
 
 async function shouldStop(state: RunState, answer: ModelAnswer): Promise<boolean> {

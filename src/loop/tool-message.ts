@@ -33,6 +33,11 @@ function resultPart({ id, callId, name, envelope }: AnsweredCall): ToolResultPar
 
 /** An envelope in the words that a model gets: the data or the error, and where the rest of a long output is. */
 export function modelText(envelope: Envelope): string {
+  // Servers refuse the sign of zero, or end the text there; its picture stands for it.
+  return plainText(envelope).replaceAll('\0', '\u2400')
+}
+
+function plainText(envelope: Envelope): string {
   if (envelope.type === 'error')
     return isRejected(envelope) ? envelope.error_text : `Error: ${envelope.error_text}`
   const { metadata, data } = envelope

@@ -73,5 +73,5 @@ function typeOf(schema: unknown, depth: number): string {
 }
 
 function wrapped(type: string): string {
-  return type.includes('|') ? `(${type})` : type
+  return type.includes('|') && !type.startsWith('{') ? `(${type})` : type
 }

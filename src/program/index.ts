@@ -1,3 +1,4 @@
+/** Programs: scripts that call tools, each in a sandbox of its own. The whole of `capstan/program`. */
 export { describeProgram } from './describe-program.js'
 export { ProgramError, type ProgramFailureCode } from './machine/errors.js'
 export type { PathsRequest, ProgramHost, TextRequest } from './machine/host.js'

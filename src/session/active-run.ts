@@ -3,6 +3,7 @@ import type { AgentEvent } from '../loop/events.js'
 import { isTerminal } from '../loop/events.js'
 import type { AgentResult } from './agent-result.js'
 import { EventStream } from './event-stream.js'
+import { onAbort } from './on-abort.js'
 import type { RunRecord } from './runs.js'
 
 /** A run from the moment it was asked for until it has ended. */
@@ -78,9 +79,7 @@ export class ActiveRun {
         new RunError('cancelled', 'The run was cancelled by its signal.', { cause: signal.reason }),
       )
     }
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-    return () => signal.removeEventListener('abort', stop)
+    return onAbort(signal, stop)
   }
 }
 

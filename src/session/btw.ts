@@ -1,6 +1,5 @@
 import { createConversation } from '../loop/conversation.js'
 import { run } from '../loop/run.js'
-import { addUsage } from '../loop/usage.js'
 import type { SessionCore } from './core.js'
 import { partsFor } from './loop-parts.js'
 
@@ -21,8 +20,8 @@ export async function askAside(core: SessionCore, question: string): Promise<Sid
     core.closing.signal,
     createConversation({ messages: core.conversation.view }),
   )
-  const { gate: _, takeSteering: __, firstRequest: ___, stopWhen: ____, ...aside } = parts
-  const { text, usage, costUsd } = await run(
+  const { gate: _, takeSteering: __, firstRequest: ___, stopWhen: ____, roundDone: _____, ...aside } = parts
+  const { text, usage } = await run(
     {
       ...aside,
       // A model that calls a tool all the same is told that there is none here, and answers then.
@@ -33,8 +32,6 @@ export async function askAside(core: SessionCore, question: string): Promise<Sid
     },
     { role: 'user', content: [{ type: 'text', text: question }] },
   )
-  core.usage = addUsage(core.usage, usage)
-  if (costUsd !== undefined) core.costUsd = (core.costUsd ?? 0) + costUsd
   return {
     question,
     answer: core.screen.text(text),

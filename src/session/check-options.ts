@@ -121,7 +121,7 @@ const toolSet: Check = (value) =>
   value instanceof ToolSet ? undefined : `% must be a list of tools or a ToolSet, not ${describe(value)}.`
 
 const builtinTool: Check = (value) => {
-  const names = createToolbox().map(({ name }) => name)
+  const names = [...createToolbox().map(({ name }) => name), 'program']
   if (typeof value === 'string' && names.includes(value)) return undefined
   const near = typeof value === 'string' ? nearestNames(value, names) : []
   return `% is ${quote(value)}, which is no built-in tool.${near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`}`

@@ -1,11 +1,11 @@
+import { setMaxListeners } from 'node:events'
 import { platform } from 'node:process'
 import { type Commands, createCommands } from '../commands/index.js'
 import { createHooks, type HookHandler, type Hooks } from '../hooks/index.js'
 import { type Budget, type BudgetGuard, createBudget } from '../loop/budget.js'
-import { type Conversation, createConversation } from '../loop/conversation.js'
 import type { AgentEvent, ClusterEvent } from '../loop/events.js'
 import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/host-env.js'
-import type { Usage } from '../loop/usage.js'
+import { addUsage, type Usage } from '../loop/usage.js'
 import type { Model } from '../model/model.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { UserMessage } from '../tool/completion.js'
@@ -14,12 +14,14 @@ import { ToolSet } from '../tool/tool-set.js'
 import { toolSearchTool } from '../toolbox/tool-search.js'
 import { createToolbox } from '../toolbox/toolbox.js'
 import { type InstructionOptions, readInstructions } from '../workspace/instructions/read-instructions.js'
+import { within } from '../workspace/shell/within.js'
 import type { ActiveRun } from './active-run.js'
 import { type Confirmations, createConfirmations, type Lane } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
-import { SessionClosedError } from './errors.js'
+import { SessionBusyError, SessionClosedError } from './errors.js'
 import { interruptedResults } from './journal/interrupted.js'
 import { Keeper } from './journal/keeper.js'
+import { type KeptConversation, keepConversation } from './journal/kept-conversation.js'
 import {
   optionsToKeep,
   type RestoredSession,
@@ -46,11 +48,13 @@ export type SessionParts = {
   readonly options: SessionOptions
   readonly warnings: readonly string[]
   /** Where instruction files are looked for, and how much of them is read. */
-  readonly instructions?: Pick<InstructionOptions, 'fileNames' | 'maxBytes'>
+  readonly instructions?: Pick<InstructionOptions, 'fileNames' | 'maxBytes' | 'userDir'>
   /** Values that nobody outside may see: keys of the configuration. */
   readonly secrets?: readonly string[]
   /** What the store has of this session from before. */
   readonly restored?: RestoredSession
+  /** Built-in tools beside those of the toolbox, which hold something of the agent's. */
+  readonly agentTools?: readonly AnyTool[]
   /** The model of this name, or the default one. */
   resolveModel(name?: string): Model
   /** It takes no more calls; `ended` settles when nothing of it is left. */
@@ -67,7 +71,7 @@ export class SessionCore {
   readonly builtinNames: ReadonlySet<string>
   readonly hooks: Hooks
   readonly commands: Commands = createCommands()
-  readonly conversation: Conversation
+  readonly conversation: KeptConversation
   readonly plan: PlanProgress
   /** Writes down what happens; absent without a store. */
   readonly keeper: Keeper | undefined
@@ -93,14 +97,17 @@ export class SessionCore {
   #started = false
   #ending: Promise<void> | undefined
   #mended = false
+  #alone = false
 
   constructor(parts: SessionParts) {
     const { options, sessionId } = parts
     this.parts = parts
+    // Every direct call listens, and many may be made at once.
+    setMaxListeners(0, this.closing.signal)
     this.clock = options.hostEnv?.clock ?? systemClock
     this.ids = options.hostEnv?.idGenerator ?? randomIds
     this.guard = options.budgetGuard
-    const builtin = builtinTools(options)
+    const builtin = builtinTools(options, parts.agentTools ?? [])
     this.builtinNames = new Set(builtin.map(({ name }) => name))
     this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool)
     this.runs = new Runs(options.retentionLimits)
@@ -110,13 +117,13 @@ export class SessionCore {
     this.trace = new Trace(options.retentionLimits?.maxTraceEvents ?? defaultRetention.maxTraceEvents)
     this.screen = screenFor(options.securityProvider, parts.secrets ?? [], this.emit)
     this.keeper = options.sessionStore && this.#startKeeper(options.sessionStore)
-    this.conversation = this.keeper?.conversation ?? createConversation()
+    this.conversation = this.keeper?.conversation ?? this.#unkept()
     this.hooks = createHooks({
       session: { sessionId, workspace: parts.root, ...labelsOf(options) },
       now: this.now,
       onNotice: ({ hookId, message }) => this.emit({ type: 'notice', source: `hook ${hookId}`, message }),
     })
-    this.budget = createBudget(() => this.guard, sessionId, this.emit)
+    this.budget = this.#counted(createBudget(() => this.guard, sessionId, this.emit))
     this.confirmations = createConfirmations({
       policy: options.confirmationPolicy ?? {},
       ...(options.onAsk !== undefined && { onAsk: options.onAsk }),
@@ -169,6 +176,23 @@ export class SessionCore {
       model: { provider, id },
       options: optionsToKeep({ ...this.parts.options, model: name }),
     })
+  }
+
+  /** Whether a run is at work or waits, or the session itself is being changed. */
+  get isBusy(): boolean {
+    return this.open.size > 0 || this.#alone
+  }
+
+  /** Changes the session itself: never beside a run, and runs that come meanwhile wait for it. */
+  async alone<T>(doing: string, work: () => Promise<T>): Promise<T> {
+    this.assertOpen()
+    if (this.isBusy) throw new SessionBusyError(this.parts.sessionId, doing)
+    this.#alone = true
+    const ended = work().finally(() => {
+      this.#alone = false
+    })
+    this.queue = Promise.allSettled([this.queue, ended]).then(() => undefined)
+    return ended
   }
 
   identity(): RunIdentity {
@@ -224,6 +248,7 @@ export class SessionCore {
     if (this.#ending === undefined) {
       this.#ending = this.#end()
       this.closing.abort(new SessionClosedError(this.parts.sessionId))
+      for (const run of [...this.open.values()]) run.cancel('the session was closed')
       this.confirmations.cancelAll('The session was closed.')
       this.parts.closed(this.#ending)
     }
@@ -234,7 +259,7 @@ export class SessionCore {
     await this.queue
     if (this.#started && this.hooks.has('session_end'))
       await this.hooks.run('session_end', { reason: 'closed' })
-    await this.hooks.settled()
+    await within(this.hooks.settled(), hookGraceMs)
     const engine = await this.#engine?.catch(() => undefined)
     await engine?.workspace.close()
     await this.keeper?.close()
@@ -247,6 +272,19 @@ export class SessionCore {
     this.#mended = true
     const results = interruptedResults(this.conversation.messages, restored.openIntents)
     if (results !== undefined) await this.conversation.append(results)
+  }
+
+  /** Without a store ids count the messages: those of the host are for what others see. */
+  #unkept(): KeptConversation {
+    const { sessionId, restored } = this.parts
+    let count = restored?.order.length ?? 0
+    return keepConversation({
+      sessionId,
+      ...(restored !== undefined && { start: restored }),
+      runId: () => this.active?.id,
+      newId: () => `message-${++count}`,
+      now: this.now,
+    })
   }
 
   #startKeeper(store: SessionStore): Keeper {
@@ -270,6 +308,18 @@ export class SessionCore {
       now: this.now,
       newId: this.newId,
     })
+  }
+
+  /** Every answer passes here, of runs that fail, of side questions and of summaries too: what the session spent is added up here. */
+  #counted(budget: Budget): Budget {
+    return {
+      ...budget,
+      afterModel: (usage, costUsd) => {
+        this.usage = addUsage(this.usage, usage)
+        if (costUsd !== undefined) this.costUsd = (this.costUsd ?? 0) + costUsd
+        return budget.afterModel(usage, costUsd)
+      },
+    }
   }
 
   /** Cancels a run that waits or is at work. */
@@ -324,9 +374,15 @@ export class SessionCore {
   }
 }
 
-function builtinTools({ builtinTools: chosen, webSearch }: SessionOptions): readonly AnyTool[] {
+/** Hooks that nobody waits for have this long once the session is closed. */
+const hookGraceMs = 2_000
+
+function builtinTools(
+  { builtinTools: chosen, webSearch }: SessionOptions,
+  more: readonly AnyTool[],
+): readonly AnyTool[] {
   if (chosen === false) return []
-  const all = createToolbox({ ...(webSearch !== undefined && { webSearch }) })
+  const all = [...createToolbox({ ...(webSearch !== undefined && { webSearch }) }), ...more]
   return chosen === undefined ? all : all.filter(({ name }) => chosen.includes(name))
 }
 

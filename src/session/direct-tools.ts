@@ -18,6 +18,21 @@ export type GitCommand = {
   readonly ref?: string
 }
 
+export type ProgramRequest = {
+  readonly source?: string
+  /** A `.js`, `.mjs` or `.ts` file of the workspace, instead of the source. */
+  readonly path?: string
+  readonly language?: 'javascript' | 'typescript'
+  readonly inputs?: unknown
+  /** Absent: every tool but `program`. */
+  readonly allowedTools?: readonly string[]
+  readonly limits?: {
+    readonly timeoutMs?: number
+    readonly maxToolCalls?: number
+    readonly maxOutputBytes?: number
+  }
+}
+
 /** A call of the host's own: through the gate like every other, privileged as the host is. */
 export async function callTool(
   core: SessionCore,
@@ -130,6 +145,12 @@ export class DirectTools {
   async webSearch(params: { readonly query: string; readonly limit?: number }): Promise<ToolResult> {
     const { query, limit } = params
     return callTool(this.#core, 'web_search', definedOf({ query, max_results: limit }))
+  }
+
+  /** Runs a script that calls tools. The same as `tool('program', …)` in the words of this language. */
+  async program(program: ProgramRequest): Promise<ToolResult> {
+    const { allowedTools: allowed_tools, ...rest } = program
+    return callTool(this.#core, 'program', definedOf({ type: 'script', ...rest, allowed_tools }))
   }
 
   async #text(name: string, args: unknown): Promise<string> {

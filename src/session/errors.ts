@@ -9,13 +9,14 @@ export class SessionClosedError extends CapstanError {
 
 markErrorClass(SessionClosedError, 'SessionClosedError')
 
-/** A run is at work and the session was told not to queue. */
+/** A run is at work, and the session was told not to queue, or this cannot be done beside it. */
 export class SessionBusyError extends CapstanError {
-  constructor(sessionId: string) {
-    super(
-      'session_busy',
-      `Session '${sessionId}' already has an active operation. Wait for it, cancel it, or use whenBusy: 'queue'.`,
-    )
+  constructor(sessionId: string, doing?: string) {
+    const next =
+      doing === undefined
+        ? "Wait for it, cancel it, or use whenBusy: 'queue'."
+        : `Wait for it or cancel it before ${doing}.`
+    super('session_busy', `Session '${sessionId}' already has an active operation. ${next}`)
   }
 }
 

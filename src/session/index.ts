@@ -1,7 +1,7 @@
 export type { AgentResult, VerificationStatus } from './agent-result.js'
 export type { SideAnswer } from './btw.js'
 export type { ConfirmationPolicy, Lane, PendingConfirmation } from './confirmations.js'
-export type { GitCommand } from './direct-tools.js'
+export type { GitCommand, ProgramRequest } from './direct-tools.js'
 export { SessionBusyError, SessionClosedError, SessionOptionError, ToolFailedError } from './errors.js'
 export { EventStream } from './event-stream.js'
 export type { ContentBlock, HistoryMessage } from './history-blocks.js'

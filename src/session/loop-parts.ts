@@ -35,7 +35,8 @@ export async function partsFor(
     },
     ...(stopWhen !== undefined && { stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen }),
     takeSteering: () => core.steering.splice(0),
-    ...(core.keeper !== undefined && {
+    // What is said on top of another history is not in the log, and nothing could go on from there.
+    ...(conversation === core.conversation && {
       roundDone: (done) => core.active && core.keeper?.checkpoint(core.active.id, done),
     }),
     observe: (event, payload) => observe(core, event, payload, signal),

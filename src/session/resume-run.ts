@@ -1,7 +1,8 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import type { SessionCore } from './core.js'
-import { totalsOfRun } from './journal/restore.js'
+import { familyOf, lastCheckpoint, type RestoredSession, totalsOf } from './journal/restore.js'
+import type { RunRequest } from './request.js'
 import { startRun } from './start-run.js'
 
 /** A run cannot be gone on with; the code says whether it may be later. */
@@ -15,23 +16,43 @@ markErrorClass(ResumeError, 'ResumeError')
 
 /**
  * Goes on with a run whose process ended: as a new run, from the last round that was finished. What that run did is not done again;
- * a call that was cut off is answered with what is known of it, and the model decides.
+ * a call that was cut off is answered with what is known of it, and the model decides. A run that went on from another is that
+ * other's work too: its totals go on, and until it has finished a round of its own it begins where the other stood.
  */
 export async function resumeRun(core: SessionCore, runId: string): Promise<AgentResult> {
   core.assertOpen()
-  if (core.parts.options.sessionStore === undefined)
+  if (core.keeper === undefined)
     throw new ResumeError('no_session_store', 'resume_run requires a session_store')
-  const { restored } = core.parts
-  const checkpoint = restored?.checkpoints.get(runId)
-  const run = restored?.runs.get(runId)
-  if (restored === undefined || checkpoint === undefined || run?.status === 'completed')
-    throw new ResumeError('no_checkpoint', `no loop checkpoint found for run '${runId}'`)
-  const totals = totalsOfRun(restored, runId)
-  const last = core.conversation.messages.at(-1)
-  // It had given its answer, and only its end was not written down any more.
-  if (last?.role === 'assistant' && last.content.every(({ type }) => type !== 'tool_call')) {
-    const text = last.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
-    return agentResult(runId, { ...totals, text, finish: 'stop' })
-  }
-  return startRun(core, { text: run?.prompt ?? '', from: { runId, totals } }).result
+  const state = core.open.has(runId) ? undefined : await core.keeper.state()
+  const run = state?.runs.get(runId)
+  if (state === undefined || run === undefined || run.status === 'completed') throw noCheckpoint(runId)
+  const family = familyOf(state, runId)
+  const checkpoint = lastCheckpoint(state, family)
+  if (checkpoint === undefined) throw noCheckpoint(runId)
+  const totals = totalsOf(state, family, checkpoint)
+  const answer = answerOf(state, family)
+  if (answer !== undefined) return agentResult(runId, { ...totals, text: answer, finish: 'stop' })
+  return startRun(core, { text: run.prompt, from: { runId, totals }, ...reminder(core, run.prompt) }).result
+}
+
+function noCheckpoint(runId: string): ResumeError {
+  return new ResumeError('no_checkpoint', `no loop checkpoint found for run '${runId}'`)
+}
+
+/** The last word of these runs, when they had given it and only their end was not written down any more. */
+function answerOf({ messages }: RestoredSession, family: ReadonlySet<string>): string | undefined {
+  const { row, message } = messages.findLast(({ hidden }) => !hidden) ?? {}
+  // An answer that was cut off has no usage.
+  if (message?.role !== 'assistant' || row?.usage === undefined || !family.has(row.runId ?? ''))
+    return undefined
+  if (message.content.some(({ type }) => type === 'tool_call')) return undefined
+  return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+}
+
+/** Nobody can answer an answer: behind one that was cut off, or another run's, the work is named again. */
+function reminder({ conversation }: SessionCore, prompt: string): Pick<RunRequest, 'message'> {
+  const last = conversation.messages.at(-1)
+  if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return {}
+  const text = `You were interrupted in this, and it is not finished. Go on with it:\n${prompt}`
+  return { message: { role: 'user', content: [{ type: 'text', text }] } }
 }

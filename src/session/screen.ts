@@ -4,6 +4,7 @@ import type { AgentMiddleware } from '../tool/middleware.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import {
   DefaultSecurityProvider,
+  redactValue,
   type SecurityProvider,
   type TextStream,
   type TextTarget,
@@ -147,23 +148,11 @@ function wholePieces(redact: (text: string) => string): TextStream {
   return { push: redact, end: () => '' }
 }
 
+/** Every text that an event holds, however deep: a plan, a summary, the words of an agent inside a tool. Its type and ids stay. */
 function withRedactedTexts(event: AgentEvent, redact: (text: string) => string): AgentEvent {
-  switch (event.type) {
-    case 'tool_execution_start':
-      return { ...event, args: redact(event.args) }
-    case 'tool_end':
-      return { ...event, toolOutput: redact(event.toolOutput) }
-    case 'agent_end':
-      return { ...event, result: { ...event.result, text: redact(event.result.text) } }
-    case 'error':
-    case 'compaction_failed':
-      return { ...event, error: redact(event.error) }
-    case 'permission_denied':
-    case 'agent_cancelled':
-      return { ...event, reason: redact(event.reason) }
-    case 'notice':
-      return { ...event, message: redact(event.message) }
-    default:
-      return event
-  }
+  const { type, ...fields } = event
+  const clean = redactValue(fields, redact)
+  if (clean === fields) return event
+  const ids = 'toolId' in event ? { toolId: event.toolId } : {}
+  return { ...clean, ...ids, type } as AgentEvent
 }

@@ -17,6 +17,7 @@ import { SessionCore, type SessionParts } from './core.js'
 import { callTool, DirectTools } from './direct-tools.js'
 import type { EventStream } from './event-stream.js'
 import { type HistoryMessage, toHistory } from './history-blocks.js'
+import { onAbort } from './on-abort.js'
 import { readRequest, type SendOptions, type SendRequest } from './request.js'
 import { resumeRun } from './resume-run.js'
 import type { RunEvent } from './run-events.js'
@@ -37,9 +38,9 @@ export class Session extends DirectTools {
     super(core)
     this.#core = core
     const { signal } = parts.options
-    if (signal?.aborted) void this.close()
-    else
-      signal?.addEventListener('abort', () => void this.close(), { once: true, signal: core.closing.signal })
+    if (signal === undefined) return
+    const undo = onAbort(signal, () => void this.close())
+    core.closing.signal.addEventListener('abort', undo, { once: true })
   }
 
   get sessionId(): string {
@@ -82,7 +83,10 @@ export class Session extends DirectTools {
     request: string | SendRequest,
     more?: readonly HistoryMessage[] | SendOptions,
   ): Promise<AgentResult> {
-    return startRun(this.#core, readRequest(request, more)).result
+    const { stream, result } = startRun(this.#core, readRequest(request, more))
+    // Nobody will read it: what happens must not be kept for that.
+    stream.end()
+    return result
   }
 
   /** The same, with everything that happens on the way. The stream owns its run: leaving its loop early cancels it. */

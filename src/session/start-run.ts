@@ -4,7 +4,7 @@ import { createConversation } from '../loop/conversation.js'
 import { RunError } from '../loop/errors.js'
 import type { AgentEvent } from '../loop/events.js'
 import { type RunOutcome, run } from '../loop/run.js'
-import { addUsage, noUsage, snakeUsage } from '../loop/usage.js'
+import { noUsage, snakeUsage } from '../loop/usage.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import { ActiveRun } from './active-run.js'
@@ -22,7 +22,7 @@ import type { RunSnapshot } from './runs.js'
  */
 export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
   core.assertOpen()
-  if (core.open.size > 0 && core.parts.options.whenBusy === 'reject')
+  if (core.isBusy && core.parts.options.whenBusy === 'reject')
     throw new SessionBusyError(core.parts.sessionId)
   const record = core.runs.create(core.newId(), core.parts.sessionId, request.text, core.now())
   const active = new ActiveRun(
@@ -31,13 +31,13 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
     core.screen.events,
     core.keeper && ((event, sequence, now) => core.keeper?.event(record.id, sequence, now, event)),
   )
-  const unfollow = [active.follow(request.signal), active.follow(core.closing.signal)]
-  const idle = core.open.size === 0
+  const unfollow = active.follow(request.signal)
+  const idle = !core.isBusy
   core.open.set(active.id, active)
   const performed = idle ? perform(core, active, request) : afterOthers(core, active, request, core.queue)
   active.result = performed.finally(() => {
     core.open.delete(active.id)
-    for (const undo of unfollow) undo()
+    unfollow()
   })
   // One that was cancelled while it waited has ended before those in front of it. What runs came to is not kept here: each would hold
   // all before it.
@@ -125,10 +125,18 @@ async function answer(core: SessionCore, active: ActiveRun, request: RunRequest)
   // What a run left behind still says when another is at work is nobody's.
   const emit: typeof core.emit = (event) => void (core.active === active && core.emit(event))
   if (request.history === undefined) await core.closeInterrupted()
-  const outcome = await run({ ...parts, emit, ...(request.from && { before: request.from.totals }) }, message)
+  const { roundDone, ...plain } = parts
+  const outcome = await run(
+    {
+      ...plain,
+      emit,
+      // What is said on top of another history is not in the log: nobody could go on from it.
+      ...(request.history === undefined && roundDone !== undefined && { roundDone }),
+      ...(request.from && { before: request.from.totals }),
+    },
+    message,
+  )
   active.steerable = false
-  core.usage = addUsage(core.usage, outcome.usage)
-  if (outcome.costUsd !== undefined) core.costUsd = (core.costUsd ?? 0) + outcome.costUsd
   core.plan.finish(core.emit)
   await tellResponse(core, outcome, startedAt, active.signal)
   return agentResult(active.id, { ...outcome, text: core.screen.text(outcome.text) })

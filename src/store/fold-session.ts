@@ -3,6 +3,7 @@ import { isRecord } from '../tool/json.js'
 import type {
   BlobPart,
   CheckpointRow,
+  FileChangeNote,
   MessageRow,
   PartRow,
   RunEventRow,
@@ -32,6 +33,17 @@ export function blobDigests(records: readonly SessionRecord[]): string[] {
   return [...digests]
 }
 
+/** What a model is shown of messages in order, compactions among them. */
+export function viewOf(order: readonly StoredMessage[]): StoredMessage[] {
+  let view: StoredMessage[] = []
+  for (const kept of order) {
+    if (kept.hidden) continue
+    if (kept.row.role === 'compaction') view = compacted(view, kept)
+    else view.push(kept)
+  }
+  return view
+}
+
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 type Kept = Mutable<StoredMessage>
 
@@ -45,6 +57,9 @@ class Fold {
   #early: PartRow[] = []
   readonly #withBlobs = new Set<Kept>()
   #rewound: Kept[] = []
+  /** How many messages there were at the last rewind. */
+  #rewoundAt = 0
+  readonly #changes: FileChangeNote[] = []
   readonly #runs = new Map<string, RunRow>()
   readonly #events = new Map<string, RunEventRow[]>()
   readonly #checkpoints = new Map<string, CheckpointRow>()
@@ -61,7 +76,7 @@ class Fold {
     else if (record.type === 'message') this.#takeMessage(record.data)
     else if (record.type === 'run_event') this.#takeEvent(record.data)
     else if (record.type === 'checkpoint') this.#checkpoints.set(record.data.runId, record.data)
-    else if (record.type === 'run') this.#runs.set(record.data.id, record.data)
+    else if (record.type === 'run') this.#takeRun(record.data)
     else if (record.type === 'session') this.#takeSession(record.data)
     else this.#unknownRecords++
   }
@@ -71,24 +86,19 @@ class Fold {
     for (const { message } of this.#withBlobs) this.#fetchBlobs(message)
     const messages: StoredMessage[] = []
     const compactions: StoredMessage[] = []
-    let view: StoredMessage[] = []
-    for (const kept of this.#order) {
-      const isCompaction = kept.row.role === 'compaction'
-      if (isCompaction) compactions.push(kept)
-      else messages.push(kept)
-      if (kept.hidden) continue
-      if (isCompaction) view = compacted(view, kept)
-      else view.push(kept)
-    }
+    for (const kept of this.#order) (kept.row.role === 'compaction' ? compactions : messages).push(kept)
     return {
       ...(this.#session !== undefined && { session: this.#session }),
       messages,
       compactions,
-      view,
+      order: this.#order,
+      rewound: this.#rewoundAt === this.#order.length ? this.#rewound.map(({ id }) => id) : [],
+      view: viewOf(this.#order),
       runs: this.#runs,
       events: this.#events,
       checkpoints: this.#checkpoints,
       openIntents: [...this.#intents.values()],
+      changes: this.#changes,
       missingBlobs: [...this.#missingBlobs],
       unknownRecords: this.#unknownRecords,
     }
@@ -111,8 +121,11 @@ class Fold {
     }
     const start = this.#order.findIndex(({ id }) => id === from)
     if (start < 0) return
-    this.#rewound = this.#order.slice(start).filter(({ hidden }) => !hidden)
-    for (const kept of this.#rewound) kept.hidden = true
+    const now = this.#order.slice(start).filter(({ hidden }) => !hidden)
+    for (const kept of now) kept.hidden = true
+    // Going back further before anything was said is one way back.
+    this.#rewound = this.#rewoundAt === this.#order.length ? [...now, ...this.#rewound] : now
+    this.#rewoundAt = this.#order.length
   }
 
   #takeMessage(row: MessageRow): void {
@@ -136,6 +149,10 @@ class Fold {
       this.#intents.set(content.callId, { messageId: row.messageId, intent: content })
       return
     }
+    if (content.type === 'file_change') {
+      this.#changes.push(content)
+      return
+    }
     if (content.type === 'tool_result') this.#closeIntent(content)
     else if (content.type === 'blob' && content.stub.type === 'tool_result') this.#closeIntent(content.stub)
     if (!this.#place(row)) this.#early.push(row)
@@ -157,7 +174,9 @@ class Fold {
     else {
       const pieces: unknown[] = message.content
       if (index > pieces.length && !anywhere) return false
-      pieces[Math.min(index, pieces.length)] = content
+      if (pieces.length === 0) setPieces(message, [content])
+      else if (pieces.length === 1 && index === 1) setPieces(message, [pieces[0], content])
+      else pieces[Math.min(index, pieces.length)] = content
     }
     if (content.type === 'blob') this.#withBlobs.add(kept)
     return true
@@ -166,6 +185,12 @@ class Fold {
   #placeEarly(): void {
     for (const row of this.#early.toSorted((a, b) => a.index - b.index)) this.#place(row, true)
     this.#early = []
+  }
+
+  /** How it ended takes nothing away from where it came from. */
+  #takeRun(row: RunRow): void {
+    const known = this.#runs.get(row.id)
+    this.#runs.set(row.id, known === undefined ? row : { ...known, ...row })
   }
 
   #takeEvent(row: RunEventRow): void {
@@ -206,6 +231,11 @@ function messageWith(row: MessageRow, known: Message | undefined): Message | und
     default:
       return undefined
   }
+}
+
+/** An array that is pushed to gets room for seventeen; most messages have one or two pieces, and there are many messages. */
+function setPieces(message: { content: unknown }, pieces: unknown[]): void {
+  message.content = pieces
 }
 
 function isBlob(piece: unknown): piece is BlobPart {

@@ -70,7 +70,7 @@ export type PartRow = {
   readonly messageId: string
   readonly sessionId: string
   readonly index: number
-  readonly content: UserContent | AssistantContent | ToolResultPart | ToolIntent | BlobPart
+  readonly content: UserContent | AssistantContent | ToolResultPart | ToolIntent | FileChangeNote | BlobPart
 }
 
 /** Written before a call runs: after a crash it tells whether the call had begun. */
@@ -83,6 +83,38 @@ export type ToolIntent = {
   readonly idempotent: boolean
   readonly startedAtMs: number
 }
+
+/**
+ * Written before a tool changes a file: what the file was, and what it is going to be. The first note of a run about a file has what
+ * it was. A note may speak of a change that failed; the file itself tells.
+ */
+export type FileChangeNote = {
+  readonly type: 'file_change'
+  /** The run that changes it, `host` for direct calls, or the id of an undo. */
+  readonly runId: string
+  /** For an undo: the run whose changes it takes back. */
+  readonly undoes?: string
+  /** From the workspace root, or absolute where it lies elsewhere. */
+  readonly path: string
+  readonly before?: FileImage
+  /** The version that is written; null: the file is removed. */
+  readonly after: string | null
+  readonly atMs: number
+}
+
+/** A file as it was. */
+export type FileImage =
+  /** There was none; these directories were not there either, the innermost last. */
+  | { readonly kind: 'none'; readonly madeDirectories?: readonly string[] }
+  | {
+      readonly kind: 'file'
+      readonly version: string
+      readonly bytes: number
+      readonly mode: number
+      /** Of the content beside the log; absent: it was not written down. */
+      readonly digest?: string
+    }
+  | { readonly kind: 'unknown'; readonly why: string }
 
 /** Content that lies beside the log: what it would be as JSON, by digest. */
 export type BlobPart = {

@@ -1,5 +1,13 @@
 import type { Message } from '../tool/completion.js'
-import type { CheckpointRow, MessageRow, RunEventRow, RunRow, SessionRow, ToolIntent } from './records.js'
+import type {
+  CheckpointRow,
+  FileChangeNote,
+  MessageRow,
+  RunEventRow,
+  RunRow,
+  SessionRow,
+  ToolIntent,
+} from './records.js'
 
 /** One message of a session as its records tell it. */
 export type StoredMessage = {
@@ -22,6 +30,10 @@ export type SessionState = {
   readonly session?: SessionRow
   /** In order, the hidden ones too; compactions are not among them. */
   readonly messages: readonly StoredMessage[]
+  /** The same with the compactions among them. */
+  readonly order: readonly StoredMessage[]
+  /** What the last rewind hid, as long as nothing was said since: it can be shown again. */
+  readonly rewound: readonly string[]
   /** Compactions in order. */
   readonly compactions: readonly StoredMessage[]
   /** What a model is shown: after a compaction its summary, the kept tail and what came later. */
@@ -32,6 +44,8 @@ export type SessionState = {
   /** The latest of each run. */
   readonly checkpoints: ReadonlyMap<string, CheckpointRow>
   readonly openIntents: readonly OpenIntent[]
+  /** What was done to files, in order. */
+  readonly changes: readonly FileChangeNote[]
   /** Digests of contents that could not be had; the messages show their stubs. */
   readonly missingBlobs: readonly string[]
   /** Records of types that are not known here. */

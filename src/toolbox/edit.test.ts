@@ -143,6 +143,28 @@ describe('edit', () => {
     expect(content(workspace)).toBe('A\r\nb\nX\r\nnew\r\nd\n')
   })
 
+  it('takes time by the length of a file, however alike its lines and however many the places', async () => {
+    const workspace = await open({ 'long.txt': 'a'.repeat(300_000), 'alike.txt': 'a\n'.repeat(100_000) })
+    const all = { file_path: 'long.txt', replace_all: true }
+    const start = performance.now()
+    expect(await edit(workspace, { ...all, old_string: 'a', new_string: 'b\n' })).toContain('Replaced 300000')
+    expect(content(workspace, 'long.txt')).toBe('b\n'.repeat(300_000))
+    writeFileSync(join(workspace.root, 'long.txt'), 'a'.repeat(300_000))
+    expect(await edit(workspace, { ...all, old_string: 'aa', new_string: 'cc' })).toContain('(+1 -1 lines)')
+    const missing = { file_path: 'alike.txt', old_string: `${'a\n'.repeat(20_000)}b`, new_string: 'c' }
+    expect(await edit(workspace, missing)).toContain('Its first 20000 line(s) match at line 1')
+    // Minutes, when a line is walked once for each of its places.
+    expect(performance.now() - start).toBeLessThan(15_000)
+  }, 30_000)
+
+  it('gives up where there are more places than can be replaced at once', async () => {
+    const workspace = await open({ 'a.txt': 'a'.repeat(1_000_001) })
+    for (const replace_all of [true, false])
+      expect(await edit(workspace, { old_string: 'a', new_string: 'b', replace_all })).toMatch(
+        /^error: old_string found more than 1000000 times in a\.txt; the file was left untouched/,
+      )
+  })
+
   it('edits through a link that stays inside, and not through one that leads out', async () => {
     const workspace = await open({ 'real.txt': 'x' })
     const outside = join(workspace.root, '..', 'C')

@@ -3,7 +3,7 @@ import { estimateTokens } from '../../model/estimate-tokens.js'
 import type { Model } from '../../model/model.js'
 import type { Message, UserMessage } from '../../tool/completion.js'
 import { messageOf } from '../../tool/errors.js'
-import { gaugeOf, tokensUsed } from '../context-gauge.js'
+import { type ContextGauge, gaugeOf, tokensUsed } from '../context-gauge.js'
 import { RunError } from '../errors.js'
 import type { RunState } from '../run-state.js'
 import { prune } from './prune.js'
@@ -33,6 +33,8 @@ export async function makeRoom(state: RunState, ask: Ask, forced?: Forced): Prom
   const manual = forced !== undefined && 'asked' in forced
   if (forced === undefined && used < limit) return false
   if (!settings.auto && !manual) return false
+  if (!manual && gauge.failedCompactions >= mostFailures)
+    throw tooLarge(gauge, used, limit, new Error('what the provider counted after each summary was too much'))
   try {
     await parts.observe?.('pre_compact', {
       message_count: conversation.view.length,
@@ -67,8 +69,10 @@ export async function makeRoom(state: RunState, ask: Ask, forced?: Forced): Prom
     const after = measure(view)
     if (after >= used || (!manual && after > limit))
       throw new Error(`a summary brings it from ${used} to ${after} tokens, and ${limit} would fit`)
-    gauge.failedCompactions = 0
     await show(state, view, before, after, 'summarised', summaryText(summary))
+    // Whether it really fits shows with the next count; a person's own wish is no measure of that.
+    if (manual) gauge.failedCompactions = 0
+    else gauge.room = limit
     return true
   } catch (error) {
     if (state.signal.aborted) throw error
@@ -143,9 +147,15 @@ function failed(state: RunState, error: unknown, used: number, limit: number): b
   const gauge = gaugeOf(state.parts.conversation)
   gauge.failedCompactions++
   state.parts.emit({ type: 'compaction_failed', error: messageOf(error) })
-  if (gauge.failedCompactions < 2) return false
+  if (gauge.failedCompactions < mostFailures) return false
+  throw tooLarge(gauge, used, limit, error)
+}
+
+const mostFailures = 2
+
+function tooLarge(gauge: ContextGauge, used: number, limit: number, error: unknown): RunError {
   gauge.failedCompactions = 0
-  throw new RunError(
+  return new RunError(
     'compaction_failed',
     `The conversation has about ${used} tokens, ${limit} fit (autoCompactThreshold of the model's window), and it could not be made smaller twice in a row: ${messageOf(error)}. Begin a new session, or use a model with a larger window.`,
     { cause: error },

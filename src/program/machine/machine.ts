@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { JsonValue } from '../../tool/json.js'
 import { type Engine, loadEngine } from './engine.js'
 import { ProgramError, type ProgramFailureCode } from './errors.js'
@@ -70,6 +71,8 @@ export function createProgramMachine(options: ProgramMachineOptions = {}): Progr
     },
   })
   const closing = new AbortController()
+  // Every program that runs listens to it.
+  setMaxListeners(0, closing.signal)
   return {
     async run(program) {
       const { source, inputs = {}, signal } = program

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { parseJsonText } from '../../tool/json-text.js'
 import { failureOf } from './failure.js'
 import { maxResultBytes, type ProgramLimits } from './limits.js'
@@ -33,6 +34,7 @@ export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
   const calls = createProgramCalls(program.host, program.allows ?? (() => true), limits)
   const lines: ConsoleLine[] = []
   const over = new AbortController()
+  setMaxListeners(0, over.signal)
   const running = new Set<Promise<void>>()
   const slots = createSlots(maxCallsAtOnce)
   const bulky = new Map<number, () => void>()

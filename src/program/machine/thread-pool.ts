@@ -3,7 +3,7 @@ import type { ProgramThread } from './thread.js'
 
 export interface ThreadPool {
   /** A thread with a fresh sandbox, for one program; waits when all are in use. */
-  take(signal: AbortSignal | undefined): Promise<ProgramThread>
+  take(signal: AbortSignal): Promise<ProgramThread>
   /** Takes it back after a program that ended well. */
   giveBack(thread: ProgramThread): void
   /** Ends one that cannot be trusted with another program, or is still at work. */
@@ -18,103 +18,122 @@ export type ThreadPoolOptions = {
   start(): Promise<ProgramThread>
 }
 
-/** Threads for programs: one program at a time in each, a few of them ready before they are asked for. */
+type Request = { serve(thread: ProgramThread): void; refuse(error: unknown): void }
+
+/** Starting one takes a whole processor for a while: many at once only hold each other up. */
+const maxStarting = 2
+const forever = 2 ** 31 - 1
+
+/**
+ * Threads for programs: one program at a time in each, a few of them ready before they are asked for. Whoever waits gets the first that
+ * is ready, a new one or one whose program has ended; they are served in the order of asking.
+ */
 export function createThreadPool({ warm, maxThreads, start }: ThreadPoolOptions): ThreadPool {
-  const unused: ProgramThread[] = []
   const all = new Set<ProgramThread>()
-  const queue: (() => void)[] = []
-  let inUse = 0
+  const unused: ProgramThread[] = []
+  const requests: Request[] = []
   let starting = 0
   let closed = false
 
-  const begin = async (): Promise<ProgramThread> => {
+  const end = async (thread: ProgramThread): Promise<void> => {
+    all.delete(thread)
+    await thread.close()
+  }
+  const offer = (thread: ProgramThread): void => {
+    const request = requests.shift()
+    if (request !== undefined) request.serve(thread)
+    else if (unused.length < warm && !closed) unused.push(thread)
+    else void end(thread)
+  }
+  const begin = async (): Promise<void> => {
     starting++
     try {
       const thread = await start()
       all.add(thread)
       if (closed) await end(thread)
-      return thread
+      await thread.ready()
+      offer(thread)
+    } catch (error) {
+      // One that nobody waits for is missed by nobody: whoever asks next starts another, and hears why it fails.
+      requests.shift()?.refuse(error)
     } finally {
       starting--
+      if (requests.length > 0) grow()
     }
   }
-  const end = async (thread: ProgramThread): Promise<void> => {
-    all.delete(thread)
-    await thread.close()
+  const grow = (): void => {
+    const wanted = requests.length > 0 ? requests.length : warm - unused.length
+    while (!closed && starting < Math.min(wanted, maxStarting) && all.size + starting < maxThreads)
+      void begin()
   }
-  const keepWarm = (): void => {
-    if (closed || unused.length + starting >= warm || inUse + unused.length + starting >= maxThreads) return
-    void begin().then(
-      (thread) => {
-        if (!closed) unused.push(thread)
-      },
-      // Whoever asks for a thread next starts one too, and hears why it fails.
-      () => undefined,
-    )
-  }
-  const leave = (): void => {
-    const next = queue.shift()
-    // Handed on, so that nobody who comes in between can take the place.
-    if (next === undefined) inUse--
-    else next()
-    keepWarm()
-  }
-  const enter = async (signal: AbortSignal | undefined): Promise<void> => {
-    if (inUse < maxThreads) {
-      inUse++
-      return
+  /** When its sandbox is there, the thread serves again. */
+  const reuse = async (thread: ProgramThread): Promise<void> => {
+    try {
+      await thread.ready()
+      offer(thread)
+    } catch {
+      // It died of itself meanwhile; nobody had been promised it.
+      all.delete(thread)
     }
-    await new Promise<void>((resolve, reject) => {
-      const go = (): void => {
-        signal?.removeEventListener('abort', stop)
-        resolve()
-      }
-      const stop = (): void => {
-        queue.splice(queue.indexOf(go), 1)
-        reject(new ProgramError('program_aborted', 'The program was not run: the run was aborted.'))
-      }
-      signal?.addEventListener('abort', stop, { once: true })
-      queue.push(go)
-    })
+    grow()
+  }
+  const nextUnused = (): ProgramThread | undefined => {
+    for (;;) {
+      const thread = unused.pop()
+      if (thread === undefined || !thread.dead) return thread
+      all.delete(thread)
+    }
   }
 
   return {
     async take(signal) {
-      await enter(signal)
-      try {
-        for (;;) {
-          if (closed) throw closedError()
-          const thread = unused.pop() ?? (await begin())
-          if (thread.dead) {
-            await end(thread)
-            continue
-          }
-          await thread.ready()
-          if (!closed) return thread
-        }
-      } catch (error) {
-        leave()
-        throw error
-      }
+      if (closed) throw closedError()
+      const thread = nextUnused()
+      if (thread !== undefined) return thread
+      return waitFor(signal, requests, grow)
     },
     giveBack(thread) {
-      if (closed || thread.dead || unused.length >= warm) void end(thread)
-      else unused.push(thread)
-      leave()
+      if (closed) void end(thread)
+      else void reuse(thread)
     },
     async discard(thread) {
       await end(thread)
-      leave()
+      grow()
     },
     async close() {
       closed = true
-      for (const go of queue.splice(0)) {
-        inUse++
-        go()
-      }
+      for (const { refuse } of requests.splice(0)) refuse(closedError())
       await Promise.all([...all].map(end))
     },
   }
+}
+
+function waitFor(signal: AbortSignal, requests: Request[], grow: () => void): Promise<ProgramThread> {
+  return new Promise((resolve, reject) => {
+    // A thread on its start keeps no process alive; who waits for it does.
+    const alive = setInterval(() => undefined, forever)
+    const settle = (): void => {
+      clearInterval(alive)
+      signal.removeEventListener('abort', stop)
+    }
+    const request: Request = {
+      serve(thread) {
+        settle()
+        resolve(thread)
+      },
+      refuse(error) {
+        settle()
+        reject(error)
+      },
+    }
+    const stop = (): void => {
+      requests.splice(requests.indexOf(request), 1)
+      request.refuse(new ProgramError('program_aborted', 'The program was not run: the run was aborted.'))
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    requests.push(request)
+    grow()
+  })
 }
 
 function closedError(): ProgramError {

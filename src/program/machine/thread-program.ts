@@ -118,6 +118,11 @@ async function serve(
     })
   }
 
+  const refuseImport = (name: string): never => {
+    // Text and no error: the engine would copy the stack of an error into the guest, with paths of this machine.
+    throw `imports are not allowed inside PTC scripts: ${name.slice(0, 200)}`
+  }
+
   const createSandbox = async (): Promise<Sandbox> => {
     const vm = await QuickJS.create({
       wasm: setup.module,
@@ -125,13 +130,7 @@ async function serve(
       maxStackSize: setup.stackBytes,
       interruptHandler: isOver,
       timezoneOffset: 0,
-      moduleLoader: {
-        normalize: (_, name) => name,
-        load: (name) => {
-          // Text and no error: the engine would copy the stack of an error into the guest, with paths of this machine.
-          throw `imports are not allowed inside PTC scripts: ${name.slice(0, 200)}`
-        },
-      },
+      moduleLoader: { normalize: (_, name) => refuseImport(name), load: refuseImport },
       wasi: (memory) => ({
         clock_time_get: (_id: number, _precision: bigint, at: number) => {
           const { running, began } = state

@@ -7,7 +7,7 @@ import { threadProgram } from './thread-program.js'
 
 /** A worker thread with a sandbox in it that no script has seen yet. */
 export interface ProgramThread {
-  /** Resolves when a fresh sandbox is there; rejects when the thread dies before. */
+  /** Resolves when a fresh sandbox is there; rejects when the thread dies before. Keeps no process alive. */
   ready(): Promise<void>
   /** Runs until the thread says how the program ended, or dies. Nobody else may use it meanwhile. */
   converse(first: ToThread, listen: (message: FromThread) => void): Promise<ThreadEnd>
@@ -46,8 +46,6 @@ export async function startThread(engine: Engine, memoryBytes: number): Promise<
     stdin: false,
     resourceLimits: threadLimits,
   })
-  // Waiting for a thread keeps the process alive; a thread that nobody waits for does not.
-  worker.unref()
   return wrap(worker, new Float64Array(deadline))
 }
 
@@ -77,21 +75,18 @@ function wrap(worker: Worker, deadline: Float64Array): ProgramThread {
   }
   worker.on('error', die)
   worker.on('exit', () => die())
+  // Waiting for a thread keeps the process alive; a thread that nobody waits for does not. Only now: a listener keeps it alive too.
+  worker.unref()
 
   return {
     get dead() {
       return death !== undefined
     },
     async ready() {
-      worker.ref()
-      try {
-        while (!isReady && death === undefined)
-          await new Promise<void>((resolve) => {
-            wake = resolve
-          })
-      } finally {
-        worker.unref()
-      }
+      while (!isReady && death === undefined)
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
       if (death === undefined) return
       const why = death.cause === undefined ? '' : `: ${death.cause.message}`
       throw new ProgramError('program_crashed', `No thread for the program could be started${why}`, death)

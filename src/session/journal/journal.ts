@@ -25,6 +25,9 @@ export type JournalOptions = {
 export class Journal {
   readonly #options: JournalOptions
   #log: Promise<SessionLog> | undefined
+  /** What was handed over and is not being written yet, and the write that will take all of it. */
+  #waiting: (readonly SessionRecord[] | Promise<readonly SessionRecord[]>)[] = []
+  #next: Promise<void> | undefined
   #last: Promise<void> = Promise.resolve()
   #closed = false
   /** The first write that failed: nothing may follow it. */
@@ -34,16 +37,25 @@ export class Journal {
     this.#options = options
   }
 
-  /** Resolves when these, and all before them, are as safe as the durability says. */
+  /**
+   * Resolves when these, and all before them, are as safe as the durability says. What is handed over while the disk is busy is one
+   * write, whole or not at all.
+   */
   append(records: readonly SessionRecord[] | Promise<readonly SessionRecord[]>): Promise<void> {
-    const next = this.#last.then(async () => this.#write(await this.#made(records)))
+    if (this.#closed) return Promise.resolve()
+    this.#waiting.push(records)
+    // Told by the write that takes them.
+    if (records instanceof Promise) records.catch(() => undefined)
+    this.#next ??= this.#last.then(() => this.#writeWaiting())
+    const next = this.#next
     // Whoever waits is told; for those that nobody waits for, the next one is.
     this.#last = next.catch(() => undefined)
     return next
   }
 
-  /** Takes the session for writing. Nothing has happened when it cannot be had. */
+  /** Takes the session for writing. Nothing has happened when it cannot be had; one that has failed is not had again. */
   async open(): Promise<void> {
+    this.#refuseWhenFailed()
     await this.#open()
   }
 
@@ -55,9 +67,13 @@ export class Journal {
   /** Everything handed over so far is on disk. */
   async flush(): Promise<void> {
     await this.#last
-    if (this.#failure !== undefined) throw this.#failure.error
+    this.#refuseWhenFailed()
     const log = await this.#log
-    await log?.flush()
+    try {
+      await log?.flush()
+    } catch (error) {
+      throw this.#failed(error)
+    }
   }
 
   /** Gives the session back. Nothing is written afterwards. */
@@ -69,28 +85,34 @@ export class Journal {
     await log?.close()
   }
 
-  async #write(records: readonly SessionRecord[]): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure.error
-    if (this.#closed || records.length === 0) return
+  async #writeWaiting(): Promise<void> {
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#next = undefined
+    this.#refuseWhenFailed()
+    const records: SessionRecord[] = []
+    try {
+      // Content that could not be put beside the log is a hole in it, like a record that could not be written.
+      for (const made of waiting) for (const record of await made) records.push(record)
+    } catch (error) {
+      throw this.#failed(error)
+    }
+    if (records.length === 0) return
     const log = await this.#open()
     try {
       await log.append(this.#clean(records))
     } catch (error) {
-      this.#failure = { error }
-      throw error
+      throw this.#failed(error)
     }
   }
 
-  /** Content that could not be put beside the log is a hole in it, like a record that could not be written. */
-  async #made(
-    records: readonly SessionRecord[] | Promise<readonly SessionRecord[]>,
-  ): Promise<readonly SessionRecord[]> {
-    try {
-      return await records
-    } catch (error) {
-      this.#failure ??= { error }
-      throw error
-    }
+  #failed(error: unknown): unknown {
+    this.#failure ??= { error }
+    return error
+  }
+
+  #refuseWhenFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure.error
   }
 
   #open(): Promise<SessionLog> {

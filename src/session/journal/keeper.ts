@@ -12,9 +12,10 @@ import type { Durability, SessionStore } from '../../store/session-store.js'
 import type { JsonValue } from '../../tool/json.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import type { RunSnapshot } from '../runs.js'
+import { redactValue } from '../security/index.js'
 import { Journal } from './journal.js'
 import { type KeptConversation, keepConversation } from './kept-conversation.js'
-import type { RestoredSession } from './restore.js'
+import { load, type RestoredSession } from './restore.js'
 
 export type KeeperOptions = {
   readonly store: SessionStore
@@ -55,7 +56,8 @@ export class Keeper {
     this.conversation = keepConversation({
       journal: this.#journal,
       sessionId,
-      start: restored ?? { messages: [], view: [] },
+      ...(restored !== undefined && { start: restored }),
+      ...(redact !== undefined && { clean: (message) => redactValue(message, redact) }),
       runId: () => options.runId(),
       newId: () => options.newId(),
       now,
@@ -64,9 +66,16 @@ export class Keeper {
 
   /** Takes the session for writing, before anything is said in it. One that somebody else went on with is not gone on with here. */
   async open(): Promise<void> {
-    if (this.#opened) return
     await this.#journal.open()
     this.#opened = true
+  }
+
+  /** What the log says by now; undefined when there is none. */
+  async state(): Promise<RestoredSession | undefined> {
+    const { store, sessionId, restored } = this.#options
+    if (!this.#opened) return restored
+    await this.#journal.flush()
+    return load(store, sessionId)
   }
 
   /** What changed about the session itself. */

@@ -1,22 +1,31 @@
 import type { Conversation, MessageFacts } from '../../loop/conversation.js'
+import { viewOf } from '../../store/fold-session.js'
 import { messageRecords } from '../../store/message-records.js'
-import type { MessageRow, SessionRecord } from '../../store/records.js'
-import type { StoredMessage } from '../../store/session-state.js'
+import { type MessageRow, schemaVersion } from '../../store/records.js'
+import type { SessionState, StoredMessage } from '../../store/session-state.js'
 import type { Message } from '../../tool/completion.js'
 import type { Journal } from './journal.js'
 import { leaveOut } from './leave-out.js'
 
-export type KeptMessage = { readonly id: string; readonly message: Message }
-
+/** A conversation whose messages have ids, so that it can be gone back in. */
 export interface KeptConversation extends Conversation {
   /** The messages with their ids, in order. */
-  readonly kept: readonly KeptMessage[]
+  readonly kept: readonly StoredMessage[]
+  /** The same with compactions, and with what is hidden. */
+  readonly order: readonly StoredMessage[]
+  /** What the last rewind hid, as long as nothing was said since. */
+  readonly rewound: readonly string[]
+  /** Hides this message and everything behind it. The caller knows that it is there. */
+  rewind(messageId: string): Promise<void>
+  /** Shows again what was hidden since something was last said. */
+  unrewind(): Promise<void>
 }
 
 export type KeptConversationOptions = {
-  readonly journal: Journal
+  /** Absent: it lives in memory alone. */
+  readonly journal?: Journal
   readonly sessionId: string
-  readonly start: { readonly messages: readonly StoredMessage[]; readonly view: readonly StoredMessage[] }
+  readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'>
   /** The run at work. */
   runId(): string | undefined
   newId(): string
@@ -29,15 +38,19 @@ export type KeptConversationOptions = {
  */
 export function keepConversation(options: KeptConversationOptions): KeptConversation {
   const { journal, sessionId, start } = options
-  const kept: KeptMessage[] = start.messages
-    .filter(({ hidden }) => !hidden)
-    .map(({ id, message }) => ({ id, message }))
-  const messages: Message[] = kept.map(({ message }) => message)
-  let view: KeptMessage[] = start.view.map(({ id, message, pruned }) => ({
-    id,
-    message: pruned ? leaveOut(message) : message,
-  }))
-  let shown: Message[] = view.map(({ message }) => message)
+  let order: StoredMessage[] = [...(start?.order ?? [])]
+  let rewound: readonly string[] = start?.rewound ?? []
+  let kept: StoredMessage[] = []
+  let messages: Message[] = []
+  let view: StoredMessage[] = []
+  let shown: Message[] = []
+  const look = (from: readonly StoredMessage[]): void => {
+    kept = order.filter(({ hidden, row }) => !hidden && row.role !== 'compaction')
+    messages = kept.map(({ message }) => message)
+    view = from.map((one) => (one.pruned ? { ...one, message: leaveOut(one.message) } : one))
+    shown = view.map(({ message }) => message)
+  }
+  look(start?.view ?? [])
 
   const rowFor = (id: string, facts: MessageFacts): Omit<MessageRow, 'role'> => {
     const runId = options.runId()
@@ -50,18 +63,40 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
       ...(facts.model !== undefined && { model: facts.model }),
     }
   }
-  const recordsFor = (
+  const write = (
     message: Message,
     row: Omit<MessageRow, 'role'> & { role?: 'compaction' },
-  ): Promise<SessionRecord[]> =>
-    messageRecords(message, {
-      row,
-      partId: (index) => `${row.id}.${index}`,
-      writeBlob: (bytes) => journal.writeBlob(bytes),
-    })
+  ): Promise<void> | undefined =>
+    journal?.append(
+      messageRecords(options.clean?.(message) ?? message, {
+        row,
+        partId: (index) => `${row.id}.${index}`,
+        writeBlob: (bytes) => journal.writeBlob(bytes),
+      }),
+    )
+  const hide = (from: string): Promise<void> | undefined => {
+    const at = order.findIndex(({ id }) => id === from)
+    const hidden = order.slice(at).filter((one) => !one.hidden)
+    order = order.map((one, index) => (index < at || one.hidden ? one : { ...one, hidden: true }))
+    rewound = [...hidden.map(({ id }) => id), ...rewound]
+    look(viewOf(order))
+    return tell(from)
+  }
+  const tell = (hiddenFrom: string | null): Promise<void> | undefined =>
+    journal?.append([
+      { type: 'session', data: { id: sessionId, schemaVersion, updatedAtMs: options.now(), hiddenFrom } },
+    ])
 
   return {
-    kept,
+    get kept() {
+      return kept
+    },
+    get order() {
+      return order
+    },
+    get rewound() {
+      return rewound
+    },
     get messages() {
       return messages
     },
@@ -69,53 +104,59 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
       return shown
     },
     async append(message, facts = {}) {
-      const entry = { id: options.newId(), message }
+      const row = rowFor(options.newId(), facts)
+      const entry = { id: row.id, row: { ...row, role: message.role }, message, hidden: false, pruned: false }
+      order.push(entry)
       kept.push(entry)
       messages.push(message)
       view.push(entry)
       shown.push(message)
-      const written = journal.append(recordsFor(message, rowFor(entry.id, facts)))
+      if (rewound.length > 0) rewound = []
+      const written = write(message, row)
       if (message.role !== 'tool') await written
     },
     async compact(next, summarised = false) {
-      const id = options.newId()
       const { summary, tail, pruned } = comparedWith(view, next, summarised)
+      const message: Message = summary ?? { role: 'user', content: [] }
+      const row = {
+        ...rowFor(options.newId(), {}),
+        role: 'compaction' as const,
+        tailStart: tail[0]?.id ?? null,
+        pruned,
+      }
+      const entry = { id: row.id, row, message, hidden: false, pruned: false }
+      order.push(entry)
+      rewound = []
       view = [
-        ...(summary === undefined ? [] : [{ id, message: summary }]),
-        ...tail.map((entry, at) => ({
-          ...entry,
-          message: next[next.length - tail.length + at] ?? entry.message,
-        })),
+        ...(summary === undefined ? [] : [entry]),
+        ...tail.map((one, at) => ({ ...one, message: next[next.length - tail.length + at] ?? one.message })),
       ]
-      shown = view.map(({ message }) => message)
-      await journal.append(
-        recordsFor(summary ?? { role: 'user', content: [] }, {
-          ...rowFor(id, {}),
-          role: 'compaction',
-          tailStart: tail[0]?.id ?? null,
-          pruned,
-        }),
-      )
+      shown = view.map((one) => one.message)
+      await write(message, row)
     },
     clear() {
       const [first] = kept
-      kept.length = 0
-      messages.length = 0
-      view = []
-      shown = []
-      if (first === undefined) return
-      const data = { id: sessionId, schemaVersion: 1, updatedAtMs: options.now(), hiddenFrom: first.id }
-      return journal.append([{ type: 'session', data }])
+      return first && hide(first.id)
+    },
+    async rewind(messageId) {
+      await hide(messageId)
+    },
+    async unrewind() {
+      const back = new Set(rewound)
+      order = order.map((one) => (back.has(one.id) ? { ...one, hidden: false } : one))
+      rewound = []
+      look(viewOf(order))
+      await tell(null)
     },
   }
 }
 
 /** What a new view keeps of the old one: as many of its last messages as it has, some of them with their outputs left out. */
 function comparedWith(
-  view: readonly KeptMessage[],
+  view: readonly StoredMessage[],
   next: readonly Message[],
   summarised: boolean,
-): { readonly summary?: Message; readonly tail: readonly KeptMessage[]; readonly pruned: string[] } {
+): { readonly summary?: Message; readonly tail: readonly StoredMessage[]; readonly pruned: string[] } {
   const summary = summarised ? next[0] : undefined
   const count = next.length - (summary === undefined ? 0 : 1)
   const tail = view.slice(view.length - count)

@@ -1,6 +1,8 @@
 import type { Rule } from '../../authority/rule.js'
+import type { RunTotals } from '../../loop/run-parts.js'
 import { addUsage, noUsage, type Usage } from '../../loop/usage.js'
 import { blobDigests, foldSession } from '../../store/fold-session.js'
+import type { CheckpointRow } from '../../store/records.js'
 import type { SessionState } from '../../store/session-state.js'
 import type { SessionStore, StoredSession } from '../../store/session-store.js'
 import type { JsonObject } from '../../tool/json.js'
@@ -114,24 +116,42 @@ export function restoredUsage(state: SessionState | undefined): Usage {
   return usage
 }
 
-/** What one run has used, as far as its messages tell: the answers of a round that was cut off count too. */
-export function totalsOfRun(
-  state: SessionState,
-  runId: string,
-): { usage: Usage; toolCallsCount: number; rounds: number; toolRounds: number } {
-  let usage = noUsage
-  let toolCallsCount = 0
-  let rounds = 0
-  let toolRounds = 0
-  for (const { row, message } of state.messages) {
-    if (row.runId !== runId) continue
-    usage = addUsage(usage, usageIn(row.usage))
-    if (message.role === 'assistant') rounds++
-    if (message.role !== 'tool') continue
-    toolRounds++
-    toolCallsCount += message.content.length
+/** A run with all that went on from it and all that it went on from: they are one piece of work. */
+export function familyOf({ runs }: SessionState, runId: string): ReadonlySet<string> {
+  let first = runId
+  for (const seen = new Set<string>(); !seen.has(first); ) {
+    seen.add(first)
+    first = runs.get(first)?.resumedFrom ?? first
   }
-  return { usage, toolCallsCount, rounds, toolRounds }
+  const family = new Set([first, runId])
+  for (const { id, resumedFrom } of runs.values())
+    if (resumedFrom !== undefined && family.has(resumedFrom)) family.add(id)
+  return family
+}
+
+/** The last finished round of these runs. */
+export function lastCheckpoint(
+  { checkpoints }: SessionState,
+  family: ReadonlySet<string>,
+): CheckpointRow | undefined {
+  return [...checkpoints.values()].findLast(({ runId }) => family.has(runId))
+}
+
+/** What these runs have used: up to the checkpoint as it says, and the answers of the round that was cut off. */
+export function totalsOf(
+  { messages }: SessionState,
+  family: ReadonlySet<string>,
+  checkpoint: CheckpointRow,
+): RunTotals {
+  const own = messages.filter(({ row }) => row.runId !== undefined && family.has(row.runId))
+  const at = own.findIndex(({ id }) => id === checkpoint.messageId)
+  const later = own.slice(at < 0 ? own.length : at + 1)
+  return {
+    usage: later.reduce((usage, { row }) => addUsage(usage, usageIn(row.usage)), usageIn(checkpoint.usage)),
+    toolCallsCount: checkpoint.toolCallsCount,
+    rounds: checkpoint.round + later.filter(({ row }) => row.usage !== undefined).length,
+    toolRounds: own.filter(({ message }) => message.role === 'tool').length,
+  }
 }
 
 function usageIn(row: JsonObject | undefined): Usage {

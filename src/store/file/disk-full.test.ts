@@ -38,7 +38,7 @@ for (let size = 0; size < Number(count); size++) {
   await again.append([record(done)])
   await again.close()
   const { records, damage } = store.readSync('s')
-  ends.push({ code, later, kept: full.records.length === done, whole: records.every(({ data }, at) => data.sequence === at) && records.length === done + 1 && damage === undefined, some: done > 0 })
+  ends.push({ code, later, kept: full.records.length === done && full.damage === undefined, whole: records.every(({ data }, at) => data.sequence === at) && records.length === done + 1 && damage === undefined, some: done > 0 })
   execFileSync('umount', [place])
 }
 console.log(JSON.stringify(ends))

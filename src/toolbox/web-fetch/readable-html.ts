@@ -20,13 +20,19 @@ const mostCharacters = 1_000_000
 export async function readableHtml(html: string, options: ReadableOptions): Promise<ReadablePage> {
   const { htmlToMarkdown } = await import('@mdream/js')
   const whole = withoutRawText(html)
-  const page = whole.slice(0, mostCharacters)
-  const convert = (keep: MainElement | undefined): string =>
-    htmlToMarkdown(page, {
-      format: options.format,
-      clean: { blankLines: true, emptyLinks: true, emptyLinkText: true, emptyImages: true },
-      hooks: [reader(options.baseUrl, keep)],
-    })
+  const page = withoutDeepNesting(whole.slice(0, mostCharacters))
+  const convert = (keep: MainElement | undefined): string => {
+    try {
+      return htmlToMarkdown(page, {
+        format: options.format,
+        clean: { blankLines: true, emptyLinks: true, emptyLinkText: true, emptyImages: true },
+        hooks: [reader(options.baseUrl, keep)],
+      })
+    } catch {
+      // Pages are written by anybody, and one that is put together wrongly still has words.
+      return withoutTags(page)
+    }
+  }
   const main = mainElement(page)
   const text = main === undefined ? '' : visibleText(convert(main)).trim()
   const title = titleOf(page)
@@ -66,6 +72,32 @@ function withoutRawText(html: string): string {
   }
   kept.push(html.slice(from))
   return kept.join('')
+}
+
+/** Each level of quoting is rewritten with every line in it, which makes it the dearest. */
+const deepest = { quote: 3, other: 8 } as const
+
+/**
+ * Leaves out the tags of quotes, lists and code that lie deeper than any reader follows. Each level writes its mark in front of every
+ * line below it, so that a small page could become a text that fills the memory.
+ */
+function withoutDeepNesting(page: string): string {
+  const open = { quote: { depth: 0, left: 0 }, other: { depth: 0, left: 0 } }
+  const tags = /<(\/?)(?:(blockquote)|ul|ol|menu|dir|code)(?=[\s/>])[^<>]*>?/gi
+  return page.replace(tags, (tag: string, close: string, quote: string | undefined) => {
+    const kind = quote === undefined ? 'other' : 'quote'
+    const state = open[kind]
+    if (close === '' ? state.depth >= deepest[kind] : state.left > 0) {
+      state.left += close === '' ? 1 : -1
+      return ' '
+    }
+    state.depth = Math.max(0, state.depth + (close === '' ? 1 : -1))
+    return tag
+  })
+}
+
+function withoutTags(page: string): string {
+  return decodeEntities(page.replace(/<[^<>]*>/g, ' ')).replace(/[^\S\n]+/g, ' ')
 }
 
 function titleOf(page: string): string {

@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { rolldown } from 'rolldown'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const repository = resolve(import.meta.dirname, '../..')
+let folder = ''
+let bundled = ''
+
+beforeAll(async () => {
+  const cache = join(repository, 'node_modules', '.cache')
+  mkdirSync(cache, { recursive: true })
+  folder = mkdtempSync(join(cache, 'capstan-program-'))
+  bundled = join(folder, 'program.mjs')
+  const build = await rolldown({
+    input: join(import.meta.dirname, 'index.ts'),
+    platform: 'node',
+    external: (id) => id.startsWith('node:') || id.startsWith('quickjs-wasi') || id.startsWith('@cfworker'),
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+  })
+  await build.write({ file: bundled, format: 'esm', codeSplitting: false })
+  await build.close()
+}, 60_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** What a process of its own prints that works with the bundled package, and how it ended. */
+function host(body: string) {
+  const text = `import { createProgramMachine } from ${JSON.stringify(pathToFileURL(bundled).href)}
+    const machine = createProgramMachine()
+    const host = { call: async ({ args }) => ({ type: 'output', data: args, metadata: { duration_ms: 0 } }) }
+    const run = (source) => machine.run({ source, host, startedAt: 0 })
+    ${body}`
+  const { status, signal, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--no-warnings', '-e', text],
+    { timeout: 20_000, encoding: 'utf8', env: {} },
+  )
+  return { status, signal, stdout: stdout.trim(), stderr: stderr.trim() }
+}
+
+const clean = { status: 0, signal: null, stderr: '' }
+
+describe('the bundled machine', () => {
+  it('runs programs, and lets Node exit by itself with unused threads', () => {
+    const ended = host(`console.log(JSON.stringify(await run(
+      'export default async (ctx) => (await ctx.tool("echo", { a: [1] })).output')))`)
+    expect(ended).toMatchObject(clean)
+    expect(JSON.parse(ended.stdout)).toMatchObject({ ok: true, result: '{"a":[1]}' })
+  })
+
+  it('keeps Node alive for a program that is still running', () => {
+    const ended = host(`run('export default () => sleep(100)').then(({ ok }) => console.log('ended', ok))`)
+    expect(ended).toMatchObject({ ...clean, stdout: 'ended true' })
+  })
+
+  it('lets the host exit while a script is busy', () => {
+    const ended = host(`run('export default () => { for (;;); }'); setTimeout(() => process.exit(0), 300)`)
+    expect(ended).toMatchObject(clean)
+  })
+
+  it('writes nothing of a script to the host, and gives it nothing of the environment', () => {
+    const ended = host(`const { result } = await run(
+      'export default () => { console.log("hidden"); console.error("hidden"); return [typeof process, typeof env] }')
+      console.log(result.join()); await machine.close()`)
+    expect(ended).toMatchObject({ ...clean, stdout: 'undefined,undefined' })
+  })
+})

@@ -1,0 +1,19 @@
+import { CapstanError, markErrorClass } from '../../tool/errors.js'
+
+export type HistoryErrorCode =
+  | 'message_not_found'
+  | 'not_a_user_message'
+  | 'nothing_rewound'
+  | 'nothing_to_undo'
+  | 'fork_point'
+
+/** A session cannot be gone back in, forked or undone that way; nothing was changed. */
+export class HistoryError extends CapstanError {
+  declare readonly code: HistoryErrorCode
+
+  constructor(code: HistoryErrorCode, message: string) {
+    super(code, message)
+  }
+}
+
+markErrorClass(HistoryError, 'HistoryError')

@@ -1,0 +1,110 @@
+import type { StoredMessage } from '../../store/session-state.js'
+import type { Message } from '../../tool/completion.js'
+import type { SessionCore } from '../core.js'
+import { HistoryError } from './errors.js'
+
+/** One message of a session, to be picked by a person or a program. */
+export type MessageInfo = {
+  readonly id: string
+  readonly role: Message['role']
+  /** Its first words; for calls and results the names of the tools. */
+  readonly text: string
+  readonly createdAtMs: number
+  readonly runId?: string
+}
+
+/** What a rewind hid. */
+export type RewindOutcome = {
+  /** The message that was gone back to, to be edited and sent again. */
+  readonly prompt: string
+  /** How many messages are hidden, that one included. */
+  readonly hidden: number
+}
+
+/** The messages of the conversation, also those that a summary stands for by now. */
+export function listMessages({ conversation }: SessionCore): MessageInfo[] {
+  return conversation.kept.map(({ id, row, message }) => ({
+    id,
+    role: message.role,
+    text: firstWords(message),
+    createdAtMs: row.createdAtMs,
+    ...(row.runId !== undefined && { runId: row.runId }),
+  }))
+}
+
+/**
+ * Goes back to before a message of the user: it and everything behind it is hidden from the history and the model, and stays in the
+ * log. Files stay as they are; `undo` is for those.
+ */
+export function rewind(core: SessionCore, messageId: string): Promise<RewindOutcome> {
+  return core.alone('rewinding', async () => {
+    refuseUnlessUser(core, messageId)
+    await core.keeper?.open()
+    // A call that was cut off has its answer before it can be hidden: shown again it must not be without one.
+    await core.closeInterrupted()
+    const { conversation } = core
+    const before = conversation.kept.length
+    const target = conversation.kept.find(({ id }) => id === messageId)
+    await conversation.rewind(messageId)
+    return {
+      prompt: target === undefined ? '' : textOf(target.message),
+      hidden: before - conversation.kept.length,
+    }
+  })
+}
+
+/** Shows again what was hidden since something was last said, in one step. Gives how many messages came back. */
+export function unrewind(core: SessionCore): Promise<number> {
+  return core.alone('un-rewinding', async () => {
+    const { conversation } = core
+    if (conversation.rewound.length === 0)
+      throw new HistoryError(
+        'nothing_rewound',
+        'There is nothing to show again: nothing was rewound, or something was said since. Fork the session to go on from both.',
+      )
+    await core.keeper?.open()
+    const before = conversation.kept.length
+    await conversation.unrewind()
+    return conversation.kept.length - before
+  })
+}
+
+function refuseUnlessUser({ conversation }: SessionCore, messageId: string): void {
+  const target: StoredMessage | undefined = conversation.kept.find(({ id }) => id === messageId)
+  if (target === undefined)
+    throw new HistoryError(
+      'message_not_found',
+      `The session has no message '${messageId}', or it is hidden. See session.messages().`,
+    )
+  if (target.message.role !== 'user')
+    throw new HistoryError(
+      'not_a_user_message',
+      `Message '${messageId}' is of the role ${target.message.role}. Only a message of the user can be gone back to; see session.messages().`,
+    )
+}
+
+/** What was said in a message; a text stands for itself, anything else for what it is. */
+function textOf(message: Message): string {
+  if (message.role === 'system') return message.content
+  const texts: string[] = []
+  for (const part of message.content) if (part.type === 'text') texts.push(part.text)
+  return texts.join('\n')
+}
+
+function firstWords(message: Message): string {
+  const text = textOf(message).replace(/\s+/g, ' ').trim()
+  const said = text === '' ? namesIn(message) : text
+  return said.length <= mostCharacters ? said : `${said.slice(0, mostCharacters)}…`
+}
+
+const mostCharacters = 80
+
+function namesIn(message: Message): string {
+  if (message.role === 'system') return ''
+  return message.content
+    .map((part) => {
+      if (part.type === 'tool_call') return part.function.name
+      return part.type === 'tool_result' ? (part.toolName ?? 'result') : part.type
+    })
+    .join(', ')
+}

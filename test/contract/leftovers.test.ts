@@ -1,0 +1,199 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import { createMemorySessionStore } from '../../src/store/memory-store.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import { createJsonTool } from '../../src/tool/create-json-tool.js'
+import {
+  calls,
+  configFor,
+  eventsOf,
+  later,
+  makeWorkspace,
+  ofType,
+  openServer,
+  openSession,
+  systemPromptOf,
+  whenDone,
+} from './open-session.js'
+
+describe('what was spent', () => {
+  it('counts for the session also when the run failed', async () => {
+    const { session } = await openSession([
+      { ...calls(['ls', {}]), usage: { inputTokens: 1000, outputTokens: 10 } },
+      { status: 400, message: 'no' },
+      { status: 400, message: 'no' },
+    ])
+    await expect(session.send('look')).rejects.toThrow()
+    expect((await session.send('/cost')).text).toContain('1,010 (1,000 in, 10 out)')
+  })
+
+  it('counts summaries that were asked for, and side questions, once', async () => {
+    const usage = { inputTokens: 100, outputTokens: 10 }
+    const { session } = await openSession(() => ({ text: 'words', usage }))
+    await session.send(`one ${'long '.repeat(400)}`)
+    await session.btw('two?')
+    await session.send('/compact')
+    expect((await session.send('/cost')).text).toContain('330 (300 in, 30 out)')
+  })
+})
+
+describe('a message to a run that then fails', () => {
+  it('is in the history: whoever was told that it is taken finds it there', async () => {
+    const asked = later()
+    const { session } = await openSession((_request, n) => {
+      if (n > 0) return 'read'
+      asked.resolve()
+      return { text: 'I', delayMs: 50, dropAfterBytes: 200 }
+    })
+    const failing = session.send('go')
+    failing.catch(() => undefined)
+    await asked.promise
+    expect(session.steer('MIND THE GAP')).toBe(true)
+    await expect(failing).rejects.toThrow()
+    expect(JSON.stringify(session.history())).toContain('MIND THE GAP')
+  })
+})
+
+describe('many at once', () => {
+  const warnings: string[] = []
+  const warn = ({ message }: Error): unknown => warnings.push(message)
+  beforeEach(() => {
+    warnings.length = 0
+    process.on('warning', warn)
+  })
+  afterEach(() => {
+    process.off('warning', warn)
+  })
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+  it('runs that wait, under one signal, are no leak to be warned of', async () => {
+    const { signal } = new AbortController()
+    const { session } = await openSession(() => 'ok', { signal })
+    await Promise.all(Array.from({ length: 30 }, (_, n) => session.send(`${n}`, { signal })))
+    await settled()
+    expect(warnings).toEqual([])
+  })
+
+  it('calls of a round, and direct calls, neither', async () => {
+    const read = ['read', { file_path: 'a.txt' }] as const
+    const { session } = await openSession(
+      (_request, n) => (n === 0 ? calls(...Array.from({ length: 30 }, () => [...read] as const)) : 'ok'),
+      { maxParallelTasks: 30, duplicateToolCallThreshold: 100 },
+      { 'a.txt': 'a' },
+    )
+    await session.send('read')
+    await Promise.all(Array.from({ length: 30 }, () => session.readFile('a.txt')))
+    await settled()
+    expect(warnings).toEqual([])
+  })
+
+  it('runs that wait all end when the session is closed', async () => {
+    const { session } = await openSession(() => ({ text: 'never', delayMs: 60_000 }))
+    const ended = Array.from({ length: 3 }, () => session.send('x').catch((error: Error) => error.message))
+    await session.close()
+    for (const message of await Promise.all(ended)) expect(message).toMatch(/Session closed/)
+  })
+})
+
+describe('a session whose signal was aborted before', () => {
+  it('is closed as soon as it is made, and quietly', async () => {
+    const rejected: unknown[] = []
+    const onRejection = (error: unknown): unknown => rejected.push(error)
+    process.on('unhandledRejection', onRejection)
+    const { agent, root } = await openSession(['never'])
+    const session = agent.session(root, { sessionId: 'late', signal: AbortSignal.abort() })
+    expect(session.isClosed).toBe(true)
+    expect(await agent.listSessions()).not.toContain('late')
+    await expect(session.send('x')).rejects.toThrow(/Session closed/)
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', onRejection)
+    expect(rejected).toEqual([])
+  })
+})
+
+describe('a hook that nobody waits for', () => {
+  it('holds up close() for a moment only', async () => {
+    const { session } = await openSession(['ok'])
+    session.registerHook(
+      'slow',
+      'post_response',
+      null,
+      { asyncExecution: true },
+      () => new Promise(() => undefined),
+    )
+    await session.send('x')
+    const startedAt = performance.now()
+    await session.close()
+    expect(performance.now() - startedAt).toBeLessThan(4_000)
+  })
+})
+
+describe('a run on top of another history', () => {
+  it('leaves no place in the log to go on from', async () => {
+    const store = createMemorySessionStore()
+    const { session } = await openSession((_request, n) => (n === 0 ? calls(['ls', {}]) : 'ok'), {
+      sessionStore: store,
+      sessionId: 'aside',
+    })
+    await session.send('look', [{ role: 'user', content: 'hi' }])
+    await session.save()
+    const state = store.readSync?.('aside')
+    expect([...(state?.records ?? [])].filter(({ type }) => type === 'checkpoint')).toEqual([])
+  })
+})
+
+describe('user_instructions_dir', () => {
+  it('is where the own instructions of the user are read from', async () => {
+    const { base, root, userDir } = await makeWorkspace()
+    const own = join(base, 'own')
+    await mkdir(own)
+    await writeFile(join(own, 'AGENTS.md'), 'Measure twice.')
+    const server = await openServer(['ok'])
+    const config = `user_instructions_dir = "${own}"\n${configFor(`${server.url}/v1`)}`
+    const agent = await Agent.create(config, { userDir, env: {} })
+    whenDone(() => agent.close())
+    await agent.session(root).send('x')
+    expect(systemPromptOf(server)).toContain('Measure twice.')
+  })
+})
+
+describe('bytes that a tool gives', () => {
+  const giving = (data: unknown) =>
+    createJsonTool({
+      name: 'give',
+      description: 'Gives something.',
+      parameters: { type: 'object', properties: {}, additionalProperties: false },
+      execute: () => data,
+    })
+  const shown = async (data: unknown): Promise<string> => {
+    const { root, userDir } = await makeWorkspace()
+    const agent = await Agent.create({}, { userDir })
+    whenDone(() => agent.close())
+    const model = scriptedModel([{ toolCalls: [{ name: 'give', args: {} }] }, 'ok'])
+    const session = agent.session(root, {
+      model,
+      tools: [giving(data)],
+      permissionPolicy: { allow: ['give'] },
+    })
+    const events = await eventsOf(session, 'x')
+    expect(ofType(events, 'tool_end')[0]?.exitCode).toBe(0)
+    return JSON.stringify(model.requests[1]?.chatHistory.at(-1))
+  }
+
+  it('are named as such, with the file that has them', async () => {
+    const text = await shown(new Uint8Array([0, 1, 255]))
+    expect(text).toContain('binary')
+    expect(text).toContain('output_path')
+    expect(text).not.toMatch(/\\"0\\":0/)
+  })
+
+  it('are text when they are text', async () => {
+    expect(await shown(new TextEncoder().encode('fair wind'))).toContain('"text":"fair wind"')
+  })
+
+  it('of value zero in a text are shown by their picture', async () => {
+    expect(await shown('a\0b')).toContain('a\u2400b')
+  })
+})
