@@ -42,6 +42,35 @@ describe('the same call again and again', () => {
     expect(times(repetition, 1, 'a')).not.toEqual([same])
   })
 
+  it('does not end a run in which something new is done in between', () => {
+    const repetition = createRepetition(2)
+    const failing = outputEnvelope('1 of 12 tests failed')
+    for (let at = 0; at < 20; at++) {
+      repetition.note('edit', `{"n":${at}}`, outputEnvelope('done'))
+      expect(() => repetition.note('test', '{}', failing)).not.toThrow()
+    }
+  })
+
+  it('ends one in which all that is done in between is old, too', () => {
+    const repetition = createRepetition(2)
+    const around = (): void => {
+      times(repetition, 1, 'a')
+      times(repetition, 1, 'b')
+    }
+    for (let at = 0; at < 4; at++) around()
+    expect(around).toThrow(RunError)
+  })
+
+  it('is known by its result also when that is long', () => {
+    const repetition = createRepetition(1)
+    const long = 'x'.repeat(10_000)
+    const first = outputEnvelope(`${long}a`)
+    expect(repetition.note('read', '{}', first)).toBe(first)
+    const other = outputEnvelope(`${long}b`)
+    expect(repetition.note('read', '{}', other)).toBe(other)
+    expect(repetition.note('read', '{}', other)).not.toBe(other)
+  })
+
   it('tells the same failure as a failure, and keeps what belongs to a result', () => {
     const repetition = createRepetition(1)
     const failed = errorEnvelope('not there', { exit_code: 2 })

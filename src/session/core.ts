@@ -19,6 +19,7 @@ import type { ActiveRun } from './active-run.js'
 import { type Confirmations, createConfirmations, type Lane } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
+import { FileChanges } from './history/file-changes.js'
 import { interruptedResults } from './journal/interrupted.js'
 import { Keeper } from './journal/keeper.js'
 import { type KeptConversation, keepConversation } from './journal/kept-conversation.js'
@@ -75,6 +76,8 @@ export class SessionCore {
   readonly plan: PlanProgress
   /** Writes down what happens; absent without a store. */
   readonly keeper: Keeper | undefined
+  /** What tools did to files, run by run. */
+  readonly changes: FileChanges
   readonly runs: Runs
   readonly trace: Trace
   readonly budget: Budget
@@ -118,6 +121,7 @@ export class SessionCore {
     this.screen = screenFor(options.securityProvider, parts.secrets ?? [], this.emit)
     this.keeper = options.sessionStore && this.#startKeeper(options.sessionStore)
     this.conversation = this.keeper?.conversation ?? this.#unkept()
+    this.changes = this.#watchChanges(this.keeper)
     this.hooks = createHooks({
       session: { sessionId, workspace: parts.root, ...labelsOf(options) },
       now: this.now,
@@ -209,6 +213,7 @@ export class SessionCore {
       budget: this.budget,
       confirmations: this.confirmations,
       plan: this.plan,
+      changes: this.changes,
       middleware: [...(this.parts.options.middleware ?? []), ...this.screen.middleware],
       watchdogs: this.screen.watchdogs,
       identity: () => this.identity(),
@@ -272,6 +277,29 @@ export class SessionCore {
     this.#mended = true
     const results = interruptedResults(this.conversation.messages, restored.openIntents)
     if (results !== undefined) await this.conversation.append(results)
+  }
+
+  #watchChanges(keeper: Keeper | undefined): FileChanges {
+    const redact = this.screen.record
+    const { restored } = this.parts
+    return new FileChanges({
+      ...(restored !== undefined && { restored: restored.changes }),
+      ...(keeper !== undefined && {
+        keep: {
+          note: (note) => keeper.change(note),
+          writeImage: (bytes) => keeper.writeImage(bytes),
+          readImage: (digest) => keeper.readImage(digest),
+        },
+      }),
+      // A file can only be put back as it was; one with a secret in it is not written down at all.
+      ...(redact !== undefined && {
+        mayKeep: (bytes) => {
+          const text = new TextDecoder().decode(bytes)
+          return redact(text) === text
+        },
+      }),
+      now: this.now,
+    })
   }
 
   /** Without a store ids count the messages: those of the host are for what others see. */

@@ -15,6 +15,8 @@ import type { Invocation, RuntimeSession, RuntimeTools, ToolRuntime } from '../t
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import { openRuleFiles, type RuleFiles } from '../workspace/rules/rule-files.js'
 import type { Confirmations } from './confirmations.js'
+import { type FileChanges, hostCalls } from './history/file-changes.js'
+import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
 import type { Keeper } from './journal/keeper.js'
 import type { SessionOptions } from './options.js'
@@ -38,6 +40,7 @@ export type EngineParts = {
   readonly budget: Budget
   readonly confirmations: Confirmations
   readonly plan: PlanProgress
+  readonly changes: FileChanges
   readonly middleware: readonly AgentMiddleware[]
   readonly watchdogs: readonly Watchdog[]
   /** Rules that were agreed to for this session before. */
@@ -143,8 +146,12 @@ function runtimeFor(
   gate: () => Gate,
 ): ToolRuntime {
   const permit = permitFor(request.call, request.authority, request.origin === 'host')
+  const runtime = workspace.runtimeFor(permit, request.signal)
+  const owner = { id: request.origin === 'host' ? hostCalls : parts.identity().runId }
+  const place = { whole: workspace.files, scratch: () => workspace.scratch.path }
   return {
-    ...workspace.runtimeFor(permit, request.signal),
+    ...runtime,
+    ...(runtime.files !== undefined && { files: watchFiles(runtime.files, place, parts.changes, owner) }),
     session: sessionServices(parts, request, gate),
   }
 }

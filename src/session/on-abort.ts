@@ -1,4 +1,4 @@
-import { defaultMaxListeners, getMaxListeners, setMaxListeners } from 'node:events'
+import { setMaxListeners } from 'node:events'
 
 /**
  * Does this when the host's signal is aborted, at once when it was already. Gives what undoes that. One signal may well end many runs
@@ -9,7 +9,11 @@ export function onAbort(signal: AbortSignal, stop: () => void): () => void {
     stop()
     return () => undefined
   }
-  if (getMaxListeners(signal) === defaultMaxListeners) setMaxListeners(0, signal)
+  try {
+    setMaxListeners(0, signal)
+  } catch {
+    // A signal that is not Node's own counts no listeners.
+  }
   signal.addEventListener('abort', stop, { once: true })
   return () => signal.removeEventListener('abort', stop)
 }

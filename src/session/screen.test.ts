@@ -182,3 +182,56 @@ function joined(events: readonly AgentEvent[], toolId: string): string {
     )
     .join('')
 }
+
+describe('an event of any kind', () => {
+  it('holds no secret, however deep in it', () => {
+    const events: AgentEvent[] = [
+      { type: 'agent_start', runId: 'r', prompt: `use ${secret}` },
+      { type: 'steered', prompt: secret },
+      { type: 'model_retry', attempt: 1, delayMs: 1, reason: `bad key ${secret}` },
+      { type: 'task_updated', tasks: [{ content: `log in with ${secret}`, status: 'pending' }] },
+      {
+        type: 'confirmation_required',
+        toolId: 't1',
+        toolName: 'bash',
+        args: { command: `curl -H ${secret}` },
+        reasons: [`about ${secret}`],
+      },
+      {
+        type: 'context_compacted',
+        how: 'summarised',
+        beforeMessages: 2,
+        afterMessages: 1,
+        beforeTokens: 2,
+        afterTokens: 1,
+        percentBefore: 1,
+        summary: `the key is ${secret}`,
+      },
+      {
+        type: 'agent_tool_event',
+        toolId: 't2',
+        toolName: 'ask',
+        agentId: 'a',
+        event: { type: 'final', output: [secret] },
+      },
+      {
+        type: 'tool_end',
+        toolId: 't3',
+        toolName: 'x',
+        toolOutput: 'ok',
+        exitCode: 0,
+        isError: false,
+        metadata: { duration_ms: 1, note: secret },
+      },
+    ]
+    const passed = through(events)
+    expect(JSON.stringify(passed)).not.toContain(secret)
+    expect(passed.map(({ type }) => type)).toEqual(events.map(({ type }) => type))
+    expect(passed[4]).toMatchObject({ toolId: 't1', args: { command: `curl -H ${mark}` } })
+  })
+
+  it('without one is the same object', () => {
+    const event: AgentEvent = { type: 'steered', prompt: 'north' }
+    expect(through([event])[0]).toBe(event)
+  })
+})

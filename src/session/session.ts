@@ -16,6 +16,8 @@ import type { PendingConfirmation } from './confirmations.js'
 import { SessionCore, type SessionParts } from './core.js'
 import { callTool, DirectTools } from './direct-tools.js'
 import type { EventStream } from './event-stream.js'
+import { listMessages, type MessageInfo, type RewindOutcome, rewind, unrewind } from './history/rewind.js'
+import { type FileChangeInfo, listChanges, type UndoOutcome, undo } from './history/undo.js'
 import { type HistoryMessage, toHistory } from './history-blocks.js'
 import { onAbort } from './on-abort.js'
 import { readRequest, type SendOptions, type SendRequest } from './request.js'
@@ -108,6 +110,37 @@ export class Session extends DirectTools {
   /** A question on the side: answered from what was said so far, without tools and without leaving a trace in the history. */
   async btw(question: string): Promise<SideAnswer> {
     return askAside(this.#core, question)
+  }
+
+  /** The messages with their ids, roles and first words: what `rewind` and a fork can be pointed at. */
+  messages(): MessageInfo[] {
+    return listMessages(this.#core)
+  }
+
+  /**
+   * Goes back to before this message of the user: it and everything behind it is hidden from the history and the model, past a
+   * summary too, and stays in the log. Gives its text, to be changed and sent again. Files stay as they are. Refused beside a run.
+   */
+  async rewind(messageId: string): Promise<RewindOutcome> {
+    return rewind(this.#core, messageId)
+  }
+
+  /** Shows again all that was rewound since something was last said; once something was said it is refused. */
+  async unrewind(): Promise<number> {
+    return unrewind(this.#core)
+  }
+
+  /** What tools did to files in a run, or in the last that changed any. What commands did is not covered. */
+  async changes(runId?: string): Promise<FileChangeInfo[]> {
+    return listChanges(this.#core, runId)
+  }
+
+  /**
+   * Puts back what files were before a run changed them, or the last that changed any: file by file, and only those that are still
+   * what the run left. The others are named and stay. It can be undone by its own id. `host` stands for direct calls.
+   */
+  async undo(runId?: string): Promise<UndoOutcome> {
+    return undo(this.#core, runId)
   }
 
   history(): HistoryMessage[] {

@@ -73,6 +73,7 @@ describe('readToolArgs', () => {
     ['infinity', '{"a": Infinity}'],
     ['no comma', '{"a": 1 "b": 2}'],
     ['a key without value', '{"a"}'],
+    ['a backspace beside a lone backslash, which is as likely a word boundary', '{"a": "\\bfoo\\d"}'],
     ['a bare name of a prototype', '{"a": constructor}'],
   ])('leaves %s to the one who wrote it', (_name, text) => {
     expect(() => readToolArgs(text)).toThrow(SyntaxError)

@@ -118,6 +118,8 @@ function readString(
   const quote = text.charAt(start)
   if (quote === "'") repairs.add('single quotes were read as double quotes')
   const out: string[] = ['"']
+  // A backslash that begins no escape shows that they were not escaped; then `\b` is as likely a word boundary as a backspace.
+  const seen = { lone: false, unlikely: false }
   let at = start + 1
   let from = at
   const replace = (length: number, by: string): void => {
@@ -128,14 +130,18 @@ function readString(
   while (at < text.length) {
     const char = text.charAt(at)
     if (char === quote) {
+      if (seen.lone && seen.unlikely) return undefined
       out.push(text.slice(from, at), '"')
       return { json: out.join(''), end: at + 1 }
     }
     if (char === '\\') {
       const next = text.charAt(at + 1)
       if (next === "'") replace(2, "'")
-      else if (escapes.has(next) || /^u[0-9a-fA-F]{4}/.test(text.slice(at + 1, at + 6))) at += 2
-      else {
+      else if (escapes.has(next) || /^u[0-9a-fA-F]{4}/.test(text.slice(at + 1, at + 6))) {
+        seen.unlikely ||= next === 'b' || next === 'f'
+        at += 2
+      } else {
+        seen.lone = true
         repairs.add('a lone backslash was read as a backslash')
         replace(1, '\\\\')
       }

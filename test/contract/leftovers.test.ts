@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
-import { createMemorySessionStore } from '../../src/store/memory-store.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import {
@@ -45,7 +45,7 @@ describe('a message to a run that then fails', () => {
     const { session } = await openSession((_request, n) => {
       if (n > 0) return 'read'
       asked.resolve()
-      return { text: 'I', delayMs: 50, dropAfterBytes: 200 }
+      return { status: 401, delayMs: 50 }
     })
     const failing = session.send('go')
     failing.catch(() => undefined)
@@ -132,7 +132,7 @@ describe('a hook that nobody waits for', () => {
 
 describe('a run on top of another history', () => {
   it('leaves no place in the log to go on from', async () => {
-    const store = createMemorySessionStore()
+    const store = new MemorySessionStore()
     const { session } = await openSession((_request, n) => (n === 0 ? calls(['ls', {}]) : 'ok'), {
       sessionStore: store,
       sessionId: 'aside',

@@ -115,6 +115,24 @@ describe('a conversation that is too long', () => {
     })
   })
 
+  it('ends the run when the provider still counts too much after each summary', async () => {
+    const { model, parts } = setUp(
+      (request, n) =>
+        isSummary(request)
+          ? 'SUMMARY'
+          : { text: `a${n} ${long(4_400)}`, usage: { inputTokens: 9_000, outputTokens: 1_000 } },
+      turns(8, 4_400),
+    )
+    const asked = async (): Promise<void> => {
+      for (let n = 0; n < 12; n++) await run(parts, user(`${n} ${long(4_400)}`))
+    }
+    await expect(asked()).rejects.toMatchObject({
+      code: 'compaction_failed',
+      message: expect.stringContaining('what the provider counted after each summary'),
+    })
+    expect(model.requests.filter(isSummary).length).toBeLessThan(6)
+  })
+
   it('is made smaller when the provider finds it too long, and asked again', async () => {
     const overflow = new ModelError('model_context_overflow', 'too long', { status: 400 })
     let first = true

@@ -435,6 +435,13 @@ describe('the machine', () => {
     expect(await value('export default () => 1')).toBe(1)
   })
 
+  it('takes the result when it is there, whatever goes on behind it', async () => {
+    const source = 'export default () => { (async () => { for (;;) await null })(); return 1 }'
+    expect(await value(source, { limits: { timeoutMs: 20_000 } })).toBe(1)
+    const late = 'export default (ctx) => { sleep(5).then(() => ctx.tools.x()); sleep(1e6); return 2 }'
+    expect(await run(late)).toMatchObject({ ok: true, result: 2, calls: [] })
+  })
+
   it('keeps programs apart', async () => {
     const poison = `globalThis.mark = 1; Object.prototype.mark = 1; Array.prototype.map = () => 'poisoned'
       JSON.stringify = () => '"poisoned"'; Promise.prototype.then = null

@@ -48,7 +48,7 @@ export interface ProgramMachine {
 }
 
 export type ProgramMachineOptions = {
-  /** How many unused threads are kept ready once there was a first program. Default: 2. */
+  /** How many threads are kept once there was a first program: those that no program uses stand ready. Default: 2. */
   readonly warm?: number
   /** How many programs run at once; more wait. Default: 32. */
   readonly maxThreads?: number

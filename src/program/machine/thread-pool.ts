@@ -12,7 +12,7 @@ export interface ThreadPool {
 }
 
 export type ThreadPoolOptions = {
-  /** How many unused threads are kept ready once there was a first program. */
+  /** How many threads are kept once there was a first program. */
   readonly warm: number
   readonly maxThreads: number
   start(): Promise<ProgramThread>
@@ -29,14 +29,20 @@ const forever = 2 ** 31 - 1
  * is ready, a new one or one whose program has ended; they are served in the order of asking.
  */
 export function createThreadPool({ warm, maxThreads, start }: ThreadPoolOptions): ThreadPool {
+  /** Every thread that was started and not yet ended, and those of them that are past their start. */
   const all = new Set<ProgramThread>()
+  const started = new Set<ProgramThread>()
   const unused: ProgramThread[] = []
   const requests: Request[] = []
   let starting = 0
   let closed = false
 
-  const end = async (thread: ProgramThread): Promise<void> => {
+  const forget = (thread: ProgramThread): void => {
     all.delete(thread)
+    started.delete(thread)
+  }
+  const end = async (thread: ProgramThread): Promise<void> => {
+    forget(thread)
     await thread.close()
   }
   const offer = (thread: ProgramThread): void => {
@@ -52,6 +58,7 @@ export function createThreadPool({ warm, maxThreads, start }: ThreadPoolOptions)
       all.add(thread)
       if (closed) await end(thread)
       await thread.ready()
+      started.add(thread)
       offer(thread)
     } catch (error) {
       // One that nobody waits for is missed by nobody: whoever asks next starts another, and hears why it fails.
@@ -62,8 +69,8 @@ export function createThreadPool({ warm, maxThreads, start }: ThreadPoolOptions)
     }
   }
   const grow = (): void => {
-    const wanted = requests.length > 0 ? requests.length : warm - unused.length
-    while (!closed && starting < Math.min(wanted, maxStarting) && all.size + starting < maxThreads)
+    const wanted = requests.length > 0 ? requests.length : warm - started.size
+    while (!closed && starting < Math.min(wanted, maxStarting) && started.size + starting < maxThreads)
       void begin()
   }
   /** When its sandbox is there, the thread serves again. */
@@ -73,7 +80,7 @@ export function createThreadPool({ warm, maxThreads, start }: ThreadPoolOptions)
       offer(thread)
     } catch {
       // It died of itself meanwhile; nobody had been promised it.
-      all.delete(thread)
+      forget(thread)
     }
     grow()
   }
@@ -81,7 +88,7 @@ export function createThreadPool({ warm, maxThreads, start }: ThreadPoolOptions)
     for (;;) {
       const thread = unused.pop()
       if (thread === undefined || !thread.dead) return thread
-      all.delete(thread)
+      forget(thread)
     }
   }
 

@@ -3,6 +3,7 @@ import type { StartingCall } from '../../loop/gate-parts.js'
 import type { RoundDone } from '../../loop/run-parts.js'
 import {
   type CheckpointRow,
+  type FileChangeNote,
   type RunRow,
   type SessionRecord,
   type SessionRow,
@@ -114,6 +115,24 @@ export class Keeper {
     const id = `${message.id}.${toolCallId}`
     const data = { id, messageId: message.id, sessionId: this.#options.sessionId, index: -1, content }
     return this.#journal.append([{ type: 'part', data }])
+  }
+
+  /** Before a tool changes a file. */
+  change(note: FileChangeNote): Promise<void> {
+    const { sessionId, newId } = this.#options
+    const messageId = this.conversation.kept.at(-1)?.id ?? ''
+    const data = { id: newId(), messageId, sessionId, index: -1, content: note }
+    return this.#journal.append([{ type: 'part', data }])
+  }
+
+  /** Keeps content beside the log as it is, and gives its digest. */
+  writeImage(bytes: Uint8Array): Promise<string> {
+    return this.#journal.writeBlob(bytes)
+  }
+
+  readImage(digest: string): Promise<Uint8Array | undefined> {
+    const { store, sessionId } = this.#options
+    return store.readBlob(sessionId, digest)
   }
 
   checkpoint(runId: string, { round, toolCallsCount, usage }: RoundDone): Promise<void> {

@@ -26,6 +26,8 @@ export type KeptConversationOptions = {
   readonly journal?: Journal
   readonly sessionId: string
   readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'>
+  /** Takes out of a message what must not be written down: also of what goes beside the log. */
+  readonly clean?: (message: Message) => Message
   /** The run at work. */
   runId(): string | undefined
   newId(): string

@@ -122,6 +122,32 @@ describe('readableHtml', () => {
     expect(performance.now() - started).toBeLessThan(4_000)
   })
 
+  it.each(['<blockquote>', '<ul><li>', '<ol><li>', '<code>'])(
+    'SEC-247: %s in itself does not multiply what is in it',
+    async (open) => {
+      const page = `${open.repeat(500)}${'<p>x<br>y'.repeat(5_000)}`
+      const started = performance.now()
+      const { text } = await read(page)
+      expect(text).toContain('x')
+      expect(text.length).toBeLessThan(page.length * 8)
+      expect(performance.now() - started).toBeLessThan(4_000)
+    },
+  )
+
+  it('keeps lists and quotes as deep as people write them, and what follows behind deeper ones', async () => {
+    expect((await read('<blockquote><blockquote>in</blockquote>out</blockquote>')).text).toBe(
+      '> > in\n>\n> out',
+    )
+    const deep = `${'<blockquote>'.repeat(5)}in${'</blockquote>'.repeat(5)}<p>after</p>`
+    expect((await read(deep)).text).toBe('> > > in\n\nafter')
+  })
+
+  it('reads the words of a page that is put together wrongly', async () => {
+    expect((await read('<tr><td>one</td></tr><p>two &amp; three')).text.replace(/\s+/g, ' ')).toBe(
+      'one two & three',
+    )
+  })
+
   it('says when a page was too long to be converted whole', async () => {
     expect((await read(`<p>${'x'.repeat(1_000_001)}</p>`)).cut).toBe(true)
     expect((await read(`<script>${'x'.repeat(1_000_001)}</script><p>y</p>`)).cut).toBe(false)

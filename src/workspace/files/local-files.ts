@@ -3,7 +3,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { rmdir, unlink } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { CapstanError } from '../../tool/errors.js'
-import type { FileStat, RuntimeFiles, WriteOptions } from '../../tool/runtime.js'
+import type { FileStat, RuntimeFiles, WriteOptions, WriteOutcome } from '../../tool/runtime.js'
 import { type Access, authorise, type Permit, refuseCarrying } from './access.js'
 import { changeFiles } from './change-files.js'
 import { changing, type Step } from './changing.js'
@@ -42,9 +42,13 @@ export type LocalFilesOptions = {
 
 export type ForCall = { readonly permit?: Permit; readonly signal?: AbortSignal }
 
+type LocalWriteOptions = WriteOptions & { readonly mode?: number }
+
 export interface LocalFiles extends RuntimeFiles {
   /** How the gap between check and use is closed here. */
   readonly method: OpenMethod
+  /** `mode` is for a file that is made; one that is there keeps its own. */
+  write(path: string, data: string | Uint8Array, options?: LocalWriteOptions): Promise<WriteOutcome>
   /** The real path that a path leads to, or would if it existed. Judged by containment only. */
   resolve(path: string): Promise<string>
   /** The same files as one call may use them. */
@@ -117,7 +121,7 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
       return at(path, toRead, (place) => readSlice(place, start, end, { maxBytes: limits.bytes, signal }))
     },
 
-    write: async (path, data, options: WriteOptions = {}) => {
+    write: async (path, data, options: LocalWriteOptions = {}) => {
       const target = admitted(area, path, signal)
       if (/[\\/]$/.test(path))
         throw new FileKindError(path, 'ends in a slash, so it names a directory; name a file')
@@ -131,6 +135,7 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
           ifVersion: options.ifVersion,
           durable: access.durable,
           temporaryName: temporaryName(),
+          mode: options.mode,
           signal,
         }
         const { created } = await replaceFile(place, replacement)

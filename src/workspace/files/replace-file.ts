@@ -11,6 +11,8 @@ export type Replacement = {
   readonly ifVersion: string | null | undefined
   readonly durable: boolean
   readonly temporaryName: string
+  /** For a file that is not there yet; one that is keeps its own. */
+  readonly mode?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -29,7 +31,8 @@ export async function replaceFile(
   const existing = await checkTarget(place, replacement.ifVersion)
   stopIfAborted(replacement.signal, place.asWritten)
   const temporary = place.directory.at(replacement.temporaryName)
-  const file = await open(temporary, createFlags, existing === undefined ? 0o666 : 0o600)
+  const isPlain = existing === undefined && replacement.mode === undefined
+  const file = await open(temporary, createFlags, isPlain ? 0o666 : 0o600)
   let published = false
   try {
     await fill(place, file, existing, replacement)
@@ -84,6 +87,7 @@ async function fill(
     written += bytesWritten
   }
   if (existing !== undefined) await keepOwnerAndMode(file, existing)
+  else if (replacement.mode !== undefined) await file.chmod(replacement.mode & 0o777)
   if (replacement.durable) await file.sync()
 }
 

@@ -1,0 +1,190 @@
+import type { FileChangeNote, FileImage } from '../../store/records.js'
+
+/** What one run, or one undo, did to files. */
+export type ChangeSet = {
+  readonly id: string
+  /** For an undo: what it took back. */
+  readonly undoes?: string
+  /** By path, as the notes have it. */
+  readonly files: Map<string, ChangedFile>
+}
+
+/** One file that a run changed: what it was, and everything the run may have left there. */
+export type ChangedFile = {
+  readonly path: string
+  readonly before: FileImage
+  /** Versions that the run wrote, the last one last; null: no file. */
+  readonly written: (string | null)[]
+  /** It was taken back since. */
+  undone: boolean
+}
+
+export type FileChangesOptions = {
+  /** What was noted before this process. */
+  readonly restored?: readonly FileChangeNote[]
+  /** Where notes and contents are kept; absent: in memory alone, as far as that goes. */
+  readonly keep?: ChangesKeeper
+  /** Whether this content may be written down beside the log. */
+  mayKeep?(bytes: Uint8Array): boolean
+  now(): number
+}
+
+export type ChangesKeeper = {
+  note(note: FileChangeNote): Promise<void>
+  writeImage(bytes: Uint8Array): Promise<string>
+  readImage(digest: string): Promise<Uint8Array | undefined>
+}
+
+/** Who changes a file, and for an undo what it takes back. */
+export type ChangeOwner = { readonly id: string; readonly undoes?: string }
+
+/** A file as it was found, with its content where that is kept. */
+export type FoundImage = { readonly image: FileImage; readonly bytes?: Uint8Array }
+
+/**
+ * What was done to files, run by run: noted before it is done, with what each file was before its run first touched it. Without a
+ * store the contents are held in memory, the oldest given up first.
+ */
+export class FileChanges {
+  readonly #options: FileChangesOptions
+  readonly #sets = new Map<string, ChangeSet>()
+  readonly #held = new Map<string, Uint8Array>()
+  #heldBytes = 0
+  /** Notes about one path come one after the other. */
+  readonly #turns = new Map<string, Promise<void>>()
+
+  constructor(options: FileChangesOptions) {
+    this.#options = options
+    for (const note of options.restored ?? []) this.#take(note)
+  }
+
+  get(id: string): ChangeSet | undefined {
+    return this.#sets.get(id)
+  }
+
+  /** The last run that changed files which were not put back since; undos and direct calls are not runs. */
+  lastRun(): ChangeSet | undefined {
+    return [...this.#sets.values()].findLast(
+      ({ id, undoes, files }) =>
+        undoes === undefined && id !== hostCalls && [...files.values()].some(({ undone }) => !undone),
+    )
+  }
+
+  /** A run or undo behind this one that wrote the same file. */
+  laterWriter(id: string, path: string): string | undefined {
+    const sets = [...this.#sets.values()]
+    return sets.slice(sets.findIndex((set) => set.id === id) + 1).findLast(({ files }) => files.has(path))?.id
+  }
+
+  /** Notes a change that is about to be made. `look` is asked for the file as it is when its run touches it for the first time. */
+  async note(
+    owner: ChangeOwner,
+    path: string,
+    after: string | null,
+    look: () => Promise<FoundImage>,
+  ): Promise<void> {
+    const before = this.#turns.get(path) ?? Promise.resolve()
+    const turn = before.then(() => this.#note(owner, path, after, look))
+    const settled = turn.catch(() => undefined)
+    this.#turns.set(path, settled)
+    try {
+      await turn
+    } finally {
+      if (this.#turns.get(path) === settled) this.#turns.delete(path)
+    }
+  }
+
+  /** What a file was; undefined when it is not kept any more. */
+  async content({ before }: ChangedFile): Promise<Uint8Array | undefined> {
+    if (before.kind !== 'file') return undefined
+    const held = this.#held.get(before.version)
+    if (held !== undefined || before.digest === undefined) return held
+    return this.#options.keep?.readImage(before.digest)
+  }
+
+  async #note(
+    owner: ChangeOwner,
+    path: string,
+    after: string | null,
+    look: () => Promise<FoundImage>,
+  ): Promise<void> {
+    const known = this.#sets.get(owner.id)?.files.has(path) ?? false
+    const image = known ? undefined : await this.#kept(await look())
+    const note: FileChangeNote = {
+      type: 'file_change',
+      runId: owner.id,
+      ...(owner.undoes !== undefined && { undoes: owner.undoes }),
+      path,
+      ...(image !== undefined && { before: image }),
+      after,
+      atMs: this.#options.now(),
+    }
+    await this.#options.keep?.note(note)
+    this.#take(note)
+  }
+
+  async #kept({ image, bytes }: FoundImage): Promise<FileImage> {
+    if (image.kind !== 'file' || bytes === undefined) return image
+    const { keep, mayKeep } = this.#options
+    if (keep === undefined || mayKeep?.(bytes) === false) {
+      this.#hold(image.version, bytes)
+      return image
+    }
+    return { ...image, digest: await keep.writeImage(bytes) }
+  }
+
+  #hold(version: string, bytes: Uint8Array): void {
+    if (this.#held.has(version)) return
+    this.#held.set(version, bytes)
+    this.#heldBytes += bytes.length
+    for (const [oldest, content] of this.#held) {
+      if (this.#heldBytes <= mostHeldBytes) return
+      this.#held.delete(oldest)
+      this.#heldBytes -= content.length
+    }
+  }
+
+  #take({ runId: id, undoes, path, before, after }: FileChangeNote): void {
+    const set = this.#sets.get(id) ?? this.#begin(id, undoes)
+    const file = set.files.get(path)
+    if (file === undefined)
+      set.files.set(path, {
+        path,
+        before: before ?? { kind: 'unknown', why: 'what it was before is not in the log' },
+        written: [after],
+        undone: false,
+      })
+    else {
+      file.written.push(after)
+      // A run that goes on writing has something to take back again.
+      file.undone = false
+    }
+    if (undoes !== undefined) this.#turnBack(undoes, path)
+  }
+
+  /** Taking back an undo makes what it took back stand again. */
+  #turnBack(id: string, path: string): void {
+    const undone = this.#sets.get(id)
+    const file = undone?.files.get(path)
+    if (undone === undefined || file === undefined) return
+    file.undone = true
+    const original = undone.undoes === undefined ? undefined : this.#sets.get(undone.undoes)?.files.get(path)
+    if (original !== undefined) original.undone = false
+  }
+
+  #begin(id: string, undoes: string | undefined): ChangeSet {
+    const set: ChangeSet = { id, files: new Map(), ...(undoes !== undefined && { undoes }) }
+    this.#sets.set(id, set)
+    for (const [oldest] of this.#sets) {
+      if (this.#sets.size <= mostSets) break
+      this.#sets.delete(oldest)
+    }
+    return set
+  }
+}
+
+/** The owner of what the host's own calls change. */
+export const hostCalls = 'host'
+
+const mostHeldBytes = 64 * 1024 * 1024
+const mostSets = 1_000

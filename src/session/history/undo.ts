@@ -1,0 +1,201 @@
+import { messageOf } from '../../tool/errors.js'
+import { FileNotFoundError } from '../../workspace/files/errors.js'
+import type { LocalFiles } from '../../workspace/files/index.js'
+import { versionOf } from '../../workspace/files/version.js'
+import type { SessionCore } from '../core.js'
+import { HistoryError } from './errors.js'
+import type { ChangedFile, ChangeSet } from './file-changes.js'
+import { lineStat } from './line-stat.js'
+import { isLink, largestImage, noteChange, type WatchedPlace } from './watched-files.js'
+
+/** What a run did to one file. */
+export type FileChangeInfo = {
+  readonly path: string
+  readonly kind: 'created' | 'modified' | 'removed' | 'unknown'
+  /** Lines that came and went; absent for what is no text, or is not any more what the run left. */
+  readonly added?: number
+  readonly removed?: number
+  /** It was put back. */
+  readonly undone: boolean
+  /** Why it cannot be put back as things are; absent: it can. */
+  readonly whyNot?: string
+}
+
+/** What an undo came to, file by file. */
+export type UndoOutcome = {
+  /** The undo itself, which can be undone under this id. */
+  readonly undoId: string
+  /** The run, or the undo, that was taken back. */
+  readonly runId: string
+  readonly restored: readonly string[]
+  /** Left as they are, each with the reason. */
+  readonly refused: readonly { readonly path: string; readonly why: string }[]
+}
+
+/** What tools did to files in a run; in the last one that changed any when no id is given. Commands are not covered. */
+export async function listChanges(core: SessionCore, runId?: string): Promise<FileChangeInfo[]> {
+  const set = runId === undefined ? core.changes.lastRun() : core.changes.get(runId)
+  if (set === undefined) return []
+  const { workspace } = await core.engine()
+  const infos: FileChangeInfo[] = []
+  for (const file of set.files.values()) {
+    const info = await describe(core, set, file, workspace.files)
+    if (info !== undefined) infos.push(info)
+  }
+  return infos
+}
+
+/**
+ * Puts back what files were before a run changed them, one by one: those that are still what the run left. Others are left alone and
+ * named. What the run did not write is never touched.
+ */
+export function undo(core: SessionCore, runId?: string): Promise<UndoOutcome> {
+  return core.alone('undoing', async () => {
+    const set = runId === undefined ? core.changes.lastRun() : core.changes.get(runId)
+    const files = [...(set?.files.values() ?? [])].filter(({ undone }) => !undone)
+    if (set === undefined || files.length === 0)
+      throw new HistoryError(
+        'nothing_to_undo',
+        runId === undefined
+          ? 'There is nothing to undo: no run of this session changed files through its tools, or all of it was undone.'
+          : `There is nothing to undo of run '${runId}': it changed no files through its tools, or all of it was undone.`,
+      )
+    await core.keeper?.open()
+    const { workspace } = await core.engine()
+    const place: WatchedPlace = { whole: workspace.files, scratch: () => workspace.scratch.path }
+    const owner = { id: core.newId(), undoes: set.id }
+    const restored: string[] = []
+    const refused: { path: string; why: string }[] = []
+    const note = (path: string, after: string | null): Promise<void> =>
+      noteChange(place, core.changes, owner, path, after)
+    for (const file of files) {
+      const why = await putBack(core, set, file, workspace.files, note)
+      if (why === 'unchanged') continue
+      if (why === undefined) restored.push(file.path)
+      else refused.push({ path: file.path, why })
+    }
+    return { undoId: owner.id, runId: set.id, restored, refused }
+  })
+}
+
+/** Undefined: it is as it was before the run. */
+async function putBack(
+  core: SessionCore,
+  set: ChangeSet,
+  file: ChangedFile,
+  files: LocalFiles,
+  note: (path: string, after: string | null) => Promise<void>,
+): Promise<string | undefined> {
+  try {
+    const now = await lookAt(files, file.path)
+    const { before, path } = file
+    if (before.kind === 'unknown') return `it was not kept: ${before.why}`
+    if (isAsBefore(file, now)) return 'unchanged'
+    const moved = whyMovedOn(core, set, file, now)
+    if (moved !== undefined) return moved
+    if (before.kind === 'none') {
+      await note(path, null)
+      await files.remove(path)
+      await removeEmpty(files, before.madeDirectories ?? [])
+      return undefined
+    }
+    const content = await contentOf(core, file)
+    if (typeof content === 'string') return content
+    await note(path, before.version)
+    await files.write(path, content, { ifVersion: now.version ?? null, mode: before.mode })
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+type Now = { readonly version: string | undefined; readonly bytes?: Uint8Array }
+
+async function lookAt(files: LocalFiles, path: string): Promise<Now> {
+  try {
+    if (await isLink(files, path)) throw new Error('a link leads elsewhere from there now')
+    const { version, bytes } = await files.read(path)
+    return { version, bytes }
+  } catch (error) {
+    if (error instanceof FileNotFoundError) return { version: undefined }
+    throw error
+  }
+}
+
+function isAsBefore({ before }: ChangedFile, { version }: Now): boolean {
+  return before.kind === 'file' ? version === before.version : before.kind === 'none' && version === undefined
+}
+
+function whyMovedOn(
+  { changes }: SessionCore,
+  { id }: ChangeSet,
+  { path, written }: ChangedFile,
+  { version }: Now,
+): string | undefined {
+  if (written.includes(version ?? null)) return undefined
+  const later = changes.laterWriter(id, path)
+  const what = version === undefined ? 'it is gone' : 'it is not what the run left'
+  return later === undefined
+    ? `${what}: somebody else changed it since`
+    : `${what}: '${later}' changed it since, undo that first`
+}
+
+/** The bytes, or why there are none. */
+async function contentOf({ changes }: SessionCore, file: ChangedFile): Promise<Uint8Array | string> {
+  const bytes = await changes.content(file)
+  if (bytes === undefined) return 'what it was before is not kept any more'
+  const isIt = file.before.kind === 'file' && (await versionOf(bytes)) === file.before.version
+  return isIt ? bytes : 'what was kept of it is damaged'
+}
+
+/** Directories that were made for a file, the innermost first, as long as nothing else is in them. */
+async function removeEmpty(files: LocalFiles, directories: readonly string[]): Promise<void> {
+  for (const directory of directories.toReversed()) {
+    try {
+      await files.remove(directory)
+    } catch {
+      return
+    }
+  }
+}
+
+/** Undefined when the file is as it was before and was not put back: then nothing happened to it. */
+async function describe(
+  core: SessionCore,
+  set: ChangeSet,
+  file: ChangedFile,
+  files: LocalFiles,
+): Promise<FileChangeInfo | undefined> {
+  const { path, before, written, undone } = file
+  const last = written.at(-1) ?? null
+  const kind =
+    before.kind === 'unknown'
+      ? 'unknown'
+      : last === null
+        ? 'removed'
+        : before.kind === 'none'
+          ? 'created'
+          : 'modified'
+  if (before.kind === 'unknown') return { path, kind, undone, whyNot: `it was not kept: ${before.why}` }
+  try {
+    const now = await lookAt(files, path)
+    if (isAsBefore(file, now)) return undone ? { path, kind, undone } : undefined
+    const moved = whyMovedOn(core, set, file, now)
+    if (moved !== undefined) return { path, kind, undone, whyNot: moved }
+    const content = before.kind === 'none' ? new Uint8Array() : await contentOf(core, file)
+    if (typeof content === 'string') return { path, kind, undone, whyNot: content }
+    return { path, kind, undone, ...statOf(content, now.bytes ?? new Uint8Array()) }
+  } catch (error) {
+    return { path, kind, undone, whyNot: messageOf(error) }
+  }
+}
+
+function statOf(before: Uint8Array, after: Uint8Array): Pick<FileChangeInfo, 'added' | 'removed'> {
+  if (before.length + after.length > 2 * largestImage) return {}
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true })
+    return lineStat(text.decode(before), text.decode(after))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,151 @@
+import { dirname, join, relative } from 'node:path'
+import type { FileImage } from '../../store/records.js'
+import { messageOf } from '../../tool/errors.js'
+import type { FileChange, RuntimeFiles } from '../../tool/runtime.js'
+import { FileNotFoundError } from '../../workspace/files/errors.js'
+import type { LocalFiles } from '../../workspace/files/index.js'
+import { versionOf } from '../../workspace/files/version.js'
+import type { ChangeOwner, FileChanges, FoundImage } from './file-changes.js'
+
+/** Where files are looked at before they change. */
+export type WatchedPlace = {
+  /** The files of the workspace, held to containment alone: what a call may write it need not be able to read. */
+  readonly whole: LocalFiles
+  /** The session's own directory: what lies there is nobody's work. */
+  scratch(): string | undefined
+}
+
+/**
+ * The files of one call, which note what they are about to change. Every tool that works through its runtime is covered; what commands
+ * do is not.
+ */
+export function watchFiles(
+  files: RuntimeFiles,
+  place: WatchedPlace,
+  changes: FileChanges,
+  owner: ChangeOwner,
+): RuntimeFiles {
+  const note = (path: string, after: string | null): Promise<void> =>
+    noteChange(place, changes, owner, path, after)
+  return {
+    ...files,
+    async write(path, data, options) {
+      // A copy now: what is noted is what is written.
+      const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data.slice()
+      await note(path, await versionOf(bytes))
+      return files.write(path, bytes, options)
+    },
+    async remove(path) {
+      await note(path, null)
+      return files.remove(path)
+    },
+    async move(from, to) {
+      await noteMove(place, note, from, to)
+      return files.move(from, to)
+    },
+    async change(list) {
+      for (const one of list) await noteOne(place, note, one)
+      return files.change(list)
+    },
+  }
+}
+
+type Note = (path: string, after: string | null) => Promise<void>
+
+async function noteOne(place: WatchedPlace, note: Note, change: FileChange): Promise<void> {
+  if (change.kind === 'move') await noteMove(place, note, change.path, change.to)
+  if (change.kind === 'remove') await note(change.path, null)
+  else if (change.after !== undefined)
+    await note(change.kind === 'move' ? change.to : change.path, await versionIn(change.after))
+}
+
+async function noteMove({ whole }: WatchedPlace, note: Note, from: string, to: string): Promise<void> {
+  const found = await imageOf(whole, from)
+  // What is not there is not moved either.
+  if (found.image.kind === 'none') return
+  await note(to, found.image.kind === 'file' ? found.image.version : notAFile)
+  await note(from, null)
+}
+
+/** Stands for what has no version; nothing that is read ever has this one. */
+const notAFile = 'not a file'
+
+function versionIn(text: string): Promise<string> {
+  return versionOf(new TextEncoder().encode(text))
+}
+
+/** Notes one change under the path that all its spellings lead to. */
+export async function noteChange(
+  { whole, scratch }: WatchedPlace,
+  changes: FileChanges,
+  owner: ChangeOwner,
+  path: string,
+  after: string | null,
+): Promise<void> {
+  const real = await placeOf(whole, path, after === null)
+  const own = scratch()
+  if (real === undefined || (own !== undefined && real.startsWith(`${own}/`))) return
+  await changes.note(owner, shown(whole, real), after, () => imageOf(whole, real))
+}
+
+/**
+ * The real path of what is changed, which for a removal is the link itself. Undefined where there is none, or where it leads out: the
+ * change is refused then.
+ */
+async function placeOf(whole: LocalFiles, path: string, itself: boolean): Promise<string | undefined> {
+  try {
+    if (!itself) return await whole.resolve(path)
+    return join(await whole.resolve(dirname(path)), lastName(path))
+  } catch {
+    return undefined
+  }
+}
+
+function lastName(path: string): string {
+  return path.replace(/[\\/]+$/, '').replace(/^.*[\\/]/, '')
+}
+
+function shown(whole: LocalFiles, real: string): string {
+  const path = relative(whole.root, real)
+  return path.startsWith('..') || path === '' ? real : path
+}
+
+/** A file as it is now. Never fails: what cannot be kept says why, and is not undone later. */
+async function imageOf(whole: LocalFiles, path: string): Promise<FoundImage> {
+  try {
+    if (await isLink(whole, path)) return cannot('it is a symbolic link')
+    const { kind, size, mode } = await whole.stat(path)
+    if (kind !== 'file') return cannot(`it is a ${kind}`)
+    if (size > largestImage) return cannot(`it has ${size} bytes, and up to ${largestImage} are kept`)
+    const { bytes, version } = await whole.read(path, { maxBytes: largestImage })
+    return { image: { kind: 'file', version, bytes: bytes.length, mode }, bytes }
+  } catch (error) {
+    if (!(error instanceof FileNotFoundError)) return cannot(messageOf(error))
+    return { image: await nothingAt(whole, path) }
+  }
+}
+
+/** Whether what stands at this path leads elsewhere. */
+export async function isLink(whole: LocalFiles, path: string): Promise<boolean> {
+  return (await whole.resolve(path)) !== (await placeOf(whole, path, true))
+}
+
+function cannot(why: string): FoundImage {
+  return { image: { kind: 'unknown', why } }
+}
+
+async function nothingAt(whole: LocalFiles, path: string): Promise<FileImage> {
+  const missing: string[] = []
+  for (let directory = dirname(path); directory !== dirname(directory); directory = dirname(directory)) {
+    try {
+      await whole.stat(directory)
+      break
+    } catch {
+      missing.unshift(shown(whole, directory))
+    }
+  }
+  return { kind: 'none', ...(missing.length > 0 && { madeDirectories: missing }) }
+}
+
+/** The largest file whose content is kept before it is changed. */
+export const largestImage = 16 * 1024 * 1024

@@ -1,0 +1,105 @@
+// @ts-nocheck: plain JavaScript, run as it is.
+// A process that works through a plan in a kept session, and goes on with what an earlier one of its kind left behind. It may be killed at any
+// moment. Started by kill.test.ts with the compiled package and an order.
+import { appendFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+
+const [, , compiled, text] = process.argv
+const order = JSON.parse(text)
+const load = (path) => import(pathToFileURL(join(compiled, path)).href)
+const { Agent } = await load('agent/agent.js')
+const { createJsonTool } = await load('tool/create-json-tool.js')
+const { scriptedModel } = await load('testing/scripted-model.js')
+
+// At once, so that what was said was said even when the process is killed right behind it.
+const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
+const note = (line) => appendFileSync(order.ledger, `${line}\n`)
+
+const tool = (name, idempotent) =>
+  createJsonTool({
+    name,
+    description: 'Notes a word.',
+    parameters: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
+    idempotent,
+    async execute({ word }, { toolCallId }) {
+      note(`begun ${name} ${toolCallId} ${word}`)
+      await wait(order.toolMs)
+      note(`done ${name} ${toolCallId} ${word}`)
+      return `noted ${word}`
+    },
+  })
+
+/** What the results say of each word: noted, or interrupted in a tool that must not be repeated. */
+function settled(history) {
+  const calls = new Map()
+  const words = new Map()
+  for (const message of history) {
+    if (message.role === 'assistant')
+      for (const part of message.content) if (part.type === 'tool_call') calls.set(part.id, part.function)
+    if (message.role !== 'tool') continue
+    for (const { id, content } of message.content) {
+      const call = calls.get(id)
+      const said = JSON.stringify(content)
+      const { word } = call.arguments
+      if (said.includes(`noted ${word}`)) words.set(word, 'noted')
+      else if (call.name === 'note' && said.includes('outcome unknown')) words.set(word, 'unknown')
+    }
+  }
+  return words
+}
+
+let askedAt
+const model = scriptedModel(({ chatHistory }) => {
+  askedAt ??= performance.now()
+  const words = settled(chatHistory)
+  say({ acknowledged: [...words].filter(([, how]) => how === 'noted').map(([word]) => word) })
+  const answers = chatHistory.filter(({ role }) => role === 'assistant').length
+  const usage = { inputTokens: 10, outputTokens: 1, totalTokens: 11 }
+  const round = order.rounds.find((calls) => calls.some(({ word }) => !words.has(word)))
+  if (round === undefined) return { text: 'All is noted.', usage }
+  return {
+    text: 'Next.',
+    usage,
+    toolCalls: round
+      .filter(({ word }) => !words.has(word))
+      .map(({ name, word }, at) => ({ id: `${answers}-${at}`, name, args: { word } })),
+  }
+})
+
+const { FileSessionStore } = await load('store/file/file-session-store.js')
+const { SqliteSessionStore } = await load('store/sqlite/sqlite-store.js')
+const store =
+  order.backend === 'file' ? new FileSessionStore(order.place) : new SqliteSessionStore(order.place)
+const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
+say({ ready: true })
+const startedAt = performance.now()
+const session = agent.session(order.workspace, {
+  sessionStore: store,
+  sessionId: order.sessionId,
+  sandbox: 'off',
+  tools: [tool('note', false), tool('again', true)],
+  permissionPolicy: { allow: ['note', 'again'] },
+  model,
+})
+const last = (await session.runs()).at(-1)
+const result = await goOn()
+say({
+  result: { text: result.text, rounds: result.rounds, totalTokens: result.totalTokens },
+  resumed: last !== undefined,
+  resumeMs: Math.round((askedAt ?? performance.now()) - startedAt),
+})
+await agent.close()
+say({ closed: true })
+
+async function goOn() {
+  if (last === undefined) return session.send('Note them.')
+  try {
+    return await session.resumeRun(last.id)
+  } catch (error) {
+    if (error.code !== 'no_checkpoint') throw error
+    say({ lost: last.status })
+    return session.send('Go on.')
+  }
+}

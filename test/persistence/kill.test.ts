@@ -1,0 +1,149 @@
+/**
+ * FT-01: a process works through 20 rounds in a kept session, some with calls side by side, and is killed with SIGKILL at a random
+ * moment; another goes on, and is killed too, until the work is done; then the next session begins. Short form: 15 kills with each store;
+ * `FAULT_FACTOR=67` makes it 1,000. `FAULT_SEED` repeats a sequence of moments, as far as the machine repeats itself.
+ */
+import { randomInt } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { FileSessionStore } from '../../src/store/file/file-session-store.js'
+import type { SessionStore } from '../../src/store/session-store.js'
+import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
+import { makeWorkspace } from '../contract/open-session.js'
+import { compilePackage, startHost } from '../faults/compiled.js'
+import { factor, percentile } from '../faults/support.js'
+import { flawOf, resultsIn, stateOf } from './kept.js'
+
+const compiled = compilePackage()
+const kills = 15 * factor
+const seed = Number(process.env['FAULT_SEED'] ?? randomInt(2 ** 31))
+
+/** Rounds of one, two and three calls; every third call may be repeated. */
+const rounds = Array.from({ length: 20 }, (_, round) =>
+  Array.from({ length: 1 + (round % 3) }, (_, at) => ({
+    name: (round + at) % 3 === 0 ? 'again' : 'note',
+    word: `r${round}c${at}`,
+  })),
+)
+const words = rounds.flat().map(({ word }) => word)
+
+type Life = {
+  readonly acknowledged: readonly string[]
+  readonly end?: Record<string, unknown>
+  readonly killed: boolean
+}
+
+/** One process, killed so long after it was ready unless it is done before. */
+async function live(order: object, killAfterMs: number): Promise<Life> {
+  const host = startHost(compiled, '../persistence/kill-host.mjs', order)
+  await host.next()
+  const killing = wait(killAfterMs).then(() => host.child.kill('SIGKILL'))
+  let acknowledged: readonly string[] = []
+  let end: Record<string, unknown> | undefined
+  for (;;) {
+    const line = await host.next().catch(() => undefined)
+    if (line === undefined) break
+    if (Array.isArray(line['acknowledged'])) acknowledged = line['acknowledged']
+    if (line['result'] !== undefined) end = line
+  }
+  const { signal, code } = await host.exited
+  await killing
+  if (signal === null) expect(code).toBe(0)
+  return { acknowledged, killed: signal === 'SIGKILL', ...(end !== undefined && { end }) }
+}
+
+describe.each<[string, (place: string) => SessionStore]>([
+  ['file', (place) => new FileSessionStore(place)],
+  ['sqlite', (place) => new SqliteSessionStore(place)],
+])('FT-01: a process that is killed at any moment, with the store "%s"', (backend, openStore) => {
+  it('loses no round that was finished, and repeats none', async () => {
+    const random = numbers(seed)
+    const { base, root, userDir } = await makeWorkspace()
+    const place = join(base, 'sessions')
+    await mkdir(place)
+    const order = { backend, place: backend === 'file' ? place : join(place, 'all.db'), workspace: root, userDir }
+    const figures = { kills: 0, sessions: 0, interrupted: 0, resumeMs: [] as number[] }
+    while (figures.kills < kills) {
+      const sessionId = `s${figures.sessions++}`
+      const ledger = join(base, `${sessionId}.txt`)
+      await writeFile(ledger, '')
+      const mine = { ...order, sessionId, ledger, rounds, toolMs: 2 }
+      const told = new Set<string>()
+      let end: Life['end']
+      for (let lives = 0; end === undefined; lives++) {
+        expect(lives, 'it never came to its end').toBeLessThan(100)
+        const life = await live(mine, figures.kills < kills ? random() * 350 : 600_000)
+        for (const word of life.acknowledged) told.add(word)
+        if (life.killed) figures.kills++
+        end = life.end
+        if (life.killed && end === undefined) await expectKept(openStore(mine.place), sessionId, told)
+      }
+      await expectDone(openStore(mine.place), sessionId, ledger, end, figures)
+    }
+    console.info(
+      `FT-01: ${backend}: seed ${seed}, ${figures.kills} kills, ${figures.sessions} sessions, ${figures.interrupted} calls cut off, last resume to first request p50 ${percentile(figures.resumeMs, 0.5)} ms, p99 ${percentile(figures.resumeMs, 0.99)} ms`,
+    )
+    expect(percentile(figures.resumeMs, 0.5)).toBeLessThan(500)
+  }, 1_200_000)
+})
+
+/** What the model had been shown as done is there. */
+async function expectKept(store: SessionStore, sessionId: string, told: ReadonlySet<string>): Promise<void> {
+  const { messages } = await stateOf(store, sessionId)
+  const results = [...resultsIn(messages.map(({ message }) => message)).values()].join('\n')
+  for (const word of told) expect(results, `acknowledged: ${word}`).toContain(`noted ${word}"`)
+  await store.close?.()
+}
+
+async function expectDone(
+  store: SessionStore,
+  sessionId: string,
+  ledgerFile: string,
+  end: Record<string, unknown>,
+  figures: { interrupted: number; resumeMs: number[] },
+): Promise<void> {
+  const state = await stateOf(store, sessionId)
+  const messages = state.messages.map(({ message }) => message)
+  expect(flawOf(messages)).toBeUndefined()
+  expect(state.openIntents).toEqual([])
+  const results = resultsIn(messages)
+  const lines = (await readFile(ledgerFile, 'utf8')).trim().split('\n').map((line) => line.split(' '))
+  const begun = lines.filter(([what]) => what === 'begun')
+  const done = new Map(lines.filter(([what]) => what === 'done').map(([, , id = '', word = '']) => [id, word]))
+  // No call is begun twice, and what must not be repeated is not, under any id.
+  expect(new Set(begun.map(([, , id]) => id)).size).toBe(begun.length)
+  const once = begun.flatMap(([, tool, , word]) => (tool === 'note' ? [word] : []))
+  expect(new Set(once).size).toBe(once.length)
+  // Every result that says so was done, and every call that began has a result.
+  for (const [id, result] of results)
+    if (result.includes('noted')) expect(result).toContain(`noted ${done.get(id)}"`)
+  for (const [, , id = ''] of begun) {
+    expect(results.get(id), `${id} began`).toMatch(/noted|outcome unknown/)
+    if (results.get(id)?.includes('outcome unknown')) figures.interrupted++
+  }
+  const settled = [...results.values()].join('\n')
+  for (const word of words)
+    if (!settled.includes(`noted ${word}"`)) expect(once, `${word} was neither done nor cut off`).toContain(word)
+  const answers = messages.filter(({ role }) => role === 'assistant').length
+  const rounds = Number((end['result'] as Record<string, unknown>)['rounds'])
+  expect(end['result']).toEqual({ text: 'All is noted.', rounds, totalTokens: 11 * rounds })
+  // A run that had no finished round yet was begun anew; else one piece of work counts all its answers.
+  const firsts = new Set([...state.runs.values()].flatMap(({ id, resumedFrom }) => (resumedFrom ? [] : [id])))
+  if (firsts.size === 1) expect(rounds).toBe(answers)
+  if (end['resumed'] === true) figures.resumeMs.push(Number(end['resumeMs']))
+  for (const { status } of [...state.runs.values()].slice(0, -1)) expect(status).toBe('interrupted')
+  await store.close?.()
+}
+
+/** The same numbers from 0 to 1 for the same seed. */
+function numbers(from: number): () => number {
+  let state = from
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
