@@ -1,5 +1,5 @@
 // `npm run bench -- program`: what running a program costs. Ends with 1 when a budget is missed.
-import { createProgramMachine } from '../.build/modules/program/index.js'
+import { createProgramMachine } from 'capstan/program'
 import { calibrate, spread } from './measure.mjs'
 import { calibrationArea, figure, printTable, range, writeResults } from './report.mjs'
 

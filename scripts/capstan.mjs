@@ -11,7 +11,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
 
 const [command = 'help', ...rest] = process.argv.slice(2)
-const commands = { start, test, build: ensureBuilt, bench, format, fuzz, help }
+const commands = { start, test, build: ensureBuilt, bench, format, fuzz, faults, help }
 const chosen = Object.hasOwn(commands, command)
   ? commands[/** @type {keyof typeof commands} */ (command)]
   : help
@@ -58,6 +58,14 @@ async function fuzz([cases = '50000']) {
   return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', 'test/security/shell/fuzz.test.ts'])
 }
 
+/** What is broken on purpose, more often than a test run has time for. @param {string[]} args */
+async function faults([factor = '10']) {
+  await ensureBuilt()
+  process.env['FAULT_FACTOR'] = factor
+  const folders = ['test/persistence', 'test/faults', 'src/store']
+  return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...folders])
+}
+
 async function format() {
   ensureInstalled()
   return run(process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '.'])
@@ -70,6 +78,7 @@ npm test -- NAME …        only the tests whose files match
 npm run build             compile src/ to dist/
 npm run format            format and fix what can be fixed
 npm run fuzz -- CASES      the command evaluator against real bash (50,000 when left out)
+npm run faults -- FACTOR   processes killed, stores that fail, soaks: so many times the short form (10 when left out)
 npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look)`)
   return command === 'help' ? 0 : 2
 }

@@ -3,16 +3,18 @@ import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { PermissionPolicy } from '../authority/policy.js'
-import { randomIds } from '../loop/host-env.js'
+import { randomIds, systemClock } from '../loop/host-env.js'
 import type { Model } from '../model/model.js'
 import { offlineModel } from '../model/offline/index.js'
 import { createModel } from '../model/provider.js'
 import type { ProgramMachine } from '../program/index.js'
 import type { SessionParts } from '../session/core.js'
 import { SessionClosedError, SessionOptionError } from '../session/errors.js'
+import type { ForkPoint } from '../session/history/fork.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
+import type { ImportedSession, ImportSessionOptions } from '../store/import-session.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { AnyTool } from '../tool/contract.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
@@ -164,6 +166,57 @@ export class Agent {
     return this.#resume(sessionId, options, await this.#machinery.load(this.#storeFor(options), sessionId))
   }
 
+  /**
+   * A new session with what was said in another, up to its end or a message: under new ids, with its labels and options, and without
+   * what a person agreed to for it. Options given now win. Refused while a run is at work in the other.
+   *
+   * @example
+   * const other = await agent.forkSession(session, { beforeMessageId: id, model: 'openai/gpt-5' })
+   * await other.send('Do it another way.')
+   */
+  async forkSession(from: string | Session, options: ForkOptions = {}): Promise<Session> {
+    const { fromMessageId, beforeMessageId, workspace, ...given } = options
+    const id = typeof from === 'string' ? from : from.sessionId
+    const open = typeof from === 'string' ? this.#openSession(id) : from
+    const store = open === undefined ? this.#storeFor(given, 'fork') : this.#store
+    this.#machinery.checkOptions(given)
+    const { makeFork } = await import('./fork-session.js')
+    const fork = await makeFork({
+      from: open ?? id,
+      point: {
+        ...(fromMessageId !== undefined && { fromMessageId }),
+        ...(beforeMessageId !== undefined && { beforeMessageId }),
+      },
+      options: given,
+      store,
+      workspace,
+    })
+    if (fork === undefined) throw new SessionNotFoundError(id, store?.backend ?? 'memory', 'fork')
+    return this.#make(fork.workspace, fork.options, [], fork.agentId, fork.state)
+  }
+
+  /** A kept session as lines of JSON: the session, its messages with their parts, and the rest of its log. */
+  exportSession(
+    sessionId: string,
+    options: Pick<SessionOptions, 'sessionStore'> = {},
+  ): AsyncGenerator<string, void, undefined> {
+    return exportedFrom(this.#storeFor(options, 'export'), sessionId)
+  }
+
+  /**
+   * Takes such lines into the store, all or nothing; `resumeSession` goes on with what they tell. Unless they are `trusted`, nothing in
+   * them gives authority: rules, options, mode and what an undo would write are left out, and the outcome says so.
+   */
+  async importSession(
+    lines: AsyncIterable<string> | Iterable<string>,
+    options: Omit<ImportSessionOptions, 'now'> & Pick<SessionOptions, 'sessionStore'> = {},
+  ): Promise<ImportedSession> {
+    const { sessionStore, ...rest } = options
+    const store = this.#storeFor({ ...(sessionStore !== undefined && { sessionStore }) }, 'import')
+    const { importSession } = await import('../store/import-session.js')
+    return importSession(store, lines, { ...rest, now: () => systemClock.now() })
+  }
+
   /** The ids of the sessions that are open, sorted. */
   async listSessions(): Promise<string[]> {
     return [...new Set([...this.#sessions].map(({ sessionId }) => sessionId))].sort()
@@ -188,13 +241,17 @@ export class Agent {
     await this.close()
   }
 
-  #storeFor({ sessionStore }: SessionOptions): SessionStore {
+  #storeFor({ sessionStore }: SessionOptions, doing = 'resume'): SessionStore {
     const store = sessionStore ?? this.#store
     if (store !== undefined) return store
     throw new SessionOptionError(
       'sessionStore',
-      'Failed to resume session: set sessionStore, or storage_backend.',
+      `Failed to ${doing} session: set sessionStore, or storage_backend.`,
     )
+  }
+
+  #openSession(id: string): Session | undefined {
+    return [...this.#sessions].find(({ sessionId }) => sessionId === id)
   }
 
   #resume(sessionId: string, options: ResumeOptions, state: RestoredSession | undefined): Session {
@@ -313,17 +370,28 @@ export class Agent {
 /** `workspace` is where the session goes on, when that is not where it was. */
 export type ResumeOptions = SessionOptions & { readonly workspace?: string }
 
+/** `workspace` is where the fork works, when that is not where the other does. */
+export type ForkOptions = ResumeOptions & ForkPoint
+
 /** The store has no session of that id. */
 export class SessionNotFoundError extends CapstanError {
-  constructor(sessionId: string, backend: string) {
+  constructor(sessionId: string, backend: string, doing = 'resume') {
     super(
       'session_not_found',
-      `Failed to resume session: the store "${backend}" has no session '${sessionId}'.`,
+      `Failed to ${doing} session: the store "${backend}" has no session '${sessionId}'.`,
     )
   }
 }
 
 markErrorClass(SessionNotFoundError, 'SessionNotFoundError')
+
+async function* exportedFrom(
+  store: SessionStore,
+  sessionId: string,
+): AsyncGenerator<string, void, undefined> {
+  const { exportSession } = await import('../store/export-session.js')
+  yield* exportSession(store, sessionId)
+}
 
 type SessionMachinery = Pick<typeof import('../session/session.js'), 'Session'> &
   Pick<typeof import('../session/check-options.js'), 'checkOptions'> &

@@ -2,6 +2,7 @@
 export {
   Agent,
   type AgentSurroundings,
+  type ForkOptions,
   type ResumeOptions,
   SessionNotFoundError,
   WorkspaceError,

@@ -91,7 +91,7 @@ async function askPolicy(
   const { parts, request } = passage
   const policy = tool.approval as ToolApprovalPolicy<unknown> | undefined
   if (policy === undefined) return undefined
-  const run = parts.run ?? { agentId: 'capstan', runId: passage.id }
+  const run = passage.run ?? { agentId: 'capstan', runId: passage.id }
   const asked = await evaluateApproval(policy, {
     toolName: tool.name,
     args: ready.args,
@@ -140,7 +140,7 @@ async function askPerson(
     ...(passage.request.toolCallId === undefined ? {} : { toolCallId: passage.request.toolCallId }),
     ...offered,
     ...(diff === undefined ? {} : { diff }),
-    ...(parts.run === undefined ? {} : { run: parts.run }),
+    ...(passage.run === undefined ? {} : { run: passage.run }),
   }
   const answer = readAnswer(await whileRunning(passage.request.signal, parts.onAsk(request)))
   if (!answer.approved)
@@ -169,8 +169,8 @@ function refuse(
 
 /** What the answer is for: this call of this agent, with these arguments. */
 function keyFor(passage: Passage, { args }: Ready): Promise<string> {
-  const { parts, request } = passage
-  const { agentId = '', sessionId = '' } = parts.run ?? {}
+  const { request, run } = passage
+  const { agentId = '', sessionId = '' } = run ?? {}
   // As text, since arguments may hold what JSON cannot: a date, a URL.
   return approvalKey({
     tool: request.name,

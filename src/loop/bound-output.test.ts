@@ -72,11 +72,22 @@ describe('boundOutput', () => {
     expect(spilled).toEqual(['["a","b","c"]'])
   })
 
-  it('keeps bytes as bytes in the file', async () => {
+  it('names bytes that are no text, and keeps them as they are in the file', async () => {
     const { spill, spilled } = spillway()
     const bytes = new Uint8Array([0xff, 0xfe, 0x41, 0x00, 0xc3])
+    for (const maxBytes of [3, 1_000]) {
+      const bounded = await boundOutput('t', outputEnvelope(bytes), { maxBytes }, spill)
+      expect(bounded).toMatchObject({ data: { binary: true, bytes: 5, output_path: expect.any(String) } })
+    }
+    expect(spilled).toEqual([bytes, bytes])
+  })
+
+  it('takes bytes that are text for what they say', async () => {
+    const { spill, spilled } = spillway()
+    const bytes = new TextEncoder().encode('größer')
+    expect(await boundOutput('t', outputEnvelope(bytes), {}, spill)).toMatchObject({ data: 'größer' })
     const bounded = await boundOutput('t', outputEnvelope(bytes), { maxBytes: 3 }, spill)
-    expect(bounded).toMatchObject({ data: { head: '\ufffd\ufffdA', bytes: 5 } })
+    expect(bounded).toMatchObject({ data: { head: 'gr', bytes: 8 }, metadata: { truncated: true } })
     expect(spilled).toEqual([bytes])
   })
 

@@ -91,7 +91,7 @@ async function contextFor(
   signal: AbortSignal,
   alive: AbortSignal,
 ): Promise<ToolCallContext> {
-  const { parts, request, authority, expanded } = passage
+  const { parts, request, authority, expanded, run } = passage
   const runtime =
     authority &&
     expanded &&
@@ -109,7 +109,7 @@ async function contextFor(
     signal,
     now: parts.now,
     ...(runtime === undefined ? {} : { runtime }),
-    ...(parts.run === undefined ? {} : { run: parts.run }),
+    ...(run === undefined ? {} : { run }),
     approvals: approvalsInside(passage),
     ...toolCallIdOf(request),
     ...(request.progress === undefined ? {} : { progress: request.progress }),

@@ -151,7 +151,8 @@ export type GateParts = {
   readonly outputLimits?: OutputLimits
   /** What it throws ends the run: a call that cannot be recorded must not be followed by more. */
   readonly record?: (record: CallRecord) => void | Promise<void>
-  readonly run?: RunIdentity
+  /** Whose calls they are; a function is asked at the beginning of each. */
+  readonly run?: RunIdentity | (() => RunIdentity)
   readonly toolTimeoutMs?: number
   readonly stopGraceMs?: number
   now(): number

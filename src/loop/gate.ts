@@ -4,7 +4,7 @@ import { checkSubjects } from '../authority/grant.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import { runWatchdog } from '../authority/watchdog.js'
-import type { AnyGovernedTool, AnyTool, Preparation } from '../tool/contract.js'
+import type { AnyGovernedTool, AnyTool, Preparation, RunIdentity } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
@@ -51,6 +51,7 @@ export type Passage = {
   readonly governed: WeakMap<AnyTool, Promise<AnyGovernedTool>>
   readonly id: string
   readonly start: number
+  readonly run?: RunIdentity
   readonly notices: string[]
   step: Step
   /** The arguments as JSON text. */
@@ -96,9 +97,10 @@ async function passGate(
 }
 
 /** A clock or id source that fails must not make the gate reject: the call goes on without, and its record says so. */
-function begin({ newId, now }: GateParts): Pick<Passage, 'id' | 'start' | 'notices'> {
+function begin({ newId, now, run }: GateParts): Pick<Passage, 'id' | 'start' | 'run' | 'notices'> {
   try {
-    return { id: newId(), start: now(), notices: [] }
+    const identity = typeof run === 'function' ? run() : run
+    return { id: newId(), start: now(), notices: [], ...(identity !== undefined && { run: identity }) }
   } catch (error) {
     return { id: 'call', start: 0, notices: [`the host gave no id or time: ${messageOf(error)}`] }
   }
@@ -225,8 +227,8 @@ async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown)
   return prepared
 }
 
-function callOf({ parts }: Passage, tool: AnyGovernedTool, { args, subjects }: Ready): Call {
-  const { agentId, sessionId } = parts.run ?? {}
+function callOf({ run }: Passage, tool: AnyGovernedTool, { args, subjects }: Ready): Call {
+  const { agentId, sessionId } = run ?? {}
   return {
     tool: tool.name,
     args,
@@ -269,14 +271,14 @@ function applyRules(passage: Passage): void {
 /** May only narrow. For the host's own calls a watchdog may refuse, and has nobody to ask. */
 async function askWatchdog(passage: Passage, ready: Ready): Promise<void> {
   passage.step = 'watchdog'
-  const { parts, expanded, request } = passage
+  const { parts, expanded, request, run } = passage
   if (parts.watchdog === undefined || expanded === undefined) return
   const call = {
     tool: request.name,
     args: ready.args,
     expanded,
     ...(parts.manifest === undefined ? {} : { manifest: parts.manifest }),
-    ...(parts.run?.sessionId === undefined ? {} : { session: parts.run.sessionId }),
+    ...(run?.sessionId === undefined ? {} : { session: run.sessionId }),
   }
   const { watchdogTimeoutMs: timeoutMs } = parts
   const asked = runWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })

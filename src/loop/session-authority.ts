@@ -53,58 +53,82 @@ type State = {
 
 /** Puts together the built-in manifest, the policy, the project's rules and the session's. Throws for a policy that cannot be used. */
 export function createSessionAuthority(options: SessionAuthorityOptions): SessionAuthority {
-  const policy = compilePolicy(options.policy ?? {}, { scope: options.scope() })
-  const sessionRules: Rule[] = [...(options.sessionRules ?? [])]
-  let mode = options.mode
-  // What a session may is made again when it is needed: idle, it takes more memory than anything else of it.
-  let kept: WeakRef<State> | undefined
+  return new LiveAuthority(options)
+}
 
-  const current = (): State => {
-    const scope = options.scope()
-    const tools = options.tools()
-    let state = kept?.deref()
-    if (state === undefined || state.scope !== scope || !sameTools(state.tools, tools)) {
-      const rules = [...defaultRules, ...policy.rules, ...(options.projectRules ?? []), ...sessionRules]
-      const books = sharedBooks({ rules, scope, defaultDecision: policy.defaultDecision }, mode)
-      state = { scope, tools, books, grant: grantOf(options, scope, tools), byTool: new WeakMap() }
-      kept = new WeakRef(state)
-    }
+class LiveAuthority implements SessionAuthority {
+  readonly #options: SessionAuthorityOptions
+  readonly #policy: ReturnType<typeof compilePolicy>
+  readonly sessionRules: Rule[]
+  #mode: ModeName | undefined
+  /** What a session may is made again when it is needed: idle, it takes more memory than anything else of it. */
+  #kept: WeakRef<State> | undefined
+
+  constructor(options: SessionAuthorityOptions) {
+    this.#options = options
+    this.#policy = compilePolicy(options.policy ?? {}, { scope: options.scope() })
+    this.sessionRules = [...(options.sessionRules ?? [])]
+    this.#mode = options.mode
+  }
+
+  get warnings(): readonly string[] {
+    return this.#policy.warnings
+  }
+
+  get mode(): ModeName | undefined {
+    return this.#mode
+  }
+
+  for(tool: AnyGovernedTool): Authority {
+    const now = this.#current()
+    // A parent's grant may change at any time, so nothing of it is kept.
+    const known = this.#options.parent === undefined ? now.byTool.get(tool) : undefined
+    if (known !== undefined) return known
+    const made = this.#authority(now, grantForTool(now.grant, tool.name, tool.requires, now.scope))
+    now.byTool.set(tool, made)
+    return made
+  }
+
+  agent(): Authority {
+    const now = this.#current()
+    return this.#authority(now, now.grant)
+  }
+
+  addRule(rule: Rule): void {
+    this.sessionRules.push(rule)
+    this.#kept = undefined
+  }
+
+  setMode(next: ModeName | undefined): void {
+    this.#mode = next
+    this.#kept = undefined
+  }
+
+  #current(): State {
+    const scope = this.#options.scope()
+    const tools = this.#options.tools()
+    const known = this.#kept?.deref()
+    if (known !== undefined && known.scope === scope && sameTools(known.tools, tools)) return known
+    const rules = [
+      ...defaultRules,
+      ...this.#policy.rules,
+      ...(this.#options.projectRules ?? []),
+      ...this.sessionRules,
+    ]
+    const books = sharedBooks({ rules, scope, defaultDecision: this.#policy.defaultDecision }, this.#mode)
+    const state = { scope, tools, books, grant: grantOf(this.#options, scope, tools), byTool: new WeakMap() }
+    this.#kept = new WeakRef(state)
     return state
   }
-  const authority = ({ books }: State, grant: Grant): Authority => ({
-    book: books.book,
-    grant,
-    ...(books.limit === undefined ? {} : { limits: [books.limit] }),
-    ...(options.parent === undefined ? {} : { parent: options.parent }),
-  })
 
-  return {
-    sessionRules,
-    warnings: policy.warnings,
-    get mode() {
-      return mode
-    },
-    for(tool) {
-      const now = current()
-      // A parent's grant may change at any time, so nothing of it is kept.
-      const known = options.parent === undefined ? now.byTool.get(tool) : undefined
-      if (known !== undefined) return known
-      const made = authority(now, grantForTool(now.grant, tool.name, tool.requires, now.scope))
-      now.byTool.set(tool, made)
-      return made
-    },
-    agent() {
-      const now = current()
-      return authority(now, now.grant)
-    },
-    addRule(rule) {
-      sessionRules.push(rule)
-      kept = undefined
-    },
-    setMode(next) {
-      mode = next
-      kept = undefined
-    },
+  #authority({ books }: State, grant: Grant): Authority {
+    const { parent } = this.#options
+    return {
+      book: books.book,
+      grant,
+      ...(books.limit === undefined ? {} : { limits: [books.limit] }),
+      ...(parent === undefined ? {} : { parent }),
+    }
   }
 }
 

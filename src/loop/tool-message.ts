@@ -1,6 +1,7 @@
 import type { ToolMessage, ToolResultPart } from '../tool/completion.js'
 import { isToolResultContentArray } from '../tool/content.js'
 import type { Envelope, ErrorEnvelope } from '../tool/envelope.js'
+import { isRecord } from '../tool/json.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 
 /** One call of a round, with what became of it. */
@@ -41,11 +42,17 @@ function plainText(envelope: Envelope): string {
   if (envelope.type === 'error')
     return isRejected(envelope) ? envelope.error_text : `Error: ${envelope.error_text}`
   const { metadata, data } = envelope
-  const text = serializeToolOutput(data)
-  if (!metadata.truncated) return text
+  if (!metadata.truncated) return serializeToolOutput(data)
   const rest =
     metadata.output_path === undefined ? '' : ` More of it is in ${metadata.output_path}: read it in parts.`
-  return `${text}\n[Only the first part is shown.${rest}]`
+  return `${headText(data)}\n[Only the first part is shown.${rest}]`
+}
+
+/** A head that is text stands as text, with the figures beside it behind: as JSON every line break would cost more. */
+function headText(data: unknown): string {
+  if (!isRecord(data) || typeof data['head'] !== 'string') return serializeToolOutput(data)
+  const { head, ...figures } = data
+  return Object.keys(figures).length === 0 ? head : `${head}\n${serializeToolOutput(figures)}`
 }
 
 /** A tool's own policy has its own words for a no: they stand as they are, and the tool has not failed. */

@@ -4,7 +4,7 @@ import { isRecord } from '../tool/json.js'
 /** What a model pays for it in every request. */
 const maxLength = 1_500
 
-const about = `Run one JavaScript program that calls tools, in place of many rounds of calls: it loops, filters and joins results, and only what it returns comes back. Source: \`export default async function run(ctx, inputs) { ... return { summary: 'one line', ... } }\`. Nothing else is there: no import, fs, fetch, process or timers, only console and sleep(ms). Promise.all runs calls at once. Declarations:`
+const about = `Run a JavaScript program that calls tools, in place of many rounds of calls: only what it returns comes back. Source: \`export default async function run(ctx, inputs) { ... return { summary: 'one line', ... } }\`. No import, fs, fetch, process or timers; console and sleep(ms) are there. Promise.all runs calls at once. Declarations:`
 
 const general = [
   'type Result = { output: string; exitCode: number; metadata: object } // failed: exitCode is not 0',

@@ -7,7 +7,7 @@ import type { JsonValue } from '../tool/json.js'
 import type { RuntimeTools } from '../tool/runtime.js'
 import { describeProgram } from './describe-program.js'
 import type { PathsRequest, ProgramHost, TextRequest } from './machine/host.js'
-import { limitBounds, maxSourceBytes, type ProgramLimits } from './machine/limits.js'
+import { maxSourceBytes, type ProgramLimits } from './machine/limits.js'
 import type { ProgramMachine } from './machine/machine.js'
 import { reportProgram } from './program-report.js'
 import { type StripTypes, stripTypesWithNode } from './strip-types.js'
@@ -36,11 +36,6 @@ export type ProgramToolOptions = {
 
 const name = 'program'
 
-const limit = (key: keyof ProgramLimits) => {
-  const { least, most, default: usual } = limitBounds[key]
-  return { type: 'integer', minimum: least, maximum: most, description: `Default ${usual}` } as const
-}
-
 /**
  * Makes the tool that runs a program: a script that calls other tools and gives back only its result. Each call that the script makes
  * walks the gate with the authority of whoever called the tool; a program cannot call a program.
@@ -60,15 +55,8 @@ export function createProgramTool(options: ProgramToolOptions): GovernedTool<Pro
         path: { type: 'string', description: 'A .js, .mjs or .ts file of the workspace, instead of source' },
         inputs: { description: 'JSON for run; default {}' },
         allowed_tools: { type: 'array', items: { type: 'string' }, description: 'Default: all but program' },
-        limits: {
-          type: 'object',
-          properties: {
-            timeoutMs: limit('timeoutMs'),
-            maxToolCalls: limit('maxToolCalls'),
-            maxOutputBytes: { ...limit('maxOutputBytes'), description: 'Of one result; default 65536' },
-          },
-          additionalProperties: false,
-        },
+        // The machine says which limit is wrong and what it may be; here that would cost every request.
+        limits: { type: 'object', description: 'timeoutMs, maxToolCalls, maxOutputBytes' },
       },
       additionalProperties: false,
     },

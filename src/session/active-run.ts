@@ -16,7 +16,7 @@ export class ActiveRun {
   readonly #pass: (event: AgentEvent) => void
   readonly #now: () => number
   /** Writes an event down. */
-  readonly #keep: ((event: AgentEvent, sequence: number, now: number) => void) | undefined
+  readonly #keep: ((event: AgentEvent, now: number) => void) | undefined
   /** Settled when the run has ended; a failure that nobody waits for is told by the stream and the record. */
   result: Promise<AgentResult> = Promise.reject(new Error('the run was not started'))
 
@@ -24,7 +24,7 @@ export class ActiveRun {
     record: RunRecord,
     now: () => number,
     screen: (pass: (event: AgentEvent) => void) => (event: AgentEvent) => void,
-    keep?: (event: AgentEvent, sequence: number, now: number) => void,
+    keep?: (event: AgentEvent, now: number) => void,
   ) {
     this.record = record
     this.#now = now
@@ -59,7 +59,7 @@ export class ActiveRun {
 
   #tell(event: AgentEvent): void {
     const now = this.#now()
-    if (!this.ended) this.#keep?.(event, this.record.events.count + 1, now)
+    if (!this.ended) this.#keep?.(event, now)
     this.record.add(event, now)
     this.stream.push(event)
   }

@@ -19,7 +19,7 @@ export function commandSession(core: SessionCore): CommandSession {
       }
     },
     usage: () => core.usage,
-    isBuiltinTool: (name) => core.builtinNames.has(name),
+    isBuiltinTool: (name) => core.isBuiltinTool(name),
     setModel: (name) => core.setModel(name),
     compact: (signal) => compactNow(core, signal),
     clearHistory: () => core.conversation.clear(),

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { platform } from 'node:process'
+import type { ModeName } from '../authority/mode.js'
 import { type Commands, createCommands } from '../commands/index.js'
 import { createHooks, type HookHandler, type Hooks } from '../hooks/index.js'
 import { type Budget, type BudgetGuard, createBudget } from '../loop/budget.js'
@@ -32,6 +33,7 @@ import {
 } from './journal/restore.js'
 import type { SessionLabels, SessionOptions } from './options.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
+import { sharedText } from './prompt/shared-text.js'
 import { systemPrompt } from './prompt/system-prompt.js'
 import { defaultRetention, Runs } from './runs.js'
 import { type Screen, screenFor } from './screen.js'
@@ -68,8 +70,6 @@ export class SessionCore {
   readonly clock: Clock
   readonly ids: IdGenerator
   readonly shelf: ToolShelf
-  /** The names of the tools that are ours. */
-  readonly builtinNames: ReadonlySet<string>
   readonly hooks: Hooks
   readonly commands: Commands = createCommands()
   readonly conversation: KeptConversation
@@ -111,7 +111,6 @@ export class SessionCore {
     this.ids = options.hostEnv?.idGenerator ?? randomIds
     this.guard = options.budgetGuard
     const builtin = builtinTools(options, parts.agentTools ?? [])
-    this.builtinNames = new Set(builtin.map(({ name }) => name))
     this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool)
     this.runs = new Runs(options.retentionLimits)
     this.usage = restoredUsage(parts.restored)
@@ -159,6 +158,11 @@ export class SessionCore {
       })
   }
 
+  /** Whether a tool of this name is ours. */
+  isBuiltinTool(name: string): boolean {
+    return builtinTools(this.parts.options, this.parts.agentTools ?? []).some((tool) => tool.name === name)
+  }
+
   get isClosed(): boolean {
     return this.closing.signal.aborted
   }
@@ -197,6 +201,12 @@ export class SessionCore {
     })
     this.queue = Promise.allSettled([this.queue, ended]).then(() => undefined)
     return ended
+  }
+
+  /** The mode that holds now. */
+  async mode(): Promise<ModeName | undefined> {
+    const engine = await this.#engine
+    return engine === undefined ? this.parts.options.mode : engine.authority.mode
   }
 
   identity(): RunIdentity {
@@ -388,12 +398,13 @@ export class SessionCore {
             ...(instructionFiles !== undefined && { fileNames: instructionFiles }),
           })
     for (const message of found.problems) this.emit({ type: 'notice', source: 'instructions', message })
-    return systemPrompt({
+    const text = systemPrompt({
       slots: options,
       planning: options.planningMode !== 'disabled' && this.shelf.isShown('todo'),
       instructions: found.files,
       environment: { workspace: root, platform, date: dayOf(this.now()) },
     })
+    return sharedText(text)
   }
 
   #laneOf(toolName: string): Lane {

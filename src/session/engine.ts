@@ -18,6 +18,7 @@ import type { Confirmations } from './confirmations.js'
 import { type FileChanges, hostCalls } from './history/file-changes.js'
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
+import { inTurn } from './in-turn.js'
 import type { Keeper } from './journal/keeper.js'
 import type { SessionOptions } from './options.js'
 import type { PlanProgress } from './plan-progress.js'
@@ -54,7 +55,11 @@ export type EngineParts = {
   newId(): string
 }
 
-export async function startEngine(parts: EngineParts): Promise<Engine> {
+export function startEngine(parts: EngineParts): Promise<Engine> {
+  return inTurn(() => openEngine(parts))
+}
+
+async function openEngine(parts: EngineParts): Promise<Engine> {
   const { options, root } = parts
   const workspace = openWorkspace({
     root,
@@ -129,9 +134,7 @@ function gateFor(
     ...(parts.keeper !== undefined && { starting: (call) => parts.keeper?.starting(call) }),
     spill: (label, data) => workspace.scratch.write(label, data),
     record: parts.record,
-    get run() {
-      return parts.identity()
-    },
+    run: () => parts.identity(),
     ...(options.toolTimeoutMs !== undefined && { toolTimeoutMs: options.toolTimeoutMs }),
     now: parts.now,
     newId: parts.newId,

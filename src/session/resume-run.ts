@@ -31,7 +31,10 @@ export async function resumeRun(core: SessionCore, runId: string): Promise<Agent
   if (checkpoint === undefined) throw noCheckpoint(runId)
   const totals = totalsOf(state, family, checkpoint)
   const answer = answerOf(state, family)
-  if (answer !== undefined) return agentResult(runId, { ...totals, text: answer, finish: 'stop' })
+  if (answer !== undefined) {
+    await complete(core, answer)
+    return agentResult(answer.runId, { ...totals, text: answer.text, finish: 'stop' })
+  }
   return startRun(core, { text: run.prompt, from: { runId, totals }, ...reminder(core, run.prompt) }).result
 }
 
@@ -39,14 +42,27 @@ function noCheckpoint(runId: string): ResumeError {
   return new ResumeError('no_checkpoint', `no loop checkpoint found for run '${runId}'`)
 }
 
-/** The last word of these runs, when they had given it and only their end was not written down any more. */
-function answerOf({ messages }: RestoredSession, family: ReadonlySet<string>): string | undefined {
+type Answer = { readonly runId: string; readonly text: string }
+
+/** The last word of these runs, when they had given it. */
+function answerOf({ messages }: RestoredSession, family: ReadonlySet<string>): Answer | undefined {
   const { row, message } = messages.findLast(({ hidden }) => !hidden) ?? {}
   // An answer that was cut off has no usage.
-  if (message?.role !== 'assistant' || row?.usage === undefined || !family.has(row.runId ?? ''))
-    return undefined
+  if (message?.role !== 'assistant' || row?.usage === undefined) return undefined
+  const { runId } = row
+  if (runId === undefined || !family.has(runId)) return undefined
   if (message.content.some(({ type }) => type === 'tool_call')) return undefined
-  return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  return { runId, text }
+}
+
+/** Writes down the end that its process did not live to write down. */
+async function complete(core: SessionCore, { runId, text }: Answer): Promise<void> {
+  const record = core.runs.get(runId)
+  if (record === undefined || record.status === 'completed') return
+  await core.keeper?.open()
+  record.complete(text, core.now())
+  await core.keeper?.run(record.snapshot())
 }
 
 /** Nobody can answer an answer: behind one that was cut off, or another run's, the work is named again. */

@@ -84,6 +84,13 @@ export class RunRecord {
     }
   }
 
+  /** It had given its answer, and its process did not live to say that this was its end. */
+  complete(resultText: string, now: number): void {
+    this.#updatedAt = now
+    this.#status = 'completed'
+    this.#resultText = resultText
+  }
+
   snapshot(): RunSnapshot {
     return {
       id: this.id,

@@ -27,12 +27,23 @@ import type { RunSnapshot } from './runs.js'
 import { startRun } from './start-run.js'
 import type { TraceEvent } from './trace.js'
 
+/** What a session consists of, for those that make sessions of sessions. */
+export function coreOf(session: Session): SessionCore {
+  return readCore(session)
+}
+
+let readCore: (session: Session) => SessionCore
+
 /**
  * A conversation on a workspace: the object that a host holds. It is made at once; files, rules and models are opened with the first
  * call that needs them. Close it when you are done with it.
  */
 export class Session extends DirectTools {
   readonly #core: SessionCore
+
+  static {
+    readCore = (session) => session.#core
+  }
 
   /** Sessions are made by `agent.session(...)`. */
   constructor(parts: SessionParts) {

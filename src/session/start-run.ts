@@ -29,7 +29,7 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
     record,
     core.now,
     core.screen.events,
-    core.keeper && ((event, sequence, now) => core.keeper?.event(record.id, sequence, now, event)),
+    core.keeper && ((event, now) => core.keeper?.event(record.id, now, event)),
   )
   const unfollow = active.follow(request.signal)
   const idle = !core.isBusy

@@ -54,6 +54,26 @@ describe('the tools of a session', () => {
     expect(shelf.all()).toHaveLength(3)
   })
 
+  it('are shared by sessions that begin with the same, until one of them has others', async () => {
+    const tools = many(3)
+    const [one, other] = [new ToolShelf(tools, search), new ToolShelf([...tools], search)]
+    const told = await one.definitions()
+    expect(await other.definitions()).toBe(told)
+    one.add(tool('more'))
+    one.remove('t0')
+    expect(other.names()).toEqual(['t0', 't1', 't2'])
+    expect(await other.definitions()).toBe(told)
+    expect(namesOf(await one.definitions())).toEqual(['t1', 't2', 'more'])
+    expect(new ToolShelf(tools, search).names()).toEqual(['t0', 't1', 't2'])
+  })
+
+  it('that must be asked what they are, are asked by each session', async () => {
+    let asked = 0
+    const tools = [slow('s', async () => `${asked++}`)]
+    for (const description of ['0', '1'])
+      expect((await new ToolShelf(tools, search).definitions())[0]).toMatchObject({ description })
+  })
+
   it('are gone when they are removed, also from what is shown', async () => {
     const shelf = new ToolShelf(many(3), search)
     expect(shelf.remove('t1')).toBe(true)

@@ -11,112 +11,161 @@ const mostShown = 20
  * that providers can keep what they have read.
  */
 export class ToolShelf {
-  readonly #tools = new Map<string, AnyTool>()
-  readonly #governed = new Map<string, AnyGovernedTool>()
-  /** In the order in which the model sees them. */
-  readonly #shown: string[] = []
   readonly #search: AnyTool
-  #definitions: ToolDefinition[] | undefined
-  #hidden: readonly ToolDefinition[] | undefined
-  #list: readonly AnyTool[] | undefined
+  /** Never changed but for what is found out of it: sessions that begin with the same tools share it until theirs differ. */
+  #contents: Contents
 
   /** `search` is shown once there is something to find. */
   constructor(tools: readonly AnyTool[], search: AnyTool) {
     this.#search = search
-    for (const tool of tools) this.add(tool)
+    this.#contents = sharedContents(tools, search)
   }
 
   /** Adds a tool, or puts another in its place. */
   add(tool: AnyTool): void {
-    const known = this.#tools.has(tool.name)
-    this.#tools.set(tool.name, tool)
-    if (isGovernedTool(tool)) this.#governed.set(tool.name, tool)
-    else this.#governed.delete(tool.name)
-    if (!known) this.#show(tool.name)
-    this.#changed()
+    const contents = copyOf(this.#contents)
+    put(contents, tool, this.#search)
+    this.#contents = contents
   }
 
   remove(name: string): boolean {
-    const there = this.#tools.delete(name)
-    this.#governed.delete(name)
-    const at = this.#shown.indexOf(name)
-    if (at >= 0) this.#shown.splice(at, 1)
-    this.#changed()
+    const contents = copyOf(this.#contents)
+    const there = contents.tools.delete(name)
+    contents.governed.delete(name)
+    const at = contents.shown.indexOf(name)
+    if (at >= 0) contents.shown.splice(at, 1)
+    this.#contents = contents
     return there
   }
 
   get(name: string): AnyTool | undefined {
-    return this.#tools.get(name)
+    return this.#contents.tools.get(name)
   }
 
   names(): string[] {
-    return [...this.#tools.keys()]
+    return [...this.#contents.tools.keys()]
   }
 
   all(): readonly AnyTool[] {
-    this.#list ??= [...this.#tools.values()]
-    return this.#list
+    const contents = this.#contents
+    contents.list ??= [...contents.tools.values()]
+    return contents.list
   }
 
   isShown(name: string): boolean {
-    return this.#shown.includes(name)
+    return this.#contents.shown.includes(name)
   }
 
   shownNames(): readonly string[] {
-    return this.#shown
+    return this.#contents.shown
   }
 
   /** Shows tools from the next round on. */
   offer(names: readonly string[]): void {
-    for (const name of names)
-      if (this.#tools.has(name) && !this.#shown.includes(name)) {
-        this.#shown.push(name)
-        this.#changed()
-      }
+    const { tools, shown } = this.#contents
+    const more = names.filter((name) => tools.has(name) && !shown.includes(name))
+    if (more.length === 0) return
+    const contents = copyOf(this.#contents)
+    contents.shown.push(...new Set(more))
+    this.#contents = contents
   }
 
   /** What the model is told; the same objects as long as the tools are the same. */
   async definitions(): Promise<readonly ToolDefinition[]> {
-    if (this.#definitions !== undefined) return this.#definitions
-    await this.#govern()
-    const found = this.#shown.flatMap((name) => this.#governed.get(name)?.definition() ?? [])
-    this.#definitions = found
-    return found
+    for (;;) {
+      const contents = this.#contents
+      if (contents.definitions !== undefined) return contents.definitions
+      await govern(contents)
+      // Others may have come meanwhile, or have been replaced.
+      if (contents !== this.#contents) continue
+      contents.definitions = contents.shown.flatMap((name) => contents.governed.get(name)?.definition() ?? [])
+      return contents.definitions
+    }
   }
 
   /** Of all tools that can say so at once. */
   known(): ToolDefinition[] {
-    return [...this.#tools.keys()].flatMap((name) => this.#governed.get(name)?.definition() ?? [])
+    return knownOf(this.#contents)
   }
 
   hidden(): readonly ToolDefinition[] {
-    this.#hidden ??= this.known().filter(({ name }) => !this.#shown.includes(name))
-    return this.#hidden
+    const contents = this.#contents
+    contents.hidden ??= knownOf(contents).filter(({ name }) => !contents.shown.includes(name))
+    return contents.hidden
   }
+}
 
-  async #govern(): Promise<void> {
-    for (const name of this.#tools.keys())
-      for (;;) {
-        const tool = this.#tools.get(name)
-        if (tool === undefined || this.#governed.has(name)) break
-        const governed = await governTool(tool)
-        // Another may have taken its place meanwhile.
-        if (this.#tools.get(name) === tool) this.#governed.set(name, governed)
-      }
-  }
+type Contents = {
+  /** What it was made of at first; absent once it is a session's own. */
+  readonly begun?: { readonly tools: readonly AnyTool[]; readonly search: AnyTool }
+  readonly tools: Map<string, AnyTool>
+  readonly governed: Map<string, AnyGovernedTool>
+  /** In the order in which the model sees them. */
+  readonly shown: string[]
+  definitions?: readonly ToolDefinition[]
+  hidden?: readonly ToolDefinition[]
+  list?: readonly AnyTool[]
+}
 
-  #show(name: string): void {
-    if (this.#shown.length < mostShown) this.#shown.push(name)
-    else if (!this.#tools.has(this.#search.name)) {
-      this.#tools.set(this.#search.name, this.#search)
-      if (isGovernedTool(this.#search)) this.#governed.set(this.#search.name, this.#search)
-      this.#shown.push(this.#search.name)
-    }
+/** Most sessions of a host begin with the very same tools, and stay with them. Tools that must be asked what they are, each session asks. */
+function sharedContents(tools: readonly AnyTool[], search: AnyTool): Contents {
+  if (!tools.every(isGovernedTool)) return contentsOf(tools, search)
+  for (const reference of recent) {
+    const contents = reference.deref()
+    if (contents?.begun !== undefined && isMadeOf(contents.begun, tools, search)) return contents
   }
+  const contents = { ...contentsOf(tools, search), begun: { tools: [...tools], search } }
+  recent.unshift(new WeakRef(contents))
+  recent.length = Math.min(recent.length, mostRemembered)
+  return contents
+}
 
-  #changed(): void {
-    this.#definitions = undefined
-    this.#hidden = undefined
-    this.#list = undefined
+function contentsOf(tools: readonly AnyTool[], search: AnyTool): Contents {
+  const contents: Contents = { tools: new Map(), governed: new Map(), shown: [] }
+  for (const tool of tools) put(contents, tool, search)
+  return contents
+}
+
+const recent: WeakRef<Contents>[] = []
+const mostRemembered = 8
+
+function isMadeOf(
+  begun: NonNullable<Contents['begun']>,
+  tools: readonly AnyTool[],
+  search: AnyTool,
+): boolean {
+  return (
+    begun.search === search &&
+    begun.tools.length === tools.length &&
+    tools.every((tool, at) => tool === begun.tools[at])
+  )
+}
+
+function copyOf({ tools, governed, shown }: Contents): Contents {
+  return { tools: new Map(tools), governed: new Map(governed), shown: [...shown] }
+}
+
+function put(contents: Contents, tool: AnyTool, search: AnyTool): void {
+  const known = contents.tools.has(tool.name)
+  set(contents, tool)
+  if (known) return
+  if (contents.shown.length < mostShown) contents.shown.push(tool.name)
+  else if (!contents.tools.has(search.name)) {
+    set(contents, search)
+    contents.shown.push(search.name)
   }
+}
+
+function set({ tools, governed }: Contents, tool: AnyTool): void {
+  tools.set(tool.name, tool)
+  if (isGovernedTool(tool)) governed.set(tool.name, tool)
+  else governed.delete(tool.name)
+}
+
+function knownOf({ tools, governed }: Contents): ToolDefinition[] {
+  return [...tools.keys()].flatMap((name) => governed.get(name)?.definition() ?? [])
+}
+
+async function govern({ tools, governed }: Contents): Promise<void> {
+  for (const [name, tool] of tools) if (!governed.has(name)) governed.set(name, await governTool(tool))
 }

@@ -26,6 +26,7 @@ export const storeErrorCodes = [
   'store_future_schema',
   'store_bad_id',
   'store_damaged',
+  'store_not_found',
 ] as const
 export type StoreErrorCode = (typeof storeErrorCodes)[number]
 

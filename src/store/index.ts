@@ -1,16 +1,36 @@
 /** Where sessions are kept: the whole of `capstan/store`. */
+
+export {
+  type DiffSide,
+  diffSessions,
+  formatSessionDiff,
+  type SessionDiff,
+  type SessionTurn,
+  type TurnCall,
+  type TurnDiff,
+} from './diff-sessions.js'
 export {
   SessionLockedError,
   StoreError,
   type StoreErrorCode,
   storeErrorCodes,
 } from './errors.js'
+export { exportSession } from './export-session.js'
 export { FileSessionStore, type FileSessionStoreOptions } from './file/file-session-store.js'
 export { blobDigests, type FoldOptions, foldSession } from './fold-session.js'
+export {
+  ImportError,
+  type ImportErrorCode,
+  type ImportedSession,
+  type ImportSessionOptions,
+  importSession,
+} from './import-session.js'
 export { MemorySessionStore } from './memory-store.js'
 export {
   type BlobPart,
   type CheckpointRow,
+  type FileChangeNote,
+  type FileImage,
   type MessageRow,
   type PartRow,
   type RunEventRow,

@@ -139,7 +139,7 @@ export type RunRow = {
   readonly usage?: JsonObject
 }
 
-/** An event of a run; text that was streamed is in the messages and not kept again. */
+/** An event of a run; text that was streamed is in the messages and not kept again. Those that are kept are numbered from 1. */
 export type RunEventRow = {
   readonly runId: string
   readonly sequence: number

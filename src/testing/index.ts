@@ -1,5 +1,6 @@
 /** For those who write tools and hosts: checks and stand-ins to test them with. */
 
+export { type RecordedModelOptions, recordedModel } from '../session/replay/recorded-model.js'
 export type { ServedRequest, ServedStep } from './model-server/served-step.js'
 export {
   type ModelServer,

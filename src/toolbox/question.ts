@@ -24,8 +24,8 @@ type QuestionArgs = { questions: Question[] }
 export const questionTool = createJsonTool<QuestionArgs, { answers: string[][] }>({
   name: 'question',
   description:
-    'Ask the user and wait for the answer. Use it only when the answer changes what you do and cannot be found out otherwise. Offer ' +
-    'options where you can; the user may also answer in other words. `answers` has one list for each question, empty if skipped.',
+    'Ask the user and wait for the answer. Use it only when the answer changes what you do and cannot be found out. Offer ' +
+    'options where you can; other words are taken too. `answers` has one list a question, empty if skipped.',
   kind: 'other',
   parameters: {
     type: 'object',

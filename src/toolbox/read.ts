@@ -34,9 +34,9 @@ const maxUtf16Bytes = 8 * 1024 * 1024
 export const readTool = createJsonTool<ReadArgs>({
   name: 'read',
   description:
-    'Read a file as numbered lines: line number, tab, text. Skips `offset` lines, then shows up to `limit` ' +
+    'Read a file as numbered lines. Skips `offset` lines, then shows up to `limit` ' +
     '(and 200 KB at most) and says how to read on. PNG, JPEG, GIF and WebP come back as images. With start_byte, ' +
-    'the plain text of a byte range instead, for very long lines. Not for directories (use ls) or binary files.',
+    'the plain text of a byte range instead, for very long lines. Directories: use ls.',
   kind: 'read',
   idempotent: true,
   limits: { maxBytes },

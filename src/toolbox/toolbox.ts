@@ -21,8 +21,11 @@ export type ToolboxOptions = { readonly webSearch?: WebSearchOptions }
  * for web search, which counts. Two more are made when they are needed: `tool_search`, and `think` by `createThinkTool`.
  */
 export function createToolbox(options: ToolboxOptions = {}): AnyGovernedTool[] {
-  return [...fixed, createWebSearchTool(options.webSearch ?? {})]
+  return [...fixed, options.webSearch === undefined ? noWebSearch : createWebSearchTool(options.webSearch)]
 }
+
+/** Says what is missing, and has nothing to count. */
+const noWebSearch = createWebSearchTool({})
 
 const fixed: readonly AnyGovernedTool[] = [
   readTool,

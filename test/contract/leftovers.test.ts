@@ -5,6 +5,7 @@ import { Agent } from '../../src/agent/agent.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
+import type { JsonValue } from '../../src/tool/json.js'
 import {
   calls,
   configFor,
@@ -77,9 +78,9 @@ describe('many at once', () => {
   })
 
   it('calls of a round, and direct calls, neither', async () => {
-    const read = ['read', { file_path: 'a.txt' }] as const
+    const read = (): [string, JsonValue] => ['read', { file_path: 'a.txt' }]
     const { session } = await openSession(
-      (_request, n) => (n === 0 ? calls(...Array.from({ length: 30 }, () => [...read] as const)) : 'ok'),
+      (_request, n) => (n === 0 ? calls(...Array.from({ length: 30 }, read)) : 'ok'),
       { maxParallelTasks: 30, duplicateToolCallThreshold: 100 },
       { 'a.txt': 'a' },
     )
@@ -133,11 +134,12 @@ describe('a hook that nobody waits for', () => {
 describe('a run on top of another history', () => {
   it('leaves no place in the log to go on from', async () => {
     const store = new MemorySessionStore()
-    const { session } = await openSession((_request, n) => (n === 0 ? calls(['ls', {}]) : 'ok'), {
+    const { session } = await openSession((_request, n) => (n === 1 ? calls(['ls', {}]) : 'ok'), {
       sessionStore: store,
       sessionId: 'aside',
     })
-    await session.send('look', [{ role: 'user', content: 'hi' }])
+    await session.send('hello')
+    await session.send('look', [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }])
     await session.save()
     const state = store.readSync?.('aside')
     expect([...(state?.records ?? [])].filter(({ type }) => type === 'checkpoint')).toEqual([])

@@ -52,6 +52,7 @@ async function goOn(
   if (resumed && !over) {
     const result = await session.resumeRun(runId)
     expect(result.text).toBe('All is noted.')
+    expect((await session.runs()).at(-1)).toMatchObject({ id: result.runId, status: 'completed' })
   } else await session.send('Go on.')
   const statuses = (await session.runs()).map(({ status }) => status)
   for (const status of statuses.slice(0, -1)) expect(['interrupted', 'completed']).toContain(status)
@@ -101,7 +102,9 @@ describe.each([1, 2, 5])('a log that ends behind any write of a run with %i call
       expect(messages.slice(0, kept.length), where).toEqual(kept.map(({ message }) => message))
       const results = resultsIn(messages)
       const finished = new Set(
-        [...resultsIn(kept.map(({ message }) => message)).values()].map((text) => /noted (\w+)/.exec(text)?.[1]),
+        [...resultsIn(kept.map(({ message }) => message)).values()].map(
+          (text) => /noted (\w+)/.exec(text)?.[1],
+        ),
       )
       for (const word of ledger.begun) expect(finished, where).not.toContain(word)
       expect(new Set(ledger.done).size, where).toBe(ledger.done.length)
@@ -234,7 +237,12 @@ describe('a log that ends while somebody is asked', () => {
     const session = await open({
       sessionStore: store,
       tools: [notingTool(ledger)],
-      model: planModel([[{ tool: 'note', word: 'a' }, { tool: 'note', word: 'b' }]]),
+      model: planModel([
+        [
+          { tool: 'note', word: 'a' },
+          { tool: 'note', word: 'b' },
+        ],
+      ]),
       onAsk: () => {
         asked.resolve()
         return new Promise(() => undefined)
@@ -295,7 +303,9 @@ describe('FT-29: a log that ends behind any write around a compaction', () => {
         await next.close()
         const { view, messages } = await stateOf(store, sessionId)
         expectWhole(view.map(({ message }) => message))
-        expect(messages.length).toBe(before.messages.filter(({ message }) => message.content.length > 0).length + 2)
+        expect(messages.length).toBe(
+          before.messages.filter(({ message }) => message.content.length > 0).length + 2,
+        )
       }
   }, 60_000)
 })

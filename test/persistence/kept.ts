@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { lowerHistory } from '../../src/model/lower-history.js'
-import { foldSession } from '../../src/store/fold-session.js'
+import { blobDigests, foldSession } from '../../src/store/fold-session.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionRecord } from '../../src/store/records.js'
 import type { SessionState } from '../../src/store/session-state.js'
@@ -25,10 +25,15 @@ export async function recordsOf(store: SessionStore, sessionId: string): Promise
 export async function storeWith(
   sessionId: string,
   records: readonly SessionRecord[],
+  readBlob: (digest: string) => Uint8Array | undefined = () => undefined,
 ): Promise<MemorySessionStore> {
   const store = new MemorySessionStore()
   if (records.length === 0) return store
   const log = await store.open(sessionId, { holder: 'the one before', now: () => 0 })
+  for (const digest of blobDigests(records)) {
+    const bytes = readBlob(digest)
+    if (bytes !== undefined) await log.writeBlob(bytes)
+  }
   await log.append(records)
   await log.close()
   return store

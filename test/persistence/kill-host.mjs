@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
-const [, , compiled, text] = process.argv
-const order = JSON.parse(text)
+const [, , compiled, given] = process.argv
+const order = JSON.parse(given)
 const load = (path) => import(pathToFileURL(join(compiled, path)).href)
 const { Agent } = await load('agent/agent.js')
 const { createJsonTool } = await load('tool/create-json-tool.js')
@@ -84,12 +84,15 @@ const session = agent.session(order.workspace, {
   model,
 })
 const last = (await session.runs()).at(-1)
-const result = await goOn()
-say({
-  result: { text: result.text, rounds: result.rounds, totalTokens: result.totalTokens },
-  resumed: last !== undefined,
-  resumeMs: Math.round((askedAt ?? performance.now()) - startedAt),
-})
+if (last?.status === 'completed') say({ result: 'known' })
+else {
+  const { text, rounds, totalTokens } = await goOn()
+  say({
+    result: { text, rounds, totalTokens },
+    resumed: last !== undefined,
+    resumeMs: Math.round((askedAt ?? performance.now()) - startedAt),
+  })
+}
 await agent.close()
 say({ closed: true })
 

@@ -6,11 +6,11 @@
 import { randomInt } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
+import type { Message, ToolCallContent } from '../../src/tool/completion.js'
 import { makeWorkspace } from '../contract/open-session.js'
 import { compilePackage, startHost } from '../faults/compiled.js'
 import { factor, percentile } from '../faults/support.js'
@@ -39,7 +39,7 @@ type Life = {
 async function live(order: object, killAfterMs: number): Promise<Life> {
   const host = startHost(compiled, '../persistence/kill-host.mjs', order)
   await host.next()
-  const killing = wait(killAfterMs).then(() => host.child.kill('SIGKILL'))
+  const timer = setTimeout(() => host.child.kill('SIGKILL'), killAfterMs)
   let acknowledged: readonly string[] = []
   let end: Record<string, unknown> | undefined
   for (;;) {
@@ -49,7 +49,7 @@ async function live(order: object, killAfterMs: number): Promise<Life> {
     if (line['result'] !== undefined) end = line
   }
   const { signal, code } = await host.exited
-  await killing
+  clearTimeout(timer)
   if (signal === null) expect(code).toBe(0)
   return { acknowledged, killed: signal === 'SIGKILL', ...(end !== undefined && { end }) }
 }
@@ -63,7 +63,12 @@ describe.each<[string, (place: string) => SessionStore]>([
     const { base, root, userDir } = await makeWorkspace()
     const place = join(base, 'sessions')
     await mkdir(place)
-    const order = { backend, place: backend === 'file' ? place : join(place, 'all.db'), workspace: root, userDir }
+    const order = {
+      backend,
+      place: backend === 'file' ? place : join(place, 'all.db'),
+      workspace: root,
+      userDir,
+    }
     const figures = { kills: 0, sessions: 0, interrupted: 0, resumeMs: [] as number[] }
     while (figures.kills < kills) {
       const sessionId = `s${figures.sessions++}`
@@ -74,7 +79,7 @@ describe.each<[string, (place: string) => SessionStore]>([
       let end: Life['end']
       for (let lives = 0; end === undefined; lives++) {
         expect(lives, 'it never came to its end').toBeLessThan(100)
-        const life = await live(mine, figures.kills < kills ? random() * 350 : 600_000)
+        const life = await live(mine, figures.kills < kills ? random() * 250 : 600_000)
         for (const word of life.acknowledged) told.add(word)
         if (life.killed) figures.kills++
         end = life.end
@@ -109,9 +114,14 @@ async function expectDone(
   expect(flawOf(messages)).toBeUndefined()
   expect(state.openIntents).toEqual([])
   const results = resultsIn(messages)
-  const lines = (await readFile(ledgerFile, 'utf8')).trim().split('\n').map((line) => line.split(' '))
+  const lines = (await readFile(ledgerFile, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '))
   const begun = lines.filter(([what]) => what === 'begun')
-  const done = new Map(lines.filter(([what]) => what === 'done').map(([, , id = '', word = '']) => [id, word]))
+  const done = new Map(
+    lines.filter(([what]) => what === 'done').map(([, , id = '', word = '']) => [id, word]),
+  )
   // No call is begun twice, and what must not be repeated is not, under any id.
   expect(new Set(begun.map(([, , id]) => id)).size).toBe(begun.length)
   const once = begun.flatMap(([, tool, , word]) => (tool === 'note' ? [word] : []))
@@ -123,18 +133,30 @@ async function expectDone(
     expect(results.get(id), `${id} began`).toMatch(/noted|outcome unknown/)
     if (results.get(id)?.includes('outcome unknown')) figures.interrupted++
   }
-  const settled = [...results.values()].join('\n')
-  for (const word of words)
-    if (!settled.includes(`noted ${word}"`)) expect(once, `${word} was neither done nor cut off`).toContain(word)
+  // What is not noted was cut off after its call had been written down, and nobody can know more.
+  const said = new Map<string, string>()
+  for (const { id, function: call } of messages.flatMap(callsOf)) {
+    const { word } = call.arguments as { word: string }
+    said.set(word, `${said.get(word) ?? ''}${results.get(id)}`)
+  }
+  for (const word of words) expect(said.get(word), word).toMatch(/noted|outcome unknown/)
   const answers = messages.filter(({ role }) => role === 'assistant').length
+  for (const { status } of [...state.runs.values()].slice(0, -1)) expect(status).toBe('interrupted')
+  expect([...state.runs.values()].at(-1)).toMatchObject({ status: 'completed', resultText: 'All is noted.' })
+  await store.close?.()
+  // Killed between its end and the word of it.
+  if (end['result'] === 'known') return
   const rounds = Number((end['result'] as Record<string, unknown>)['rounds'])
   expect(end['result']).toEqual({ text: 'All is noted.', rounds, totalTokens: 11 * rounds })
   // A run that had no finished round yet was begun anew; else one piece of work counts all its answers.
   const firsts = new Set([...state.runs.values()].flatMap(({ id, resumedFrom }) => (resumedFrom ? [] : [id])))
   if (firsts.size === 1) expect(rounds).toBe(answers)
   if (end['resumed'] === true) figures.resumeMs.push(Number(end['resumeMs']))
-  for (const { status } of [...state.runs.values()].slice(0, -1)) expect(status).toBe('interrupted')
-  await store.close?.()
+}
+
+function callsOf(message: Message): ToolCallContent[] {
+  if (message.role !== 'assistant') return []
+  return message.content.flatMap((part) => (part.type === 'tool_call' ? [part] : []))
 }
 
 /** The same numbers from 0 to 1 for the same seed. */

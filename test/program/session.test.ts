@@ -85,7 +85,7 @@ describe('session.program', () => {
     ])
     const session = agent.session(work, {
       model,
-      permissionPolicy: { deny: ['read(**/.env*)'], allow: ['program'] },
+      permissionPolicy: { deny: ['read(**/.env*)'] },
     })
     await session.send('go')
     const result = JSON.stringify(model.requests[1]?.chatHistory.at(-1))

@@ -95,9 +95,16 @@ function gitFiles(args: readonly Word[]): FileArgument[] {
   if (name === 'clone') files.push(...write(second))
   if (name === 'init') files.push(...write(first))
   if (name === 'worktree' && first?.value === 'add') files.push(...write(second))
-  if (name === 'diff' && rest.some((word) => word.value === '--no-index'))
-    files.push(...operands.flatMap(read))
+  if (name === 'diff') files.push(...comparedFiles(rest, operands))
   return files
+}
+
+/** Outside of a repository, and where one of them lies outside, `git diff` compares any two files without being asked to. */
+function comparedFiles(args: readonly Word[], operands: readonly Word[]): FileArgument[] {
+  const any = args.some((word) => word.value === '--no-index')
+  return operands
+    .filter(({ value }) => any || /^(\/|~|\.\.(\/|$))|\/\.\.(\/|$)/.test(value ?? ''))
+    .flatMap(read)
 }
 
 function tableFiles(name: string, table: CommandTable, args: readonly Word[]): FileArgument[] {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import { withMemoryMaximum } from './capped-memory.js'
+import { loadEngine } from './engine.js'
 
 const path = createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm')
 const engine = new Uint8Array(readFileSync(path))
@@ -10,8 +11,8 @@ const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]
 const small = (limits: number[]) =>
   Uint8Array.from([...header, 5, limits.length + 1, 1, ...limits, 7, 5, 1, 1, 0x6d, 2, 0])
 
-async function memoryOf(binary: Uint8Array<ArrayBuffer>): Promise<WebAssembly.Memory> {
-  const module = await WebAssembly.compile(binary)
+async function memoryOf(given: Uint8Array<ArrayBuffer> | WebAssembly.Module): Promise<WebAssembly.Memory> {
+  const module = given instanceof WebAssembly.Module ? given : await WebAssembly.compile(given)
   const imports: Record<string, Record<string, () => number>> = {}
   for (const { module: from, name } of WebAssembly.Module.imports(module))
     imports[from] = { ...imports[from], [name]: () => 0 }
@@ -35,7 +36,8 @@ describe('a memory with a maximum', () => {
   })
 
   it('is what the script engine gets, which has none by itself', async () => {
-    const capped = await memoryOf(withMemoryMaximum(engine, 1_280))
+    const { module } = await loadEngine(64 * 1024 * 1024)
+    const capped = await memoryOf(module)
     expect(() => capped.grow(1_280)).toThrow()
     const free = await memoryOf(engine)
     expect(free.grow(1_280)).toBeGreaterThan(0)

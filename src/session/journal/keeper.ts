@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../../loop/events.js'
+import { type AgentEvent, isTerminal } from '../../loop/events.js'
 import type { StartingCall } from '../../loop/gate-parts.js'
 import type { RoundDone } from '../../loop/run-parts.js'
 import {
@@ -17,6 +17,7 @@ import { redactValue } from '../security/index.js'
 import { Journal } from './journal.js'
 import { type KeptConversation, keepConversation } from './kept-conversation.js'
 import { load, type RestoredSession } from './restore.js'
+import { shorten } from './shorten.js'
 
 export type KeeperOptions = {
   readonly store: SessionStore
@@ -40,6 +41,8 @@ export class Keeper {
   readonly #options: KeeperOptions
   readonly #journal: Journal
   #opened = false
+  /** How many events of each run at work are kept. */
+  readonly #counts = new Map<string, number>()
 
   constructor(options: KeeperOptions) {
     this.#options = options
@@ -86,15 +89,21 @@ export class Keeper {
 
   run(snapshot: RunSnapshot, more: Pick<RunRow, 'resumedFrom' | 'usage'> = {}): Promise<void> {
     const { eventCount: _, ...row } = snapshot
-    return this.#journal.append([{ type: 'run', data: { ...row, ...more } }])
+    return this.#journal.append([{ type: 'run', data: { ...shorten(row), ...more } }])
   }
 
-  /** An event; text that was streamed stands in the messages, and is not written twice. */
-  event(runId: string, sequence: number, timestampMs: number, event: AgentEvent): void {
+  /**
+   * An event; text that was streamed stands in the messages, and is not written twice. The events that are kept are counted by
+   * themselves: in how many pieces a text came is the machine's doing, and the same run must leave the same log.
+   */
+  event(runId: string, timestampMs: number, event: AgentEvent): void {
     const kept = withoutTexts(event)
+    if (isTerminal(event)) this.#counts.delete(runId)
     if (kept === undefined) return
+    const sequence = (this.#counts.get(runId) ?? 0) + 1
+    this.#counts.set(runId, sequence)
     // Events are plain data, and are written as JSON right away.
-    const data = { runId, sequence, timestampMs, event: kept as JsonValue }
+    const data = { runId, sequence, timestampMs, event: shorten(kept) as JsonValue }
     void this.#journal.append([{ type: 'run_event', data }])
   }
 
@@ -108,7 +117,7 @@ export class Keeper {
       type: 'tool_intent',
       callId: toolCallId,
       toolName,
-      args,
+      args: shorten(args),
       idempotent,
       startedAtMs,
     } as const

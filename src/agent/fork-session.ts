@@ -1,0 +1,62 @@
+import { randomIds, systemClock } from '../loop/host-env.js'
+import { type ForkPoint, type ForkSource, forkSession } from '../session/history/fork.js'
+import { liveSource, storedSource } from '../session/history/fork-source.js'
+import type { RestoredSession } from '../session/journal/restore.js'
+import type { SessionOptions } from '../session/options.js'
+import { coreOf, type Session } from '../session/session.js'
+import type { SessionStore } from '../store/session-store.js'
+
+export type ForkRequest = {
+  /** An open session, or the id of one that a store has. */
+  readonly from: Session | string
+  readonly point: ForkPoint
+  readonly options: SessionOptions
+  /** The store of the agent. */
+  readonly store: SessionStore | undefined
+  readonly workspace: string | undefined
+}
+
+/** What the session of a fork is made from. */
+export type Fork = {
+  readonly workspace: string
+  readonly options: SessionOptions
+  readonly agentId: string | undefined
+  readonly state: RestoredSession
+}
+
+/**
+ * Writes a fork down and gives what its session is made from; undefined when there is nothing to fork. An open session is forked as it
+ * is in memory, with all its options; one that is only kept as its store has it.
+ */
+export async function makeFork(request: ForkRequest): Promise<Fork | undefined> {
+  const found = await find(request)
+  const workspace = request.workspace ?? found?.source.session?.workspaceRoot
+  if (found === undefined || workspace === undefined) return undefined
+  const options = { ...found.inherited, ...request.options }
+  const { idGenerator = randomIds, clock = systemClock } = options.hostEnv ?? {}
+  const sessionId = request.options.sessionId ?? idGenerator.next()
+  const state = await forkSession(found.source, request.point, {
+    sessionId,
+    ...(found.store !== undefined && { store: found.store }),
+    now: () => clock.now(),
+    newId: () => idGenerator.next(),
+  })
+  return { workspace, options: { ...options, sessionId }, agentId: found.source.session?.agent, state }
+}
+
+type Found = {
+  readonly source: ForkSource
+  readonly inherited: SessionOptions
+  readonly store: SessionStore | undefined
+}
+
+async function find({ from, options, store: fallback }: ForkRequest): Promise<Found | undefined> {
+  if (typeof from !== 'string') {
+    const { source, options: inherited } = await liveSource(coreOf(from))
+    return { source, inherited, store: options.sessionStore ?? inherited.sessionStore ?? fallback }
+  }
+  const store = options.sessionStore ?? fallback
+  const clock = options.hostEnv?.clock ?? systemClock
+  const source = store && (await storedSource(store, from, () => clock.now()))
+  return source && { source, inherited: { sessionStore: store }, store }
+}

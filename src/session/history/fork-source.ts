@@ -1,0 +1,74 @@
+import { SessionLockedError } from '../../store/errors.js'
+import type { SessionStore } from '../../store/session-store.js'
+import type { SessionCore } from '../core.js'
+import { SessionBusyError } from '../errors.js'
+import { load, optionsToKeep } from '../journal/restore.js'
+import type { SessionOptions } from '../options.js'
+import { redactValue } from '../security/index.js'
+import type { ForkSource } from './fork.js'
+
+/** An open session as it can be forked, with the options that a fork takes over. Refused while a run is at work. */
+export async function liveSource(
+  core: SessionCore,
+): Promise<{ readonly source: ForkSource; readonly options: SessionOptions }> {
+  const { sessionId, agentId, root, options: given } = core.parts
+  const source = await core.alone('forking', async () => {
+    await core.closeInterrupted()
+    const kept = (await core.keeper?.state())?.session ?? core.parts.restored?.session
+    const { record } = core.screen
+    const { order } = core.conversation
+    return {
+      sessionId,
+      order:
+        record === undefined
+          ? [...order]
+          : order.map((one) => ({ ...one, message: redactValue(one.message, record) })),
+      openIntents: [],
+      session: {
+        ...kept,
+        id: sessionId,
+        schemaVersion: 1,
+        updatedAtMs: core.now(),
+        agent: agentId,
+        workspaceRoot: root,
+        options: kept?.options ?? optionsToKeep(given),
+        mode: (await core.mode()) ?? null,
+        todos: core.plan.list(),
+      },
+    }
+  })
+  const { sessionId: _id, signal: _signal, mode: _mode, ...options } = given
+  const model = source.session.options['model']
+  return {
+    source,
+    // Which model it uses may have changed since it was opened.
+    options: {
+      ...options,
+      ...(typeof model === 'string' && typeof options.model !== 'object' && { model }),
+    },
+  }
+}
+
+/** A session that a store has; undefined when it has none. Refused while another process has a run at work in it. */
+export async function storedSource(
+  store: SessionStore,
+  sessionId: string,
+  now: () => number,
+): Promise<ForkSource | undefined> {
+  const state = await load(store, sessionId)
+  if (state === undefined) return undefined
+  const atWork = [...state.runs.values()].some(({ status }) => status === 'running' || status === 'queued')
+  if (atWork) await refuseWhenHeld(store, sessionId, now)
+  return { sessionId, ...state }
+}
+
+/** A run that nobody holds ended with its process. */
+async function refuseWhenHeld(store: SessionStore, sessionId: string, now: () => number): Promise<void> {
+  try {
+    const log = await store.open(sessionId, { holder: 'a fork', now })
+    await log.close()
+  } catch (error) {
+    if (error instanceof SessionLockedError) throw new SessionBusyError(sessionId, 'forking')
+    throw error
+  }
+}

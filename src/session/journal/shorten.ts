@@ -1,0 +1,26 @@
+import { isRecord } from '../../tool/json.js'
+
+/** Longer texts stand in the messages, which put them beside the log; whatever else tells of them tells their beginning. */
+const longest = 4096
+
+/** The same value with its long texts cut. */
+export function shorten<Value>(value: Value): Value {
+  return cut(value) as Value
+}
+
+function cut(value: unknown): unknown {
+  if (typeof value === 'string')
+    return value.length <= longest
+      ? value
+      : `${value.slice(0, longest)}… [${value.length - longest} more characters]`
+  if (Array.isArray(value)) return unchanged(value, value.map(cut))
+  if (!isRecord(value)) return value
+  const values = Object.values(value)
+  const next = values.map(cut)
+  if (unchanged(values, next) === values) return value
+  return Object.fromEntries(Object.keys(value).map((key, at) => [key, next[at]]))
+}
+
+function unchanged(before: unknown[], after: unknown[]): unknown[] {
+  return before.every((one, at) => one === after[at]) ? before : after
+}

@@ -1,0 +1,89 @@
+import { lowerHistory } from '../../model/lower-history.js'
+import type { Model, ModelFacts } from '../../model/model.js'
+import { viewOf } from '../../store/fold-session.js'
+import type { StoredMessage } from '../../store/session-state.js'
+import type { Message } from '../../tool/completion.js'
+import { differenceAt, type ReplayDifference, ReplayError } from './difference.js'
+import { noAnswer, type RecordedSource, recordedAnswer, recordedFacts, recordingOf } from './recording.js'
+
+export type RecordedModelOptions = {
+  /** False: answers in order whatever it is asked. */
+  readonly check?: boolean
+  readonly facts?: Partial<ModelFacts>
+}
+
+/**
+ * A model that answers with what was recorded, in order. It is asked what it was asked then, or rejects with a {@link ReplayError} that
+ * says where the first message differs: also when a tool gave another result than it did then.
+ *
+ * @example
+ * const state = foldSession((await store.read(id))?.records ?? [])
+ * const session = agent.session('.', { model: recordedModel(state) })
+ */
+export function recordedModel(source: RecordedSource, options: RecordedModelOptions = {}): Model {
+  const recording = recordingOf(source)
+  const check = options.check ?? true
+  let next = 0
+  let before: readonly Message[] = []
+  return {
+    provider: 'recorded',
+    id: 'replay',
+    facts: { ...recordedFacts, ...options.facts },
+    async answer({ chatHistory }, call) {
+      call.signal.throwIfAborted()
+      const at = recording.findIndex(({ message }, index) => index >= next && message.role === 'assistant')
+      const silent = check ? silentAt(recording, next, at, chatHistory) : undefined
+      if (silent !== undefined) {
+        next = silent
+        return noAnswer
+      }
+      const entry = recording[at]
+      const end = at < 0 ? recording.length : at
+      if (check) {
+        const different = firstOf(expectedBefore(recording, end), chatHistory, before)
+        if (different !== undefined) throw new ReplayError(different)
+      }
+      if (entry === undefined)
+        throw new ReplayError({
+          position: chatHistory.length,
+          words: `The recording has no more answers, and one was asked for behind message ${chatHistory.length}.`,
+        })
+      before = [...chatHistory]
+      next = at + 1
+      return recordedAnswer(entry, call)
+    },
+  }
+}
+
+function expectedBefore(recording: readonly StoredMessage[], end: number): readonly Message[] {
+  return lowerHistory(viewOf(recording.slice(0, end)).map(({ message }) => message))
+}
+
+/** An answer that said nothing left no message: the next one recorded is of the user, and this is what was asked before it. */
+function silentAt(
+  recording: readonly StoredMessage[],
+  from: number,
+  to: number,
+  asked: readonly Message[],
+): number | undefined {
+  for (let at = from; at < (to < 0 ? recording.length : to); at++) {
+    const isBehindUser = recording[at - 1]?.message.role !== 'assistant'
+    if (at === 0 || recording[at]?.message.role !== 'user' || !isBehindUser) continue
+    if (firstOf(expectedBefore(recording, at), asked, []) === undefined) return at
+  }
+  return undefined
+}
+
+/** `known` was compared before; messages do not change once they are said. */
+function firstOf(
+  expected: readonly Message[],
+  found: readonly Message[],
+  known: readonly Message[],
+): ReplayDifference | undefined {
+  for (let at = 0; at < Math.max(expected.length, found.length); at++) {
+    if (found[at] !== undefined && found[at] === known[at]) continue
+    const different = differenceAt(at, expected[at], found[at])
+    if (different !== undefined) return different
+  }
+  return undefined
+}

@@ -1,0 +1,83 @@
+import { noUsage, type Usage } from '../../loop/usage.js'
+import type { ModelAnswer, ModelCall, ModelFacts, ModelUsage } from '../../model/model.js'
+import type { StoredMessage } from '../../store/session-state.js'
+import type { AssistantMessage, Message } from '../../tool/completion.js'
+import { serializeToolOutput } from '../../tool/serialize.js'
+
+/** A session as its log tells it, or what was said in one. */
+export type RecordedSource = { readonly order: readonly StoredMessage[] } | readonly Message[]
+
+/** What was said and not taken back, compactions among it. */
+export function recordingOf(source: RecordedSource): readonly StoredMessage[] {
+  if ('order' in source) return source.order.filter(({ hidden }) => !hidden)
+  return source.map((message, at) => {
+    const id = `message-${at + 1}`
+    const row = { id, sessionId: '', role: message.role, createdAtMs: 0 }
+    return { id, row, message, hidden: false, pruned: false }
+  })
+}
+
+/** A recorded answer as a model gives it. Words are handed on as they would be. */
+export function recordedAnswer({ message, row }: StoredMessage, call: ModelCall): ModelAnswer {
+  const { content, id } = message.role === 'assistant' ? message : empty
+  for (const part of content) {
+    if (part.type === 'text' || part.type === 'reasoning') call.on({ type: part.type, text: part.text })
+    if (part.type !== 'tool_call') continue
+    call.on({ type: 'tool_call', id: part.id, name: part.function.name })
+    call.on({ type: 'tool_input', id: part.id, text: serializeToolOutput(part.function.arguments) })
+  }
+  const toolCalls = content.flatMap((part) =>
+    part.type === 'tool_call'
+      ? [
+          {
+            id: part.id,
+            name: part.function.name,
+            input: serializeToolOutput(part.function.arguments),
+            ...(part.callId !== undefined && { callId: part.callId }),
+          },
+        ]
+      : [],
+  )
+  return {
+    content: [...content],
+    text: content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''),
+    toolCalls,
+    usage: usageFrom({ ...noUsage, ...(row.usage as Partial<Usage> | undefined) }),
+    finish: toolCalls.length > 0 ? 'tool_calls' : 'stop',
+    response: { ...(id !== undefined && { id }) },
+  }
+}
+
+const empty: AssistantMessage = { role: 'assistant', content: [] }
+
+/** An answer that said nothing, and so left nothing in the history. */
+export const noAnswer: ModelAnswer = {
+  content: [],
+  text: '',
+  toolCalls: [],
+  usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+  finish: 'stop',
+  response: {},
+}
+
+/** Nothing is too long for a recording, so nothing is summed up anew. */
+export const recordedFacts: ModelFacts = {
+  contextTokens: 1_000_000_000,
+  tools: true,
+  images: true,
+  documents: true,
+  reasoning: true,
+  temperature: true,
+  structuredOutput: true,
+}
+
+function usageFrom(usage: Usage): ModelUsage {
+  return {
+    inputTokens: usage.promptTokens,
+    outputTokens: usage.completionTokens,
+    totalTokens: usage.totalTokens,
+    cachedInputTokens: usage.cacheReadTokens,
+    cacheWriteTokens: usage.cacheWriteTokens,
+    reasoningTokens: usage.reasoningTokens,
+  }
+}

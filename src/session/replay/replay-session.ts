@@ -1,0 +1,47 @@
+import type { Model } from '../../model/model.js'
+import type { Message } from '../../tool/completion.js'
+import type { ToolDefinition } from '../../tool/definition.js'
+import type { ReplayDifference } from './difference.js'
+import { type RecordedSource, recordingOf } from './recording.js'
+import { stepByStep } from './step-by-step.js'
+
+export type ReplayOptions = {
+  /** Who answers: the recording (the default), or a model that is held against it. Tools are never run either way. */
+  readonly model?: 'recorded' | Model
+  /** The message of the user to begin with; those before it are taken as they are. */
+  readonly from?: string
+  /** What a model other than the recording is told. */
+  readonly instructions?: string
+  readonly tools?: readonly ToolDefinition[]
+  readonly signal?: AbortSignal
+}
+
+/** What a replay gives: every message as it comes, and at the end whether all of it was the same. */
+export type ReplayStep =
+  | {
+      readonly type: 'message'
+      /** From 0. */
+      readonly position: number
+      readonly messageId: string
+      readonly runId?: string
+      readonly message: Message
+    }
+  | { readonly type: 'difference'; readonly difference: ReplayDifference }
+  | { readonly type: 'end'; readonly messages: number }
+
+/**
+ * Runs a recorded session again, offline: through the same loop, with the answers and the results of its own log. It goes step by step
+ * as it is read, and the last step is its end or the first difference. Nothing is touched and nothing is written.
+ *
+ * @example
+ * for await (const step of replaySession(state)) if (step.type === 'difference') console.log(step.difference.words)
+ */
+export async function* replaySession(
+  source: RecordedSource,
+  options: ReplayOptions = {},
+): AsyncGenerator<ReplayStep, void, undefined> {
+  // The loop is loaded with the first replay: most programs that import this never make one.
+  const { Replay } = await import('./replay.js')
+  const replay = new Replay(recordingOf(source), options)
+  yield* stepByStep<ReplayStep>((handOver, signal) => replay.run(handOver, signal), options.signal)
+}

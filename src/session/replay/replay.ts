@@ -1,0 +1,234 @@
+import type { Conversation } from '../../loop/conversation.js'
+import type { Gate } from '../../loop/gate.js'
+import type { GateCall } from '../../loop/gate-parts.js'
+import { run } from '../../loop/run.js'
+import type { RunParts } from '../../loop/run-parts.js'
+import type { Model } from '../../model/model.js'
+import { viewOf } from '../../store/fold-session.js'
+import type { StoredMessage } from '../../store/session-state.js'
+import type { Message, ToolMessage, ToolResultPart, UserMessage } from '../../tool/completion.js'
+import { errorEnvelope, outputEnvelope } from '../../tool/envelope.js'
+import { serializeToolOutput } from '../../tool/serialize.js'
+import { HistoryError } from '../history/errors.js'
+import { differenceAt, type ReplayDifference } from './difference.js'
+import { noAnswer, recordedAnswer, recordedFacts } from './recording.js'
+import type { ReplayOptions, ReplayStep } from './replay-session.js'
+import type { HandOver } from './step-by-step.js'
+
+/** The recording of a run ends here, though the run would go on: it was cancelled or failed then. */
+class RecordingOver extends Error {}
+
+class Differs extends Error {
+  readonly difference: ReplayDifference
+
+  constructor(difference: ReplayDifference) {
+    super(difference.words)
+    this.difference = difference
+  }
+}
+
+/** One replay on its way through the recording. */
+export class Replay {
+  readonly #recording: readonly StoredMessage[]
+  readonly #options: ReplayOptions
+  readonly #messages: Message[] = []
+  #view: Message[] = []
+  #next = 0
+  #stopped = false
+  #handOver: HandOver<ReplayStep> = async () => undefined
+
+  constructor(recording: readonly StoredMessage[], options: ReplayOptions) {
+    this.#recording = recording
+    this.#options = options
+  }
+
+  async run(handOver: HandOver<ReplayStep>, signal: AbortSignal): Promise<void> {
+    this.#seed()
+    this.#handOver = handOver
+    try {
+      for (let entry = this.#ahead(); entry !== undefined; entry = this.#ahead())
+        await this.#runFrom(entry, signal)
+    } catch (error) {
+      if (!(error instanceof Differs)) throw error
+      await handOver({ type: 'difference', difference: error.difference })
+      return
+    }
+    await handOver({ type: 'end', messages: this.#messages.length })
+  }
+
+  /** What comes before the beginning is taken as it is. */
+  #seed(): void {
+    const { from } = this.#options
+    if (from === undefined) return
+    const start = this.#recording.findIndex(({ id }) => id === from)
+    if (this.#recording[start]?.message.role !== 'user')
+      throw new HistoryError(
+        'message_not_found',
+        `The recording has no message of the user with the id '${from}' to begin with.`,
+      )
+    while (this.#next < start) this.#keep()
+  }
+
+  async #runFrom(entry: StoredMessage, signal: AbortSignal): Promise<void> {
+    const { message } = entry
+    if (message.role === 'tool' || message.role === 'system') return this.#tell(entry)
+    this.#stopped = false
+    try {
+      await run(this.#parts(entry, signal), message.role === 'user' ? (message as UserMessage) : undefined)
+    } catch (error) {
+      if (!(error instanceof RecordingOver)) throw error
+    }
+  }
+
+  #parts({ row: { runId } }: StoredMessage, signal: AbortSignal): RunParts {
+    const { model = 'recorded', instructions, tools = [] } = this.#options
+    const chosen = model === 'recorded' ? this.#recordedModel(runId) : model
+    return {
+      model: () => chosen,
+      conversation: this.#conversation(runId),
+      instructions: () => instructions,
+      tools: () => tools,
+      gate: this.#gate(),
+      // What ended the run then ends it now, and nothing else does.
+      limits: {
+        maxToolRounds: unlimited,
+        maxParseRetries: unlimited,
+        duplicateToolCallThreshold: unlimited,
+        continuationEnabled: false,
+      },
+      compaction: { auto: false, threshold: 1 },
+      takeSteering: () => this.#steering(runId),
+      emit: () => undefined,
+      signal,
+      now: () => 0,
+    }
+  }
+
+  #recordedModel(runId: string | undefined): Model {
+    return {
+      provider: 'recorded',
+      id: 'replay',
+      facts: recordedFacts,
+      answer: async (_request, call) => {
+        const entry = this.#ahead()
+        if (entry === undefined || entry.row.runId !== runId) throw this.#over()
+        // The run went on without an answer in between: it said nothing.
+        return entry.message.role === 'assistant' ? recordedAnswer(entry, call) : noAnswer
+      },
+    }
+  }
+
+  #conversation(runId: string | undefined): Conversation {
+    const replay = this
+    return {
+      get messages() {
+        return replay.#messages
+      },
+      get view() {
+        return replay.#view
+      },
+      append: (message) => this.#compare(message, runId),
+      compact: () => undefined,
+      clear: () => undefined,
+    }
+  }
+
+  async #compare(found: Message, runId: string | undefined): Promise<void> {
+    const entry = this.#ahead()
+    const isPrompt = found.role === 'user'
+    if (!isPrompt && (entry === undefined || entry.row.runId !== runId) && found.role === 'tool')
+      throw this.#over()
+    const expected = entry?.message
+    // Results are the recorded ones: only whether there are as many can differ.
+    const difference =
+      found.role === 'tool' && expected?.role === 'tool' && found.content.length === expected.content.length
+        ? undefined
+        : differenceAt(this.#messages.length, expected, found, entry?.id)
+    if (difference !== undefined || entry === undefined) {
+      this.#stopped = true
+      throw new Differs(
+        difference ?? { position: this.#messages.length, words: 'Nothing more was recorded.' },
+      )
+    }
+    await this.#tell(entry)
+  }
+
+  /** Calls are answered with what was recorded: by their id, or as the same call of another model. */
+  #gate(): Gate {
+    const used = new Set<ToolResultPart>()
+    return {
+      call: async (request) => {
+        request.place?.leave()
+        const part = this.#resultFor(request, used)
+        if (part !== undefined) used.add(part)
+        const envelope =
+          part === undefined ? errorEnvelope('No result was recorded.') : outputEnvelope(part.content)
+        const record = {
+          callId: request.toolCallId ?? '',
+          toolName: request.name,
+          origin: request.origin,
+          args: textOf(request),
+          endedAt: 'done',
+          durationMs: 0,
+          envelope,
+        } as const
+        return { envelope, record }
+      },
+      takeRefusedAsks: () => [],
+    }
+  }
+
+  #resultFor({ toolCallId, name }: GateCall, used: ReadonlySet<ToolResultPart>): ToolResultPart | undefined {
+    const results = this.#ahead()?.message
+    if (results?.role !== 'tool') return undefined
+    const { content }: ToolMessage = results
+    return (
+      content.find((part) => part.id === toolCallId) ??
+      content.find((part) => !used.has(part) && part.toolName === name)
+    )
+  }
+
+  /** What the user said meanwhile; what the loop said in their name comes the same way. */
+  #steering(runId: string | undefined): UserMessage[] {
+    const entry = this.#ahead()
+    if (this.#stopped || runId === undefined || entry?.row.runId !== runId) return []
+    return entry.message.role === 'user' ? [entry.message] : []
+  }
+
+  /** The next message; compactions before it take effect. */
+  #ahead(): StoredMessage | undefined {
+    while (this.#recording[this.#next]?.row.role === 'compaction') this.#keep()
+    return this.#recording[this.#next]
+  }
+
+  async #tell(entry: StoredMessage): Promise<void> {
+    const { id: messageId, message, row } = entry
+    const position = this.#messages.length
+    this.#keep()
+    const run = row.runId === undefined ? {} : { runId: row.runId }
+    await this.#handOver({ type: 'message', position, messageId, ...run, message })
+  }
+
+  #keep(): void {
+    const entry = this.#recording[this.#next]
+    if (entry === undefined) return
+    this.#next++
+    if (entry.row.role === 'compaction')
+      this.#view = viewOf(this.#recording.slice(0, this.#next)).map(({ message }) => message)
+    else {
+      this.#messages.push(entry.message)
+      this.#view.push(entry.message)
+    }
+  }
+
+  #over(): RecordingOver {
+    this.#stopped = true
+    return new RecordingOver('the recording of this run ends here')
+  }
+}
+
+const unlimited = Number.MAX_SAFE_INTEGER
+
+function textOf({ input }: GateCall): string {
+  return 'text' in input ? input.text : serializeToolOutput(input.value)
+}

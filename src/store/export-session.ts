@@ -1,0 +1,45 @@
+import { StoreError } from './errors.js'
+import { type SessionRecord, schemaVersion } from './records.js'
+import type { SessionStore } from './session-store.js'
+
+/**
+ * A session as text, line by line: `{"type","data"}` as its log has them, the session itself first and each message followed by its
+ * parts. What lies beside the log comes as lines of the type `blob`, before the first line that needs it; what could not be had is
+ * said in a line of the type `note`. `importSession` takes it back.
+ */
+export async function* exportSession(
+  store: SessionStore,
+  sessionId: string,
+): AsyncGenerator<string, void, undefined> {
+  const stored = await store.read(sessionId)
+  if (stored === undefined)
+    throw new StoreError('store_not_found', `The store "${store.backend}" has no session '${sessionId}'.`)
+  const { records, damage } = stored
+  if (records[0]?.type !== 'session') yield line('session', { id: sessionId, schemaVersion, updatedAtMs: 0 })
+  const told = new Set<string>()
+  for (const record of records) {
+    for (const digest of digestsIn(record)) {
+      if (told.has(digest)) continue
+      told.add(digest)
+      const bytes = await store.readBlob(sessionId, digest)
+      yield bytes === undefined
+        ? line('note', { missingBlob: digest })
+        : line('blob', { digest, base64: Buffer.from(bytes).toString('base64') })
+    }
+    yield line(record.type, record.data)
+  }
+  if (damage !== undefined) yield line('note', { damage })
+}
+
+function line(type: string, data: unknown): string {
+  return `${JSON.stringify({ type, data })}\n`
+}
+
+/** The contents beside the log that a record needs. */
+function digestsIn(record: SessionRecord): string[] {
+  if (record.type !== 'part') return []
+  const { content } = record.data
+  if (content.type === 'blob') return [content.digest]
+  if (content.type !== 'file_change' || content.before?.kind !== 'file') return []
+  return content.before.digest === undefined ? [] : [content.before.digest]
+}

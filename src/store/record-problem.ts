@@ -1,0 +1,111 @@
+import { isRecord } from '../tool/json.js'
+
+/** What is wrong with a row that comes from outside, in words; undefined when it can be taken. What is not known in it does no harm. */
+export function problemIn(type: string, data: unknown): string | undefined {
+  const fields = Object.hasOwn(rows, type) ? rows[type] : undefined
+  if (fields === undefined)
+    return `the type ${JSON.stringify(type.slice(0, 40))} is not known here: ${Object.keys(rows).join(', ')}.`
+  if (!isRecord(data)) return 'its data is no object.'
+  for (const [name, check] of Object.entries(fields)) {
+    const problem = check(data[name])
+    if (problem !== undefined) return `${type}.${name} ${problem}.`
+  }
+  return undefined
+}
+
+type Check = (value: unknown) => string | undefined
+
+const text: Check = (value) => (typeof value === 'string' ? undefined : 'must be a string')
+const id: Check = (value) =>
+  typeof value === 'string' && value !== '' && value.length <= longestId
+    ? undefined
+    : `must be a string of 1 to ${longestId} characters`
+const number: Check = (value) =>
+  typeof value === 'number' && Number.isFinite(value) ? undefined : 'must be a number'
+const object: Check = (value) => (isRecord(value) ? undefined : 'must be an object')
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined ? undefined : check(value)
+const oneOf =
+  (...names: readonly string[]): Check =>
+  (value) =>
+    typeof value === 'string' && names.includes(value) ? undefined : `must be one of ${names.join(', ')}`
+
+const longestId = 1_000
+/** More pieces than any message has: a message must not be made huge by one number. */
+const mostParts = 100_000
+
+const index: Check = (value) =>
+  Number.isInteger(value) && typeof value === 'number' && value >= -1 && value < mostParts
+    ? undefined
+    : `must be a whole number from -1 to ${mostParts - 1}`
+
+/** The pieces of messages, and the fields that nothing can be made of them without. */
+const pieces: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  text: { text },
+  image: { data: text },
+  document: { data: text },
+  reasoning: { text },
+  tool_call: { id, function: object },
+  tool_result: { id, content: list(object) },
+  tool_intent: { callId: id, toolName: text, args: text, startedAtMs: number },
+  file_change: { runId: id, path: text, atMs: number },
+  blob: { digest: id, bytes: number, stub: object },
+}
+
+const content: Check = (value) => {
+  if (!isRecord(value) || typeof value['type'] !== 'string') return 'must be an object with a type'
+  const fields = Object.hasOwn(pieces, value['type']) ? pieces[value['type']] : undefined
+  if (fields === undefined)
+    return `has the type ${JSON.stringify(value['type'].slice(0, 40))}, which is not known`
+  for (const [name, check] of Object.entries(fields)) {
+    const problem = check(value[name])
+    if (problem !== undefined) return `of the type ${value['type']}: ${name} ${problem}`
+  }
+  return undefined
+}
+
+function list(check: Check): Check {
+  return (value) =>
+    Array.isArray(value) ? value.map(check).find((problem) => problem !== undefined) : 'must be a list'
+}
+
+const rows: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  session: {
+    id,
+    schemaVersion: number,
+    updatedAtMs: number,
+    labels: optional(object),
+    options: optional(object),
+    rules: optional(list(object)),
+    todos: optional(list(object)),
+  },
+  message: {
+    id,
+    sessionId: text,
+    role: oneOf('system', 'user', 'assistant', 'tool', 'compaction'),
+    createdAtMs: number,
+    usage: optional(object),
+    pruned: optional(list(text)),
+  },
+  part: { id, messageId: text, sessionId: text, index, content },
+  run: {
+    id,
+    sessionId: text,
+    status: oneOf('queued', 'running', 'completed', 'failed', 'cancelled', 'interrupted'),
+    prompt: text,
+    createdAtMs: number,
+    updatedAtMs: number,
+  },
+  run_event: { runId: id, sequence: number, timestampMs: number, event: object },
+  checkpoint: {
+    runId: id,
+    sessionId: text,
+    round: number,
+    messageId: text,
+    toolCallsCount: number,
+    usage: object,
+    atMs: number,
+  },
+}

@@ -1,0 +1,131 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import { exportSession } from '../../src/store/export-session.js'
+import { FileSessionStore } from '../../src/store/file/file-session-store.js'
+import { importSession } from '../../src/store/import-session.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
+import type { SessionStore } from '../../src/store/session-store.js'
+import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
+import { scriptedModel } from '../../src/testing/scripted-model.js'
+
+let base: string
+let work: string
+let agent: Agent
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), 'capstan-export-'))
+  work = join(base, 'work')
+  await mkdir(work)
+  await writeFile(join(work, 'a.txt'), 'one\n')
+  agent = await Agent.create({}, { userDir: join(base, 'user') })
+})
+afterEach(async () => {
+  await agent.close()
+  await rm(base, { recursive: true, force: true })
+})
+
+const now = () => 5
+
+async function recorded(store: SessionStore): Promise<void> {
+  const session = agent.session(work, {
+    sessionId: 's',
+    sessionStore: store,
+    role: 'You are careful.',
+    permissionPolicy: { allow: ['bash(*)'] },
+    model: scriptedModel([
+      { toolCalls: [{ name: 'write', args: { file_path: 'a.txt', content: 'two\n' } }] },
+      { text: 'x'.repeat(70_000) },
+    ]),
+    onAsk: () => ({ decision: 'session' }),
+  })
+  await session.send('write it')
+  await session.close()
+}
+
+async function linesOf(store: SessionStore, id = 's'): Promise<string[]> {
+  const lines: string[] = []
+  for await (const line of exportSession(store, id)) lines.push(line)
+  return lines
+}
+
+describe.each<[string, () => SessionStore]>([
+  ['files', () => new FileSessionStore(join(base, 'sessions'))],
+  ['memory', () => new MemorySessionStore()],
+  ['SQLite', () => new SqliteSessionStore(join(base, 'sessions.db'))],
+])('a session out of %s', (_, makeStore) => {
+  it('comes back exactly, with what lies beside its log', async () => {
+    const store = makeStore()
+    await recorded(store)
+    const lines = await linesOf(store)
+    const types = lines.map((line) => JSON.parse(line).type)
+    expect(types[0]).toBe('session')
+    expect(types).toContain('blob')
+    const other = new MemorySessionStore()
+    // However the text is cut.
+    const text = lines.join('')
+    const pieces = text.match(/[\s\S]{1,4099}/g) ?? []
+    const outcome = await importSession(other, pieces, { trusted: true, now })
+    expect(outcome).toMatchObject({ id: 's', leftOut: {}, notes: [] })
+    expect((await other.read('s'))?.records).toEqual((await store.read('s'))?.records)
+    expect(await linesOf(other)).toEqual(lines)
+    const before = (await agent.openSession('s', { sessionStore: store })).history()
+    expect((await agent.openSession('s', { sessionStore: other })).history()).toEqual(before)
+  })
+
+  it('gains no authority on its way in', async () => {
+    const store = makeStore()
+    await recorded(store)
+    const outcome = await agent.importSession(agent.exportSession('s', { sessionStore: store }), {
+      sessionStore: store,
+      id: 'copy',
+    })
+    expect(outcome.leftOut).toMatchObject({ rules: 1, 'file changes': 1 })
+    expect(outcome.leftOut['options']).toBeGreaterThan(0)
+    const text = JSON.stringify((await store.read('copy'))?.records)
+    expect(text).not.toContain('"rules"')
+    expect(text).not.toContain('bash(*)')
+    expect(text).not.toContain('You are careful.')
+    expect(text).not.toContain('file_change')
+    const session = await agent.openSession('copy', { sessionStore: store })
+    expect(session.history()).toHaveLength(4)
+    expect(await session.changes()).toEqual([])
+    expect(session.workspace).toBe((await agent.openSession('s', { sessionStore: store })).workspace)
+  })
+
+  it('is refused by line when it is none, and leaves nothing behind', async () => {
+    const store = makeStore()
+    const first = '{"type":"session","data":{"id":"x","schemaVersion":1,"updatedAtMs":1}}\n'
+    const bad: [string, RegExp][] = [
+      [`${first}{"type":"mess`, /^Line 2: it is no JSON/],
+      [`${first}\n{"type":"other","data":{}}`, /^Line 3: the type "other" is not known/],
+      [`${first}[1]`, /^Line 2: it is not of the form/],
+      ['{"type":"run","data":{}}', /^Line 1: run\.id must be/],
+      [
+        `${first}{"type":"message","data":{"id":"m","sessionId":"x","role":"root","createdAtMs":1}}`,
+        /message\.role must be one of/,
+      ],
+      [
+        `${first}{"type":"part","data":{"id":"p","messageId":"m","sessionId":"x","index":1e9,"content":{"type":"text","text":""}}}`,
+        /part\.index/,
+      ],
+      [`${first}{"type":"blob","data":{"digest":"00","base64":"AA=="}}`, /^Line 2: the content is not what/],
+      ['{"type":"session","data":{"id":"x","schemaVersion":99,"updatedAtMs":1}}', /schema 99/],
+      ['', /no session in these lines/],
+    ]
+    for (const [text, words] of bad)
+      await expect(importSession(store, [text], { now })).rejects.toThrow(words)
+    await expect(importSession(store, [first], { now, maxLineLength: 10 })).rejects.toMatchObject({
+      code: 'import_too_large',
+      line: 1,
+    })
+    await expect(importSession(store, [first, first], { now, maxRecords: 1 })).rejects.toMatchObject({
+      code: 'import_too_large',
+    })
+    expect(await store.list()).toEqual([])
+    await importSession(store, [first], { now })
+    await expect(importSession(store, [first], { now })).rejects.toMatchObject({ code: 'import_exists' })
+    await expect(linesOf(store, 'nowhere')).rejects.toMatchObject({ code: 'store_not_found' })
+  })
+})

@@ -1,0 +1,98 @@
+// @ts-nocheck: plain JavaScript, run as it is.
+// A process with one kept session that goes on and on: says what each round leaves in memory and on disk. Started by soak.test.ts with the
+// compiled package and an order.
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const [, , compiled, given] = process.argv
+const order = JSON.parse(given)
+const load = (path) => import(pathToFileURL(join(compiled, path)).href)
+const { Agent } = await load('agent/agent.js')
+const { createJsonTool } = await load('tool/create-json-tool.js')
+const { scriptedModel } = await load('testing/scripted-model.js')
+const { FileSessionStore } = await load('store/file/file-session-store.js')
+const { SqliteSessionStore } = await load('store/sqlite/sqlite-store.js')
+
+const base = mkdtempSync(join(tmpdir(), 'capstan-soak-'))
+const place = join(base, 'sessions')
+const store =
+  order.backend === 'file' ? new FileSessionStore(place) : new SqliteSessionStore(join(place, 'all.db'))
+const echo = createJsonTool({
+  name: 'echo',
+  description: 'Says it again.',
+  parameters: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
+  execute: ({ word }) => word,
+})
+const perRun = 20
+let asked = 0
+const model = scriptedModel(
+  () => {
+    model.requests.length = 0
+    asked++
+    if (asked % (perRun + 1) === 0) return 'That is all.'
+    const word = `word ${String(asked).padStart(8, '0')}`
+    return {
+      text: 'Again.',
+      toolCalls: [{ id: `c${String(asked).padStart(8, '0')}`, name: 'echo', args: { word } }],
+    }
+  },
+  { facts: { contextTokens: 1_000_000_000 } },
+)
+const agent = await Agent.create({}, { userDir: join(base, 'user'), env: {} })
+const session = agent.session(base, {
+  sessionId: 'soak',
+  sessionStore: store,
+  durability: order.durability,
+  sandbox: 'off',
+  tools: [echo],
+  builtinTools: false,
+  permissionPolicy: { allow: ['echo'] },
+  retentionLimits: { maxRuns: 5, maxEventsPerRun: 50, maxTraceEvents: 50 },
+  model,
+})
+
+async function heap() {
+  for (let n = 0; n < 4; n++) {
+    globalThis.gc()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return process.memoryUsage().heapUsed
+}
+
+function onDisk(directory = place) {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
+}
+
+// Ten parts: what a round costs in the first and in the last.
+const parts = []
+const runsPerPart = Math.max(1, Math.round(order.rounds / 10 / perRun))
+for (let part = 0; part < 10; part++) {
+  const disk = part === 0 ? 0 : onDisk()
+  const before = await heap()
+  const startedAt = performance.now()
+  for (let n = 0; n < runsPerPart; n++)
+    await session.send('Again and again.', order.keep === true ? {} : { history: [] })
+  const ms = performance.now() - startedAt
+  await session.save()
+  const rounds = runsPerPart * perRun
+  parts.push({
+    memory: Math.round(((await heap()) - before) / rounds),
+    disk: Math.round((onDisk() - disk) / rounds),
+    ms: Math.round((ms / rounds) * 100) / 100,
+  })
+}
+console.log(
+  JSON.stringify({
+    parts,
+    messages: session.history().length,
+    handles: process.getActiveResourcesInfo().length,
+    rssMb: Math.round(process.memoryUsage().rss / 2 ** 20),
+  }),
+)
+await agent.close()
+await store.close?.()
+rmSync(base, { recursive: true, force: true })

@@ -1,0 +1,38 @@
+/**
+ * FT-21 and wish 9: one kept session with retention on. Short form: 300 rounds; `FAULT_FACTOR=34` or more makes it 10,000. A session that
+ * keeps its history grows by its messages, and by nothing else; one that is asked on top of another history does not grow at all.
+ * What a round writes does not depend on how many there were.
+ */
+import { expect, it } from 'vitest'
+import { compilePackage, startHost } from '../faults/compiled.js'
+import { factor } from '../faults/support.js'
+
+const compiled = compilePackage()
+const rounds = Math.min(10_000, 300 * factor)
+type Part = { readonly memory: number; readonly disk: number; readonly ms: number }
+const all = [
+  ['file', true],
+  ['sqlite', false],
+  ['file', false],
+  ['sqlite', true],
+] as const
+
+it.each(factor >= 5 ? all : all.slice(0, 2))(
+  'FT-21: a session in the store "%s" goes on and on (keeps its history: %s)',
+  async (backend, keep) => {
+    const order = { backend, rounds, keep, durability: 'async' }
+    const host = startHost(compiled, '../persistence/soak-host.mjs', order, ['--expose-gc'])
+    const figures = await host.next()
+    expect(await host.exited).toEqual({ code: 0, signal: null })
+    const parts = figures['parts'] as readonly Part[]
+    console.info(`FT-21: ${JSON.stringify({ ...order, ...figures })}`)
+    const at = (n: number): Part => parts.at(n) ?? { memory: 0, disk: 0, ms: 0 }
+    // A database grows by pages, and its journal before it: single parts are only comparable once they are long.
+    const exact = backend === 'file' || factor >= 25
+    // The first part also holds what is written once.
+    if (exact) expect(at(-1).disk / at(1).disk).toBeLessThanOrEqual(1.1)
+    const settled = parts.slice(5).map(({ memory }) => memory)
+    expect(Math.min(...settled)).toBeLessThan(keep ? 6000 : factor > 5 ? 600 : 3000)
+  },
+  1_200_000,
+)

@@ -1,0 +1,162 @@
+/** FT-05 to FT-07 end to end: a store that fails at any of its operations. What the file and SQLite stores make of a full or broken disk is tested beside them. */
+import { describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import type { SessionOptions } from '../../src/session/options.js'
+import type { Session } from '../../src/session/session.js'
+import { StoreError } from '../../src/store/errors.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
+import type { OpenLogOptions, SessionLog } from '../../src/store/session-store.js'
+import { scriptedModel } from '../../src/testing/scripted-model.js'
+import { createJsonTool } from '../../src/tool/create-json-tool.js'
+import { makeWorkspace, whenDone } from '../contract/open-session.js'
+import { FailingStore, type StoreOperation } from './failing-store.js'
+import {
+  expectWhole,
+  type Ledger,
+  notingTool,
+  planModel,
+  type Round,
+  recordsOf,
+  stateOf,
+  storeWith,
+} from './kept.js'
+
+const sessionId = 'failing'
+
+async function open(options: SessionOptions): Promise<Session> {
+  const { root, userDir } = await makeWorkspace()
+  const agent = await Agent.create({}, { userDir, env: {} })
+  whenDone(() => agent.close())
+  return agent.session(root, {
+    sessionId,
+    sandbox: 'off',
+    permissionPolicy: { allow: ['note', 'long'] },
+    ...options,
+  })
+}
+
+/** Its results go beside the log. */
+const longTool = createJsonTool({
+  name: 'long',
+  description: 'Says much.',
+  parameters: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
+  limits: { maxBytes: 1_000_000 },
+  execute: ({ word }) => `noted ${word} ${'x'.repeat(100_000)}`,
+})
+const rounds: Round[] = [
+  [
+    { tool: 'note', word: 'a0' },
+    { tool: 'note', word: 'a1' },
+  ],
+  [{ tool: 'long', word: 'b0' }],
+  [{ tool: 'note', word: 'c0' }],
+]
+
+describe('a store that fails at its k-th operation', () => {
+  it('ends the run with its error; nothing begins after it, and all that was acknowledged is there', async () => {
+    const seen = new Set<StoreOperation>()
+    let told = 0
+    let k = 1
+    for (; ; k++) {
+      const store = new FailingStore(k)
+      const ledger: Ledger = { begun: [], done: [] }
+      const model = planModel(rounds)
+      const session = await open({ sessionStore: store, tools: [notingTool(ledger), longTool], model })
+      const outcome = await session.send('Note them.').then(
+        ({ text }) => text,
+        (error: unknown) => error,
+      )
+      const where = `operation ${k} (${store.failed})`
+      if (store.failed === undefined) {
+        expect(outcome).toBe('All is noted.')
+        await session.close()
+        break
+      }
+      seen.add(store.failed)
+      expect(outcome, where).toBeInstanceOf(StoreError)
+      expect(outcome, where).toMatchObject({ code: 'store_full' })
+      const requests = model.requests.length
+      const begun = ledger.begun.length
+      const [run] = await session.runs()
+      expect(run?.status, where).toBe('failed')
+      const events = (await session.runEvents(run?.id ?? '')).map(({ event }) => event)
+      expect(events.at(-1), where).toMatchObject({ type: 'error', code: 'store_full' })
+      if (events.some(({ type }) => type === 'persistence_failed')) told++
+      // The session says so at once from then on, and asks nobody.
+      const before = session.history()
+      await expect(session.send('And now?'), where).rejects.toMatchObject({ code: 'store_full' })
+      // At the first one the log was not even opened, and there is nothing to save.
+      if (k > 1) await expect(session.save(), where).rejects.toMatchObject({ code: 'store_full' })
+      expect(session.history(), where).toEqual(before)
+      expect(model.requests.length, where).toBe(requests)
+      expect(ledger.begun.length, where).toBe(begun)
+      await session.close()
+
+      // With a healthy store everything that the model was shown as done is there, and the work can be ended.
+      const shown = JSON.stringify(model.requests.at(-1)?.chatHistory ?? [])
+      const records = await recordsOf(store, sessionId)
+      const healthy = await storeWith(sessionId, records, (digest) => store.readBlobSync(sessionId, digest))
+      const kept = await stateOf(healthy, sessionId)
+      for (const word of shown.matchAll(/noted (\w+)/g))
+        expect(JSON.stringify(kept.messages), where).toContain(word[0])
+      const next = await open({
+        sessionStore: healthy,
+        tools: [notingTool(ledger), longTool],
+        model: planModel(rounds),
+      })
+      const last = (await next.runs()).at(-1)
+      const ended =
+        last !== undefined && kept.checkpoints.has(last.id) ? next.resumeRun(last.id) : next.send('Go on.')
+      expect((await ended).text, where).toBe('All is noted.')
+      await next.close()
+      expectWhole((await stateOf(healthy, sessionId)).messages.map(({ message }) => message))
+    }
+    console.info(
+      `FT-06: a store that fails at each of ${k - 1} operations; ${told} times the end of the run could not be written`,
+    )
+    expect(seen).toEqual(new Set(['append', 'blob']))
+    expect(told).toBeGreaterThan(0)
+  }, 60_000)
+
+  it('fails a save that cannot be made, and the session with it', async () => {
+    class NoFlush extends MemorySessionStore {
+      override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
+        const log = await super.open(id, options)
+        return {
+          lease: log.lease,
+          append: (records) => log.append(records),
+          writeBlob: (bytes) => log.writeBlob(bytes),
+          flush: () => Promise.reject(new StoreError('store_failed', 'The disk said no.')),
+          close: () => log.close(),
+        }
+      }
+    }
+    const model = scriptedModel(['one', 'two'])
+    const session = await open({ sessionStore: new NoFlush(), model })
+    await session.send('Say one.')
+    await expect(session.save()).rejects.toMatchObject({ code: 'store_failed' })
+    await expect(session.send('Say two.')).rejects.toMatchObject({ code: 'store_failed' })
+    expect(model.requests).toHaveLength(1)
+    await session.close()
+  })
+
+  it('that cannot be opened keeps nothing from being tried again', async () => {
+    let closed = true
+    class Opening extends MemorySessionStore {
+      override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
+        if (closed) throw new StoreError('store_unwritable', 'The directory may not be written.')
+        return super.open(id, options)
+      }
+    }
+    const model = scriptedModel(['hello'])
+    const store = new Opening()
+    const session = await open({ sessionStore: store, model })
+    await expect(session.send('Hi.')).rejects.toMatchObject({ code: 'store_unwritable' })
+    expect(model.requests).toHaveLength(0)
+    expect(session.history()).toEqual([])
+    closed = false
+    expect((await session.send('Hi.')).text).toBe('hello')
+    await session.close()
+    expect((await stateOf(store, sessionId)).messages).toHaveLength(2)
+  })
+})
