@@ -1,11 +1,17 @@
 // Finding tools: the index against the plain way to write it.
 import { createLexicalToolIndex, createToolIndex } from 'capstan/tool'
 import MiniSearch from 'minisearch'
-import { VectorBlock } from '../../.build/modules/tool/search/vector-block.js'
-import { wordsOf } from '../../.build/modules/tool/search/words.js'
 import { growthExponent, growthSizes, interleave, keep } from '../measure.mjs'
 import { timingArea } from '../report.mjs'
 import { makeQueries, randomFrom, syntheticModel } from '../synthetic.mjs'
+
+/** @typedef {import('../../src/tool/search/vector-block.js').VectorBlock} Block */
+// What no entry exports, from where the build leaves its modules.
+const modules = new URL('../../.build/modules/tool/search/', import.meta.url)
+/** @type {typeof import('../../src/tool/search/vector-block.js')} */
+const { VectorBlock } = await import(new URL('vector-block.js', modules).href)
+/** @type {typeof import('../../src/tool/search/words.js')} */
+const { wordsOf } = await import(new URL('words.js', modules).href)
 
 /** @typedef {import('capstan/tool').AnyGovernedTool} AnyGovernedTool */
 /** @typedef {import('capstan/tool').EmbeddingModel} EmbeddingModel */
@@ -37,7 +43,7 @@ export async function measureSearch(seconds, tools, dimensions) {
     blocks.javaScript.push(vector)
   }
   const vectors = await Promise.all(queries.map((query) => vectorOf(model, query)))
-  const scan = (/** @type {VectorBlock} */ block) => eachQuery((at) => keep(block.scores(vectors[at] ?? [])))
+  const scan = (/** @type {Block} */ block) => eachQuery((at) => keep(block.scores(vectors[at] ?? [])))
 
   const searches = await interleave(
     [

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type { ModelAnswer } from '../model/model.js'
 import type { UserMessage } from '../tool/completion.js'
 import { RunError } from './errors.js'
+import { onAbort } from './on-abort.js'
 import { createRepetition, type Repetition } from './repetition.js'
 import type { RunLimits, RunParts } from './run-parts.js'
 import { addUsage, noUsage, type Usage, usageOf } from './usage.js'
@@ -84,9 +85,7 @@ export function startClock({ signal, limits = {} }: RunParts): RunClock {
   setMaxListeners(0, own.signal)
   const after = (ms: number | undefined, error: () => RunError): ReturnType<typeof setTimeout> | undefined =>
     ms === undefined || ms > longestTimer ? undefined : setTimeout(() => own.abort(error()), ms)
-  const onAbort = (): void => own.abort(cancellation(signal))
-  if (signal.aborted) onAbort()
-  signal.addEventListener('abort', onAbort, { once: true })
+  const unfollow = onAbort(signal, () => own.abort(cancellation(signal)))
   const { maxExecutionTimeMs, roundTimeoutMs } = limits
   const whole = after(
     maxExecutionTimeMs,
@@ -113,7 +112,7 @@ export function startClock({ signal, limits = {} }: RunParts): RunClock {
     stop() {
       clearTimeout(whole)
       clearTimeout(round)
-      signal.removeEventListener('abort', onAbort)
+      unfollow()
     },
   }
 }

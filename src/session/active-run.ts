@@ -1,9 +1,9 @@
 import { RunError } from '../loop/errors.js'
 import type { AgentEvent } from '../loop/events.js'
 import { isTerminal } from '../loop/events.js'
+import { onAbort } from '../loop/on-abort.js'
 import type { AgentResult } from './agent-result.js'
 import { EventStream } from './event-stream.js'
-import { onAbort } from './on-abort.js'
 import type { RunRecord } from './runs.js'
 
 /** A run from the moment it was asked for until it has ended. */

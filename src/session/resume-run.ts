@@ -28,7 +28,9 @@ export async function resumeRun(core: SessionCore, runId: string): Promise<Agent
   if (state === undefined || run === undefined || run.status === 'completed') throw noCheckpoint(runId)
   const family = familyOf(state, runId)
   const checkpoint = lastCheckpoint(state, family)
-  if (checkpoint === undefined) throw noCheckpoint(runId)
+  // What was rewound is not gone on with: it is no part of the conversation any more.
+  const at = checkpoint && state.messages.find(({ id }) => id === checkpoint.messageId)
+  if (checkpoint === undefined || at?.hidden) throw noCheckpoint(runId)
   const totals = totalsOf(state, family, checkpoint)
   const answer = answerOf(state, family)
   if (answer !== undefined) {

@@ -1,4 +1,5 @@
 import { type AgentEvent, isTerminal } from '../loop/events.js'
+import { onAbort } from '../loop/on-abort.js'
 import type { RunEventRow } from '../store/records.js'
 
 /** One event of a run with its place: sequences begin at 1 and have no gaps. */
@@ -76,13 +77,14 @@ export class RunEvents {
 
   #more(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
+      let unfollow = (): void => undefined
       const wake = (): void => {
         this.#watchers.delete(wake)
-        signal?.removeEventListener('abort', wake)
+        unfollow()
         resolve()
       }
       this.#watchers.add(wake)
-      signal?.addEventListener('abort', wake, { once: true })
+      if (signal !== undefined) unfollow = onAbort(signal, wake)
     })
   }
 }

@@ -8,6 +8,7 @@ import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import type { JsonValue } from '../../src/tool/json.js'
 import {
   calls,
+  collect,
   configFor,
   eventsOf,
   later,
@@ -73,6 +74,22 @@ describe('many at once', () => {
     const { signal } = new AbortController()
     const { session } = await openSession(() => 'ok', { signal })
     await Promise.all(Array.from({ length: 30 }, (_, n) => session.send(`${n}`, { signal })))
+    await settled()
+    expect(warnings).toEqual([])
+  })
+
+  it('readers of a run neither', async () => {
+    const { signal } = new AbortController()
+    const { session } = await openSession([{ text: 'slowly', delayMs: 20 }])
+    const stream = await session.stream('x')
+    const run = await session.currentRun()
+    const readers = Array.from({ length: 30 }, async () => {
+      let last = ''
+      for await (const { event } of session.watch(run?.id ?? '', { signal })) last = event.type
+      return last
+    })
+    await collect(stream)
+    expect(new Set(await Promise.all(readers))).toEqual(new Set(['agent_end']))
     await settled()
     expect(warnings).toEqual([])
   })

@@ -91,6 +91,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     // The results of the calls come along: half a round is no history.
     const fork = await agent.forkSession(session, { fromMessageId: calls?.id ?? '', model })
     expect(fork.messages().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+    expect(fork.history()).toEqual(session.history().slice(0, 3))
     expect((await fork.send('do it another way')).text).toBe('another way')
     expect(model.requests[0]?.chatHistory).toHaveLength(4)
     const second = session.messages().find(({ text }) => text === 'and then?')

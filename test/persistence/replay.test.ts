@@ -130,6 +130,13 @@ describe.each<[string, () => SessionStore]>([
     expect(all.filter(({ type }) => type === 'difference')).toEqual([])
     expect(all.at(-1)).toEqual({ type: 'end', messages: state.messages.length })
     expect(JSON.stringify(all)).toContain('Your last answer was empty')
+    // A model that is held against it sees what the other saw then: the summary.
+    const from = state.messages.find(({ message }) => JSON.stringify(message).includes('"q3"'))?.id ?? ''
+    const model = scriptedModel(['something else'])
+    expect((await steps(state, { from, model })).at(-1)).toMatchObject({ type: 'difference' })
+    const asked = JSON.stringify(model.requests[0]?.chatHistory)
+    expect(asked).toContain('the summary')
+    expect(asked).not.toContain('word word')
     expect(JSON.stringify(all)).toContain('quick')
   })
 

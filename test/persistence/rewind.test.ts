@@ -133,4 +133,21 @@ describe.each<[string, () => SessionStore | undefined]>([
     await sent
     expect(spoken(session)).toEqual(['q2', 'a2'])
   })
+
+  it('does not go on with a run that was rewound', async () => {
+    const store = makeStore()
+    if (store === undefined) return
+    const look = { toolCalls: [{ name: 'ls', args: { path: '.' } }] }
+    const session = agent.session(base, {
+      sessionStore: store,
+      model: scriptedModel(['a1', look, { error: new Error('gone') }, 'went on']),
+    })
+    await session.send('q1')
+    await session.send('q2').catch(() => undefined)
+    const { id = '' } = (await session.runs()).at(-1) ?? {}
+    await session.rewind(session.messages()[2]?.id ?? '')
+    await expect(session.resumeRun(id)).rejects.toMatchObject({ code: 'no_checkpoint' })
+    await session.unrewind()
+    expect((await session.resumeRun(id)).text).toBe('went on')
+  })
 })

@@ -22,25 +22,32 @@ function lineFor(message: Message): string {
     case 'system':
       return ''
     case 'user':
-      return `USER: ${message.content.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n')}`
+      return entry(
+        'USER:',
+        message.content.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n'),
+      )
     case 'assistant':
       return message.content
         .flatMap((part) => {
-          if (part.type === 'text') return [`ASSISTANT: ${part.text}`]
+          if (part.type === 'text') return [entry('ASSISTANT:', part.text)]
           if (part.type !== 'tool_call') return []
-          return [
-            `CALL ${part.function.name} ${cut(serializeToolOutput(part.function.arguments), longestPart)}`,
-          ]
+          const { name, arguments: given } = part.function
+          return [entry('CALL', `${name} ${cut(serializeToolOutput(given), longestPart)}`)]
         })
         .join('\n')
     case 'tool':
       return message.content
         .map((result) => {
           const text = result.content.map((part) => (part.type === 'text' ? part.text : '[image]')).join('\n')
-          return `RESULT ${result.toolName ?? ''} ${cut(text, longestPart)}`
+          return entry('RESULT', `${result.toolName ?? ''} ${cut(text, longestPart)}`)
         })
         .join('\n')
   }
+}
+
+/** Only an entry begins at the beginning of a line: what a tool put out must not be able to speak as the user. */
+function entry(who: string, text: string): string {
+  return `${who} ${text.replace(/\r\n|[\n\r\u2028\u2029]/g, '\n| ')}`
 }
 
 const longestPart = 2_000

@@ -9,7 +9,7 @@ export type ProgramLimits = {
   readonly maxOutputBytes: number
 }
 
-export const limitBounds = {
+const limitBounds = {
   timeoutMs: { default: 30_000, least: 1, most: 600_000 },
   maxToolCalls: { default: 20, least: 0, most: 1_000 },
   maxOutputBytes: { default: 65_536, least: 1, most: 16 * 1024 * 1024 },

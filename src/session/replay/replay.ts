@@ -135,9 +135,7 @@ export class Replay {
 
   async #compare(found: Message, runId: string | undefined): Promise<void> {
     const entry = this.#ahead()
-    const isPrompt = found.role === 'user'
-    if (!isPrompt && (entry === undefined || entry.row.runId !== runId) && found.role === 'tool')
-      throw this.#over()
+    if (found.role === 'tool' && (entry === undefined || entry.row.runId !== runId)) throw this.#over()
     const expected = entry?.message
     // Results are the recorded ones: only whether there are as many can differ.
     const difference =
