@@ -120,9 +120,9 @@ async function ensureBuilt() {
     const code = run(process.execPath, [...compiler, ...places])
     if (code !== 0) process.exit(code)
     await bundle(`${aside}/modules`, `${aside}/dist`)
-    for (const [from, to] of [
-      [`${aside}/dist`, 'dist'],
-      [`${aside}/modules`, '.build/modules'],
+    for (const { from, to } of [
+      { from: `${aside}/dist`, to: 'dist' },
+      { from: `${aside}/modules`, to: '.build/modules' },
     ]) {
       rmSync(to, { recursive: true, force: true })
       renameSync(from, to)
