@@ -112,6 +112,8 @@ export class Session extends DirectTools {
 
   /** A message to the run at work, read by the model at the next safe point. False when there is no run. */
   steer(text: string): boolean {
+    if (typeof text !== 'string' || text.trim() === '')
+      throw new TypeError('steer takes a text that says something.')
     const { active } = this.#core
     if (active === undefined || active.ended || !active.steerable) return false
     this.#core.steering.push({ role: 'user', content: [{ type: 'text', text }] })

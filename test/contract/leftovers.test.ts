@@ -58,6 +58,14 @@ describe('a message to a run that then fails', () => {
   })
 })
 
+describe('a message to a run that says nothing', () => {
+  it('is refused before it reaches a model', async () => {
+    const { session } = await openSession(['ok'])
+    for (const nothing of ['', '  ', 42 as unknown as string])
+      expect(() => session.steer(nothing)).toThrow(TypeError)
+  })
+})
+
 describe('many at once', () => {
   const warnings: string[] = []
   const warn = ({ message }: Error): unknown => warnings.push(message)
