@@ -95,7 +95,9 @@ async function keepEnd(
   active: ActiveRun,
   end: Pick<RunSnapshot, 'status' | 'resultText' | 'error'>,
 ): Promise<void> {
-  await core.keeper?.run({ ...active.record.snapshot(), ...end, updatedAtMs: core.now() })
+  // A run that never had the session is not in its log, and must not get there because somebody lets go of it meanwhile.
+  if (!core.keeper?.isOpen) return
+  await core.keeper.run({ ...active.record.snapshot(), ...end, updatedAtMs: core.now() })
 }
 
 async function answer(core: SessionCore, active: ActiveRun, request: RunRequest): Promise<AgentResult> {

@@ -140,6 +140,21 @@ describe('a store that fails at its k-th operation', () => {
     await session.close()
   })
 
+  it('a run that was refused leaves nothing in a session that is let go of right behind it', async () => {
+    let refused = 0
+    class OnceLocked extends MemorySessionStore {
+      override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
+        if (refused++ === 0) throw new StoreError('store_lost_lease', 'Somebody else has it.')
+        return super.open(id, options)
+      }
+    }
+    const store = new OnceLocked()
+    const session = await open({ sessionStore: store, model: scriptedModel([]) })
+    await expect(session.send('Hi.')).rejects.toMatchObject({ code: 'store_lost_lease' })
+    await session.close()
+    expect(await recordsOf(store, sessionId)).toEqual([])
+  })
+
   it('that cannot be opened keeps nothing from being tried again', async () => {
     let closed = true
     class Opening extends MemorySessionStore {

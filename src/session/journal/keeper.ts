@@ -74,6 +74,11 @@ export class Keeper {
     this.#opened = true
   }
 
+  /** Whether the session was had for writing. */
+  get isOpen(): boolean {
+    return this.#opened
+  }
+
   /** What the log says by now; undefined when there is none. */
   async state(): Promise<RestoredSession | undefined> {
     const { store, sessionId, restored } = this.#options
