@@ -1,6 +1,7 @@
 import { defaultCompaction } from '../loop/compaction/settings.js'
 import type { ObservedEvent, RunLimits, RunParts } from '../loop/run-parts.js'
 import type { SessionCore } from './core.js'
+import { limitNames } from './limit-names.js'
 
 /** What the loop is given for a run of this session. */
 export async function partsFor(
@@ -46,20 +47,6 @@ export async function partsFor(
     now: core.now,
   }
 }
-
-const limitNames = [
-  'maxToolRounds',
-  'maxParseRetries',
-  'circuitBreakerThreshold',
-  'duplicateToolCallThreshold',
-  'maxExecutionTimeMs',
-  'roundTimeoutMs',
-  'modelIdleTimeoutMs',
-  'llmApiTimeoutMs',
-  'maxParallelTasks',
-  'continuationEnabled',
-  'maxContinuationTurns',
-] as const satisfies readonly (keyof RunLimits)[]
 
 function limitsOf({ parts: { options } }: SessionCore): RunLimits {
   return Object.fromEntries(

@@ -21,6 +21,17 @@ describe('analyzeCommand', () => {
     expect(units[2]?.doubts).toEqual(['./x is a program of another directory'])
   })
 
+  it.each([
+    ['git diff /etc/hostname a', ['/etc/hostname']],
+    ['git diff -- ../other/b c', ['../other/b']],
+    ['git diff src/../../d', ['src/../../d']],
+    ['git diff --no-index a b', ['a', 'b']],
+    ['git diff HEAD~1 -- src/a.ts', []],
+    ['git diff main..dev', []],
+  ])('knows which files outside of its repository %s reads', (command, read) => {
+    expect(analyzeCommand(command).paths.map(({ path }) => path)).toEqual(read)
+  })
+
   it('keeps what is certain of a word that is not', () => {
     const [unit] = analyzeCommand('cat "src/$x" $y ~/z').units
     expect(unit?.words.slice(1)).toEqual([

@@ -7,6 +7,7 @@ import type { SessionState } from '../../store/session-state.js'
 import type { SessionStore, StoredSession } from '../../store/session-store.js'
 import type { JsonObject } from '../../tool/json.js'
 import type { Todo } from '../../tool/runtime.js'
+import { limitNames } from '../limit-names.js'
 import type { SessionLabels, SessionOptions } from '../options.js'
 
 /** A session as it was read, and how much of it there was. */
@@ -66,17 +67,7 @@ const keptOptions = [
   'toolTimeoutMs',
   'whenBusy',
   'instructionFiles',
-  'maxToolRounds',
-  'maxParseRetries',
-  'circuitBreakerThreshold',
-  'duplicateToolCallThreshold',
-  'maxExecutionTimeMs',
-  'roundTimeoutMs',
-  'modelIdleTimeoutMs',
-  'llmApiTimeoutMs',
-  'maxParallelTasks',
-  'continuationEnabled',
-  'maxContinuationTurns',
+  ...limitNames,
 ] as const satisfies readonly (keyof SessionOptions)[]
 
 /** The options of a session as its log keeps them. */
