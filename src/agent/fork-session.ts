@@ -3,7 +3,8 @@ import { type ForkPoint, type ForkSource, forkSession } from '../session/history
 import { liveSource, storedSource } from '../session/history/fork-source.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
-import { coreOf, type Session } from '../session/session.js'
+import type { Session } from '../session/session.js'
+import { coreOf } from '../session/surface/session-surface.js'
 import type { SessionStore } from '../store/session-store.js'
 
 export type ForkRequest = {

@@ -1,22 +1,20 @@
 import { setMaxListeners } from 'node:events'
-import { platform } from 'node:process'
 import type { ModeName } from '../authority/mode.js'
 import { type Commands, createCommands } from '../commands/index.js'
 import { createHooks, type HookHandler, type Hooks } from '../hooks/index.js'
 import { type Budget, type BudgetGuard, createBudget } from '../loop/budget.js'
-import type { AgentEvent, ClusterEvent } from '../loop/events.js'
+import type { AgentEvent } from '../loop/events.js'
 import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/host-env.js'
 import { addUsage, type Usage } from '../loop/usage.js'
 import type { Model } from '../model/model.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { UserMessage } from '../tool/completion.js'
 import type { AnyTool, RunIdentity } from '../tool/contract.js'
-import { ToolSet } from '../tool/tool-set.js'
 import { toolSearchTool } from '../toolbox/tool-search.js'
-import { createToolbox } from '../toolbox/toolbox.js'
-import { type InstructionOptions, readInstructions } from '../workspace/instructions/read-instructions.js'
+import type { InstructionOptions } from '../workspace/instructions/read-instructions.js'
 import { within } from '../workspace/shell/within.js'
 import type { ActiveRun } from './active-run.js'
+import { builtinTools, ownTools } from './builtin-tools.js'
 import { type Confirmations, createConfirmations, type Lane } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
@@ -31,10 +29,10 @@ import {
   restoredTodos,
   restoredUsage,
 } from './journal/restore.js'
-import type { SessionLabels, SessionOptions } from './options.js'
+import { labelsOf, type SessionOptions } from './options.js'
+import { MadeParts, type SessionPart } from './part.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
-import { sharedText } from './prompt/shared-text.js'
-import { systemPrompt } from './prompt/system-prompt.js'
+import { makePrompt } from './prompt/make-prompt.js'
 import { defaultRetention, Runs } from './runs.js'
 import { type Screen, screenFor } from './screen.js'
 import { ToolShelf } from './tool-shelf.js'
@@ -101,6 +99,7 @@ export class SessionCore {
   #ending: Promise<void> | undefined
   #mended = false
   #alone = false
+  readonly #made = new MadeParts()
 
   constructor(parts: SessionParts) {
     const { options, sessionId } = parts
@@ -156,6 +155,16 @@ export class SessionCore {
         limit: event.limit ?? 0,
         ...(event.message !== undefined && { message: event.message }),
       })
+  }
+
+  /** What one concern keeps for this session, made with its first use. */
+  part<T>(part: SessionPart<T>): T {
+    return this.#made.get(part, this)
+  }
+
+  /** The same, if anybody has used it. */
+  peekPart<T>(part: SessionPart<T>): T | undefined {
+    return this.#made.peek(part)
   }
 
   /** Whether a tool of this name is ours. */
@@ -231,6 +240,7 @@ export class SessionCore {
       sessionRules: restoredRules(this.parts.restored),
       ...(this.keeper !== undefined && { keeper: this.keeper }),
       record: (record) => this.trace.add(record),
+      part: (part) => this.part(part),
       now: this.now,
       newId: this.newId,
     }).catch((error: unknown) => {
@@ -242,7 +252,7 @@ export class SessionCore {
 
   /** The instructions of the model: made once, the same from then on. */
   instructions(): Promise<string> {
-    this.#prompt ??= this.#makePrompt().catch((error: unknown) => {
+    this.#prompt ??= makePrompt(this).catch((error: unknown) => {
       this.#prompt = undefined
       throw error
     })
@@ -275,9 +285,13 @@ export class SessionCore {
     if (this.#started && this.hooks.has('session_end'))
       await this.hooks.run('session_end', { reason: 'closed' })
     await within(this.hooks.settled(), hookGraceMs)
-    const engine = await this.#engine?.catch(() => undefined)
-    await engine?.workspace.close()
-    await this.keeper?.close()
+    try {
+      await this.#made.close()
+    } finally {
+      const engine = await this.#engine?.catch(() => undefined)
+      await engine?.workspace.close()
+      await this.keeper?.close()
+    }
   }
 
   /** Calls that an earlier process did not live to answer, answered as they are: before anything else is said. */
@@ -365,48 +379,6 @@ export class SessionCore {
     return this.open.get(runId)?.cancel('cancelRun() was called') ?? false
   }
 
-  /** Tells the run at work and the hooks what happens around the session. */
-  async cluster(event: ClusterEvent): Promise<void> {
-    this.emit(event)
-    if (event.type === 'passivation_requested' && this.hooks.has('passivation_requested')) {
-      const { reason, deadlineMs } = event
-      await this.hooks.run('passivation_requested', {
-        reason,
-        ...(deadlineMs !== undefined && { deadline_ms: deadlineMs }),
-      })
-    }
-    if (event.type === 'peer_invocation' && this.hooks.has('peer_invocation')) {
-      const { fromSessionId, fromTenantId, correlationId } = event
-      await this.hooks.run('peer_invocation', {
-        from_session_id: fromSessionId,
-        ...(fromTenantId !== undefined && { from_tenant_id: fromTenantId }),
-        ...(correlationId !== undefined && { correlation_id: correlationId }),
-      })
-    }
-  }
-
-  async #makePrompt(): Promise<string> {
-    const { options, root, userDir } = this.parts
-    const { instructionFiles } = options
-    const found =
-      instructionFiles === false
-        ? { files: [], problems: [] }
-        : await readInstructions({
-            root,
-            userDir,
-            ...this.parts.instructions,
-            ...(instructionFiles !== undefined && { fileNames: instructionFiles }),
-          })
-    for (const message of found.problems) this.emit({ type: 'notice', source: 'instructions', message })
-    const text = systemPrompt({
-      slots: options,
-      planning: options.planningMode !== 'disabled' && this.shelf.isShown('todo'),
-      instructions: found.files,
-      environment: { workspace: root, platform, date: dayOf(this.now()) },
-    })
-    return sharedText(text)
-  }
-
   #laneOf(toolName: string): Lane {
     const kind = this.shelf.get(toolName)?.kind
     return kind === 'read' || kind === 'search' || kind === 'fetch' ? 'query' : 'execute'
@@ -415,31 +387,3 @@ export class SessionCore {
 
 /** Hooks that nobody waits for have this long once the session is closed. */
 const hookGraceMs = 2_000
-
-function builtinTools(
-  { builtinTools: chosen, webSearch }: SessionOptions,
-  more: readonly AnyTool[],
-): readonly AnyTool[] {
-  if (chosen === false) return []
-  const all = [...createToolbox({ ...(webSearch !== undefined && { webSearch }) }), ...more]
-  return chosen === undefined ? all : all.filter(({ name }) => chosen.includes(name))
-}
-
-function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
-  return tools instanceof ToolSet ? tools.values() : tools
-}
-
-function labelsOf({ tenantId, principal, agentTemplateId, correlationId }: SessionOptions): SessionLabels {
-  return {
-    ...(tenantId !== undefined && { tenantId }),
-    ...(principal !== undefined && { principal }),
-    ...(agentTemplateId !== undefined && { agentTemplateId }),
-    ...(correlationId !== undefined && { correlationId }),
-  }
-}
-
-/** A clock that is not of this world gives no date. */
-function dayOf(ms: number): string {
-  const date = new Date(ms)
-  return Number.isNaN(date.getTime()) ? 'unknown' : date.toISOString().slice(0, 10)
-}

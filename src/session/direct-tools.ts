@@ -2,6 +2,7 @@ import { isRecord } from '../tool/json.js'
 import { type ToolResult, toToolResult } from '../tool/tool-result.js'
 import type { SessionCore } from './core.js'
 import { ToolFailedError } from './errors.js'
+import { coreOf, SessionSurface } from './surface/session-surface.js'
 
 export type GitCommand = {
   readonly command: string
@@ -56,20 +57,14 @@ export async function callTool(
 }
 
 /** The calls that hosts make most, by name. */
-export class DirectTools {
-  readonly #core: SessionCore
-
-  constructor(core: SessionCore) {
-    this.#core = core
-  }
-
+export abstract class DirectTools extends SessionSurface {
   /** The text of a file as it is, or some of its lines. Rejects when it cannot be read. */
   async readFile(path: string, options: { offset?: number; limit?: number } = {}): Promise<string> {
     return this.#text('host_read_text', { file_path: path, ...options })
   }
 
   async writeFile(path: string, content: string): Promise<ToolResult> {
-    return callTool(this.#core, 'write', { file_path: path, content })
+    return callTool(coreOf(this), 'write', { file_path: path, content })
   }
 
   async editFile(
@@ -79,20 +74,20 @@ export class DirectTools {
     replaceAll = false,
   ): Promise<ToolResult> {
     const args = { file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }
-    return callTool(this.#core, 'edit', args)
+    return callTool(coreOf(this), 'edit', args)
   }
 
   async patchFile(path: string, diff: string): Promise<ToolResult> {
-    return callTool(this.#core, 'patch', { file_path: path, diff })
+    return callTool(coreOf(this), 'patch', { file_path: path, diff })
   }
 
   async ls(path = '.'): Promise<ToolResult> {
-    return callTool(this.#core, 'ls', { path })
+    return callTool(coreOf(this), 'ls', { path })
   }
 
   /** The paths that match, and nothing else. Rejects when the list would not be complete. */
   async glob(pattern: string, options: { path?: string } = {}): Promise<string[]> {
-    const { envelope, output } = await callTool(this.#core, 'host_glob', { pattern, ...options })
+    const { envelope, output } = await callTool(coreOf(this), 'host_glob', { pattern, ...options })
     if (envelope.type === 'error' || !Array.isArray(envelope.data)) throw new ToolFailedError('glob', output)
     return envelope.data as string[]
   }
@@ -139,22 +134,22 @@ export class DirectTools {
         })
     if (typeof given.command !== 'string') throw new TypeError('git options must include a command field')
     const { newBranch: new_branch, maxCount: max_count, includeUntracked: include_untracked, ...rest } = given
-    return callTool(this.#core, 'git', definedOf({ ...rest, new_branch, max_count, include_untracked }))
+    return callTool(coreOf(this), 'git', definedOf({ ...rest, new_branch, max_count, include_untracked }))
   }
 
   async webSearch(params: { readonly query: string; readonly limit?: number }): Promise<ToolResult> {
     const { query, limit } = params
-    return callTool(this.#core, 'web_search', definedOf({ query, max_results: limit }))
+    return callTool(coreOf(this), 'web_search', definedOf({ query, max_results: limit }))
   }
 
   /** Runs a script that calls tools. The same as `tool('program', …)` in the words of this language. */
   async program(program: ProgramRequest): Promise<ToolResult> {
     const { allowedTools: allowed_tools, ...rest } = program
-    return callTool(this.#core, 'program', definedOf({ type: 'script', ...rest, allowed_tools }))
+    return callTool(coreOf(this), 'program', definedOf({ type: 'script', ...rest, allowed_tools }))
   }
 
   async #text(name: string, args: unknown): Promise<string> {
-    const { envelope, output } = await callTool(this.#core, name, args)
+    const { envelope, output } = await callTool(coreOf(this), name, args)
     if (envelope.type === 'error') throw new ToolFailedError(name.replace('host_read_text', 'read'), output)
     return output
   }

@@ -1,58 +1,24 @@
-import type { Rule } from '../authority/rule.js'
-import { combineWatchdogs, defaultWatchdog, type Watchdog } from '../authority/watchdog.js'
-import { gateHooks, type Hooks, hookedAsk } from '../hooks/index.js'
-import type { Budget } from '../loop/budget.js'
-import { callInOrder } from '../loop/call-order.js'
+import { combineWatchdogs, defaultWatchdog } from '../authority/watchdog.js'
+import { gateHooks, hookedAsk } from '../hooks/index.js'
 import { permitFor } from '../loop/call-permit.js'
-import type { AgentEvent } from '../loop/events.js'
 import { createGate, type Gate } from '../loop/gate.js'
-import type { CallRecord, GateOutcome, RuntimeRequest } from '../loop/gate-parts.js'
+import type { RuntimeRequest } from '../loop/gate-parts.js'
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
-import type { RunIdentity } from '../tool/contract.js'
-import { errorEnvelope } from '../tool/envelope.js'
-import type { AgentMiddleware } from '../tool/middleware.js'
-import type { Invocation, RuntimeSession, RuntimeTools, ToolRuntime } from '../tool/runtime.js'
+import type { ToolRuntime } from '../tool/runtime.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import { openRuleFiles, type RuleFiles } from '../workspace/rules/rule-files.js'
-import type { Confirmations } from './confirmations.js'
-import { type FileChanges, hostCalls } from './history/file-changes.js'
+import type { EngineParts } from './engine-parts.js'
+import { hostCalls } from './history/file-changes.js'
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
 import { inTurn } from './in-turn.js'
-import type { Keeper } from './journal/keeper.js'
-import type { SessionOptions } from './options.js'
-import type { PlanProgress } from './plan-progress.js'
-import type { ToolShelf } from './tool-shelf.js'
+import { sessionServices } from './services.js'
 
 /** The machinery of a session that touches the world: made when it is first needed, gone when the session is closed. */
 export type Engine = {
   readonly workspace: Workspace
   readonly authority: SessionAuthority
   readonly gate: Gate
-}
-
-export type EngineParts = {
-  /** The real path. */
-  readonly root: string
-  readonly userDir: string
-  readonly options: SessionOptions
-  readonly shelf: ToolShelf
-  readonly hooks: Hooks
-  readonly budget: Budget
-  readonly confirmations: Confirmations
-  readonly plan: PlanProgress
-  readonly changes: FileChanges
-  readonly middleware: readonly AgentMiddleware[]
-  readonly watchdogs: readonly Watchdog[]
-  /** Rules that were agreed to for this session before. */
-  readonly sessionRules: readonly Rule[]
-  readonly keeper?: Keeper
-  /** Whose call it is at this moment. */
-  identity(): RunIdentity
-  emit(event: AgentEvent): void
-  record(record: CallRecord): void
-  now(): number
-  newId(): string
 }
 
 export function startEngine(parts: EngineParts): Promise<Engine> {
@@ -159,56 +125,4 @@ function runtimeFor(
   }
 }
 
-function sessionServices(parts: EngineParts, request: RuntimeRequest, gate: () => Gate): RuntimeSession {
-  const { onQuestion } = parts.options
-  return {
-    todos: {
-      list: () => parts.plan.list(),
-      replace: (todos) => {
-        parts.plan.replace(todos, parts.emit)
-        return parts.keeper?.session({ todos })
-      },
-    },
-    ...(onQuestion !== undefined && {
-      ask: async (questions) => {
-        parts.emit({ type: 'user_question', questions })
-        return onQuestion(questions)
-      },
-    }),
-    tools: toolServices(parts, request, gate),
-  }
-}
-
-function toolServices(parts: EngineParts, outer: RuntimeRequest, gate: () => Gate): RuntimeTools {
-  return {
-    hidden: () => parts.shelf.hidden(),
-    offer: (names) => parts.shelf.offer(names),
-    async callAll(invocations, options = {}) {
-      const signal =
-        options.signal === undefined ? outer.signal : AbortSignal.any([outer.signal, options.signal])
-      const ended = await callInOrder(
-        invocations,
-        options.maxConcurrency ?? defaultConcurrency,
-        async ({ tool, args }: Invocation, place): Promise<Pick<GateOutcome, 'envelope' | 'fatal'>> => {
-          if (signal.aborted)
-            return { envelope: errorEnvelope(`Tool "${tool}" was not run: the run was aborted.`) }
-          return gate().call({
-            name: tool,
-            input: { value: args },
-            origin: outer.origin,
-            signal,
-            place,
-            ...(outer.request.turn !== undefined && { turn: outer.request.turn }),
-          })
-        },
-      )
-      // What must end the run ends it, however deep inside it happened.
-      const fatal = ended.find((one) => one.fatal !== undefined)?.fatal
-      if (fatal !== undefined) outer.endRun(fatal.error)
-      return ended.map(({ envelope }) => envelope)
-    },
-  }
-}
-
-const defaultConcurrency = 8
 const longestGuard = 600_000

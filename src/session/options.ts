@@ -30,6 +30,20 @@ export type SessionLabels = {
   readonly correlationId?: string
 }
 
+export function labelsOf({
+  tenantId,
+  principal,
+  agentTemplateId,
+  correlationId,
+}: SessionLabels): SessionLabels {
+  return {
+    ...(tenantId !== undefined && { tenantId }),
+    ...(principal !== undefined && { principal }),
+    ...(agentTemplateId !== undefined && { agentTemplateId }),
+    ...(correlationId !== undefined && { correlationId }),
+  }
+}
+
 export type RetentionLimits = {
   readonly maxRuns?: number
   readonly maxEventsPerRun?: number

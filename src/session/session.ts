@@ -13,9 +13,10 @@ import type { ToolResult } from '../tool/tool-result.js'
 import type { AgentResult } from './agent-result.js'
 import { askAside, type SideAnswer } from './btw.js'
 import { assertTool, checkOptions } from './check-options.js'
+import { tellCluster } from './cluster.js'
 import type { PendingConfirmation } from './confirmations.js'
 import { SessionCore, type SessionParts } from './core.js'
-import { callTool, DirectTools } from './direct-tools.js'
+import { callTool } from './direct-tools.js'
 import type { EventStream } from './event-stream.js'
 import { listMessages, type MessageInfo, type RewindOutcome, rewind, unrewind } from './history/rewind.js'
 import { type FileChangeInfo, listChanges, type UndoOutcome, undo } from './history/undo.js'
@@ -25,31 +26,19 @@ import { resumeRun } from './resume-run.js'
 import type { RunEvent } from './run-events.js'
 import type { RunSnapshot } from './runs.js'
 import { startRun } from './start-run.js'
+import { QueueSurface } from './surface/queue.js'
+import { coreOf } from './surface/session-surface.js'
 import type { TraceEvent } from './trace.js'
-
-/** What a session consists of, for those that make sessions of sessions. */
-export function coreOf(session: Session): SessionCore {
-  return readCore(session)
-}
-
-let readCore: (session: Session) => SessionCore
 
 /**
  * A conversation on a workspace: the object that a host holds. It is made at once; files, rules and models are opened with the first
  * call that needs them. Close it when you are done with it.
  */
-export class Session extends DirectTools {
-  readonly #core: SessionCore
-
-  static {
-    readCore = (session) => session.#core
-  }
-
+export class Session extends QueueSurface {
   /** Sessions are made by `agent.session(...)`. */
   constructor(parts: SessionParts) {
     const core = new SessionCore(parts)
     super(core)
-    this.#core = core
     const { signal } = parts.options
     if (signal === undefined) return
     const undo = onAbort(signal, () => void this.close())
@@ -57,38 +46,38 @@ export class Session extends DirectTools {
   }
 
   get sessionId(): string {
-    return this.#core.parts.sessionId
+    return coreOf(this).parts.sessionId
   }
 
   /** The real path of the workspace. */
   get workspace(): string {
-    return this.#core.parts.root
+    return coreOf(this).parts.root
   }
 
   /** What was odd about the options; null when nothing was. */
   get initWarning(): string | null {
-    const { warnings } = this.#core.parts
+    const { warnings } = coreOf(this).parts
     return warnings.length === 0 ? null : warnings.join('\n')
   }
 
   get tenantId(): string | null {
-    return this.#core.parts.options.tenantId ?? null
+    return coreOf(this).parts.options.tenantId ?? null
   }
 
   get principal(): string | null {
-    return this.#core.parts.options.principal ?? null
+    return coreOf(this).parts.options.principal ?? null
   }
 
   get agentTemplateId(): string | null {
-    return this.#core.parts.options.agentTemplateId ?? null
+    return coreOf(this).parts.options.agentTemplateId ?? null
   }
 
   get correlationId(): string | null {
-    return this.#core.parts.options.correlationId ?? null
+    return coreOf(this).parts.options.correlationId ?? null
   }
 
   get isClosed(): boolean {
-    return this.#core.isClosed
+    return coreOf(this).isClosed
   }
 
   /** Asks, and waits for the answer. While another run is at work it waits its turn. */
@@ -96,7 +85,7 @@ export class Session extends DirectTools {
     request: string | SendRequest,
     more?: readonly HistoryMessage[] | SendOptions,
   ): Promise<AgentResult> {
-    const { stream, result } = startRun(this.#core, readRequest(request, more))
+    const { stream, result } = startRun(coreOf(this), readRequest(request, more))
     // Nobody will read it: what happens must not be kept for that.
     stream.end()
     return result
@@ -107,27 +96,27 @@ export class Session extends DirectTools {
     request: string | SendRequest,
     more?: readonly HistoryMessage[] | SendOptions,
   ): Promise<EventStream> {
-    return startRun(this.#core, readRequest(request, more)).stream
+    return startRun(coreOf(this), readRequest(request, more)).stream
   }
 
   /** A message to the run at work, read by the model at the next safe point. False when there is no run. */
   steer(text: string): boolean {
     if (typeof text !== 'string' || text.trim() === '')
       throw new TypeError('steer takes a text that says something.')
-    const { active } = this.#core
+    const { active } = coreOf(this)
     if (active === undefined || active.ended || !active.steerable) return false
-    this.#core.steering.push({ role: 'user', content: [{ type: 'text', text }] })
+    coreOf(this).steering.push({ role: 'user', content: [{ type: 'text', text }] })
     return true
   }
 
   /** A question on the side: answered from what was said so far, without tools and without leaving a trace in the history. */
   async btw(question: string): Promise<SideAnswer> {
-    return askAside(this.#core, question)
+    return askAside(coreOf(this), question)
   }
 
   /** The messages with their ids, roles and first words: what `rewind` and a fork can be pointed at. */
   messages(): MessageInfo[] {
-    return listMessages(this.#core)
+    return listMessages(coreOf(this))
   }
 
   /**
@@ -135,17 +124,17 @@ export class Session extends DirectTools {
    * summary too, and stays in the log. Gives its text, to be changed and sent again. Files stay as they are. Refused beside a run.
    */
   async rewind(messageId: string): Promise<RewindOutcome> {
-    return rewind(this.#core, messageId)
+    return rewind(coreOf(this), messageId)
   }
 
   /** Shows again all that was rewound since something was last said; once something was said it is refused. */
   async unrewind(): Promise<number> {
-    return unrewind(this.#core)
+    return unrewind(coreOf(this))
   }
 
   /** What tools did to files in a run, or in the last that changed any. What commands did is not covered. */
   async changes(runId?: string): Promise<FileChangeInfo[]> {
-    return listChanges(this.#core, runId)
+    return listChanges(coreOf(this), runId)
   }
 
   /**
@@ -153,35 +142,35 @@ export class Session extends DirectTools {
    * what the run left. The others are named and stay. It can be undone by its own id. `host` stands for direct calls.
    */
   async undo(runId?: string): Promise<UndoOutcome> {
-    return undo(this.#core, runId)
+    return undo(coreOf(this), runId)
   }
 
   history(): HistoryMessage[] {
-    return toHistory(this.#core.conversation.messages)
+    return toHistory(coreOf(this).conversation.messages)
   }
 
   todos(): readonly Todo[] {
-    return this.#core.plan.list()
+    return coreOf(this).plan.list()
   }
 
   /** Cancels the run at work. False when there is none. */
   cancel(): boolean {
-    return this.#core.active?.cancel('cancel() was called') ?? false
+    return coreOf(this).active?.cancel('cancel() was called') ?? false
   }
 
   /** Goes on with a run whose process ended, from its last finished round. It is a new run, whose totals go on. */
   async resumeRun(runId: string): Promise<AgentResult> {
-    return resumeRun(this.#core, runId)
+    return resumeRun(coreOf(this), runId)
   }
 
   /** Resolves when everything so far is on disk. Without a store there is nothing to wait for. */
   async save(): Promise<void> {
-    await this.#core.keeper?.flush()
+    await coreOf(this).keeper?.flush()
   }
 
   /** Ends everything: the run, those that wait, questions, processes. Once it has been called, nothing new is taken. */
   async close(): Promise<void> {
-    await this.#core.close()
+    await coreOf(this).close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -189,15 +178,15 @@ export class Session extends DirectTools {
   }
 
   async runs(): Promise<RunSnapshot[]> {
-    return this.#core.runs.list()
+    return coreOf(this).runs.list()
   }
 
   async runSnapshot(runId: string): Promise<RunSnapshot | null> {
-    return this.#core.runs.get(runId)?.snapshot() ?? null
+    return coreOf(this).runs.get(runId)?.snapshot() ?? null
   }
 
   async runEvents(runId: string): Promise<RunEvent[]> {
-    return this.#core.runs.events(runId)
+    return coreOf(this).runs.events(runId)
   }
 
   /** Follows a run without owning it, from a sequence number on. Ends with the run; nothing when there is no such run. */
@@ -205,22 +194,22 @@ export class Session extends DirectTools {
     runId: string,
     options: { readonly from?: number; readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<RunEvent, void, undefined> {
-    const run = this.#core.runs.get(runId)
+    const run = coreOf(this).runs.get(runId)
     return run === undefined ? nothing() : run.events.watch(options.from, options.signal)
   }
 
   async currentRun(): Promise<RunSnapshot | null> {
-    return this.#core.active?.record.snapshot() ?? null
+    return coreOf(this).active?.record.snapshot() ?? null
   }
 
   /** False when no such run waits or is at work. */
   async cancelRun(runId: string): Promise<boolean> {
-    return this.#core.cancelRun(runId)
+    return coreOf(this).cancelRun(runId)
   }
 
   /** Of every tool call: what it was, how it was decided and how it went. */
   traceEvents(): TraceEvent[] {
-    return this.#core.trace.list()
+    return coreOf(this).trace.list()
   }
 
   /** What a tool gives a host. Direct calls are privileged: rules and approval do not apply to them, everything else does. */
@@ -229,26 +218,26 @@ export class Session extends DirectTools {
     args: unknown = {},
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<ToolResult> {
-    return callTool(this.#core, name, args, options.signal)
+    return callTool(coreOf(this), name, args, options.signal)
   }
 
   toolNames(): string[] {
-    return this.#core.shelf.names()
+    return coreOf(this).shelf.names()
   }
 
   toolDefinitions(): ToolDefinition[] {
-    return this.#core.shelf.known()
+    return coreOf(this).shelf.known()
   }
 
   /** Adds a tool, or puts another in the place of one with its name. The model sees it from the next round on. */
   registerTool(tool: AnyTool): void {
-    this.#core.assertOpen()
+    coreOf(this).assertOpen()
     assertTool(tool)
-    this.#core.shelf.add(tool)
+    coreOf(this).shelf.add(tool)
   }
 
   unregisterTool(name: string): boolean {
-    return this.#core.shelf.remove(name)
+    return coreOf(this).shelf.remove(name)
   }
 
   registerHook<Name extends HookEventName>(
@@ -258,38 +247,38 @@ export class Session extends DirectTools {
     config?: HookConfig | null,
     handler?: HookHandler<Name> | null,
   ): void {
-    this.#core.hooks.register(id, event, matcher, config, handler)
+    coreOf(this).hooks.register(id, event, matcher, config, handler)
   }
 
   unregisterHook(id: string): boolean {
-    return this.#core.hooks.unregister(id)
+    return coreOf(this).hooks.unregister(id)
   }
 
   hookCount(): number {
-    return this.#core.hooks.count()
+    return coreOf(this).hooks.count()
   }
 
   /** How each hook is doing: a guard that never ran can be seen here. */
   hookStatus(): HookStatus[] {
-    return this.#core.hooks.list()
+    return coreOf(this).hooks.list()
   }
 
   registerCommand(name: string, description: string, handler: CommandHandler, timeoutMs?: number): void {
-    this.#core.commands.register(name, description, handler, timeoutMs)
+    coreOf(this).commands.register(name, description, handler, timeoutMs)
   }
 
   listCommands(): CommandInfo[] {
-    return this.#core.commands.list()
+    return coreOf(this).commands.list()
   }
 
   /** Takes effect with the next call of the model or a tool. */
   setBudgetGuard(guard: BudgetGuard | null): void {
-    this.#core.guard = guard ?? undefined
+    coreOf(this).guard = guard ?? undefined
   }
 
   /** Calls that wait for a yes. */
   pendingConfirmations(): PendingConfirmation[] {
-    return this.#core.confirmations.pending()
+    return coreOf(this).confirmations.pending()
   }
 
   /** Answers one of them. False when none waits under this id. `decision` says how far a yes reaches. */
@@ -299,28 +288,28 @@ export class Session extends DirectTools {
     reason?: string,
     decision?: AskAnswer['decision'],
   ): Promise<boolean> {
-    return this.#core.confirmations.confirm(toolId, approved, reason, decision)
+    return coreOf(this).confirmations.confirm(toolId, approved, reason, decision)
   }
 
   /** Refuses all of them, and says how many there were. */
   async cancelConfirmations(): Promise<number> {
-    return this.#core.confirmations.cancelAll('All confirmations were cancelled.')
+    return coreOf(this).confirmations.cancelAll('All confirmations were cancelled.')
   }
 
   /** A mode is a set of permissions and binds from the next call on. */
   async setMode(mode: ModeName | undefined): Promise<void> {
-    this.#core.assertOpen()
+    coreOf(this).assertOpen()
     // A name that nobody knows would be no mode at all, and hold nothing back.
     if (mode !== undefined) checkOptions({ mode })
-    const { authority } = await this.#core.engine()
+    const { authority } = await coreOf(this).engine()
     authority.setMode(mode)
-    await this.#core.keeper?.session({ mode: mode ?? null })
-    this.#core.emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })
+    await coreOf(this).keeper?.session({ mode: mode ?? null })
+    coreOf(this).emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })
   }
 
   /** Tells the session's hooks, and the run at work, what happens around it. */
   async emitClusterEvent(event: ClusterEvent): Promise<void> {
-    await this.#core.cluster(event)
+    await tellCluster(coreOf(this), event)
   }
 }
 

@@ -1,0 +1,42 @@
+import type { Rule } from '../authority/rule.js'
+import type { Watchdog } from '../authority/watchdog.js'
+import type { Hooks } from '../hooks/index.js'
+import type { Budget } from '../loop/budget.js'
+import type { AgentEvent } from '../loop/events.js'
+import type { CallRecord } from '../loop/gate-parts.js'
+import type { RunIdentity } from '../tool/contract.js'
+import type { AgentMiddleware } from '../tool/middleware.js'
+import type { Confirmations } from './confirmations.js'
+import type { FileChanges } from './history/file-changes.js'
+import type { Keeper } from './journal/keeper.js'
+import type { SessionOptions } from './options.js'
+import type { SessionPart } from './part.js'
+import type { PlanProgress } from './plan-progress.js'
+import type { ToolShelf } from './tool-shelf.js'
+
+/** What the machinery of a session is made from. */
+export type EngineParts = {
+  /** The real path. */
+  readonly root: string
+  readonly userDir: string
+  readonly options: SessionOptions
+  readonly shelf: ToolShelf
+  readonly hooks: Hooks
+  readonly budget: Budget
+  readonly confirmations: Confirmations
+  readonly plan: PlanProgress
+  readonly changes: FileChanges
+  readonly middleware: readonly AgentMiddleware[]
+  readonly watchdogs: readonly Watchdog[]
+  /** Rules that were agreed to for this session before. */
+  readonly sessionRules: readonly Rule[]
+  readonly keeper?: Keeper
+  /** What one concern keeps for this session. */
+  part<T>(part: SessionPart<T>): T
+  /** Whose call it is at this moment. */
+  identity(): RunIdentity
+  emit(event: AgentEvent): void
+  record(record: CallRecord): void
+  now(): number
+  newId(): string
+}

@@ -1,0 +1,4 @@
+import { RecallSurface } from './recall.js'
+
+/** Servers that bring further tools. */
+export abstract class ConnectionSurface extends RecallSurface {}
