@@ -1,12 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { randomIds, systemClock } from '../loop/host-env.js'
-import type { Model } from '../model/model.js'
-import { offlineModel } from '../model/offline/index.js'
-import { createModel } from '../model/provider.js'
 import type { ProgramMachine } from '../program/index.js'
 import type { SessionParts } from '../session/core.js'
 import { SessionClosedError, SessionOptionError } from '../session/errors.js'
@@ -17,18 +13,21 @@ import type { Session } from '../session/session.js'
 import type { ImportedSession, ImportSessionOptions } from '../store/import-session.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { AnyTool } from '../tool/contract.js'
-import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
+import { AgentModels } from './agent-models.js'
 import {
   type AgentConfig,
   type AgentConfigInput,
   describeConfig,
   loadConfig,
-  resolveModel,
   secretsOf,
 } from './config/index.js'
 import { configuredStore } from './configured-store.js'
+import { SessionNotFoundError } from './errors.js'
+import { loadMachinery, type SessionMachinery } from './machinery.js'
 import { findAgent } from './named-agents.js'
+import { OpenSessions } from './open-sessions.js'
+import { workspaceRoot } from './workspace-root.js'
 
 /** What belongs to the machine rather than to the configuration. */
 export type AgentSurroundings = {
@@ -39,15 +38,6 @@ export type AgentSurroundings = {
   /** The user's own directory: rules and instructions for every project. `~/.capstan` unless said otherwise. */
   readonly userDir?: string
 }
-
-/** A session cannot be opened on this directory. */
-export class WorkspaceError extends CapstanError {
-  constructor(path: string, why: string, cause?: unknown) {
-    super('workspace_unusable', `The workspace ${path} cannot be used: ${why}.`, { cause })
-  }
-}
-
-markErrorClass(WorkspaceError, 'WorkspaceError')
 
 /**
  * Configuration and live sessions. With no provider configured its sessions use the built-in offline model, which says so.
@@ -70,11 +60,9 @@ export class Agent {
   readonly #agentTools: readonly AnyTool[]
   /** One list for all sessions, so that what is made of it can be shared. */
   readonly #secrets: readonly string[]
-  readonly #sessions = new Set<Session>()
+  readonly #sessions = new OpenSessions()
   readonly #store: SessionStore | undefined
-  /** Sessions that were closed and have not come to their end. */
-  readonly #ending = new Set<Promise<void>>()
-  readonly #models = new Map<string, Model>()
+  readonly #models: AgentModels
   #closed = false
   /** What was odd about the configuration, one sentence each. */
   readonly warnings: readonly string[]
@@ -88,6 +76,7 @@ export class Agent {
   ) {
     this.#store = store
     this.#config = config
+    this.#models = new AgentModels(config)
     this.#secrets = secretsOf(config)
     this.#machinery = machinery
     this.#machine = machinery.createProgramMachine()
@@ -177,7 +166,7 @@ export class Agent {
   async forkSession(from: string | Session, options: ForkOptions = {}): Promise<Session> {
     const { fromMessageId, beforeMessageId, workspace, ...given } = options
     const id = typeof from === 'string' ? from : from.sessionId
-    const open = typeof from === 'string' ? this.#openSession(id) : from
+    const open = typeof from === 'string' ? this.#sessions.find(id) : from
     const store = open === undefined ? this.#storeFor(given, 'fork') : this.#store
     this.#machinery.checkOptions(given)
     const { makeFork } = await import('./fork-session.js')
@@ -219,21 +208,18 @@ export class Agent {
 
   /** The ids of the sessions that are open, sorted. */
   async listSessions(): Promise<string[]> {
-    return [...new Set([...this.#sessions].map(({ sessionId }) => sessionId))].sort()
+    return this.#sessions.ids()
   }
 
   /** Closes a session by its id. False when no such session is open. */
   async closeSession(sessionId: string): Promise<boolean> {
-    const open = [...this.#sessions].filter((session) => session.sessionId === sessionId)
-    await Promise.all(open.map((session) => session.close()))
-    return open.length > 0
+    return this.#sessions.close(sessionId)
   }
 
   /** Closes every session. Afterwards none can be opened. */
   async close(): Promise<void> {
     this.#closed = true
-    const ending = [...this.#sessions].map((session) => session.close())
-    await Promise.all([...ending, ...this.#ending])
+    await this.#sessions.closeAll()
     await this.#machine.close()
   }
 
@@ -250,10 +236,6 @@ export class Agent {
     )
   }
 
-  #openSession(id: string): Session | undefined {
-    return [...this.#sessions].find(({ sessionId }) => sessionId === id)
-  }
-
   #resume(sessionId: string, options: ResumeOptions, state: RestoredSession | undefined): Session {
     const { workspace = state?.session?.workspaceRoot, ...rest } = options
     if (state === undefined || workspace === undefined)
@@ -264,7 +246,7 @@ export class Agent {
   #open(workspace: string, given: SessionOptions, warnings: readonly string[], agentId?: string): Session {
     const { sessionId } = given
     if (sessionId === undefined) return this.#make(workspace, given, warnings, agentId)
-    if ([...this.#sessions].some((session) => session.sessionId === sessionId))
+    if (this.#sessions.find(sessionId) !== undefined)
       throw new SessionOptionError('sessionId', `A session with the id '${sessionId}' is open already.`)
     const store = given.sessionStore ?? this.#store
     // One that is kept under this id goes on; a bad option is told before anything is read.
@@ -285,12 +267,12 @@ export class Agent {
     const options = { ...this.#defaults(), ...checked.options }
     const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
-      this.#resolve(typeof options.model === 'string' ? options.model : undefined)
+      this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
     let open: Session | undefined
     const session = new Session({
       sessionId,
       agentId,
-      root: this.#root(workspace),
+      root: workspaceRoot(workspace, this.#surroundings.cwd),
       userDir: this.#surroundings.userDir ?? join(homedir(), '.capstan'),
       ...this.#instructions(),
       secrets: this.#secrets,
@@ -298,13 +280,8 @@ export class Agent {
       options,
       ...(restored !== undefined && { restored }),
       warnings: [...warnings, ...checked.warnings, ...damageIn(restored)],
-      resolveModel: (name) => this.#resolve(name),
-      closed: (ended) => {
-        if (open !== undefined) this.#sessions.delete(open)
-        this.#ending.add(ended)
-        const forget = (): unknown => this.#ending.delete(ended)
-        ended.then(forget, forget)
-      },
+      resolveModel: (name) => this.#models.resolve(name),
+      closed: (ended) => this.#sessions.closed(open, ended),
     })
     // One whose signal was aborted before is closed as soon as it is made.
     if (session.isClosed) return session
@@ -337,34 +314,6 @@ export class Agent {
       ...(this.#store !== undefined && { sessionStore: this.#store }),
     }
   }
-
-  /** One object a model, shared by all sessions. */
-  #resolve(name: string | undefined): Model {
-    if (name === undefined && this.#config.providers.length === 0) return this.#offline()
-    const config = resolveModel(this.#config, name)
-    const key = `${config.provider}/${config.id}`
-    const model = this.#models.get(key) ?? createModel(config)
-    this.#models.set(key, model)
-    return model
-  }
-
-  #offline(): Model {
-    const model = this.#models.get('offline') ?? offlineModel()
-    this.#models.set('offline', model)
-    return model
-  }
-
-  #root(workspace: string): string {
-    const path = resolve(this.#surroundings.cwd ?? '.', workspace)
-    let real: string
-    try {
-      real = realpathSync(path)
-    } catch (error) {
-      throw new WorkspaceError(path, 'it does not exist or cannot be reached', error)
-    }
-    if (!statSync(real).isDirectory()) throw new WorkspaceError(path, 'it is not a directory')
-    return real
-  }
 }
 
 /** `workspace` is where the session goes on, when that is not where it was. */
@@ -373,41 +322,12 @@ export type ResumeOptions = SessionOptions & { readonly workspace?: string }
 /** `workspace` is where the fork works, when that is not where the other does. */
 export type ForkOptions = ResumeOptions & ForkPoint
 
-/** The store has no session of that id. */
-export class SessionNotFoundError extends CapstanError {
-  constructor(sessionId: string, backend: string, doing = 'resume') {
-    super(
-      'session_not_found',
-      `Failed to ${doing} session: the store "${backend}" has no session '${sessionId}'.`,
-    )
-  }
-}
-
-markErrorClass(SessionNotFoundError, 'SessionNotFoundError')
-
 async function* exportedFrom(
   store: SessionStore,
   sessionId: string,
 ): AsyncGenerator<string, void, undefined> {
   const { exportSession } = await import('../store/export-session.js')
   yield* exportSession(store, sessionId)
-}
-
-type SessionMachinery = Pick<typeof import('../session/session.js'), 'Session'> &
-  Pick<typeof import('../session/check-options.js'), 'checkOptions'> &
-  Pick<typeof import('../session/journal/restore.js'), 'load' | 'loadNow' | 'withRestored'> &
-  Pick<typeof import('../program/index.js'), 'createProgramMachine' | 'createProgramTool'>
-
-/** Tools, rules, gate and workspace: loaded with the first agent, so that importing the package costs little. */
-async function loadMachinery(): Promise<SessionMachinery> {
-  const [{ Session }, { checkOptions }, { load, loadNow, withRestored }, programs] = await Promise.all([
-    import('../session/session.js'),
-    import('../session/check-options.js'),
-    import('../session/journal/restore.js'),
-    import('../program/index.js'),
-  ])
-  const { createProgramMachine, createProgramTool } = programs
-  return { Session, checkOptions, load, loadNow, withRestored, createProgramMachine, createProgramTool }
 }
 
 function damageIn(restored: RestoredSession | undefined): string[] {

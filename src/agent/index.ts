@@ -1,12 +1,5 @@
 /** Agents and sessions: what a host program holds. */
-export {
-  Agent,
-  type AgentSurroundings,
-  type ForkOptions,
-  type ResumeOptions,
-  SessionNotFoundError,
-  WorkspaceError,
-} from './agent.js'
+export { Agent, type AgentSurroundings, type ForkOptions, type ResumeOptions } from './agent.js'
 export * from './builder/index.js'
 export {
   type AgentConfig,
@@ -14,4 +7,5 @@ export {
   ConfigError,
   type ConfigProblem,
 } from './config/index.js'
+export { SessionNotFoundError, WorkspaceError } from './errors.js'
 export { type AgentDefinition, AgentNotFoundError, builtinAgents } from './named-agents.js'

@@ -1,0 +1,22 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+
+/** A session cannot be opened on this directory. */
+export class WorkspaceError extends CapstanError {
+  constructor(path: string, why: string, cause?: unknown) {
+    super('workspace_unusable', `The workspace ${path} cannot be used: ${why}.`, { cause })
+  }
+}
+
+markErrorClass(WorkspaceError, 'WorkspaceError')
+
+/** The store has no session of that id. */
+export class SessionNotFoundError extends CapstanError {
+  constructor(sessionId: string, backend: string, doing = 'resume') {
+    super(
+      'session_not_found',
+      `Failed to ${doing} session: the store "${backend}" has no session '${sessionId}'.`,
+    )
+  }
+}
+
+markErrorClass(SessionNotFoundError, 'SessionNotFoundError')
