@@ -1,7 +1,7 @@
 // Puts the compiled modules together: one file an entry and few shared chunks, since every file that Node loads costs about a
 // millisecond. What is imported on use stays in files of its own. Declarations stay as they are.
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 
 /** @param {string} modules where the compiler put the scripts @param {string} target */
@@ -21,7 +21,7 @@ export async function bundle(modules, target) {
       if (level === 'warn') throw new Error(log.message)
     },
   })
-  await build.write({
+  const { output } = await build.write({
     dir: target,
     format: 'esm',
     entryFileNames: '[name].js',
@@ -29,4 +29,19 @@ export async function bundle(modules, target) {
     comments: false,
   })
   await build.close()
+  writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf(output))
+}
+
+/** What libraries that went into the files ask to be handed on with them. */
+function licensesOf(output) {
+  const inside = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+  const packages = inside.flatMap((id) => id.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0] ?? [])
+  return [...new Set(packages)].sort().map(licenseOf).join('\n\n')
+}
+
+function licenseOf(directory) {
+  const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
+  const file = readdirSync(directory).find((entry) => /^licen[cs]e/i.test(entry))
+  const text = file === undefined ? '' : readFileSync(join(directory, file), 'utf8')
+  return `${name} ${version} (${license})\n\n${text.trim()}\n`
 }
