@@ -32,13 +32,17 @@ export async function bundle(modules, target) {
   writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf(output))
 }
 
-/** What libraries that went into the files ask to be handed on with them. */
+/**
+ * What libraries that went into the files ask to be handed on with them.
+ * @param {import('rolldown').RolldownOutput['output']} output
+ */
 function licensesOf(output) {
   const inside = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
   const packages = inside.flatMap((id) => id.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0] ?? [])
   return [...new Set(packages)].sort().map(licenseOf).join('\n\n')
 }
 
+/** @param {string} directory */
 function licenseOf(directory) {
   const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
   const file = readdirSync(directory).find((entry) => /^licen[cs]e/i.test(entry))

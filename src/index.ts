@@ -31,7 +31,14 @@ export {
   type RunErrorCode,
   runErrorCodes,
 } from './loop/errors.js'
-export type { AgentEvent, AgentEventType, ClusterEvent, RunSummary } from './loop/events.js'
+export type {
+  AgentEvent,
+  AgentEventType,
+  ClusterEvent,
+  RunSummary,
+  VerificationEvent,
+  VerificationSummary,
+} from './loop/events.js'
 export {
   type Clock,
   FixedClock,
@@ -49,8 +56,28 @@ export {
   stopWhenAll,
   stopWhenAny,
 } from './loop/stop-conditions.js'
+export {
+  FileMemoryStore,
+  type FileMemoryStoreOptions,
+  InProcessMemoryStore,
+  MemoryError,
+  type MemoryErrorCode,
+  type MemoryItem,
+  type MemoryOptions,
+  type MemoryStats,
+  type MemoryStore,
+  type MemoryType,
+  type PrunePolicy,
+  type RecalledMemory,
+  type RelevanceWeights,
+} from './memory/index.js'
 export { ModelError, type ModelErrorCode } from './model/errors.js'
 export type { Model, ModelFacts } from './model/model.js'
+export {
+  type ObjectErrorCode,
+  ObjectGenerationError,
+  type ObjectIssue,
+} from './model/object/errors.js'
 export { createModel, type ModelConfig } from './model/provider.js'
 export * from './session/index.js'
 export { SessionLockedError, StoreError, type StoreErrorCode } from './store/errors.js'
@@ -59,3 +86,19 @@ export { MemorySessionStore } from './store/memory-store.js'
 export type { Durability, SessionInfo, SessionStore } from './store/session-store.js'
 export { SqliteSessionStore } from './store/sqlite/sqlite-store.js'
 export * from './tool/index.js'
+export type {
+  VerificationCheck,
+  VerificationCommand,
+  VerificationEvidence,
+  VerificationReport,
+  VerificationStatus,
+} from './tool/verification.js'
+export {
+  formatVerificationSummary,
+  type GivenCheck,
+  type GivenReport,
+  type PresetCommand,
+  VerificationError,
+  type VerificationPreset,
+  type VerifyRequirement,
+} from './verify/index.js'

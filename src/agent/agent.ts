@@ -22,6 +22,7 @@ import {
   loadConfig,
   secretsOf,
 } from './config/index.js'
+import { configuredMemory } from './configured-memory.js'
 import { configuredStore } from './configured-store.js'
 import { SessionNotFoundError } from './errors.js'
 import { loadMachinery, type SessionMachinery } from './machinery.js'
@@ -62,6 +63,7 @@ export class Agent {
   readonly #secrets: readonly string[]
   readonly #sessions = new OpenSessions()
   readonly #store: SessionStore | undefined
+  readonly #memory: ReturnType<typeof configuredMemory>
   readonly #models: AgentModels
   #closed = false
   /** What was odd about the configuration, one sentence each. */
@@ -75,6 +77,7 @@ export class Agent {
     store: SessionStore | undefined,
   ) {
     this.#store = store
+    this.#memory = configuredMemory(config)
     this.#config = config
     this.#models = new AgentModels(config)
     this.#secrets = secretsOf(config)
@@ -312,6 +315,7 @@ export class Agent {
       ...(thinkingBudget !== undefined && { thinkingBudget }),
       ...(llmApiTimeoutMs !== undefined && { llmApiTimeoutMs }),
       ...(this.#store !== undefined && { sessionStore: this.#store }),
+      ...this.#memory,
     }
   }
 }

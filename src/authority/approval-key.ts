@@ -26,6 +26,8 @@ export type ApprovalFacts = {
   /** Variables given to the call beside the usual ones. */
   readonly env?: Readonly<Record<string, string>>
   readonly sandbox?: string
+  /** Files that decide what the call does, with the digests of their contents. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 /** The digest of what was approved; compare it with the digest of what is about to run, right before it runs. */
@@ -34,8 +36,9 @@ export async function approvalKey(facts: ApprovalFacts): Promise<string> {
 }
 
 /** What is digested: the same text for the same facts and for no others. */
-export function approvalText({ tool, args, cwd, session, agent, env = {}, sandbox }: ApprovalFacts): string {
-  return canonicalJson(['capstan-approval-1', { tool, args, cwd, session, agent, env, sandbox }])
+export function approvalText({ env = {}, ...facts }: ApprovalFacts): string {
+  const { tool, args, cwd, session, agent, sandbox, files } = facts
+  return canonicalJson(['capstan-approval-1', { tool, args, cwd, session, agent, env, sandbox, files }])
 }
 
 export type RuleSuggestion =
@@ -92,7 +95,11 @@ function suggestFor(subject: JudgedSubject, { call, scope }: ExpandedCall): Rule
     case 'capability':
       return rule(subject.name, '*')
     case 'call':
-      return rule(permissionOf(call), '*')
+      // The yes is for the tool as the server describes it today.
+      return {
+        ...rule(permissionOf(call), '*'),
+        ...(call.mcp?.digest !== undefined && { digest: call.mcp.digest }),
+      }
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ServerToolIdentity } from '../tool/contract.js'
 import type { Subject } from '../tool/subject.js'
 import { type Host, parseHost } from './host-pattern.js'
 import { resolvePath } from './lexical-path.js'
@@ -13,8 +14,8 @@ export type Call = {
   readonly args?: unknown
   /** What the tool says it touches with these arguments. */
   readonly subjects: readonly Subject[]
-  /** For a tool of an MCP server whose id does not tell. */
-  readonly mcp?: { readonly server: string; readonly tool: string }
+  /** For a tool of an MCP server: whose it is, and what it is at the moment. */
+  readonly mcp?: ServerToolIdentity
   /** Where relative paths start. Absent: the workspace root. */
   readonly cwd?: string
   readonly session?: string

@@ -33,9 +33,7 @@ export function decide(call: Call | ExpandedCall, authority: Authority): Decisio
   const refusal = authority.grant && checkSubjects(authority.grant, expanded.subjects)
   const rules = judge(expanded, authority.book)
   const above = ancestors(authority)
-  const limits = [authority, ...above]
-    .flatMap((one) => one.limits ?? [])
-    .map((limit) => judge(expanded, limit))
+  const limits = limitsOf(authority).map((limit) => judge(expanded, limit))
   const inherited = above.map(({ book }) => judge(expanded, book))
   const verdict = strictest(
     ...(refusal === undefined ? [] : [{ action: 'deny', reason: refusal.message } as const]),
@@ -44,6 +42,11 @@ export function decide(call: Call | ExpandedCall, authority: Authority): Decisio
     ...inherited.map(deniesOnly),
   )
   return { verdict, ...(refusal === undefined ? {} : { refusal }), rules, limits, inherited }
+}
+
+/** The limits that hold for an agent, its own and those of its parents: the books of `Decision.limits`, in their order. */
+export function limitsOf(authority: Authority): RuleBook[] {
+  return [authority, ...ancestors(authority)].flatMap((one) => one.limits ?? [])
 }
 
 function ancestors({ parent }: Authority): Authority[] {

@@ -8,7 +8,15 @@ const callers = ['batch', 'bash', 'program'] as const
 const gitLooks = ['status', 'log', 'diff', 'rev-parse'] as const
 
 /** Tools that touch nothing but the session itself. Rules for them cover the call alone: what it touches beside has its own. */
-export const sessionTools = ['todo', 'skill', 'search_skills', 'tool_search', 'think', 'question'] as const
+export const sessionTools = [
+  'todo',
+  'skill',
+  'search_skills',
+  'tool_search',
+  'think',
+  'question',
+  'generate_object',
+] as const
 
 /**
  * The built-in manifest: what holds when nobody has said anything. Reading inside the workspace and the session's scratch directory

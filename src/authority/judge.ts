@@ -1,7 +1,14 @@
 import { type Call, type ExpandedCall, expandCall, type JudgedSubject } from './call.js'
 import { preparePath } from './path-pattern.js'
 import { formatRule, type Rule } from './rule.js'
-import { hasUnseenRestrictions, type MatchingRule, matchingRules, type RuleBook } from './rule-book.js'
+import {
+  hasUnseenRestrictions,
+  type MatchingRule,
+  matchingRules,
+  outdatedYes,
+  type RuleBook,
+} from './rule-book.js'
+import { whatChanged } from './server-tool.js'
 import { readsTrees } from './tree-reader.js'
 import { type Action, strictest, strictness, type Verdict } from './verdict.js'
 
@@ -71,6 +78,11 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
 
   function byDefault(): SubjectJudgement {
     if (isIncidental(subject)) return { ...asked, decidedBy: 'command', verdict: { action: 'allow' } }
+    const change = changeOf(call, book)
+    if (change !== undefined && book.defaultDecision !== 'deny') {
+      const reason = `${describeSubject(subject, call)} is not what it was when it was agreed to: ${change}`
+      return { ...asked, decidedBy: 'default', verdict: { action: 'ask', reason } }
+    }
     const outcome = book.defaultDecision === 'deny' ? 'denied' : 'asked about'
     const reason = `no rule covers ${describeSubject(subject, call)}, and what no rule covers is ${outcome} (${book.defaultReason})`
     return { ...asked, decidedBy: 'default', verdict: withReason(book.defaultDecision, reason) }
@@ -83,6 +95,13 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
     const reason = `${describeSubject(subject, call)} ${verb} by the rule ${formatRule(rule)} (${rule.source})${why}`
     return { ...asked, rule, decidedBy: 'rule', verdict: { action: taken, reason } }
   }
+}
+
+/** Why a tool of a server needs a new yes. */
+function changeOf(call: Call, book: RuleBook): string | undefined {
+  if (call.mcp?.digest === undefined) return undefined
+  const outdated = outdatedYes(book, call)?.digest
+  return call.mcp.changed ?? (outdated === undefined ? undefined : whatChanged(outdated, call.mcp.digest))
 }
 
 /** A subject in words: `writing "/ship/.env"`. */

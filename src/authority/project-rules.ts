@@ -2,7 +2,7 @@ import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
 import { compileRule } from './compiled-rule.js'
 import { sha256 } from './digest.js'
 import { parsePolicyString } from './policy.js'
-import { formatRule, type Rule, RuleError } from './rule.js'
+import { formatRule, isToolDigest, type Rule, RuleError } from './rule.js'
 import type { Scope } from './scope.js'
 import { type Action, actions } from './verdict.js'
 
@@ -133,8 +133,10 @@ function readBack(text: string, written: string): Entry[] {
   }
 }
 
-function saidInFile({ action, permission, pattern, match, not_match, reason, added_at }: Rule): unknown {
-  return [action, permission, pattern, match ?? [], not_match ?? [], reason ?? null, added_at ?? null]
+function saidInFile(rule: Rule): unknown {
+  const { action, permission, pattern, match = [], not_match = [] } = rule
+  const { reason = null, added_at = null, digest = null } = rule
+  return [action, permission, pattern, match, not_match, reason, added_at, digest]
 }
 
 function readRule(content: string, line: number): MutableRule {
@@ -164,10 +166,11 @@ function detail(entry: Entry | undefined, content: string, line: number): void {
   else if (word === 'not_match') rule.not_match = [...(rule.not_match ?? []), value]
   else if (word === 'reason') rule.reason = value
   else if (word === 'added' && /^\d{1,15}$/.test(value)) rule.added_at = Number(value)
+  else if (word === 'digest' && isToolDigest(value)) rule.digest = value
   else
     throw new ProjectRulesError(
       line,
-      `${JSON.stringify(word)} is not one of: match, not_match, reason, added <ms>`,
+      `${JSON.stringify(word)} is not one of: match, not_match, reason, added <ms>, digest <tool>`,
     )
 }
 
@@ -183,7 +186,7 @@ function check(rule: Rule, line: number, scope: Scope): void {
 function assertNoContradiction(entries: readonly Entry[]): void {
   const seen = new Map<string, Entry>()
   for (const entry of entries) {
-    const key = formatRule(entry.rule)
+    const key = [formatRule(entry.rule), entry.rule.digest ?? []].flat().join(' ')
     const other = seen.get(key)
     const same = other === undefined || other.rule.action === entry.rule.action
     if (!same && other.rule.added_at === entry.rule.added_at)
@@ -195,12 +198,13 @@ function assertNoContradiction(entries: readonly Entry[]): void {
   }
 }
 
-function details({ match = [], not_match = [], reason, added_at }: Rule): string[] {
+function details({ match = [], not_match = [], reason, added_at, digest }: Rule): string[] {
   return [
     ...match.map((example) => `match ${example}`),
     ...not_match.map((example) => `not_match ${example}`),
     ...(reason === undefined ? [] : [`reason ${reason}`]),
     ...(added_at === undefined ? [] : [`added ${added_at}`]),
+    ...(digest === undefined ? [] : [`digest ${digest}`]),
   ]
 }
 

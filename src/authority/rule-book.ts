@@ -94,7 +94,8 @@ export function matchingRules(book: RuleBook, call: Call, subject: JudgedSubject
     }
   }
   if (found.length > 1) found.sort(compareRank)
-  return found.map(({ entry: { compiled, level, widened, pinned }, specificity }, at) => ({
+  const binding = call.mcp === undefined ? found : found.filter(({ entry }) => agreesWith(entry, call))
+  return binding.map(({ entry: { compiled, level, widened, pinned }, specificity }, at) => ({
     rule: compiled.rule,
     rank: at + 1,
     pinned,
@@ -102,6 +103,21 @@ export function matchingRules(book: RuleBook, call: Call, subject: JudgedSubject
     specificity,
     widened,
   }))
+}
+
+/** A yes is for the tool as it was: the server may have made another of it since. */
+function agreesWith({ compiled: { rule } }: Entry, { mcp }: Call): boolean {
+  if (rule.action !== 'allow') return true
+  return rule.digest === undefined ? mcp?.changed === undefined : rule.digest === mcp?.digest
+}
+
+/** A yes that was given to this tool when it was something else. */
+export function outdatedYes(book: RuleBook, { mcp }: Call): Rule | undefined {
+  if (mcp?.digest === undefined) return undefined
+  const permission = `mcp:${mcp.server}:${mcp.tool}`
+  return book.rules.find(
+    (rule) => rule.permission === permission && rule.digest !== undefined && rule.digest !== mcp.digest,
+  )
 }
 
 /** Whether rules for this very tool restrict what cannot be seen, because the tool names nothing that it touches. */

@@ -34,6 +34,11 @@ export type Rule = {
    * name: another tool that takes the name brings its files and commands with it, and they are not covered.
    */
   readonly callOnly?: boolean
+  /**
+   * For a tool of a server: only as long as its description, parameters and server are those that a person agreed to
+   * (`ServerToolIdentity.digest`).
+   */
+  readonly digest?: string
 }
 
 /** A rule that cannot be used. */
@@ -81,6 +86,7 @@ export function parseRule(value: unknown): Rule {
     ...examples(value, 'match', written),
     ...examples(value, 'not_match', written),
     ...reasonOf(value, written),
+    ...digestOf(value, written),
   }
 }
 
@@ -108,6 +114,7 @@ const ruleFields = [
   'loose',
   'untrusted',
   'callOnly',
+  'digest',
 ] as const
 
 function unknownField(key: string): string {
@@ -148,4 +155,17 @@ function reasonOf(value: Record<string, unknown>, written: string): { reason?: s
   if (reason === undefined) return {}
   if (typeof reason !== 'string') throw new RuleError(`\`reason\` of ${written} must be text`)
   return { reason }
+}
+
+/** Letters and digits in a few parts. */
+export function isToolDigest(text: string): boolean {
+  return /^[0-9a-f]{8,64}(-[0-9a-f]{8,64}){0,3}$/.test(text)
+}
+
+function digestOf(value: Record<string, unknown>, written: string): { digest?: string } {
+  const { digest } = value
+  if (digest === undefined) return {}
+  if (typeof digest !== 'string' || !isToolDigest(digest))
+    throw new RuleError(`\`digest\` of ${written} must be the digest of a tool`)
+  return { digest }
 }

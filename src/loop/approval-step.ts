@@ -1,4 +1,5 @@
 import { approvalKey, type RuleSuggestion, suggestRule } from '../authority/approval-key.js'
+import { limitsOf } from '../authority/decide.js'
 import { approvalNotes } from '../authority/protected-files.js'
 import { formatRule, type Rule } from '../authority/rule.js'
 import {
@@ -25,6 +26,7 @@ export async function seekApproval(passage: Passage, tool: AnyGovernedTool, read
   passage.step = 'approval'
   // The host's own calls are privileged.
   if (passage.request.origin === 'host') return
+  await pinFiles(passage, tool, ready)
   const policy = await askPolicy(passage, tool, ready)
   const reasons = [
     ...verdictReasons(passage),
@@ -44,7 +46,8 @@ export function approvalsInside(passage: Passage): ToolApprovalsOptions {
       try {
         if (parts.approvals !== undefined) return await parts.approvals.handler(asked)
         if (parts.onAsk === undefined) throw new ToolApprovalRequiredError(asked)
-        const { approved, message } = readAnswer(await parts.onAsk(await askFromInside(passage, asked)))
+        const request = await askFromInside(passage, asked)
+        const { approved, message } = readAnswer(await whileThinking(passage, parts.onAsk(request)))
         return approved || { approved, ...(message !== undefined && { rejectMessage: message }) }
       } catch (error) {
         passage.fatal ??= { error }
@@ -106,7 +109,7 @@ async function askPolicy(
     refuse(passage, tool, ready, [asked.reason ?? 'the tool asks for approval'], undefined)
     throw new Stopped(error.message, { fatal: { error } })
   }
-  const outcome = await whileRunning(request.signal, decideApproval(asked, parts.approvals))
+  const outcome = await whileThinking(passage, decideApproval(asked, parts.approvals))
   if (!outcome.approved) throw new Stopped(outcome.message, { rejected: true })
   passage.approval = 'policy'
   return undefined
@@ -127,7 +130,11 @@ async function askPerson(
     throw new Stopped(nobodyThere(reasons, suggestion))
   }
   const diff = await guarded(passage, 'the diff', parts.diffFor?.(tool, ready.args))
-  const notes = passage.expanded === undefined ? [] : approvalNotes(passage.expanded)
+  const notes = [
+    ...(passage.expanded === undefined ? [] : approvalNotes(passage.expanded)),
+    ...serverNotes(tool),
+    ...pinNotes(passage),
+  ]
   const request: AskRequest = {
     id: passage.id,
     key: await keyFor(passage, ready),
@@ -142,7 +149,7 @@ async function askPerson(
     ...(diff === undefined ? {} : { diff }),
     ...(passage.run === undefined ? {} : { run: passage.run }),
   }
-  const answer = readAnswer(await whileRunning(passage.request.signal, parts.onAsk(request)))
+  const answer = readAnswer(await whileThinking(passage, parts.onAsk(request)))
   if (!answer.approved)
     throw new Stopped(answer.message ?? policy?.rejectMessage ?? `The call of "${tool.name}" was rejected.`)
   passage.approval = 'once'
@@ -150,6 +157,38 @@ async function askPerson(
   const scope = answer.keep === 'always' ? 'project' : 'session'
   for (const rule of suggestion.rules) await parts.keepRule({ ...rule, source: scope }, scope)
   passage.approval = answer.keep
+}
+
+/** A person thinks: whoever counts the time of the call is told. */
+async function whileThinking<Answer>(
+  { request }: Passage,
+  answer: Answer | Promise<Answer>,
+): Promise<Answer> {
+  request.watch?.waiting(true)
+  try {
+    return await whileRunning(request.signal, answer)
+  } finally {
+    request.watch?.waiting(false)
+  }
+}
+
+/** What a file says can change while a person thinks: the call is for what it said before, and the tool holds to that. */
+async function pinFiles(passage: Passage, tool: AnyGovernedTool, { args }: Ready): Promise<void> {
+  const paths = tool.pins?.(args) ?? []
+  const { fileDigest } = passage.parts
+  if (paths.length === 0 || fileDigest === undefined) return
+  const pins = new Map<string, string>()
+  for (const path of paths) pins.set(path, (await fileDigest(path)) ?? '')
+  passage.pins = pins
+}
+
+function pinNotes({ pins = new Map() }: Passage): string[] {
+  return [...pins].map(([path, digest]) => `It runs ${path} as it is now (${digest || 'it cannot be read'})`)
+}
+
+/** A model reads only the beginning of what a server says of its tool; who decides sees all of it. */
+function serverNotes({ mcp, description }: AnyGovernedTool): string[] {
+  return mcp === undefined ? [] : [`The MCP server "${mcp.server}" says of it: ${description}`]
 }
 
 function refuse(
@@ -178,6 +217,7 @@ function keyFor(passage: Passage, { args }: Ready): Promise<string> {
     cwd: placeOf(passage),
     session: sessionId,
     agent: agentId,
+    ...(passage.pins !== undefined && { files: Object.fromEntries(passage.pins) }),
   })
 }
 
@@ -187,16 +227,31 @@ function placeOf({ expanded }: Passage): string {
 
 type Offer = Extract<RuleSuggestion, { rules: unknown }>
 
+/** A subagent's call may be asked about by its parents' rules as well: what is offered answers all of them. */
 function suggestionFor({ expanded, decision, authority }: Passage): Offer | undefined {
   if (expanded === undefined || decision === undefined || authority === undefined) return undefined
-  const suggestion = suggestRule(expanded, decision.rules, authority.book)
-  return 'rules' in suggestion ? suggestion : undefined
+  const books = limitsOf(authority)
+  const limits = decision.limits.flatMap((judgement, at) => {
+    const book = books[at]
+    return book === undefined || judgement.verdict.action !== 'ask' ? [] : [{ judgement, book }]
+  })
+  const own = { judgement: decision.rules, book: authority.book }
+  const asking = limits.length > 0 && own.judgement.verdict.action === 'allow' ? limits : [own, ...limits]
+  const offers = asking.map(({ judgement, book }) => suggestRule(expanded, judgement, book))
+  const rules = new Map<string, Rule>()
+  for (const offer of offers) {
+    if (!('rules' in offer)) return undefined
+    for (const rule of offer.rules) rules.set(formatRule(rule), rule)
+  }
+  return { rules: [...rules.values()], text: [...rules.keys()] }
 }
 
 function rulesThatAsk({ decision }: Passage): Rule[] {
-  return (decision?.rules.subjects ?? []).flatMap(({ rule, verdict }) =>
-    rule !== undefined && verdict.action === 'ask' ? [rule] : [],
+  if (decision === undefined) return []
+  const asking = [decision.rules, ...decision.limits].flatMap(({ subjects }) =>
+    subjects.flatMap(({ rule, verdict }) => (rule !== undefined && verdict.action === 'ask' ? [rule] : [])),
   )
+  return [...new Set(asking)]
 }
 
 /** Every thing that must be asked about, each in its own words: a person decides on all of them at once. */
@@ -209,9 +264,9 @@ function verdictReasons({ decision, watchdog }: Passage): string[] {
   const asking = [...judged, ...(watchdog === undefined ? [] : [watchdog])].filter(
     ({ action }) => action === 'ask',
   )
-  return [
-    ...new Set(asking.map((verdict) => ('reason' in verdict && verdict.reason) || 'it must be asked about')),
-  ]
+  const reasons = asking.map((verdict) => ('reason' in verdict && verdict.reason) || 'it must be asked about')
+  // A verdict that nobody can give a reason for is still asked about.
+  return reasons.length === 0 ? ['it must be asked about'] : [...new Set(reasons)]
 }
 
 function nobodyThere(reasons: readonly string[], suggestion: Offer | undefined): string {

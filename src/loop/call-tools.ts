@@ -6,6 +6,7 @@ import { toToolResult } from '../tool/tool-result.js'
 import { callInOrder, type Place } from './call-order.js'
 import { RunError } from './errors.js'
 import type { GateOutcome, Step } from './gate-parts.js'
+import type { CallingAnswer, UnfinishedRound } from './run-parts.js'
 import type { RunState } from './run-state.js'
 import { toolMessage } from './tool-message.js'
 
@@ -14,10 +15,19 @@ import { toolMessage } from './tool-message.js'
  * in the conversation afterwards, in the order the model wrote them. What ends the run is thrown only then; nothing new starts
  * after it, and what had started is waited for.
  */
-export async function callTools(state: RunState, answer: ModelAnswer): Promise<void> {
+export async function callTools(
+  state: RunState,
+  answer: CallingAnswer,
+  settled?: UnfinishedRound['settled'],
+): Promise<void> {
   const { toolCalls } = answer
-  const ended = await callInOrder(toolCalls, state.limits.maxParallelTasks, (call, place, over) =>
-    one(state, answer, call, place, over),
+  const ended = await callInOrder(
+    toolCalls,
+    state.limits.maxParallelTasks,
+    async (call, place, over): Promise<Ended> => {
+      const envelope = settled?.get(call.id)
+      return envelope === undefined ? one(state, answer, call, place, over) : { envelope, fromBefore: true }
+    },
   )
   const fatal = ended.find((outcome) => outcome.fatal !== undefined)?.fatal
   await keep(state, toolCalls, ended, fatal)
@@ -32,11 +42,14 @@ export async function refuseCalls(state: RunState, { toolCalls }: ModelAnswer, w
   await state.parts.conversation.append(toolMessage(refused))
 }
 
-type Ended = Pick<GateOutcome, 'envelope' | 'fatal'> & { readonly endedAt?: Step }
+type Ended = Pick<GateOutcome, 'envelope' | 'fatal'> & {
+  readonly endedAt?: Step
+  readonly fromBefore?: true
+}
 
 async function one(
   state: RunState,
-  answer: ModelAnswer,
+  answer: CallingAnswer,
   call: ModelToolCall,
   place: Place,
   over: boolean,
@@ -62,7 +75,8 @@ async function one(
     progress: (partial) => {
       if (ended) return
       const text = serializeToolOutput(partial)
-      emit({ type: 'tool_output_delta', toolId: call.id, toolName: call.name, text })
+      const whole = typeof partial !== 'string' && ({ whole: true } as const)
+      emit({ type: 'tool_output_delta', toolId: call.id, toolName: call.name, text, ...whole })
     },
     emitStreamEvent: (event, callId) => {
       if (!ended) emitInside(state, call, event, callId)
@@ -95,7 +109,7 @@ const denied: ReadonlySet<Step> = new Set<Step>([
 
 function reasonNotToRun(
   state: RunState,
-  { finish, toolCalls }: ModelAnswer,
+  { finish, toolCalls }: CallingAnswer,
   call: ModelToolCall,
   over: boolean,
 ): string | undefined {
@@ -150,7 +164,10 @@ async function keep(
 ): Promise<void> {
   let stop: { readonly error: unknown } | undefined = fatal
   const answered = calls.map((call, at) => {
-    const { endedAt, envelope } = ended[at] ?? { envelope: errorEnvelope('It was not run.') }
+    const { endedAt, envelope, fromBefore }: Ended = ended[at] ?? {
+      envelope: errorEnvelope('It was not run.'),
+    }
+    if (fromBefore) return { ...call, envelope }
     state.toolCallsCount++
     state.malformed = endedAt === 'parse' ? state.malformed + 1 : 0
     try {

@@ -1,6 +1,7 @@
 import type { ModelAnswer } from '../model/model.js'
 import type { EnvelopeMetadata } from '../tool/envelope.js'
-import type { Question, Todo } from '../tool/runtime.js'
+import type { Question, TaskCounters, Todo } from '../tool/runtime.js'
+import type { VerificationStatus } from '../tool/verification.js'
 import type { Usage } from './usage.js'
 
 /** Everything that can be seen of a run while it runs. `type` tells them apart; `text` is only on events that bring new text. */
@@ -20,7 +21,10 @@ export type AgentEvent =
   | ConfirmationEvent
   | ContextEvent
   | PlanEvent
+  | VerificationEvent
+  | MemoryEvent
   | ClusterEvent
+  | SubagentEvent
   | ({
       readonly type: 'agent_tool_event'
       readonly toolName: string
@@ -61,8 +65,6 @@ export type RunSummary = {
   readonly verificationSummaryText: string
 }
 
-export type VerificationStatus = 'passed' | 'failed' | 'needs_review' | 'skipped'
-
 export type VerificationSummary = {
   readonly status: VerificationStatus
   readonly report_count: number
@@ -73,6 +75,31 @@ export type VerificationSummary = {
   readonly pending_subjects: readonly string[]
   readonly failed_subjects: readonly string[]
 }
+
+export type VerificationEvent =
+  | { readonly type: 'verification_start'; readonly subject: string; readonly checkCount: number }
+  | {
+      readonly type: 'verification_check_start'
+      readonly subject: string
+      readonly checkId: string
+      readonly description: string
+    }
+  | {
+      readonly type: 'verification_check_end'
+      readonly subject: string
+      readonly checkId: string
+      readonly status: VerificationStatus
+      readonly required: boolean
+      readonly durationMs: number
+      readonly exitCode?: number
+    }
+  | {
+      readonly type: 'verification_end'
+      readonly subject: string
+      readonly status: VerificationStatus
+      readonly failedCheckCount: number
+      readonly pendingCheckCount: number
+    }
 
 export type ModelRetry = {
   readonly type: 'model_retry'
@@ -104,6 +131,8 @@ export type ToolEvent =
       readonly toolId: string
       readonly toolName: string
       readonly text: string
+      /** The text is JSON that stands for itself, and takes the place of what came before. */
+      readonly whole?: true
     }
   | {
       readonly type: 'tool_end'
@@ -178,6 +207,61 @@ export type PlanEvent =
       readonly totalSteps: number
     }
   | { readonly type: 'goal_achieved'; readonly goal: string; readonly totalSteps: number }
+
+/** What becomes of work that was handed to another agent, also by that agent to a further one. */
+export type SubagentEvent =
+  | {
+      readonly type: 'subagent_start'
+      readonly taskId: string
+      readonly sessionId: string
+      readonly parentSessionId: string
+      readonly agent: string
+      readonly description: string
+    }
+  | {
+      readonly type: 'subagent_progress'
+      readonly taskId: string
+      readonly sessionId: string
+      readonly status: string
+      readonly metadata: TaskCounters
+    }
+  | {
+      readonly type: 'subagent_end'
+      readonly taskId: string
+      readonly sessionId: string
+      readonly agent: string
+      readonly output: string
+      readonly success: boolean
+      readonly error?: string
+    }
+
+/** What is remembered and recalled while a run is at work. */
+export type MemoryEvent =
+  | {
+      readonly type: 'memory_stored'
+      readonly memoryId: string
+      readonly memoryType: string
+      readonly importance: number
+      readonly tags: readonly string[]
+    }
+  /** The model is shown it with the prompt. */
+  | {
+      readonly type: 'memory_recalled'
+      readonly memoryId: string
+      readonly content: string
+      readonly relevance: number
+    }
+  | {
+      readonly type: 'memories_searched'
+      readonly query?: string
+      readonly tags: readonly string[]
+      readonly resultCount: number
+    }
+  | {
+      readonly type: 'memory_cleared'
+      readonly tier: 'long_term' | 'short_term' | 'working'
+      readonly count: number
+    }
 
 /** What a control plane and its sessions tell each other. */
 export type ClusterEvent =

@@ -22,7 +22,8 @@ export async function execute(
 ): Promise<Envelope> {
   passage.step = 'execute'
   const { parts, request } = passage
-  const timeoutMs = request.timeoutMs ?? parts.toolTimeoutMs ?? Number.POSITIVE_INFINITY
+  const usualMs = tool.ownTime ? undefined : parts.toolTimeoutMs
+  const timeoutMs = request.timeoutMs ?? usualMs ?? Number.POSITIVE_INFINITY
   const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
   let started = false
   let late = false
@@ -38,6 +39,7 @@ export async function execute(
       args: checked,
       idempotent: tool.idempotent,
       ...(request.toolCallId !== undefined && { toolCallId: request.toolCallId }),
+      ...(request.inside !== undefined && { inside: request.inside }),
     })
     started = true
     if (alive !== undefined)
@@ -110,6 +112,7 @@ async function contextFor(
     now: parts.now,
     ...(runtime === undefined ? {} : { runtime }),
     ...(run === undefined ? {} : { run }),
+    ...(passage.pins === undefined ? {} : { pins: passage.pins }),
     approvals: approvalsInside(passage),
     ...toolCallIdOf(request),
     ...(request.progress === undefined ? {} : { progress: request.progress }),

@@ -16,7 +16,7 @@ import type {
 import type { Envelope } from '../tool/envelope.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
 import type { RequirementSet } from '../tool/requirement.js'
-import type { ToolRuntime } from '../tool/runtime.js'
+import type { CallWatch, ToolRuntime } from '../tool/runtime.js'
 import type { Subject } from '../tool/subject.js'
 import type { AskHandler } from './ask.js'
 import type { Spill } from './bound-output.js'
@@ -39,6 +39,12 @@ export type GateCall = {
   readonly timeoutMs?: number
   /** Its place among the calls it runs beside. */
   readonly place?: Place
+  /** The tool of this name in another form: judged, shown and recorded as the tool. */
+  readonly form?: AnyGovernedTool
+  /** Its id is that of a call inside another, which can be gone on with. */
+  readonly inside?: boolean
+  /** Told while the call waits for a yes. */
+  readonly watch?: CallWatch
   /** Events of an agent that works inside the call, with the id that the gate gave the call. */
   emitStreamEvent?(event: ToolCallStreamEvent, callId: string): void | Promise<void>
 } & Pick<ToolCallContext, 'progress'>
@@ -114,6 +120,8 @@ export type GateParts = {
   authorityFor(tool: AnyGovernedTool): Authority
   /** Where a path of the workspace really leads; undefined when that cannot be said. */
   readonly realPath?: (path: string) => Promise<string | undefined>
+  /** The digest of a file's content; undefined when it cannot be read. */
+  readonly fileDigest?: (path: string) => Promise<string | undefined>
   readonly manifest?: RequirementSet
   readonly watchdog?: Watchdog
   readonly watchdogTimeoutMs?: number
@@ -167,6 +175,7 @@ export type StartingCall = {
   /** As JSON text. */
   readonly args: string
   readonly idempotent: boolean
+  readonly inside?: boolean
 }
 
 export type RuntimeRequest = {

@@ -64,6 +64,8 @@ export type Passage = {
   decision?: Decision
   watchdog?: Verdict
   approval?: string
+  /** What the files were that decide what the call does. */
+  pins?: ReadonlyMap<string, string>
   /** What happened inside the call that must end the run. */
   fatal?: { readonly error: unknown }
 }
@@ -157,6 +159,10 @@ async function resolve(passage: Passage): Promise<AnyGovernedTool> {
   const tool = parts.tools.get(request.name, request.origin)
   if (tool === undefined)
     throw new Stopped(describeUnknownTool(request.name, parts.tools.names(request.origin)))
+  if (request.form !== undefined) {
+    passage.tool = request.form
+    return request.form
+  }
   const known = governed.get(tool) ?? governTool(tool)
   governed.set(tool, known)
   passage.tool = await known
@@ -233,6 +239,7 @@ function callOf({ run }: Passage, tool: AnyGovernedTool, { args, subjects }: Rea
     tool: tool.name,
     args,
     subjects,
+    ...(tool.mcp === undefined ? {} : { mcp: tool.mcp }),
     ...(agentId === undefined ? {} : { agent: agentId }),
     ...(sessionId === undefined ? {} : { session: sessionId }),
   }

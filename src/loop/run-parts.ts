@@ -1,6 +1,7 @@
 import type { Model, ModelAnswer } from '../model/model.js'
 import type { CompletionRequest, UserMessage } from '../tool/completion.js'
 import type { ToolDefinition } from '../tool/definition.js'
+import type { Envelope } from '../tool/envelope.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
 import type { Budget } from './budget.js'
 import type { CompactionSettings } from './compaction/settings.js'
@@ -59,15 +60,34 @@ export type RunParts = {
   answered?(answer: ModelAnswer): void
   /** After each round whose calls have all ended and are in the conversation. */
   roundDone?(done: RoundDone): void | Promise<void>
+  /**
+   * Looks at the work when nothing more would be done. A message goes to the model, which works on; none lets the run end. After a stop
+   * condition it ends in any case.
+   */
+  beforeDone?(done: WorkDone): UserMessage | undefined | Promise<UserMessage | undefined>
   /** Lets hooks see. What it throws is a notice, except from `pre_compact`, which it stops. */
   observe?(event: ObservedEvent, payload: Readonly<Record<string, unknown>>): void | Promise<void>
   /** What an earlier run had used up that this one goes on from. */
   readonly before?: RunTotals
+  /** The answer that the conversation ends with, whose calls are still to be made. Never with a prompt. */
+  readonly unfinished?: UnfinishedRound
+  /** The text of the answer that the conversation ends with, when nobody has looked at the work yet. Never with a prompt. */
+  readonly unseen?: string
   emit(event: AgentEvent): void
   readonly signal: AbortSignal
   readonly sessionId?: string
   now(): number
 }
+
+/** A round that a run before this one did not finish: its calls go to the gate again, but for those that are settled. */
+export type UnfinishedRound = {
+  readonly answer: CallingAnswer
+  /** By the ids of the calls: what is known of those that are not made again. */
+  readonly settled: ReadonlyMap<string, Envelope>
+}
+
+/** What a round needs of the answer that it begins with. */
+export type CallingAnswer = Pick<ModelAnswer, 'text' | 'toolCalls' | 'finish'>
 
 export type RunTotals = {
   readonly usage: Usage
@@ -84,6 +104,14 @@ export type ObservedEvent =
   | 'pre_compact'
   | 'post_compact'
   | 'on_error'
+
+/** Where a run stands when it would end. */
+export type WorkDone = {
+  /** What the model said last. */
+  readonly text: string
+  readonly finish: ModelAnswer['finish'] | 'stop_condition'
+  readonly signal: AbortSignal
+}
 
 export type RoundDone = {
   readonly round: number

@@ -44,6 +44,8 @@ export type RunClock = {
   readonly signal: AbortSignal
   /** The time of a round begins. */
   round(): void
+  /** No round is at work. */
+  rest(): void
   stop(): void
 }
 
@@ -109,6 +111,7 @@ export function startClock({ signal, limits = {} }: RunParts): RunClock {
           ),
       )
     },
+    rest: () => clearTimeout(round),
     stop() {
       clearTimeout(whole)
       clearTimeout(round)

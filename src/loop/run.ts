@@ -6,7 +6,7 @@ import { askModel, keepAnswer } from './ask-model.js'
 import { callTools, refuseCalls } from './call-tools.js'
 import { makeRoom } from './compaction/make-room.js'
 import { MaxTurnsError } from './errors.js'
-import type { RunParts } from './run-parts.js'
+import type { CallingAnswer, RunParts, UnfinishedRound } from './run-parts.js'
 import { beginRun, type RunClock, type RunState, startClock } from './run-state.js'
 import type { Usage } from './usage.js'
 
@@ -36,6 +36,8 @@ export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOut
     clock.signal.throwIfAborted()
     if (prompt !== undefined) await parts.conversation.append(prompt)
     const finish = await rounds(state, clock)
+    // It ends here whatever is found.
+    if (finish === 'stop_condition') await lookAtWork(state, clock, finish)
     // What came too late for this run is read in the next.
     await takeSteering(state)
     return outcomeOf(state, finish, parts.conversation.messages.slice(before))
@@ -49,6 +51,15 @@ export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOut
 }
 
 async function rounds(state: RunState, clock: RunClock): Promise<RunOutcome['finish']> {
+  const { unfinished, unseen } = state.parts
+  if (unseen !== undefined) {
+    state.text = unseen
+    if (!(await isSentBack(state, clock, 'stop'))) return 'stop'
+  }
+  if (unfinished !== undefined) {
+    clock.round()
+    if (await finishRound(state, unfinished.answer, unfinished.settled)) return 'stop_condition'
+  }
   for (;;) {
     clock.signal.throwIfAborted()
     clock.round()
@@ -59,25 +70,36 @@ async function rounds(state: RunState, clock: RunClock): Promise<RunOutcome['fin
     await keepAnswer(state, answer)
     if (answer.toolCalls.length === 0) {
       if (await goesOn(state, answer)) continue
+      if (await isSentBack(state, clock, answer.finish)) continue
       return answer.finish
     }
     if (state.toolRounds >= state.limits.maxToolRounds) {
       await refuseCalls(state, answer, 'the run has used all of its tool rounds')
       throw new MaxTurnsError(state.limits.maxToolRounds, state.parts.roundsOption ?? 'maxToolRounds')
     }
-    state.text = ''
-    await callTools(state, answer)
-    state.toolRounds++
-    const { rounds: round, toolCallsCount } = state
-    await state.parts.roundDone?.({
-      round,
-      toolCallsCount,
-      messages: state.parts.conversation.messages.length,
-      usage: state.usage,
-    })
-    if (await shouldStop(state, answer)) return 'stop_condition'
-    await takeSteering(state)
+    if (await finishRound(state, answer)) return 'stop_condition'
   }
+}
+
+/** The calls of an answer, and what comes behind them. True when the run is to stop there. */
+async function finishRound(
+  state: RunState,
+  answer: CallingAnswer,
+  settled?: UnfinishedRound['settled'],
+): Promise<boolean> {
+  state.text = ''
+  await callTools(state, answer, settled)
+  state.toolRounds++
+  const { rounds: round, toolCallsCount } = state
+  await state.parts.roundDone?.({
+    round,
+    toolCallsCount,
+    messages: state.parts.conversation.messages.length,
+    usage: state.usage,
+  })
+  if (await shouldStop(state, answer)) return true
+  await takeSteering(state)
+  return false
 }
 
 /** Whether there is more to come although no tool was called: a message came in, or the answer was cut off, or there was none. */
@@ -103,6 +125,29 @@ async function goesOn(state: RunState, answer: ModelAnswer): Promise<boolean> {
   return true
 }
 
+/** Whether whoever looks at the work, or speaks up meanwhile, sends the model back to it. */
+async function isSentBack(state: RunState, clock: RunClock, finish: ModelAnswer['finish']): Promise<boolean> {
+  if (state.parts.beforeDone === undefined) return false
+  const message = await lookAtWork(state, clock, finish)
+  if (message !== undefined) await state.parts.conversation.append(message)
+  const goesOn = (await takeSteering(state)) || message !== undefined
+  if (goesOn) state.text = ''
+  return goesOn
+}
+
+/** What is looked at has time limits of its own: it is no part of a round. */
+async function lookAtWork(
+  { parts, text, signal }: RunState,
+  clock: RunClock,
+  finish: RunOutcome['finish'],
+): Promise<UserMessage | undefined> {
+  if (parts.beforeDone === undefined) return undefined
+  clock.rest()
+  const message = await parts.beforeDone({ text, finish, signal })
+  signal.throwIfAborted()
+  return message
+}
+
 async function takeSteering({ parts }: RunState): Promise<boolean> {
   const messages = parts.takeSteering?.() ?? []
   for (const message of messages) {
@@ -124,7 +169,7 @@ async function keepSteering(state: RunState): Promise<void> {
   }
 }
 
-async function shouldStop(state: RunState, answer: ModelAnswer): Promise<boolean> {
+async function shouldStop(state: RunState, answer: CallingAnswer): Promise<boolean> {
   for (const condition of state.parts.stopWhen ?? []) {
     const asked = condition({
       rounds: state.rounds,

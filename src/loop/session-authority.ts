@@ -1,6 +1,6 @@
 import type { Authority } from '../authority/decide.js'
 import { defaultRules } from '../authority/default-rules.js'
-import { createGrant, type Grant, grantForTool } from '../authority/grant.js'
+import { createGrant, type Grant, grantForTool, intersectGrants } from '../authority/grant.js'
 import type { ModeName } from '../authority/mode.js'
 import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
 import type { Rule } from '../authority/rule.js'
@@ -25,15 +25,29 @@ export type SessionAuthorityOptions = {
   readonly sessionRules?: readonly Rule[]
   readonly mode?: ModeName
   /** For a subagent: what holds for its parent, asked for at every call so that the parent's later changes bind too. */
-  readonly parent?: () => Authority
+  readonly parent?: (child: Delegation) => Authority
+  /** Whether what a person agreed to in this session lets its subagents pass, too. */
+  readonly delegateApprovals?: boolean
+}
+
+/** What a child says of itself when it asks what its parent leaves it. */
+export type Delegation = {
+  /** Where the child lives: it has a scratch directory of its own. */
+  readonly scope: Scope
+  /** What a person agreed to for the child: it answers what its parents would have to ask, and lifts no deny. */
+  readonly granted: readonly Rule[]
 }
 
 /** What holds for the calls of one session, and how it changes while the session runs. */
 export interface SessionAuthority {
   /** For a call of one tool; the same object as long as nothing has changed. */
   for(tool: AnyGovernedTool): Authority
-  /** Of the agent as a whole: what a subagent takes for its parent. */
+  /** For a call of a tool that only the host has: what it requires extends the grant for that call, and for nothing else. */
+  forHost(tool: AnyGovernedTool): Authority
+  /** Of the agent as a whole. */
   agent(): Authority
+  /** What a subagent takes for its parent: the same, without what a person agreed to for this session alone. */
+  delegated(child: Delegation): Authority
   /** The rules a person agreed to in this session. */
   readonly sessionRules: readonly Rule[]
   addRule(rule: Rule): void
@@ -89,9 +103,26 @@ class LiveAuthority implements SessionAuthority {
     return made
   }
 
+  forHost(tool: AnyGovernedTool): Authority {
+    const { scope, tools, books } = this.#current()
+    const grant = grantOf(this.#options, scope, [...tools, tool])
+    return this.#authority({ books, scope }, grantForTool(grant, tool.name, tool.requires, scope))
+  }
+
   agent(): Authority {
     const now = this.#current()
     return this.#authority(now, now.grant)
+  }
+
+  delegated({ scope, granted }: Delegation): Authority {
+    const { delegateApprovals = false } = this.#options
+    const own = delegateApprovals ? this.sessionRules : this.sessionRules.filter((rule) => !isPersonal(rule))
+    const books = this.#books(scope, own)
+    const grant = grantOf(this.#options, scope, this.#options.tools())
+    const authority = this.#authority({ books, scope }, grant, granted)
+    // A deny is judged without what was granted to the child; only what must be asked about is answered by it.
+    const asks = granted.length === 0 ? books.book : this.#books(scope, [...own, ...granted]).book
+    return { ...authority, limits: [...(authority.limits ?? []), asks] }
   }
 
   addRule(rule: Rule): void {
@@ -109,42 +140,55 @@ class LiveAuthority implements SessionAuthority {
     const tools = this.#options.tools()
     const known = this.#kept?.deref()
     if (known !== undefined && known.scope === scope && sameTools(known.tools, tools)) return known
-    const rules = [
-      ...defaultRules,
-      ...this.#policy.rules,
-      ...(this.#options.projectRules ?? []),
-      ...this.sessionRules,
-    ]
-    const books = sharedBooks({ rules, scope, defaultDecision: this.#policy.defaultDecision }, this.#mode)
+    const books = this.#books(scope, this.sessionRules)
     const state = { scope, tools, books, grant: grantOf(this.#options, scope, tools), byTool: new WeakMap() }
     this.#kept = new WeakRef(state)
     return state
   }
 
-  #authority({ books }: State, grant: Grant): Authority {
+  #books(scope: Scope, sessionRules: readonly Rule[]): State['books'] {
+    const rules = [
+      ...defaultRules,
+      ...this.#policy.rules,
+      ...(this.#options.projectRules ?? []),
+      ...sessionRules,
+    ]
+    return sharedBooks({ rules, scope, defaultDecision: this.#policy.defaultDecision }, this.#mode)
+  }
+
+  /** A child has at most what its parent has: the parent's grant cuts its own, and the parent's rules hold beside its own. */
+  #authority(
+    { books, scope }: Pick<State, 'books' | 'scope'>,
+    grant: Grant,
+    granted: readonly Rule[] = this.sessionRules,
+  ): Authority {
     const { parent } = this.#options
+    const above = parent?.({ scope, granted })
     return {
       book: books.book,
-      grant,
+      grant: above?.grant === undefined ? grant : intersectGrants(grant, above.grant),
       ...(books.limit === undefined ? {} : { limits: [books.limit] }),
-      ...(parent === undefined ? {} : { parent }),
+      ...(parent === undefined ? {} : { parent: () => parent({ scope, granted }) }),
     }
   }
 }
 
 function grantOf(
-  { manifest, ceiling, parent }: SessionAuthorityOptions,
+  { manifest, ceiling }: SessionAuthorityOptions,
   scope: Scope,
   tools: readonly AnyTool[],
 ): Grant {
-  const inherited = parent?.().grant
   return createGrant({
     scope,
     tools: tools.flatMap(({ requires }) => (requires === undefined ? [] : [requires])),
     ...(manifest === undefined ? {} : { manifest }),
     ...(ceiling === undefined ? {} : { ceiling }),
-    ...(inherited === undefined ? {} : { parent: inherited }),
   })
+}
+
+/** An answer for this session that a person gave: a child is another session, and its calls are other calls. */
+function isPersonal({ action, source }: Rule): boolean {
+  return action === 'allow' && source === 'session'
 }
 
 function sameTools(before: readonly AnyTool[], now: readonly AnyTool[]): boolean {

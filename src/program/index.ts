@@ -1,7 +1,7 @@
 /** Programs: scripts that call tools, each in a sandbox of its own. The whole of `capstan/program`. */
 export { describeProgram } from './describe-program.js'
 export { ProgramError, type ProgramFailureCode } from './machine/errors.js'
-export type { PathsRequest, ProgramHost, TextRequest } from './machine/host.js'
+export type { CallOptions, PathsRequest, ProgramHost, TextRequest, VerifyRequest } from './machine/host.js'
 export type { ProgramLimits } from './machine/limits.js'
 export {
   type ConsoleLine,
@@ -12,5 +12,5 @@ export {
   type ProgramOutcome,
 } from './machine/machine.js'
 export type { ProgramToolCall } from './machine/program-calls.js'
+export type { ProgramJournal, ProgramStep } from './machine/program-journal.js'
 export { createProgramTool, type ProgramArgs, type ProgramToolOptions } from './program-tool.js'
-export type { StripTypes } from './strip-types.js'

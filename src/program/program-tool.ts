@@ -1,16 +1,15 @@
 import type { GovernedTool, ToolCallContext } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
-import type { ToolDefinition } from '../tool/definition.js'
-import { type Envelope, errorEnvelope } from '../tool/envelope.js'
+import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
 import type { JsonValue } from '../tool/json.js'
-import type { RuntimeTools } from '../tool/runtime.js'
+import type { Invocation, RuntimeTools, ToolRuntime } from '../tool/runtime.js'
 import { describeProgram } from './describe-program.js'
-import type { PathsRequest, ProgramHost, TextRequest } from './machine/host.js'
+import type { CallOptions, ProgramHost } from './machine/host.js'
 import { maxSourceBytes, type ProgramLimits } from './machine/limits.js'
 import type { ProgramMachine } from './machine/machine.js'
+import type { ProgramJournal, ProgramStep } from './machine/program-journal.js'
 import { reportProgram } from './program-report.js'
-import { type StripTypes, stripTypesWithNode } from './strip-types.js'
 
 export type ProgramArgs = {
   type?: 'script'
@@ -24,14 +23,6 @@ export type ProgramArgs = {
 
 export type ProgramToolOptions = {
   readonly machine: ProgramMachine
-  /** The tools that a program can call, for the description; the same array as long as nothing has changed. */
-  tools?(): readonly ToolDefinition[]
-  /** See {@link ProgramHost}: each must walk the gate as the tool that it stands for. */
-  readText?(request: TextRequest, context: ToolCallContext, signal: AbortSignal): Promise<Envelope>
-  globPaths?(request: PathsRequest, context: ToolCallContext, signal: AbortSignal): Promise<Envelope>
-  verify?(commands: readonly JsonValue[], context: ToolCallContext, signal: AbortSignal): Promise<Envelope>
-  /** Default: what Node brings, from 22.13 on. */
-  readonly stripTypes?: StripTypes
 }
 
 const name = 'program'
@@ -40,80 +31,58 @@ const name = 'program'
  * Makes the tool that runs a program: a script that calls other tools and gives back only its result. Each call that the script makes
  * walks the gate with the authority of whoever called the tool; a program cannot call a program.
  */
-export function createProgramTool(options: ProgramToolOptions): GovernedTool<ProgramArgs> {
+export function createProgramTool({ machine }: ProgramToolOptions): GovernedTool<ProgramArgs> {
   const tool = createJsonTool<ProgramArgs>({
     name,
-    description: describeProgram([]),
+    description: describeProgram(),
     kind: 'execute',
+    // It has a clock that stands still while a person thinks; the calls it makes have the host's limit.
+    ownTime: true,
     requires: { fs: { read: ['{workspace}/**'] } },
     parameters: {
       type: 'object',
       properties: {
-        type: { enum: ['script'] },
+        type: { const: 'script' },
         language: { enum: ['javascript', 'typescript'] },
         source: { type: 'string' },
-        path: { type: 'string', description: 'A .js, .mjs or .ts file of the workspace, instead of source' },
-        inputs: { description: 'JSON for run; default {}' },
-        allowed_tools: { type: 'array', items: { type: 'string' }, description: 'Default: all but program' },
+        path: { type: 'string', description: 'Of a .js, .mjs or .ts file, in place of source' },
+        inputs: { description: 'Any JSON' },
+        allowed_tools: { type: 'array', items: { type: 'string' } },
         // The machine says which limit is wrong and what it may be; here that would cost every request.
         limits: { type: 'object', description: 'timeoutMs, maxToolCalls, maxOutputBytes' },
       },
       additionalProperties: false,
     },
     touches: ({ path }) => (path === undefined ? [] : [{ fs: 'read', path }]),
-    execute: (args, context) => execute(options, args, context),
+    pins: ({ path }) => (path === undefined ? [] : [path]),
+    execute: (args, context) => execute(machine, args, context),
   })
-  return described(tool, options)
-}
-
-/** The description follows the tools that there are; asked for again, it is the same text as long as they are the same. */
-function described(
-  tool: GovernedTool<ProgramArgs>,
-  { tools }: ProgramToolOptions,
-): GovernedTool<ProgramArgs> {
-  if (tools === undefined) return tool
-  let known: readonly ToolDefinition[] | undefined
-  let definition = tool.definition()
-  const current = (): ToolDefinition => {
-    const now = tools()
-    if (now !== known) {
-      known = now
-      definition = Object.freeze({ ...definition, description: describeProgram(now) })
-    }
-    return definition
-  }
+  const definition = tool.definition()
   return {
     ...tool,
-    definition: current,
-    get description() {
-      return current().description
-    },
+    definitionAmong: (others) => Object.freeze({ ...definition, description: describeProgram(others) }),
   }
 }
 
 async function execute(
-  options: ProgramToolOptions,
+  machine: ProgramMachine,
   args: ProgramArgs,
   context: ToolCallContext,
 ): Promise<Envelope> {
   const script = await scriptOf(args, context)
   if (typeof script === 'string') return errorEnvelope(script)
-  const { language, fileName } = script
-  const source =
-    language === 'typescript'
-      ? await (options.stripTypes ?? stripTypesWithNode)(script.source)
-      : script.source
-  const outcome = await options.machine.run({
-    source,
-    fileName,
+  const journal = journalOf(context)
+  const outcome = await machine.run({
+    ...script,
     inputs: args.inputs ?? {},
     limits: args.limits ?? {},
     allows: allowing(args.allowed_tools),
-    host: hostOf(options, context),
+    host: hostOf(context),
     startedAt: context.now?.() ?? 0,
+    ...(journal !== undefined && { journal }),
     ...(context.signal !== undefined && { signal: context.signal }),
   })
-  return reportProgram(outcome, language)
+  return reportProgram(outcome, script.language)
 }
 
 type Script = {
@@ -124,7 +93,7 @@ type Script = {
 
 async function scriptOf(
   { source, path, language }: ProgramArgs,
-  { runtime }: ToolCallContext,
+  { runtime, pins }: ToolCallContext,
 ): Promise<Script | string> {
   if ((source === undefined) === (path === undefined))
     return 'Give either the source of the program or the path of a file that holds it.'
@@ -138,10 +107,24 @@ async function scriptOf(
     return `A program is a .js, .mjs or .ts file, which ${JSON.stringify(file)} is not.`
   if (runtime?.files === undefined)
     return 'This host lends no files to tools: give the source of the program.'
+  const { bytes, version } = await runtime.files.read(file, { maxBytes: maxSourceBytes })
+  const approved = pins?.get(file)
+  if (approved !== undefined && approved !== version)
+    return `The script ${JSON.stringify(file)} was changed after the call was judged, so it was not run. Call the program again.`
   return {
-    source: await runtime.files.readText(file, { maxBytes: maxSourceBytes }),
+    source: textOf(file, bytes),
     fileName: file,
-    language: language ?? (ending === 'ts' ? 'typescript' : 'javascript'),
+    language: language === 'typescript' || ending === 'ts' ? 'typescript' : 'javascript',
+  }
+}
+
+function textOf(file: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new CapstanError('program_source_invalid', `The script ${JSON.stringify(file)} is not UTF-8.`, {
+      cause,
+    })
   }
 }
 
@@ -152,21 +135,48 @@ function allowing(names: readonly string[] | undefined): (tool: string) => boole
   return (tool) => tool !== name && (allowed.has(tool) || (tool === 'verify' && allowed.has('bash')))
 }
 
-function hostOf(options: ProgramToolOptions, context: ToolCallContext): ProgramHost {
-  const { readText, globPaths, verify } = options
-  const tools = toolsOf(context)
+function hostOf({ runtime }: ToolCallContext): ProgramHost {
+  const tools = toolsOf(runtime)
+  const verify = runtime?.session?.verify
+  const call = async (invocation: Invocation, { id, ...options }: CallOptions): Promise<Envelope> => {
+    const [envelope] = await tools.callAll([{ ...invocation, id }], options)
+    return envelope ?? errorEnvelope('the call gave no result')
+  }
   return {
-    async call(invocation, signal) {
-      const [envelope] = await tools.callAll([invocation], { signal })
-      return envelope ?? errorEnvelope('the call gave no result')
-    },
-    ...(readText !== undefined && { readText: (request, signal) => readText(request, context, signal) }),
-    ...(globPaths !== undefined && { globPaths: (request, signal) => globPaths(request, context, signal) }),
-    ...(verify !== undefined && { verify: (commands, signal) => verify(commands, context, signal) }),
+    call,
+    ...(tools.hasDataForm?.('read') && {
+      readText: (args, options) => call({ tool: 'read', args, form: 'data' }, options),
+    }),
+    ...(tools.hasDataForm?.('glob') && {
+      globPaths: (args, options) => call({ tool: 'glob', args, form: 'data' }, options),
+    }),
+    ...(verify !== undefined && {
+      // What a script wrote is checked there.
+      verify: async ({ subject, commands }, { signal, watch }) =>
+        outputEnvelope(await verify(subject, commands as never, { signal, watch })),
+    }),
   }
 }
 
-function toolsOf({ runtime }: ToolCallContext): RuntimeTools {
+/** What the session keeps of the call, in the words of the machine. */
+function journalOf({ runtime }: ToolCallContext): ProgramJournal | undefined {
+  const steps = runtime?.session?.steps?.()
+  if (steps === undefined) return undefined
+  return {
+    // They were steps when they were written.
+    before: steps.before.map(({ step }) => step as unknown as ProgramStep),
+    begun: new Set(steps.begun.map(Number)),
+    add: (more) =>
+      steps.add(
+        more.map((step) => ({
+          step: step as unknown as JsonValue,
+          ...(step.step === 'answer' && { ends: String(step.id) }),
+        })),
+      ),
+  }
+}
+
+function toolsOf(runtime: ToolRuntime | undefined): RuntimeTools {
   const tools = runtime?.session?.tools
   if (tools === undefined)
     throw new CapstanError(

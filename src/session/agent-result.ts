@@ -1,37 +1,29 @@
-import type { RunSummary, VerificationSummary } from '../loop/events.js'
+import type { RunSummary } from '../loop/events.js'
 import type { RunOutcome } from '../loop/run.js'
-
-export type { VerificationStatus, VerificationSummary } from '../loop/events.js'
+import type { VerificationReport } from '../tool/verification.js'
+import { formatVerificationSummary, summarise } from '../verify/index.js'
 
 /** What a run came to. */
 export type AgentResult = RunSummary
 
-/** Nothing was verified in the run. */
-const nothingVerified: VerificationSummary = {
-  status: 'skipped',
-  report_count: 0,
-  required_check_count: 0,
-  pending_required_check_count: 0,
-  failed_check_count: 0,
-  residual_risk_count: 0,
-  pending_subjects: [],
-  failed_subjects: [],
-}
-const noVerification = {
-  verificationStatus: 'skipped',
-  pendingVerificationCount: 0,
-  failedVerificationCount: 0,
-  verificationReportCount: 0,
-  verificationSummary: nothingVerified,
-  verificationSummaryJson: JSON.stringify(nothingVerified),
-  verificationSummaryText: 'Verification skipped: no reports.',
-} as const
+type Verified = Pick<
+  AgentResult,
+  | 'verificationStatus'
+  | 'pendingVerificationCount'
+  | 'failedVerificationCount'
+  | 'verificationReportCount'
+  | 'verificationSummary'
+  | 'verificationSummaryJson'
+  | 'verificationSummaryText'
+>
 
+/** `reports`: what was verified while it ran. */
 export function agentResult(
   runId: string,
   outcome: Pick<RunOutcome, 'text' | 'toolCallsCount' | 'rounds' | 'usage' | 'costUsd'> & {
     readonly finish: AgentResult['finish']
   },
+  reports: readonly VerificationReport[] = [],
 ): AgentResult {
   const { text, toolCallsCount, rounds, usage, costUsd, finish } = outcome
   return {
@@ -45,6 +37,22 @@ export function agentResult(
     usage,
     ...(costUsd !== undefined && { costUsd }),
     finish,
-    ...noVerification,
+    ...(reports.length === 0 ? nothingVerified : verified(reports)),
   }
 }
+
+function verified(reports: readonly VerificationReport[]): Verified {
+  const summary = summarise(reports)
+  return {
+    verificationStatus: summary.status,
+    pendingVerificationCount: summary.pending_required_check_count,
+    failedVerificationCount: summary.failed_check_count,
+    verificationReportCount: summary.report_count,
+    verificationSummary: summary,
+    verificationSummaryJson: JSON.stringify(summary),
+    verificationSummaryText: formatVerificationSummary(summary),
+  }
+}
+
+/** Most runs: made once for all of them. */
+const nothingVerified = verified([])

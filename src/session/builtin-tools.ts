@@ -17,3 +17,15 @@ export function builtinTools(
 export function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
   return tools instanceof ToolSet ? tools.values() : tools
 }
+
+/** What only a host can use as the session is made: nobody would answer a question, nothing would search the web. */
+export function asleepTools(
+  { onQuestion, webSearch }: SessionOptions,
+  tools: readonly AnyTool[],
+): readonly AnyTool[] {
+  const names = [
+    ...(onQuestion === undefined ? ['question'] : []),
+    ...((webSearch?.providers ?? []).length === 0 ? ['web_search'] : []),
+  ]
+  return names.length === 0 ? [] : tools.filter(({ name }) => names.includes(name))
+}

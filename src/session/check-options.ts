@@ -7,6 +7,7 @@ import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { createToolbox } from '../toolbox/toolbox.js'
+import { readCommands, readSubject, type VerifyRequirement } from '../verify/index.js'
 import { SessionOptionError } from './errors.js'
 import {
   able,
@@ -151,10 +152,33 @@ const budgetGuard: Check = (value) =>
     ),
   )
 
+const memory = fields({
+  recall: (value) =>
+    value === false ? undefined : fields({ maxItems: count(1), maxBytes: count(512) })(value),
+  rememberRuns: is('boolean'),
+  embedder: able('embedTexts'),
+  maxShortTerm: count(0),
+  maxWorking: count(0),
+  relevance: fields({
+    decayDays: between(0, 36_500),
+    importanceWeight: between(0, 1000),
+    recencyWeight: between(0, 1000),
+  }),
+  prunePolicy: fields({ maxAgeDays: between(0, 36_500), minImportanceToKeep: between(0, 1), maxItems: count(1) }),
+  pruneIntervalSecs: count(0),
+})
+
 const signal: Check = (value) =>
   value instanceof AbortSignal ? undefined : `% must be an AbortSignal, not ${describe(value)}.`
 
 const nothing: Check = (value) => (value === false ? undefined : '% must be a list of names, or false.')
+
+const somethingToVerify: Check = (value) => {
+  const { commands = [], presets = false } = value as VerifyRequirement
+  return commands.length > 0 || presets === true || (presets !== false && presets.length > 0)
+    ? undefined
+    : '% asks for nothing: give it commands, or presets: true.'
+}
 
 const checks: Readonly<Record<string, Check>> = {
   sessionId,
@@ -200,6 +224,8 @@ const checks: Readonly<Record<string, Check>> = {
   budgetGuard,
   webSearch: fields({ providers: list, maxCalls: count(0), timeoutMs: count(1) }),
   securityProvider: object,
+  memoryStore: able('add', 'list', 'delete'),
+  memory,
   hostEnv: fields({ idGenerator: able('next'), clock: able('now') }),
   retentionLimits: fields({
     maxRuns: count(1),
@@ -224,6 +250,15 @@ const checks: Readonly<Record<string, Check>> = {
   maxParallelTasks: count(1),
   continuationEnabled: is('boolean'),
   maxContinuationTurns: count(0),
+  verify: both(
+    fields({
+      commands: readable(readCommands),
+      presets: either(is('boolean'), strings),
+      subject: readable(readSubject),
+      maxAttempts: count(1),
+    }),
+    somethingToVerify,
+  ),
   stopWhen: (value) => (Array.isArray(value) ? each(is('function'))(value) : is('function')(value)),
   whenBusy: oneOf('queue', 'reject'),
   signal,
@@ -239,7 +274,6 @@ const later: ReadonlySet<string> = new Set([
   'workerAgents',
   'autoDelegation',
   'autoParallel',
-  'memoryStore',
   'workspaceBackend',
   'remoteGit',
   'artifactStoreLimits',

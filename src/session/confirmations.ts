@@ -1,5 +1,7 @@
 import { type AskAnswer, type AskHandler, type AskRequest, readAnswer } from '../loop/ask.js'
 import type { AgentEvent } from '../loop/events.js'
+import type { ToolQuestion } from '../store/records.js'
+import { isExpired } from './journal/questions.js'
 
 export type ConfirmationPolicy = {
   /** Whether calls that must be asked about wait for `confirmToolUse`. Without it, and without `onAsk`, they are refused. */
@@ -19,6 +21,10 @@ export type PendingConfirmation = {
   readonly reasons: readonly string[]
   readonly request: AskRequest
   readonly remainingMs?: number
+  /** What a yes is bound to: tool, arguments, workspace, session and agent. */
+  readonly digest: string
+  /** It was asked by a process that has ended: a yes counts when `resumeRun` makes this very call, once. */
+  readonly fromBefore?: true
 }
 
 export interface Confirmations {
@@ -29,6 +35,20 @@ export interface Confirmations {
   confirm(toolId: string, approved: boolean, reason?: string, decision?: AskAnswer['decision']): boolean
   /** Rejects all that wait, and says how many. */
   cancelAll(reason: string): number
+  /** The same for those from before: they are told when their call is made. */
+  refuseKept(reason: string): number
+  /** No question from before can be answered any more: what was waited for is answered otherwise. */
+  forgetKept(): void
+}
+
+/** Questions that outlive their process. */
+export type KeptQuestions = {
+  /** Those that an earlier process left. */
+  readonly waiting: readonly ToolQuestion[]
+  /** Writes one down before anybody is asked; undefined when it cannot outlive the process. */
+  asked(request: AskRequest, expiresAtMs: number | undefined): Promise<void> | undefined
+  refused(callId: string, message: string): void
+  isSame(kept: ToolQuestion, request: AskRequest): boolean
 }
 
 export type ConfirmationOptions = {
@@ -36,6 +56,7 @@ export type ConfirmationOptions = {
   /** Decides by itself; the calls it is asked about can still be answered by `confirm`. */
   readonly onAsk?: AskHandler
   readonly laneOf: (toolName: string) => Lane
+  readonly kept?: KeptQuestions
   emit(event: AgentEvent): void
   now(): number
 }
@@ -45,13 +66,20 @@ const longestTimer = 2 ** 31 - 1
 
 /** Keeps the calls that wait for a yes. Each is answered once: by `confirm`, by the host's handler, by its time-out, or by the end. */
 export function createConfirmations(options: ConfirmationOptions): Confirmations {
-  const { policy, onAsk, emit } = options
+  const { policy, onAsk, emit, kept } = options
   const waiting = new Map<string, Waiting>()
+  const before = new Map<string, Before>(kept?.waiting.map((question) => [question.callId, { question }]))
   const timeoutMs = policy.enabled ? (policy.defaultTimeoutMs ?? defaultTimeoutMs) : policy.defaultTimeoutMs
 
   const ask: AskHandler = (request) => {
     if (policy.yoloLanes?.includes(options.laneOf(request.toolName))) return { decision: 'once' }
     const toolId = request.toolCallId ?? request.id
+    const known = takeKept(toolId, request)
+    if (known?.answer !== undefined) {
+      received(emit, toolId, known.answer)
+      if (known.answer.decision === 'reject') kept?.refused(toolId, known.answer.message ?? rejectedBefore)
+      return known.answer
+    }
     // Two calls under one id could not be told apart: a yes meant for one must not reach the other.
     const twin = waiting.get(toolId)
     if (twin !== undefined) {
@@ -61,21 +89,28 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       })
       return { decision: 'reject', message: `Two calls waited under the id '${toolId}'; both are refused.` }
     }
-    return new Promise<AskAnswer>((resolve, reject) => {
+    const endsAt =
+      known?.question.expiresAtMs ?? (timeoutMs === undefined ? undefined : options.now() + timeoutMs)
+    // Written down already by the process that asked first.
+    const written = known === undefined ? kept?.asked(request, endsAt) : undefined
+    if (written === undefined) return wait(toolId, request, endsAt)
+    return written.then(() => wait(toolId, request, endsAt))
+  }
+
+  const wait = (toolId: string, request: AskRequest, endsAt: number | undefined): Promise<AskAnswer> =>
+    new Promise<AskAnswer>((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined
       const settle = (answer: AskAnswer): void => {
         clearTimeout(timer)
         waiting.delete(toolId)
+        if (answer.decision === 'reject') kept?.refused(toolId, answer.message ?? rejectedBefore)
         resolve(answer)
       }
-      const own: Waiting = {
-        request,
-        settle,
-        ...(timeoutMs !== undefined && { endsAt: options.now() + timeoutMs }),
-      }
+      const own: Waiting = { request, settle, ...(endsAt !== undefined && { endsAt }) }
       waiting.set(toolId, own)
+      const leftMs = endsAt === undefined ? undefined : Math.max(0, endsAt - options.now())
       // A timer takes no more than that; longer is as good as no limit.
-      if (timeoutMs !== undefined && timeoutMs <= longestTimer)
+      if (leftMs !== undefined && leftMs <= longestTimer)
         timer = setTimeout(() => {
           const approve = policy.timeoutAction === 'auto_approve'
           emit({ type: 'confirmation_timeout', toolId, actionTaken: approve ? 'auto_approved' : 'rejected' })
@@ -84,17 +119,17 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
               ? { decision: 'once' }
               : {
                   decision: 'reject',
-                  message: `Nobody confirmed the call within ${timeoutMs} ms, so it was refused.`,
+                  message: `Nobody confirmed the call within ${timeoutMs ?? leftMs} ms, so it was refused.`,
                 },
           )
-        }, timeoutMs)
+        }, leftMs)
       emit({
         type: 'confirmation_required',
         toolId,
         toolName: request.toolName,
         args: request.args,
         reasons: request.reasons,
-        ...(timeoutMs !== undefined && { timeoutMs }),
+        ...(leftMs !== undefined && { timeoutMs: leftMs }),
       })
       if (onAsk === undefined) return
       askHost(onAsk, request).then(
@@ -112,28 +147,49 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
         },
       )
     })
+
+  /** The question from before that this is, with the answer it was given since. Whatever it is, it is used up. */
+  const takeKept = (toolId: string, request: AskRequest): Before | undefined => {
+    const one = before.get(toolId)
+    before.delete(toolId)
+    if (one === undefined || isExpired(one.question, options.now())) return undefined
+    return kept?.isSame(one.question, request) ? one : undefined
   }
+
+  /** Those that wait for an answer still. */
+  const open = (): [string, Before][] =>
+    [...before].filter(
+      ([, { question, answer }]) => answer === undefined && !isExpired(question, options.now()),
+    )
 
   return {
     ask,
-    pending: () =>
-      [...waiting].map(([toolId, { request, endsAt }]) => ({
+    pending: () => [
+      ...open().map(([, { question }]) => fromBefore(question, options.now())),
+      ...[...waiting].map(([toolId, { request, endsAt }]) => ({
         toolId,
         toolName: request.toolName,
         args: request.args,
         reasons: request.reasons,
         request,
+        digest: request.key,
         ...(endsAt !== undefined && { remainingMs: Math.max(0, endsAt - options.now()) }),
       })),
+    ],
     confirm(toolId, approved, reason, decision = 'once') {
-      const one = waiting.get(toolId)
-      if (one === undefined) return false
       const answer: AskAnswer = {
         decision: approved ? decision : 'reject',
         ...(reason !== undefined && { message: reason }),
       }
-      received(emit, toolId, answer)
-      one.settle(answer)
+      const one = waiting.get(toolId)
+      if (one !== undefined) {
+        received(emit, toolId, answer)
+        one.settle(answer)
+        return true
+      }
+      const earlier = open().find(([id]) => id === toolId)?.[1]
+      if (earlier === undefined) return false
+      earlier.answer = answer
       return true
     },
     cancelAll(reason) {
@@ -141,6 +197,12 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       for (const one of all) one.settle({ decision: 'reject', message: reason })
       return all.length
     },
+    refuseKept(reason) {
+      const all = open()
+      for (const [, one] of all) one.answer = { decision: 'reject', message: reason }
+      return all.length
+    },
+    forgetKept: () => before.clear(),
   }
 }
 
@@ -148,6 +210,35 @@ type Waiting = {
   readonly request: AskRequest
   readonly endsAt?: number
   settle(answer: AskAnswer): void
+}
+
+/** A question of an earlier process. Its answer is in this one alone: nothing that stands in a log is a yes. */
+type Before = { readonly question: ToolQuestion; answer?: AskAnswer }
+
+const rejectedBefore = 'The call was rejected.'
+
+function fromBefore(question: ToolQuestion, now: number): PendingConfirmation {
+  const { callId, toolName, reasons, notes, key, expiresAtMs } = question
+  const args = argsIn(question)
+  return {
+    toolId: callId,
+    toolName,
+    args,
+    reasons,
+    request: { id: callId, toolCallId: callId, key, toolName, args, subjects: [], reasons, rules: [], notes },
+    digest: key,
+    fromBefore: true,
+    ...(expiresAtMs !== undefined && { remainingMs: Math.max(0, expiresAtMs - now) }),
+  }
+}
+
+/** Long ones were cut, and are no JSON then. */
+function argsIn({ args }: ToolQuestion): unknown {
+  try {
+    return JSON.parse(args)
+  } catch {
+    return args
+  }
 }
 
 async function askHost(onAsk: AskHandler, request: AskRequest): Promise<AskAnswer> {

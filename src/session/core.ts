@@ -5,6 +5,7 @@ import { createHooks, type HookHandler, type Hooks } from '../hooks/index.js'
 import { type Budget, type BudgetGuard, createBudget } from '../loop/budget.js'
 import type { AgentEvent } from '../loop/events.js'
 import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/host-env.js'
+import type { UnfinishedRound } from '../loop/run-parts.js'
 import { addUsage, type Usage } from '../loop/usage.js'
 import type { Model } from '../model/model.js'
 import type { SessionStore } from '../store/session-store.js'
@@ -14,14 +15,17 @@ import { toolSearchTool } from '../toolbox/tool-search.js'
 import type { InstructionOptions } from '../workspace/instructions/read-instructions.js'
 import { within } from '../workspace/shell/within.js'
 import type { ActiveRun } from './active-run.js'
-import { builtinTools, ownTools } from './builtin-tools.js'
-import { type Confirmations, createConfirmations, type Lane } from './confirmations.js'
+import { asleepTools, builtinTools, ownTools } from './builtin-tools.js'
+import type { ChildMaker, ParentLink } from './child.js'
+import { type Confirmations, createConfirmations, type KeptQuestions, type Lane } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
 import { FileChanges } from './history/file-changes.js'
-import { interruptedResults } from './journal/interrupted.js'
+import { canGoOn } from './journal/call-steps.js'
+import { interruptedResults, unfinishedRound } from './journal/interrupted.js'
 import { Keeper } from './journal/keeper.js'
 import { type KeptConversation, keepConversation } from './journal/kept-conversation.js'
+import { waitingQuestions } from './journal/questions.js'
 import {
   optionsToKeep,
   type RestoredSession,
@@ -56,6 +60,10 @@ export type SessionParts = {
   readonly restored?: RestoredSession
   /** Built-in tools beside those of the toolbox, which hold something of the agent's. */
   readonly agentTools?: readonly AnyTool[]
+  /** Makes the sessions of subagents; absent: there are none. */
+  readonly children?: ChildMaker
+  /** For the session of a subagent. */
+  readonly parent?: ParentLink
   /** The model of this name, or the default one. */
   resolveModel(name?: string): Model
   /** It takes no more calls; `ended` settles when nothing of it is left. */
@@ -110,7 +118,8 @@ export class SessionCore {
     this.ids = options.hostEnv?.idGenerator ?? randomIds
     this.guard = options.budgetGuard
     const builtin = builtinTools(options, parts.agentTools ?? [])
-    this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool)
+    const asleep = asleepTools(options, builtin)
+    this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool, asleep)
     this.runs = new Runs(options.retentionLimits)
     this.usage = restoredUsage(parts.restored)
     this.plan = createPlanProgress(restoredTodos(parts.restored))
@@ -119,17 +128,23 @@ export class SessionCore {
     this.screen = screenFor(options.securityProvider, parts.secrets ?? [], this.emit)
     this.keeper = options.sessionStore && this.#startKeeper(options.sessionStore)
     this.conversation = this.keeper?.conversation ?? this.#unkept()
-    this.changes = this.#watchChanges(this.keeper)
-    this.hooks = createHooks({
-      session: { sessionId, workspace: parts.root, ...labelsOf(options) },
-      now: this.now,
-      onNotice: ({ hookId, message }) => this.emit({ type: 'notice', source: `hook ${hookId}`, message }),
-    })
-    this.budget = this.#counted(createBudget(() => this.guard, sessionId, this.emit))
+    this.changes = parts.parent?.changes ?? this.#watchChanges(this.keeper)
+    const hooked = { sessionId, workspace: parts.root, ...labelsOf(options) }
+    this.hooks =
+      parts.parent?.hooks.forSession(hooked) ??
+      createHooks({
+        session: hooked,
+        now: this.now,
+        onNotice: ({ hookId, message }) => this.emit({ type: 'notice', source: `hook ${hookId}`, message }),
+      })
+    // What a subagent spends its parent spends, all the way up.
+    const budget = parts.parent?.budget ?? createBudget(() => this.guard, sessionId, this.emit)
+    this.budget = this.#counted(budget)
     this.confirmations = createConfirmations({
       policy: options.confirmationPolicy ?? {},
       ...(options.onAsk !== undefined && { onAsk: options.onAsk }),
       laneOf: (toolName) => this.#laneOf(toolName),
+      ...(this.keeper !== undefined && { kept: this.#keptQuestions(this.keeper) }),
       emit: this.emit,
       now: this.now,
     })
@@ -268,6 +283,12 @@ export class SessionCore {
     await this.hooks.run('session_start', payload, { signal })
   }
 
+  /** The same, with the log left as it stands: to another process it looks as if this one had been killed, but for the lease. */
+  suspend(): Promise<void> {
+    if (this.#ending === undefined) this.keeper?.seal()
+    return this.close()
+  }
+
   /** Nothing new is taken from now on. Whoever calls it, however often, waits for the same end. */
   close(): Promise<void> {
     if (this.#ending === undefined) {
@@ -299,8 +320,35 @@ export class SessionCore {
     const { restored } = this.parts
     if (restored === undefined || this.#mended) return
     this.#mended = true
-    const results = interruptedResults(this.conversation.messages, restored.openIntents)
+    this.confirmations.forgetKept()
+    const results = interruptedResults(this.conversation.messages, restored, this.now())
     if (results !== undefined) await this.conversation.append(results)
+  }
+
+  /** The last answer of these runs, when calls of it can be made now that an earlier process did not live to make. */
+  unfinishedRound(family: ReadonlySet<string>): UnfinishedRound | undefined {
+    const { restored } = this.parts
+    if (restored === undefined || this.#mended) return undefined
+    const answer = this.conversation.kept.at(-1)?.id
+    const goesOn = (_: string, callId: string): boolean => canGoOn(restored, answer, callId)
+    return unfinishedRound(this.conversation.messages, restored, { family, now: this.now(), goesOn })
+  }
+
+  /** The same, to be finished now: nobody else will. */
+  takeUnfinishedRound(family: ReadonlySet<string>): UnfinishedRound | undefined {
+    const unfinished = this.unfinishedRound(family)
+    if (unfinished !== undefined) this.#mended = true
+    return unfinished
+  }
+
+  #keptQuestions(keeper: Keeper): KeptQuestions {
+    const { restored } = this.parts
+    return {
+      waiting: restored === undefined ? [] : waitingQuestions(restored, keeper.conversation),
+      asked: (request, expiresAtMs) => keeper.asked(request, expiresAtMs),
+      refused: (callId, message) => keeper.refused(callId, message),
+      isSame: (kept, request) => keeper.isSame(kept, request),
+    }
   }
 
   #watchChanges(keeper: Keeper | undefined): FileChanges {
@@ -353,7 +401,8 @@ export class SessionCore {
         agent: agentId,
         workspaceRoot: root,
         labels: { ...labelsOf(options) },
-        options: optionsToKeep(options),
+        options: optionsToKeep({ ...options, ...this.parts.parent?.kept }),
+        ...rowOfChild(this.parts.parent),
       }),
       runId: () => this.active?.id,
       onDamage: (message) => this.emit({ type: 'notice', source: 'store', message }),

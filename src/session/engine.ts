@@ -74,8 +74,14 @@ function gateFor(
       },
       names: (origin) => (origin === 'host' ? shelf.names() : shelf.shownNames()),
     },
-    authorityFor: (tool) => authority.for(tool),
+    authorityFor: (tool) =>
+      hostTools.get(tool.name) === tool ? authority.forHost(tool) : authority.for(tool),
     realPath: workspace.realPath,
+    fileDigest: (path) =>
+      workspace.files.read(path).then(
+        ({ version }) => version,
+        () => undefined,
+      ),
     watchdog: combineWatchdogs(
       defaultWatchdog,
       ...(options.watchdog === undefined ? [] : [options.watchdog]),

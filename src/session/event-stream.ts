@@ -76,5 +76,7 @@ function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | und
   if (last === undefined || last.type !== event.type || !('text' in last) || !('text' in event))
     return undefined
   if ('toolId' in last && 'toolId' in event && last.toolId !== event.toolId) return undefined
+  if ('whole' in event) return 'whole' in last ? event : undefined
+  if ('whole' in last) return undefined
   return { ...last, text: last.text + event.text } as AgentEvent
 }

@@ -1,12 +1,15 @@
-import type { AnyGovernedTool } from '../tool/contract.js'
+import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
+import { createBash } from '../toolbox/bash.js'
+import { globTool } from '../toolbox/glob.js'
+import { readTool } from '../toolbox/read.js'
 
 /**
  * Calls that only a host makes, for what it wants as data rather than as a page for a model: a file's text as it is, the paths of a
  * search as a list. They walk the gate like every other call; no model is shown them, and none can name them.
  */
-const readText = createJsonTool<{ file_path: string; offset?: number; limit?: number }, string>({
-  name: 'host_read_text',
+const readText = (name: string) => createJsonTool<{ file_path: string; offset?: number; limit?: number }, string>({
+  name,
   description: 'The text of a file, or some of its lines.',
   kind: 'read',
   idempotent: true,
@@ -34,8 +37,8 @@ const readText = createJsonTool<{ file_path: string; offset?: number; limit?: nu
   },
 })
 
-const globPaths = createJsonTool<{ pattern: string; path?: string }, readonly string[]>({
-  name: 'host_glob',
+const globPaths = (name: string) => createJsonTool<{ pattern: string; path?: string }, readonly string[]>({
+  name,
   description: 'The paths that match a pattern.',
   kind: 'search',
   idempotent: true,
@@ -61,9 +64,18 @@ const globPaths = createJsonTool<{ pattern: string; path?: string }, readonly st
   },
 })
 
+/** Commands of the host's own where the model has none, or may not have them run for as long. */
+const hostBash = createBash('host_bash', 24 * 60 * 60 * 1000)
+
 const longestFile = 256 * 1024 * 1024
 const mostPaths = 1_000_000
 
 export const hostTools: ReadonlyMap<string, AnyGovernedTool> = new Map(
-  [readText, globPaths].map((tool) => [tool.name, tool as AnyGovernedTool]),
+  [readText('host_read_text'), globPaths('host_glob'), hostBash].map((tool) => [tool.name, tool as AnyGovernedTool]),
 )
+
+/** The same for scripts, under the names of the tools that they are forms of: whoever may read may read so. */
+export const dataForms: ReadonlyMap<AnyTool, AnyGovernedTool> = new Map<AnyTool, AnyGovernedTool>([
+  [readTool as AnyTool, readText('read') as AnyGovernedTool],
+  [globTool as AnyTool, globPaths('glob') as AnyGovernedTool],
+])

@@ -2,6 +2,7 @@ import { defaultCompaction } from '../loop/compaction/settings.js'
 import type { ObservedEvent, RunLimits, RunParts } from '../loop/run-parts.js'
 import type { SessionCore } from './core.js'
 import { limitNames } from './limit-names.js'
+import { hostVerifier, verificationPart } from './parts/verification.js'
 
 /** What the loop is given for a run of this session. */
 export async function partsFor(
@@ -12,6 +13,7 @@ export async function partsFor(
   const { options, sessionId } = core.parts
   const { gate } = await core.engine()
   const { stopWhen } = options
+  const isRight = options.verify && core.part(verificationPart).requirement()
   const plans = options.planningMode === 'enabled' && core.shelf.isShown('todo')
   return {
     model: () => core.model(),
@@ -40,6 +42,7 @@ export async function partsFor(
     ...(conversation === core.conversation && {
       roundDone: (done) => core.active && core.keeper?.checkpoint(core.active.id, done),
     }),
+    ...(isRight !== undefined && { beforeDone: (done) => isRight(hostVerifier(core, done.signal)) }),
     observe: (event, payload) => observe(core, event, payload, signal),
     emit: core.emit,
     signal,

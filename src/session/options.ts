@@ -8,6 +8,7 @@ import type { BudgetGuard } from '../loop/budget.js'
 import type { HostEnv } from '../loop/host-env.js'
 import type { RunLimits } from '../loop/run-parts.js'
 import type { StopCondition } from '../loop/stop-conditions.js'
+import type { MemoryOptions, MemoryStore } from '../memory/index.js'
 import type { Model } from '../model/model.js'
 import type { Durability, SessionStore } from '../store/session-store.js'
 import type { ToolApprovalsOptions } from '../tool/approval.js'
@@ -17,6 +18,7 @@ import type { RequirementSet } from '../tool/requirement.js'
 import type { Question, QuestionAnswers } from '../tool/runtime.js'
 import type { ToolSet } from '../tool/tool-set.js'
 import type { WebSearchOptions } from '../toolbox/web-search.js'
+import type { VerifyRequirement } from '../verify/index.js'
 import type { WorkspaceOptions } from '../workspace/open-workspace.js'
 import type { ConfirmationPolicy } from './confirmations.js'
 import type { PromptSlots } from './prompt/system-prompt.js'
@@ -90,6 +92,9 @@ export type SessionOptions = PromptSlots &
     readonly budgetGuard?: BudgetGuard
     readonly webSearch?: WebSearchOptions
     readonly securityProvider?: SecurityProvider
+    /** Where what is remembered outlives the session. Sessions that share one share what they remember. */
+    readonly memoryStore?: MemoryStore
+    readonly memory?: MemoryOptions
     readonly hostEnv?: HostEnv
     readonly retentionLimits?: RetentionLimits
     /** Where the session is kept, from its first message on. A session of the same id that is there already goes on. */
@@ -101,6 +106,8 @@ export type SessionOptions = PromptSlots &
     readonly autoCompact?: boolean
     readonly autoCompactThreshold?: number
     readonly toolTimeoutMs?: number
+    /** What must hold before a run counts as done: checks that run when the model says so, and go back to it when they fail. */
+    readonly verify?: VerifyRequirement
     readonly stopWhen?: StopCondition | readonly StopCondition[]
     readonly whenBusy?: 'queue' | 'reject'
     /** Aborted: the session is closed. */

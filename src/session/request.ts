@@ -24,7 +24,14 @@ export type RunRequest = {
   /** Absent: goes on from where the conversation stands. */
   readonly message?: UserMessage
   /** The run it goes on from, and what that had used. */
-  readonly from?: { readonly runId: string; readonly totals: RunTotals }
+  readonly from?: {
+    readonly runId: string
+    readonly totals: RunTotals
+    /** All that are one piece of work with it. */
+    readonly family: ReadonlySet<string>
+  }
+  /** What that run had answered, and nobody had looked at. */
+  readonly unseen?: string
   readonly history?: readonly Message[]
   readonly signal?: AbortSignal
 }

@@ -2,6 +2,7 @@ import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import type { SessionCore } from './core.js'
 import { familyOf, lastCheckpoint, type RestoredSession, totalsOf } from './journal/restore.js'
+import { reportsOf } from './parts/verification.js'
 import type { RunRequest } from './request.js'
 import { startRun } from './start-run.js'
 
@@ -30,14 +31,24 @@ export async function resumeRun(core: SessionCore, runId: string): Promise<Agent
   const checkpoint = lastCheckpoint(state, family)
   // What was rewound is not gone on with: it is no part of the conversation any more.
   const at = checkpoint && state.messages.find(({ id }) => id === checkpoint.messageId)
-  if (checkpoint === undefined || at?.hidden) throw noCheckpoint(runId)
+  // A question that was put to a person is a place to go on from as well.
+  if (checkpoint === undefined ? core.unfinishedRound(family) === undefined : at?.hidden)
+    throw noCheckpoint(runId)
   const totals = totalsOf(state, family, checkpoint)
   const answer = answerOf(state, family)
+  const from = { runId, totals, family }
+  // Where evidence is asked for, an answer alone is not the end.
+  if (answer !== undefined && core.parts.options.verify !== undefined)
+    return startRun(core, { text: run.prompt, from, unseen: answer.text }).result
   if (answer !== undefined) {
     await complete(core, answer)
-    return agentResult(answer.runId, { ...totals, text: answer.text, finish: 'stop' })
+    return agentResult(
+      answer.runId,
+      { ...totals, text: answer.text, finish: 'stop' },
+      reportsOf(core, family),
+    )
   }
-  return startRun(core, { text: run.prompt, from: { runId, totals }, ...reminder(core, run.prompt) }).result
+  return startRun(core, { text: run.prompt, from, ...reminder(core, run.prompt) }).result
 }
 
 function noCheckpoint(runId: string): ResumeError {

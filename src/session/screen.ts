@@ -17,6 +17,8 @@ export interface Screen {
   /** Keeps a mark that stands for a secret from being written in the secret's place. */
   readonly watchdogs: readonly Watchdog[]
   text(text: string): string
+  /** For what goes to the model and is no result of a tool. */
+  forModel(text: string): string
   /** For what is written down; absent when nothing has to be taken out. */
   readonly record?: (text: string) => string
   /** For the events of one run: text that comes in pieces is looked at across their borders. */
@@ -37,6 +39,7 @@ export function screenFor(
     middleware: [resultScreen(provider, emit)],
     watchdogs: [refuseMarks],
     text: redact,
+    forModel: (text) => redacted(provider, text, 'model'),
     record: (text) => provider.redactOutput?.(text, 'record') ?? text,
     events: (pass) => eventScreen(provider, redact, pass),
   }
@@ -64,7 +67,13 @@ function redacted(provider: SecurityProvider, text: string, target: TextTarget):
   )
 }
 
-const open: Screen = { middleware: [], watchdogs: [], text: (text) => text, events: (pass) => pass }
+const open: Screen = {
+  middleware: [],
+  watchdogs: [],
+  text: (text) => text,
+  forModel: (text) => text,
+  events: (pass) => pass,
+}
 
 function resultScreen(provider: SecurityProvider, emit: (event: AgentEvent) => void): AgentMiddleware {
   return {
@@ -120,7 +129,8 @@ function eventScreen(
   return (event) => {
     const own = isDelta(event) ? keyOf(event) : ''
     for (const key of endedBy(event)) if (key !== own) flush(key)
-    if (!isDelta(event)) {
+    // One that stands for itself has no border with the next.
+    if (!isDelta(event) || 'whole' in event) {
       pass(withRedactedTexts(event, redact))
       return
     }

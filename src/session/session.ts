@@ -173,6 +173,14 @@ export class Session extends QueueSurface {
     await coreOf(this).close()
   }
 
+  /**
+   * Ends here without ending the run, before a restart: calls are stopped like in `close`, but nothing of that is written, so another
+   * process finds the run cut off, goes on with `resumeRun`, and lists the questions that waited. Without a store it is `close`.
+   */
+  async suspend(): Promise<void> {
+    await coreOf(this).suspend()
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
@@ -276,7 +284,7 @@ export class Session extends QueueSurface {
     coreOf(this).guard = guard ?? undefined
   }
 
-  /** Calls that wait for a yes. */
+  /** Calls that wait for a yes; also those that a process before this one asked about, which `resumeRun` makes. */
   pendingConfirmations(): PendingConfirmation[] {
     return coreOf(this).confirmations.pending()
   }
@@ -293,7 +301,9 @@ export class Session extends QueueSurface {
 
   /** Refuses all of them, and says how many there were. */
   async cancelConfirmations(): Promise<number> {
-    return coreOf(this).confirmations.cancelAll('All confirmations were cancelled.')
+    const reason = 'All confirmations were cancelled.'
+    const { confirmations } = coreOf(this)
+    return confirmations.cancelAll(reason) + confirmations.refuseKept(reason)
   }
 
   /** A mode is a set of permissions and binds from the next call on. */

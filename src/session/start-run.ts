@@ -13,6 +13,8 @@ import { commandSession } from './command-session.js'
 import type { SessionCore } from './core.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
 import { partsFor } from './loop-parts.js'
+import { rememberRun, withMemories } from './parts/memory.js'
+import { reportsOf } from './parts/verification.js'
 import type { RunRequest } from './request.js'
 import type { RunSnapshot } from './runs.js'
 
@@ -76,6 +78,7 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
     active.emit({ type: 'agent_start', runId: active.id, prompt: request.text })
     active.signal.throwIfAborted()
     const result = await answer(core, active, request)
+    await rememberRun(core, active, { result })
     // Whoever was told that the run is cancelled finds it cancelled, however near its end it was.
     active.signal.throwIfAborted()
     await keepEnd(core, active, { status: 'completed', resultText: result.text })
@@ -119,14 +122,16 @@ async function answer(core: SessionCore, active: ActiveRun, request: RunRequest)
   await core.start(active.signal)
   const { options } = core.parts
   const startedAt = core.now()
-  const message = await promptThroughHooks(core, active, request)
+  const prompt = await promptThroughHooks(core, active, request)
+  const message = await withMemories(core, prompt, request, active.signal)
   core.plan.begin(request.text, options.planningMode === 'enabled', options.goalTracking ?? false, core.emit)
   const conversation =
     request.history === undefined ? core.conversation : createConversation({ messages: request.history })
   const parts = await partsFor(core, active.signal, conversation)
   // What a run left behind still says when another is at work is nobody's.
   const emit: typeof core.emit = (event) => void (core.active === active && core.emit(event))
-  if (request.history === undefined) await core.closeInterrupted()
+  const unfinished = request.from && core.takeUnfinishedRound(request.from.family)
+  if (request.history === undefined && unfinished === undefined) await core.closeInterrupted()
   const { roundDone, ...plain } = parts
   const outcome = await run(
     {
@@ -135,13 +140,19 @@ async function answer(core: SessionCore, active: ActiveRun, request: RunRequest)
       // What is said on top of another history is not in the log: nobody could go on from it.
       ...(request.history === undefined && roundDone !== undefined && { roundDone }),
       ...(request.from && { before: request.from.totals }),
+      ...(unfinished !== undefined && { unfinished }),
+      ...(request.unseen !== undefined && { unseen: request.unseen }),
     },
     message,
   )
   active.steerable = false
   core.plan.finish(core.emit)
   await tellResponse(core, outcome, startedAt, active.signal)
-  return agentResult(active.id, { ...outcome, text: core.screen.text(outcome.text) })
+  return agentResult(
+    active.id,
+    { ...outcome, text: core.screen.text(outcome.text) },
+    reportsOf(core, new Set([active.id, ...(request.from?.family ?? [])])),
+  )
 }
 
 /** Hooks may stop a prompt, or put another in its place. */
@@ -198,6 +209,7 @@ async function tellFailure(core: SessionCore, active: ActiveRun, thrown: unknown
     // Whoever cancels is not kept waiting.
     if (!active.signal.aborted) await told
   }
+  if (event.type === 'error') await rememberRun(core, active, { error })
   try {
     const status = event.type === 'agent_cancelled' ? 'cancelled' : 'failed'
     await keepEnd(core, active, { status, error: messageOf(error) })

@@ -110,4 +110,27 @@ describe('the tools of a session', () => {
     expect((await telling)[0]?.description).toBe('new')
     expect((await shelf.definitions())[0]?.description).toBe('new')
   })
+
+  it('that sleep are there for the host, and are neither shown nor found until they are offered', async () => {
+    const [one, two] = many(2) as [AnyTool, AnyTool]
+    const shelf = new ToolShelf([one, two], search, [one])
+    expect(shelf.get('t0')).toBe(one)
+    expect(namesOf(await shelf.definitions())).toEqual(['t1'])
+    expect(shelf.hidden()).toEqual([])
+    shelf.offer(['t0'])
+    expect(namesOf(await shelf.definitions())).toEqual(['t1', 't0'])
+  })
+
+  it('wake when another takes the place of one that sleeps', () => {
+    const [one] = many(1) as [AnyTool]
+    const shelf = new ToolShelf([one], search, [one])
+    shelf.add(tool('t0', 'a better one'))
+    expect(shelf.isShown('t0')).toBe(true)
+  })
+
+  it('are not taken for those of a session in which others sleep', () => {
+    const [one] = many(1) as [AnyTool]
+    expect(new ToolShelf([one], search, [one]).isShown('t0')).toBe(false)
+    expect(new ToolShelf([one], search).isShown('t0')).toBe(true)
+  })
 })

@@ -15,10 +15,10 @@ export class ToolShelf {
   /** Never changed but for what is found out of it: sessions that begin with the same tools share it until theirs differ. */
   #contents: Contents
 
-  /** `search` is shown once there is something to find. */
-  constructor(tools: readonly AnyTool[], search: AnyTool) {
+  /** `search` is shown once there is something to find. What is `asleep` is there for the host alone, until it is offered. */
+  constructor(tools: readonly AnyTool[], search: AnyTool, asleep: readonly AnyTool[] = []) {
     this.#search = search
-    this.#contents = sharedContents(tools, search)
+    this.#contents = sharedContents(tools, search, asleep)
   }
 
   /** Adds a tool, or puts another in its place. */
@@ -90,7 +90,7 @@ export class ToolShelf {
 
   hidden(): readonly ToolDefinition[] {
     const contents = this.#contents
-    contents.hidden ??= knownOf(contents).filter(({ name }) => !contents.shown.includes(name))
+    contents.hidden ??= knownOf(contents).filter(({ name }) => isToBeFound(contents, name))
     return contents.hidden
   }
 }
@@ -98,6 +98,7 @@ export class ToolShelf {
 type Contents = {
   /** What it was made of at first; absent once it is a session's own. */
   readonly begun?: { readonly tools: readonly AnyTool[]; readonly search: AnyTool }
+  readonly asleep: readonly AnyTool[]
   readonly tools: Map<string, AnyTool>
   readonly governed: Map<string, AnyGovernedTool>
   /** In the order in which the model sees them. */
@@ -108,20 +109,21 @@ type Contents = {
 }
 
 /** Most sessions of a host begin with the very same tools, and stay with them. Tools that must be asked what they are, each session asks. */
-function sharedContents(tools: readonly AnyTool[], search: AnyTool): Contents {
-  if (!tools.every(isGovernedTool)) return contentsOf(tools, search)
+function sharedContents(tools: readonly AnyTool[], search: AnyTool, asleep: readonly AnyTool[]): Contents {
+  if (!tools.every(isGovernedTool)) return contentsOf(tools, search, asleep)
   for (const reference of recent) {
     const contents = reference.deref()
-    if (contents?.begun !== undefined && isMadeOf(contents.begun, tools, search)) return contents
+    if (contents?.begun !== undefined && isMadeOf(contents, contents.begun, tools, search, asleep))
+      return contents
   }
-  const contents = { ...contentsOf(tools, search), begun: { tools: [...tools], search } }
+  const contents = { ...contentsOf(tools, search, asleep), begun: { tools: [...tools], search } }
   recent.unshift(new WeakRef(contents))
   recent.length = Math.min(recent.length, mostRemembered)
   return contents
 }
 
-function contentsOf(tools: readonly AnyTool[], search: AnyTool): Contents {
-  const contents: Contents = { tools: new Map(), governed: new Map(), shown: [] }
+function contentsOf(tools: readonly AnyTool[], search: AnyTool, asleep: readonly AnyTool[]): Contents {
+  const contents: Contents = { asleep, tools: new Map(), governed: new Map(), shown: [] }
   for (const tool of tools) put(contents, tool, search)
   return contents
 }
@@ -130,25 +132,29 @@ const recent: WeakRef<Contents>[] = []
 const mostRemembered = 8
 
 function isMadeOf(
+  contents: Contents,
   begun: NonNullable<Contents['begun']>,
   tools: readonly AnyTool[],
   search: AnyTool,
+  asleep: readonly AnyTool[],
 ): boolean {
-  return (
-    begun.search === search &&
-    begun.tools.length === tools.length &&
-    tools.every((tool, at) => tool === begun.tools[at])
-  )
+  return begun.search === search && isSame(begun.tools, tools) && isSame(contents.asleep, asleep)
 }
 
-function copyOf({ tools, governed, shown }: Contents): Contents {
-  return { tools: new Map(tools), governed: new Map(governed), shown: [...shown] }
+function isSame(some: readonly AnyTool[], others: readonly AnyTool[]): boolean {
+  return some.length === others.length && some.every((tool, at) => tool === others[at])
+}
+
+function copyOf({ asleep, tools, governed, shown }: Contents): Contents {
+  return { asleep, tools: new Map(tools), governed: new Map(governed), shown: [...shown] }
 }
 
 function put(contents: Contents, tool: AnyTool, search: AnyTool): void {
-  const known = contents.tools.has(tool.name)
+  const before = contents.tools.get(tool.name)
   set(contents, tool)
-  if (known) return
+  // Another in the place of one that sleeps is not asleep itself.
+  if (before !== undefined && !contents.asleep.includes(before)) return
+  if (contents.asleep.includes(tool)) return
   if (contents.shown.length < mostShown) contents.shown.push(tool.name)
   else if (!contents.tools.has(search.name)) {
     set(contents, search)
@@ -160,6 +166,11 @@ function set({ tools, governed }: Contents, tool: AnyTool): void {
   tools.set(tool.name, tool)
   if (isGovernedTool(tool)) governed.set(tool.name, tool)
   else governed.delete(tool.name)
+}
+
+function isToBeFound({ asleep, tools, shown }: Contents, name: string): boolean {
+  const tool = tools.get(name)
+  return tool !== undefined && !shown.includes(name) && !asleep.includes(tool)
 }
 
 function knownOf({ tools, governed }: Contents): ToolDefinition[] {

@@ -1,5 +1,6 @@
 import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
 import { isRecord } from '../tool/json.js'
+import type { VerificationReport } from '../tool/verification.js'
 import type {
   BlobPart,
   CheckpointRow,
@@ -10,8 +11,10 @@ import type {
   RunRow,
   SessionRecord,
   SessionRow,
+  ToolStep,
+  TaskNote,
 } from './records.js'
-import type { OpenIntent, SessionState, StoredMessage } from './session-state.js'
+import type { OpenIntent, OpenQuestion, SessionState, StoredMessage } from './session-state.js'
 
 export type FoldOptions = {
   /** Contents that lie beside the log, by digest (`SessionStore.readBlobSync`, or read before: see `blobDigests`). */
@@ -60,10 +63,14 @@ class Fold {
   /** How many messages there were at the last rewind. */
   #rewoundAt = 0
   readonly #changes: FileChangeNote[] = []
+  readonly #reports: VerificationReport[] = []
+  readonly #tasks = new Map<string, TaskNote>()
   readonly #runs = new Map<string, RunRow>()
   readonly #events = new Map<string, RunEventRow[]>()
   readonly #checkpoints = new Map<string, CheckpointRow>()
   readonly #intents = new Map<string, OpenIntent>()
+  readonly #questions = new Map<string, OpenQuestion>()
+  readonly #steps = new Map<string, { readonly messageId: string; readonly steps: (ToolStep | BlobPart)[] }>()
   readonly #missingBlobs = new Set<string>()
   #unknownRecords = 0
 
@@ -98,7 +105,11 @@ class Fold {
       events: this.#events,
       checkpoints: this.#checkpoints,
       openIntents: [...this.#intents.values()],
+      openQuestions: [...this.#questions.values()],
+      openSteps: this.#openSteps(),
       changes: this.#changes,
+      reports: this.#reports,
+      tasks: this.#tasks,
       missingBlobs: [...this.#missingBlobs],
       unknownRecords: this.#unknownRecords,
     }
@@ -147,21 +158,69 @@ class Fold {
     const { content } = row
     if (content.type === 'tool_intent') {
       this.#intents.set(content.callId, { messageId: row.messageId, intent: content })
+      this.#questions.delete(content.callId)
+      return
+    }
+    if (content.type === 'tool_question') {
+      this.#questions.set(content.callId, { messageId: row.messageId, question: content })
+      return
+    }
+    if (content.type === 'tool_question_refused') {
+      const asked = this.#questions.get(content.callId)
+      if (asked !== undefined) this.#questions.set(content.callId, { ...asked, refused: content.message })
       return
     }
     if (content.type === 'file_change') {
       this.#changes.push(content)
       return
     }
-    if (content.type === 'tool_result') this.#closeIntent(content)
-    else if (content.type === 'blob' && content.stub.type === 'tool_result') this.#closeIntent(content.stub)
+    if (content.type === 'verification') {
+      this.#reports.push(content.report)
+      return
+    }
+    if (content.type === 'task') {
+      this.#tasks.set(content.taskId, content)
+      return
+    }
+    if (content.type === 'tool_step') {
+      this.#takeStep(row.messageId, content)
+      return
+    }
+    if (content.type === 'blob' && content.stub.type === 'tool_step') {
+      // Most calls have their result by the end of the log, and nobody needs what they did before.
+      this.#takeStep(row.messageId, content.stub, content)
+      return
+    }
+    if (content.type === 'tool_result') this.#closeCall(content)
+    else if (content.type === 'blob' && content.stub.type === 'tool_result') this.#closeCall(content.stub)
     if (!this.#place(row)) this.#early.push(row)
   }
 
-  #closeIntent({ id, callId }: ToolResultPart): void {
-    if (this.#intents.size === 0) return
-    this.#intents.delete(id)
-    if (callId !== undefined) this.#intents.delete(callId)
+  /** A call that has its result, and all that were made inside it. */
+  #closeCall({ id, callId }: ToolResultPart): void {
+    for (const open of [this.#intents, this.#questions, this.#steps])
+      for (const known of open.keys())
+        if (known === id || known === callId || known.startsWith(`${id}/`)) open.delete(known)
+  }
+
+  #takeStep(messageId: string, step: ToolStep, beside?: BlobPart): void {
+    const { callId, ends } = step
+    const known = this.#steps.get(callId)
+    if (known?.messageId === messageId) known.steps.push(beside ?? step)
+    else this.#steps.set(callId, { messageId, steps: [beside ?? step] })
+    if (ends === undefined) return
+    this.#intents.delete(`${callId}/${ends}`)
+    this.#questions.delete(`${callId}/${ends}`)
+  }
+
+  #openSteps(): SessionState['openSteps'] {
+    return new Map(
+      [...this.#steps].map(([callId, { messageId, steps }]) => {
+        const all = steps.map((step) => (step.type === 'blob' ? (this.#fetched(step) as ToolStep) : step))
+        const over = all.some((step) => step.over || step.step === null)
+        return [callId, { messageId, steps: all.map(({ ends, step }) => ({ step, ...(ends !== undefined && { ends }) })), over }]
+      }),
+    )
   }
 
   /** Puts a piece where it belongs; false when that place is not there yet. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import { problemIn } from './record-problem.js'
-import type { SessionRecord, SessionRow } from './records.js'
+import type { PartRow, SessionRecord, SessionRow } from './records.js'
 import { refuseFutureSchema } from './schema.js'
 import type { SessionLog, SessionStore } from './session-store.js'
 
@@ -200,6 +200,14 @@ class Taker {
     }
     if (record.type === 'part' && record.data.content.type === 'file_change' && !this.#options.trusted)
       return this.#leaveOut('file changes')
+    // Nobody here has seen it hold.
+    if (record.type === 'part' && record.data.content.type === 'verification' && !this.#options.trusted)
+      return this.#leaveOut('verification reports')
+    // What a person would be shown and asked to agree to is not for others to write.
+    if (record.type === 'part' && record.data.content.type === 'tool_question' && !this.#options.trusted)
+      return this.#leaveOut('open questions')
+    if (record.type === 'part' && isStep(record.data.content) && !this.#options.trusted)
+      return this.#leaveOut('steps of calls')
     if (record.type === 'run_event') return record
     return { ...record, data: { ...record.data, sessionId: id } } as SessionRecord
   }
@@ -239,4 +247,9 @@ class Taker {
     this.#batch = []
     await log.append(batch)
   }
+}
+
+/** What a call says that it has done decides what it does next. */
+function isStep(content: PartRow['content']): boolean {
+  return content.type === 'tool_step' || (content.type === 'blob' && content.stub.type === 'tool_step')
 }

@@ -40,8 +40,10 @@ export {
   type SessionRow,
   schemaVersion,
   type ToolIntent,
+  type ToolQuestion,
+  type ToolQuestionRefused,
 } from './records.js'
-export type { OpenIntent, SessionState, StoredMessage } from './session-state.js'
+export type { OpenIntent, OpenQuestion, SessionState, StoredMessage } from './session-state.js'
 export {
   type Durability,
   durabilities,

@@ -2,6 +2,7 @@ import type { Rule } from '../authority/rule.js'
 import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
 import type { JsonObject, JsonValue } from '../tool/json.js'
 import type { Todo } from '../tool/runtime.js'
+import type { VerificationReport } from '../tool/verification.js'
 
 /** The version of these shapes. A log of a later one is refused by name. */
 export const schemaVersion = 1
@@ -32,6 +33,8 @@ export type SessionRow = {
   readonly model?: { readonly provider: string; readonly id: string }
   readonly parentId?: string
   readonly parentMessageId?: string
+  /** For the session of a subagent: the task of its parent that it does, and whether people look at it by itself. */
+  readonly task?: { readonly id: string; readonly inspectable: boolean }
   readonly labels?: Readonly<Record<string, string>>
   /** Options that a resumed session takes over: policies, limits, prompt slots. Plain data; never a key. */
   readonly options?: JsonObject
@@ -70,7 +73,18 @@ export type PartRow = {
   readonly messageId: string
   readonly sessionId: string
   readonly index: number
-  readonly content: UserContent | AssistantContent | ToolResultPart | ToolIntent | FileChangeNote | BlobPart
+  readonly content:
+    | UserContent
+    | AssistantContent
+    | ToolResultPart
+    | ToolIntent
+    | ToolQuestion
+    | ToolQuestionRefused
+    | ToolStep
+    | FileChangeNote
+    | VerificationNote
+    | TaskNote
+    | BlobPart
 }
 
 /** Written before a call runs: after a crash it tells whether the call had begun. */
@@ -82,6 +96,50 @@ export type ToolIntent = {
   readonly args: string
   readonly idempotent: boolean
   readonly startedAtMs: number
+}
+
+/**
+ * Written before a call waits for a yes: after a crash it tells what was asked. It is never a yes itself; a call that was begun, or has
+ * a result, waits no more.
+ */
+export type ToolQuestion = {
+  readonly type: 'tool_question'
+  /** The model's id of the call; for one made inside it, that id, a slash and more. */
+  readonly callId: string
+  readonly toolName: string
+  /** As JSON text, as a person is shown them. */
+  readonly args: string
+  readonly reasons: readonly string[]
+  readonly notes: readonly string[]
+  /** The digest of what is asked about: tool, whole arguments, workspace, session, agent. */
+  readonly key: string
+  /** The digest of why it is asked: a yes under other rules is no answer. */
+  readonly policy: string
+  /** The digest of the arguments as the model wrote them: a log that has others is not what was asked about. */
+  readonly written: string
+  readonly runId?: string
+  readonly askedAtMs: number
+  readonly expiresAtMs?: number
+}
+
+/** Written when the answer was a no, or none came in time. */
+export type ToolQuestionRefused = {
+  readonly type: 'tool_question_refused'
+  readonly callId: string
+  readonly message: string
+  readonly atMs: number
+}
+
+/** Written while a call runs that can be gone on with: what it has done so far. Of no more use once it has a result. */
+export type ToolStep = {
+  readonly type: 'tool_step'
+  readonly callId: string
+  /** The call inside it that has ended with this. */
+  readonly ends?: string
+  /** In the words of the tool; null where it stands beside the log. */
+  readonly step: JsonValue
+  /** It did more than is kept. */
+  readonly over?: boolean
 }
 
 /**
@@ -101,6 +159,33 @@ export type FileChangeNote = {
   readonly after: string | null
   readonly atMs: number
 }
+
+/** Written when work is handed to another agent, and when that has ended: a task that never ended was cut off with its process. */
+export type TaskNote = {
+  readonly type: 'task'
+  readonly taskId: string
+  /** The log of the session that does it, in the same store. */
+  readonly childSessionId: string
+  readonly agent: string
+  readonly description: string
+  readonly status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
+  readonly background: boolean
+  readonly startedAtMs: number
+  readonly updatedAtMs: number
+  readonly finishedAtMs?: number
+  /** The beginning of it; the whole stands in the other log. */
+  readonly output?: string
+  readonly outputCut?: boolean
+  readonly success?: boolean
+  readonly error?: string
+  readonly structured?: JsonValue
+  readonly counters: JsonObject
+  /** The step of a workflow that it was, until the workflow has ended. */
+  readonly workflow?: { readonly id: string; readonly step: string; readonly digest: string } | null
+}
+
+/** Something was verified. */
+export type VerificationNote = { readonly type: 'verification'; readonly report: VerificationReport }
 
 /** A file as it was. */
 export type FileImage =
@@ -122,7 +207,7 @@ export type BlobPart = {
   readonly digest: string
   readonly bytes: number
   /** The same piece with its long texts cut: for those who read the log itself, and in case the blob is lost. */
-  readonly stub: UserContent | AssistantContent | ToolResultPart
+  readonly stub: UserContent | AssistantContent | ToolResultPart | ToolStep
 }
 
 export type RunRow = {

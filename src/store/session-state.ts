@@ -1,4 +1,6 @@
 import type { Message } from '../tool/completion.js'
+import type { CallStep } from '../tool/runtime.js'
+import type { VerificationReport } from '../tool/verification.js'
 import type {
   CheckpointRow,
   FileChangeNote,
@@ -6,7 +8,9 @@ import type {
   RunEventRow,
   RunRow,
   SessionRow,
+  TaskNote,
   ToolIntent,
+  ToolQuestion,
 } from './records.js'
 
 /** One message of a session as its records tell it. */
@@ -23,6 +27,22 @@ export type StoredMessage = {
 
 /** A call that had begun when the log ends, or whose end nobody wrote down. */
 export type OpenIntent = { readonly messageId: string; readonly intent: ToolIntent }
+
+/** A call that was asked about and neither began nor has a result. */
+export type OpenQuestion = {
+  readonly messageId: string
+  readonly question: ToolQuestion
+  /** The no that it was answered with. */
+  readonly refused?: string
+}
+
+/** What a call had done that has no result. */
+export type OpenSteps = {
+  readonly messageId: string
+  readonly steps: readonly CallStep[]
+  /** They are not all there: it did too much, or content beside the log is lost. */
+  readonly over: boolean
+}
 
 /** A session as its log tells it. */
 export type SessionState = {
@@ -44,8 +64,15 @@ export type SessionState = {
   /** The latest of each run. */
   readonly checkpoints: ReadonlyMap<string, CheckpointRow>
   readonly openIntents: readonly OpenIntent[]
+  readonly openQuestions: readonly OpenQuestion[]
+  /** What calls without a result have done, by their ids. */
+  readonly openSteps: ReadonlyMap<string, OpenSteps>
   /** What was done to files, in order. */
   readonly changes: readonly FileChangeNote[]
+  /** Work that was handed to other agents, each as it was last written down. */
+  readonly tasks: ReadonlyMap<string, TaskNote>
+  /** What was verified, in order, as it was written down. */
+  readonly reports: readonly VerificationReport[]
   /** Digests of contents that could not be had; the messages show their stubs. */
   readonly missingBlobs: readonly string[]
   /** Records of types that are not known here. */

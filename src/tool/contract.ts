@@ -30,6 +30,17 @@ export type ToolCallStreamEvent = { agentId: string; agentName?: string; event: 
 /** Who is calling: the agent, the run, and the session it belongs to. */
 export type RunIdentity = ToolApprovalRunContext
 
+/** A tool that a server offers is what the server says it is, and may be something else tomorrow. */
+export type ServerToolIdentity = {
+  readonly server: string
+  /** Its name in rules: `mcp:<server>:<tool>`. */
+  readonly tool: string
+  /** Digests of its description, its parameters and the server it comes from, joined by `-`. */
+  readonly digest?: string
+  /** What has changed since the server first offered it, in words; absent when nothing has. */
+  readonly changed?: string
+}
+
 /** What a call hands to a tool. Everything is optional: a tool that only computes ignores it. */
 export type ToolCallContext = {
   /** Aborted when the run stops: the tool should stop too. */
@@ -42,6 +53,8 @@ export type ToolCallContext = {
   /** A partial result for whoever watches the run. */
   progress?(partial: unknown): void
   emitStreamEvent?(event: ToolCallStreamEvent): void | Promise<void>
+  /** What the files that the tool {@link Tool.pins} were when the call was judged, by path: it is for these contents alone. */
+  pins?: ReadonlyMap<string, string>
   /** For an agent that works inside the tool: who decides about its calls that need a yes. */
   approvals?: ToolApprovalsOptions
 }
@@ -56,6 +69,12 @@ export interface Tool<Args = unknown, Output = unknown> {
   readonly limits?: OutputLimits
   /** Running it twice does what running it once does, so a run may repeat it after a crash. */
   readonly idempotent?: boolean
+  /** It holds each call to a time limit of its own, so that a host's limit for tools counts for the calls inside it alone. */
+  readonly ownTime?: boolean
+  /** Files whose content decides what a call does, such as a script: what is agreed to is agreed to for that content. */
+  pins?(args: Args): readonly string[]
+  /** For a tool that a server offers. */
+  readonly mcp?: ServerToolIdentity
   definition(prompt: string): ToolDefinition | Promise<ToolDefinition>
   call(args: Args, context?: ToolCallContext): Output | Promise<Output>
   /** What a call with these arguments would touch. */
@@ -80,6 +99,8 @@ export interface GovernedTool<Args = unknown, Output = unknown> extends Tool<Arg
   readonly kind: ToolKind
   readonly idempotent: boolean
   definition(prompt?: string): ToolDefinition
+  /** The same for a model that is shown these tools beside it: for a tool that makes calls of them. Asked for once in a session. */
+  definitionAmong?(others: readonly ToolDefinition[]): ToolDefinition
   call(args: Args, context?: ToolCallContext): Promise<Output>
   touches(args: Args): readonly Subject[]
   parseApprovalArgs(args: unknown): Args

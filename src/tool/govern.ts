@@ -35,6 +35,9 @@ export type GovernedOptions<Args> = {
   limits?: OutputLimits
   idempotent?: boolean
   approval?: ToolApprovalPolicy<Args>
+  /** See {@link Tool.ownTime} and {@link Tool.pins}. */
+  ownTime?: boolean
+  pins?(args: Args): readonly string[]
   /** What a call with these arguments touches; capabilities and rules judge each of them. */
   touches?(args: Args): readonly Subject[]
 }
@@ -71,6 +74,8 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
     idempotent: parts.idempotent ?? false,
     ...(parts.limits === undefined ? {} : { limits: frozenCopy(parts.limits) }),
     ...(parts.approval === undefined ? {} : { approval: parts.approval }),
+    ...(parts.ownTime === undefined ? {} : { ownTime: parts.ownTime }),
+    ...(parts.pins === undefined ? {} : { pins: (args) => parts.pins?.(args) ?? [] }),
     definition: () => definition,
     touches,
     parseApprovalArgs: (args) => parseNow(name, validate(args), args),
@@ -102,7 +107,7 @@ export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
   const definition = await tool.definition('')
   const parameters = frozenCopy(definition.parameters)
   const schema = compileJsonSchema(parameters)
-  const { requires, kind, limits, idempotent, approval } = tool
+  const { requires, kind, limits, idempotent, approval, ownTime } = tool
   const governed = assembleTool<unknown, unknown>({
     name: tool.name,
     description: definition.description,
@@ -118,6 +123,8 @@ export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
     ...(kind === undefined ? {} : { kind }),
     ...(limits === undefined ? {} : { limits }),
     ...(idempotent === undefined ? {} : { idempotent }),
+    ...(ownTime === undefined ? {} : { ownTime }),
+    ...(tool.pins === undefined ? {} : { pins: (args) => tool.pins?.(args) ?? [] }),
     ...(approval === undefined ? {} : { approval: approval as ToolApprovalPolicy<unknown> }),
   })
   return isWithoutOutputMiddleware(tool) ? withoutOutputMiddleware(governed) : governed

@@ -19,15 +19,21 @@ export function describeProblems(
   problems: readonly ArgumentProblem[],
   args: unknown,
 ): string {
-  const shown = problems.slice(0, mostProblems).map((problem) => `- ${describeProblem(problem, args)}`)
-  const rest = problems.length - shown.length
-  if (rest > 0) shown.push(`- and ${rest} more`)
-  return `Invalid arguments for tool "${toolName}":\n${shown.join('\n')}\nCorrect them and call "${toolName}" again.`
+  const list = listProblems(problems, args, 'the arguments')
+  return `Invalid arguments for tool "${toolName}":\n${list}\nCorrect them and call "${toolName}" again.`
 }
 
-function describeProblem({ path, message }: ArgumentProblem, args: unknown): string {
-  const field = path.length === 0 ? 'the arguments' : formatPath(path)
-  const came = valueAt(args, path)
+/** One line a problem, the first ones; `whole` is what the value itself is called. */
+export function listProblems(problems: readonly ArgumentProblem[], value: unknown, whole: string): string {
+  const shown = problems.slice(0, mostProblems).map((problem) => `- ${describeProblem(problem, value, whole)}`)
+  const rest = problems.length - shown.length
+  if (rest > 0) shown.push(`- and ${rest} more`)
+  return shown.join('\n')
+}
+
+function describeProblem({ path, message }: ArgumentProblem, value: unknown, whole: string): string {
+  const field = path.length === 0 ? whole : formatPath(path)
+  const came = valueAt(value, path)
   return `${field}: ${cut(message, longestMessage)}; got ${came.found ? preview(came.value) : 'nothing'}`
 }
 

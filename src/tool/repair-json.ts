@@ -31,6 +31,9 @@ export function readToolArgs(text: string): ReadArguments {
   }
 }
 
+/** The text ended before what it had opened was closed: where nothing may be missing, this is no reading. */
+export const bracketsAdded = 'brackets missing at the end were added'
+
 const longestText = 4_000_000
 
 type Mended = { readonly text: string; readonly repairs: readonly string[] }
@@ -94,7 +97,7 @@ function mend(source: string): Mended | undefined {
     }
   }
   if (state.comma || (open.length > 0 && state.last !== 'whole')) return undefined
-  if (open.length > 0) repairs.add('brackets missing at the end were added')
+  if (open.length > 0) repairs.add(bracketsAdded)
   return { text: [...out, ...open.reverse()].join(''), repairs: [...repairs] }
 }
 

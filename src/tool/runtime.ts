@@ -1,5 +1,8 @@
+import type { CompletionUsage } from './completion.js'
 import type { ToolDefinition } from './definition.js'
 import type { Envelope } from './envelope.js'
+import type { VerificationCommand, VerificationReport } from './verification.js'
+import type { JsonSchema, JsonValue } from './json.js'
 
 /**
  * The surface a tool works through. Whatever a tool does to a machine goes through the runtime it is handed, which holds every
@@ -229,9 +232,50 @@ export interface RuntimeSession {
   /** Puts questions to a person and waits. Absent: nobody is there. */
   readonly ask?: (questions: readonly Question[], signal?: AbortSignal) => Promise<QuestionAnswers>
   readonly tools?: RuntimeTools
+  /** Keeps what this call does while it runs. Absent: nobody could go on with it. */
+  readonly steps?: () => CallSteps
+  readonly objects?: RuntimeObjects
+  /**
+   * Runs commands one after the other and keeps a report of how they went. Each walks the gate as a call of `bash` with the authority
+   * of the caller. Rejects only for commands that cannot be read; one that was refused, or cancelled, is told in the report.
+   */
+  readonly verify?: (
+    subject: string,
+    commands: readonly (string | VerificationCommand)[],
+    options?: { readonly signal?: AbortSignal },
+  ) => Promise<VerificationReport>
+  readonly tasks?: RuntimeTasks
 }
 
-export type Invocation = { readonly tool: string; readonly args: unknown }
+export type Invocation = {
+  readonly tool: string
+  readonly args: unknown
+  /** Names the call among those made inside one call: where that one is run again, the same call has the same name. */
+  readonly id?: string
+  /** `data`: what code wants rather than a model, for the tools that `hasDataForm` says. Judged as the tool itself. */
+  readonly form?: 'data'
+}
+
+/** Hears what becomes of calls on their way. */
+export interface CallWatch {
+  /** All that is left of them waits for somebody's yes, or does so no more. */
+  waiting(waits: boolean): void
+}
+
+/** What a call that can be gone on with has done so far: kept in the log until it has its result. */
+export interface CallSteps {
+  /** What an earlier process kept of this very call, in order. */
+  readonly before: readonly CallStep[]
+  /** Calls inside it that had begun then and must not be made twice, by their names. */
+  readonly begun: readonly string[]
+  /** Resolves when these, and all before them, are safe. */
+  add(steps: readonly CallStep[]): Promise<void>
+}
+export type CallStep = {
+  /** The call inside it that has ended with this. */
+  readonly ends?: string
+  readonly step: JsonValue
+}
 
 /** The other tools of the session, reached from inside a call. */
 export interface RuntimeTools {
@@ -242,10 +286,117 @@ export interface RuntimeTools {
    */
   callAll(
     invocations: readonly Invocation[],
-    options?: { readonly maxConcurrency?: number; readonly signal?: AbortSignal },
+    options?: {
+      readonly maxConcurrency?: number
+      readonly signal?: AbortSignal
+      readonly watch?: CallWatch
+    },
   ): Promise<readonly Envelope[]>
+  /** Whether the tool has a form for code: `read` gives a file's text as it is, `glob` the list of paths. */
+  hasDataForm?(tool: string): boolean
   /** The tools that exist and are not shown to the model; the same array as long as nothing has changed. */
   hidden(): readonly ToolDefinition[]
   /** Shows tools to the model from the next round on, behind those it sees already. */
   offer(names: readonly string[]): void
+}
+
+/** What is wanted of a model that answers with data. */
+export type ObjectRequest = {
+  /** The JSON Schema of the answer, of any kind: object, list or single value. */
+  readonly schema: JsonSchema
+  readonly prompt: string
+  /** Letters, digits, `_` and `-`; `result` unless told. */
+  readonly schemaName?: string
+  readonly schemaDescription?: string
+  readonly system?: string
+  /** `auto` takes the best that the model has. */
+  readonly mode?: 'auto' | 'tool' | 'prompt'
+  /** How often an answer that does not fit goes back to the model; 2 unless told, 5 at most. */
+  readonly maxRepairAttempts?: number
+  /** For all attempts together; two minutes unless told. */
+  readonly timeoutMs?: number
+}
+export type GeneratedObject<Value = unknown> = {
+  readonly object: Value
+  /** How it was asked for: `native` where the provider itself holds answers to a schema. */
+  readonly mode: 'native' | 'tool' | 'prompt'
+  readonly repairAttempts: number
+  /** Of all attempts together. */
+  readonly usage: CompletionUsage
+  /** What the model wrote at last. */
+  readonly rawText: string
+}
+/** What is known of an object while it is written; it only grows within one attempt, and each repair begins anew. */
+export type PartialObject = { readonly value: unknown; readonly repairAttempt: number }
+
+/** The model of the session, asked for data. What it costs is the session's. */
+export interface RuntimeObjects {
+  /** Rejects when no answer fits in the end, with what was wrong. */
+  generate(
+    request: ObjectRequest,
+    options?: { readonly signal?: AbortSignal; onPartial?(partial: PartialObject): void },
+  ): Promise<GeneratedObject>
+}
+
+/** An agent made for one task. What it may is always within what the one who asks may. */
+export type TaskAgent = {
+  readonly name: string
+  /** What it is told that it is. */
+  readonly prompt: string
+  /** The tools it has, of those that the one who asks has; absent: all of them. */
+  readonly tools?: readonly string[]
+  /** Rules of its own, in the words of a `permissionPolicy`; absent: only those of the one who asks hold. */
+  readonly permissions?: {
+    readonly deny?: readonly string[]
+    readonly ask?: readonly string[]
+    readonly allow?: readonly string[]
+    readonly defaultDecision?: 'allow' | 'deny' | 'ask'
+  }
+  readonly maxSteps?: number
+}
+
+/** A piece of work for another agent. */
+export type TaskRequest = {
+  /** The name of an agent, or one made for this task alone. */
+  readonly agent: string | TaskAgent
+  /** A few words for people. */
+  readonly description: string
+  readonly prompt: string
+  readonly maxSteps?: number
+  /** The answer must be JSON that fits this schema. */
+  readonly outputSchema?: JsonSchema
+}
+
+export type TaskCounters = {
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly totalTokens: number
+}
+
+/** What became of a task. */
+export type TaskOutcome = {
+  readonly taskId: string
+  /** Of the session that did it. */
+  readonly sessionId: string
+  readonly agent: string
+  readonly description: string
+  readonly success: boolean
+  /** The last thing the agent said, also when it did not come to an end. */
+  readonly output: string
+  /** What went wrong; absent when nothing did. */
+  readonly error?: string
+  /** The answer as data, where there was a schema for it. */
+  readonly structured?: unknown
+  readonly counters: TaskCounters
+}
+
+/** Hands work to other agents: each is a session of its own on the same workspace, with no more authority than the one who asks. */
+export interface RuntimeTasks {
+  /** Waits for all of them; the outcomes come in order. Rejects only for what cannot be begun: an unknown agent, too many, too deep. */
+  run(
+    requests: readonly TaskRequest[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<readonly TaskOutcome[]>
+  /** Begins one that nobody waits for; what comes of it is told to the model later. */
+  start(request: TaskRequest): Promise<{ readonly taskId: string; readonly sessionId: string }>
 }

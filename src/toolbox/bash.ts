@@ -1,4 +1,4 @@
-import type { ToolCallContext } from '../tool/contract.js'
+import type { GovernedTool, ToolCallContext } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
@@ -23,43 +23,48 @@ const maxBytes = 200 * 1024
 const keptBytes = maxBytes - 8 * 1024
 
 /** Runs one shell command, and looks after those that go on in the background. */
-export const bashTool = createJsonTool<BashArgs>({
-  name: 'bash',
-  description:
-    'Run one command with bash in the workspace root, in a fresh shell each time (cd does not carry over). Returns stdout and stderr together. For servers and the like use background: true, not &: it returns a job id at once; read the job with {job_id}, end it with {job_id, action: "kill"}. To look at files prefer read, grep, glob.',
-  kind: 'execute',
-  limits: { maxBytes },
-  requires: { shell: [{ cmd: '*' }] },
-  parameters: {
-    type: 'object',
-    properties: {
-      command: { type: 'string', minLength: 1 },
-      timeout: {
-        type: 'integer',
-        minimum: 1,
-        maximum: maxTimeoutMs,
-        description: 'ms, default 120000',
+export const bashTool = createBash('bash', maxTimeoutMs)
+
+/** The same under a name, with the longest time that may be asked for. */
+export function createBash(name: string, longestMs: number): GovernedTool<BashArgs> {
+  return createJsonTool<BashArgs>({
+    name,
+    description:
+      'Run one command with bash in the workspace root, in a fresh shell each time (cd does not carry over). Returns stdout and stderr together. For servers and the like use background: true, not &: it returns a job id at once; read the job with {job_id}, end it with {job_id, action: "kill"}. To look at files prefer read, grep, glob.',
+    kind: 'execute',
+    limits: { maxBytes },
+    requires: { shell: [{ cmd: '*' }] },
+    parameters: {
+      type: 'object',
+      properties: {
+        command: { type: 'string', minLength: 1 },
+        timeout: {
+          type: 'integer',
+          minimum: 1,
+          maximum: longestMs,
+          description: 'ms, default 120000',
+        },
+        background: { type: 'boolean' },
+        job_id: { type: 'string', description: 'Instead of command' },
+        action: { enum: ['output', 'kill'] },
+        from: { type: 'integer', minimum: 0, description: 'Job output from this position' },
       },
-      background: { type: 'boolean' },
-      job_id: { type: 'string', description: 'Instead of command' },
-      action: { enum: ['output', 'kill'] },
-      from: { type: 'integer', minimum: 0, description: 'Job output from this position' },
+      additionalProperties: false,
     },
-    additionalProperties: false,
-  },
-  touches: (args) => {
-    checkTogether(args)
-    return args.command === undefined ? [] : [{ shell: { text: args.command } }]
-  },
-  async execute(args, context) {
-    checkTogether(args)
-    if (args.job_id !== undefined) return onJob(args.job_id, args, context)
-    const command = args.command ?? ''
-    return args.background === true
-      ? startJob(command, context)
-      : runCommand(command, args.timeout ?? defaultTimeoutMs, context)
-  },
-})
+    touches: (args) => {
+      checkTogether(args)
+      return args.command === undefined ? [] : [{ shell: { text: args.command } }]
+    },
+    async execute(args, context) {
+      checkTogether(args)
+      if (args.job_id !== undefined) return onJob(args.job_id, args, context)
+      const command = args.command ?? ''
+      return args.background === true
+        ? startJob(command, context)
+        : runCommand(command, args.timeout ?? defaultTimeoutMs, context)
+    },
+  })
+}
 
 /** The arguments do not go together. */
 class BashArgumentError extends CapstanError {

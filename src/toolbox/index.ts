@@ -2,6 +2,7 @@
 export { bashTool } from './bash.js'
 export { batchTool } from './batch.js'
 export { editTool } from './edit.js'
+export { type GenerateObjectArgs, generateObjectTool } from './generate-object.js'
 export { gitTool } from './git.js'
 export { globTool } from './glob.js'
 export { grepTool } from './grep.js'

@@ -2,6 +2,7 @@ import type { AnyGovernedTool } from '../tool/contract.js'
 import { bashTool } from './bash.js'
 import { batchTool } from './batch.js'
 import { editTool } from './edit.js'
+import { generateObjectTool } from './generate-object.js'
 import { gitTool } from './git.js'
 import { globTool } from './glob.js'
 import { grepTool } from './grep.js'
@@ -41,4 +42,5 @@ const fixed: readonly AnyGovernedTool[] = [
   todoTool,
   questionTool,
   webFetchTool,
+  generateObjectTool,
 ]

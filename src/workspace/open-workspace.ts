@@ -22,7 +22,14 @@ import {
 } from './sandbox/index.js'
 import { createScratch, defaultScratchBase, type Scratch } from './scratch/index.js'
 import { createLocalSearch } from './search/index.js'
-import { type CallConfinement, createLocalShell, type LocalShell } from './shell/index.js'
+import { type ServerProgram, startServerProgram } from './server-program.js'
+import {
+  type CallConfinement,
+  createLocalShell,
+  type LocalShell,
+  type LocalShellOptions,
+  type PipedProcess,
+} from './shell/index.js'
 
 export type WorkspaceOptions = {
   /** The directory that a session is rooted in. It must exist. */
@@ -74,6 +81,8 @@ export interface Workspace {
   realPath(path: string): Promise<string | undefined>
   /** The surface for one call, held to its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
+  /** Starts a program that goes on beside the session, as a principal of its own. Ends with `end`, or with the workspace. */
+  startServer(program: ServerProgram): Promise<PipedProcess>
   /** Proves each denial of the sandbox by trying it. */
   doctor(): Promise<DoctorCheck[]>
   /** Ends every command and job, and removes the scratch directory. */
@@ -87,7 +96,9 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
   const files = createLocalFiles({ root: options.root, scratch, roots: further })
   const { root } = files
   const roots: readonly [string, ...string[]] = [root, ...further]
-  const shell = openShell(roots, scratch, options)
+  const common = commonShellOptions(roots, scratch, options)
+  const shell = openShell(common, scratch, options)
+  const servers = new Set<Promise<PipedProcess>>()
   let scope: Scope = { variables: { workspace: roots }, home: homedir() }
 
   return {
@@ -114,19 +125,52 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
         },
       },
     }),
+    startServer(program) {
+      const forget = (): unknown => servers.delete(started)
+      const started: Promise<PipedProcess> = startServerProgram(common, program).then((server) => ({
+        ...server,
+        end: () => server.end().finally(forget),
+      }))
+      servers.add(started)
+      started.catch(forget)
+      return started
+    },
     doctor: () => doctor(options.sandboxOptions?.bubblewrap),
     async close() {
+      const ending = Array.from(servers, (started) => started.then((server) => server.end()))
+      await Promise.allSettled(ending)
       await shell.close()
       await scratch.close()
     },
   }
 }
 
-function openShell(
+type CommonShellOptions = Pick<LocalShellOptions, 'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice'> & {
+  readonly sandboxOptions: NonNullable<LocalShellOptions['sandboxOptions']>
+}
+
+/** What holds for every program that is started here. */
+function commonShellOptions(
   [root, ...roots]: readonly [string, ...string[]],
   scratch: Scratch,
   options: WorkspaceOptions,
-): LocalShell {
+): CommonShellOptions {
+  return {
+    root,
+    roots,
+    ledgerDir: options.ledgerDir ?? join(homedir(), '.capstan', 'processes'),
+    sandbox: options.sandbox ?? 'auto',
+    sandboxOptions: {
+      ...options.sandboxOptions,
+      scratch: () => scratch.path,
+      // One directory of many sessions is hidden whole; a directory that is not ours alone cannot be.
+      scratchBase: options.scratchDir ?? defaultScratchBase(),
+    },
+    ...(options.onNotice === undefined ? {} : { onNotice: options.onNotice }),
+  }
+}
+
+function openShell(common: CommonShellOptions, scratch: Scratch, options: WorkspaceOptions): LocalShell {
   const { allowHosts = [], allowPrivate } = options.network ?? {}
   const policyFor = privateAccess(allowPrivate)
   const checkHost: CheckHost = async (host, port) => {
@@ -135,18 +179,10 @@ function openShell(
     return first
   }
   return createLocalShell({
-    root,
-    roots,
-    ledgerDir: options.ledgerDir ?? join(homedir(), '.capstan', 'processes'),
-    sandbox: options.sandbox ?? 'auto',
+    ...common,
     // No hosts: no network at all, never all of it.
     sandboxOptions: {
-      ...options.sandboxOptions,
-      scratch: () => scratch.path,
-      // One directory of many sessions is hidden whole; a directory that is not ours alone cannot be.
-      ...(options.scratchDir === undefined
-        ? { scratchBase: defaultScratchBase() }
-        : { scratchBase: options.scratchDir }),
+      ...common.sandboxOptions,
       ...(allowHosts.length > 0 ? { network: { allowHosts, checkHost } } : {}),
     },
     scratchFile: async (label) => {
@@ -156,7 +192,6 @@ function openShell(
     },
     ...(options.env === undefined ? {} : { env: options.env }),
     ...(options.path === undefined ? {} : { path: options.path }),
-    ...(options.onNotice === undefined ? {} : { onNotice: options.onNotice }),
   })
 }
 

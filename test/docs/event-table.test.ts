@@ -31,7 +31,7 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
   tool_start: { toolId: 'always', toolName: 'always' },
   tool_input_delta: { toolId: 'always', text: 'always' },
   tool_execution_start: { toolId: 'always', toolName: 'always', args: 'always' },
-  tool_output_delta: { toolId: 'always', toolName: 'always', text: 'always' },
+  tool_output_delta: { toolId: 'always', toolName: 'always', text: 'always', whole: 'maybe' },
   tool_end: {
     toolId: 'always',
     toolName: 'always',
@@ -71,6 +71,10 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
   goal_extracted: { goal: 'always' },
   goal_progress: { goal: 'always', progress: 'always', completedSteps: 'always', totalSteps: 'always' },
   goal_achieved: { goal: 'always', totalSteps: 'always' },
+  memory_stored: { memoryId: 'always', memoryType: 'always', importance: 'always', tags: 'always' },
+  memory_recalled: { memoryId: 'always', content: 'always', relevance: 'always' },
+  memories_searched: { query: 'maybe', tags: 'always', resultCount: 'always' },
+  memory_cleared: { tier: 'always', count: 'always' },
   budget_threshold_hit: {
     resource: 'always',
     kind: 'always',

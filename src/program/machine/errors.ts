@@ -11,6 +11,7 @@ export type ProgramFailureCode =
   | 'program_stalled'
   | 'program_result_invalid'
   | 'program_crashed'
+  | 'program_not_repeatable'
   | 'program_closed'
 
 /** A program could not be started, or what it was given is not allowed. */

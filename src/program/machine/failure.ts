@@ -15,6 +15,7 @@ export type FailureContext = {
 export function failureOf(ended: Exclude<RunEnd, { kind: 'result' }>, context: FailureContext): Failure {
   if (ended.kind === 'aborted' || context.signal.aborted)
     return { code: 'program_aborted', message: 'program script was stopped: the run was aborted' }
+  if (ended.kind === 'broken') return ended.failure
   if (ended.kind === 'timeout') return timeout(context)
   if (ended.kind === 'died') return died(ended.cause, context)
   return told(ended.failure, context)

@@ -90,7 +90,14 @@ function guest(post: Thread['post'], log: Thread['log'], end: Thread['end']) {
       const { limit, ...rest } = fields(params)
       return tool('web_search', limit === undefined ? rest : { ...rest, max_results: limit })
     },
-    verify: (commands: unknown) => ask('verify', { commands: isArray(commands) ? commands : [commands] }),
+    // The subject may be left out.
+    verify: (subject: unknown, commands?: unknown) => {
+      const list = commands ?? subject
+      return ask('verify', {
+        subject: commands === undefined ? 'program' : subject,
+        commands: isArray(list) ? list : [list],
+      })
+    },
   }
 
   const shown = (value: unknown): string => {

@@ -5,13 +5,16 @@ import { ProgramError, type ProgramFailureCode } from './errors.js'
 import type { ProgramHost } from './host.js'
 import { maxInputBytes, maxSourceBytes, type ProgramLimits, programLimits } from './limits.js'
 import type { ProgramToolCall } from './program-calls.js'
+import type { ProgramJournal } from './program-journal.js'
 import { runInThread } from './run-in-thread.js'
 import { startThread } from './thread.js'
 import { createThreadPool } from './thread-pool.js'
 
 export type Program = {
-  /** JavaScript: a module with `export default async function run(ctx, inputs)`, or with a plain `run`. */
+  /** A module with `export default async function run(ctx, inputs)`, or with a plain `run`. */
   readonly source: string
+  /** Default: `javascript`. The types of TypeScript are taken out, and its lines stay where they are. */
+  readonly language?: 'javascript' | 'typescript'
   /** What stack traces call it. Default: `program.js`. */
   readonly fileName?: string
   /** JSON for the script's second parameter. Default: `{}`. */
@@ -21,8 +24,10 @@ export type Program = {
   allows?(tool: string): boolean
   readonly host: ProgramHost
   readonly signal?: AbortSignal
-  /** Where the script's clock starts, in milliseconds; its random numbers follow from it. */
+  /** Where the script's clock starts, in milliseconds; its random numbers follow from it. Between answers the clock stands still. */
   readonly startedAt: number
+  /** Keeps what it does, so that another process can go on with it. Default: nothing is kept. */
+  readonly journal?: ProgramJournal
 }
 
 export type ConsoleLine = { readonly level: string; readonly text: string }
@@ -84,14 +89,22 @@ export function createProgramMachine(options: ProgramMachineOptions = {}): Progr
         throw new ProgramError('program_closed', 'The program was not run: the session is closed.')
       if (both.aborted)
         throw new ProgramError('program_aborted', 'The program was not run: the run was aborted.')
+      const stripper = program.language === 'typescript' ? { stripper: await findStripper() } : {}
       const thread = await pool.take(both)
-      return runInThread({ program, limits, inputs: written, thread, pool, signal: both, memoryBytes })
+      const parts = { program, limits, inputs: written, memoryBytes, ...stripper }
+      return runInThread({ ...parts, thread, pool, signal: both })
     },
     async close() {
       closing.abort()
       await pool.close()
     },
   }
+}
+
+/** Loaded with the first TypeScript. */
+async function findStripper(): Promise<string> {
+  const { stripperUrl } = await import('./type-stripper.js')
+  return stripperUrl()
 }
 
 function checkSource(source: string): void {

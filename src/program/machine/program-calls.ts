@@ -5,7 +5,7 @@ import { parseJsonText } from '../../tool/json-text.js'
 import { jsonTextOf } from '../../tool/serialize.js'
 import { toToolResult } from '../../tool/tool-result.js'
 import { headOf, headOfList } from './bounded-text.js'
-import type { ProgramHost } from './host.js'
+import type { CallOptions, ProgramHost } from './host.js'
 import type { ProgramLimits } from './limits.js'
 import type { GuestCall } from './messages.js'
 import { globPaths, readText } from './raw-data.js'
@@ -21,11 +21,15 @@ export type ProgramToolCall = {
   readonly metadata: JsonObject
 }
 
-export type CallAnswer = { readonly ok: boolean; readonly text: string }
+export type CallAnswer = { readonly ok: boolean; readonly text: string; readonly call?: ProgramToolCall }
 
 export interface ProgramCalls {
   /** Makes a call that the script asked for. Never rejects: what is refused is answered with the reason. */
-  answer(call: GuestCall, signal: AbortSignal): Promise<CallAnswer>
+  answer(call: GuestCall, options: Omit<CallOptions, 'id'>): Promise<CallAnswer>
+  /** Answers one that had begun in another process: nobody knows what came of it. */
+  interrupted(call: GuestCall): Promise<CallAnswer>
+  /** One that was made before. */
+  restore(call: ProgramToolCall): void
   /** What was called so far, in the order of the calls. */
   list(): readonly ProgramToolCall[]
 }
@@ -57,36 +61,54 @@ export function createProgramCalls(
     }
   }
 
+  const answer = async (
+    { operation, text }: GuestCall,
+    perform: (wish: Wish) => Promise<Envelope>,
+  ): Promise<CallAnswer> => {
+    if (records.length >= limits.maxToolCalls)
+      return refusal(`PTC script exceeded maxToolCalls=${limits.maxToolCalls}`)
+    const wish = wishOf(operation, text)
+    if (typeof wish === 'string') return refusal(wish)
+    const at = records.push(unfinished(wish.tool)) - 1
+    const forbidden = [wish.tool, ...callsInside(wish)].find((name) => !allows(name))
+    if (forbidden !== undefined) {
+      const reason = `tool '${forbidden}' is not allowed for this PTC script`
+      note(at, wish.tool, errorEnvelope(reason), 0, false)
+      return { ...refusal(reason), ...recordAt(at) }
+    }
+    const envelope = await perform(wish).catch((error: unknown) => errorEnvelope(messageOf(error)))
+    const handed = handedOver(wish, envelope, limits.maxOutputBytes)
+    note(at, wish.tool, envelope, handed.bytes, handed.truncated)
+    return { ...handed.answer, ...recordAt(at) }
+  }
+  const recordAt = (at: number): Pick<CallAnswer, 'call'> => {
+    const call = records[at]
+    return call === undefined ? {} : { call }
+  }
+
   return {
     list: () => records,
-    async answer({ operation, text }, signal) {
-      if (records.length >= limits.maxToolCalls)
-        return refusal(`PTC script exceeded maxToolCalls=${limits.maxToolCalls}`)
-      const wish = wishOf(operation, text)
-      if (typeof wish === 'string') return refusal(wish)
-      const at = records.push(unfinished(wish.tool)) - 1
-      const forbidden = [wish.tool, ...callsInside(wish)].find((name) => !allows(name))
-      if (forbidden !== undefined) {
-        const reason = `tool '${forbidden}' is not allowed for this PTC script`
-        note(at, wish.tool, errorEnvelope(reason), 0, false)
-        return refusal(reason)
-      }
-      const envelope = await make(host, wish, limits, signal).catch((error: unknown) =>
-        errorEnvelope(messageOf(error)),
-      )
-      const { bytes, truncated, answer } = handedOver(wish, envelope, limits.maxOutputBytes)
-      note(at, wish.tool, envelope, bytes, truncated)
-      return answer
-    },
+    restore: (call) => void records.push(call),
+    answer: (call, options) =>
+      answer(call, (wish) => make(host, wish, limits, { ...options, id: String(call.id) })),
+    interrupted: (call) => answer(call, async () => errorEnvelope(interrupted)),
   }
 }
+
+const interrupted =
+  'interrupted, outcome unknown: the process ended while this call ran. Look at what it did before you repeat it.'
 
 /** What a script asked for. `tool` is what its list of tools and the record know it by. */
 type Wish =
   | { readonly kind: 'tool'; readonly tool: string; readonly args: unknown; readonly orThrow: boolean }
   | { readonly kind: 'text'; readonly tool: 'read'; readonly args: Readonly<Record<string, unknown>> }
   | { readonly kind: 'paths'; readonly tool: 'glob'; readonly args: Readonly<Record<string, unknown>> }
-  | { readonly kind: 'verify'; readonly tool: 'verify'; readonly commands: readonly JsonValue[] }
+  | {
+      readonly kind: 'verify'
+      readonly tool: 'verify'
+      readonly subject: string
+      readonly commands: readonly JsonValue[]
+    }
 
 function wishOf(operation: string, text: string): Wish | string {
   let body: JsonValue
@@ -96,7 +118,7 @@ function wishOf(operation: string, text: string): Wish | string {
     return `the arguments of the call cannot be used: ${messageOf(error)}`
   }
   if (!isRecord(body)) return 'the arguments of the call are no object'
-  const { name, args = {}, orThrow, commands } = body
+  const { name, args = {}, orThrow, subject, commands } = body
   if (operation === 'tool')
     return typeof name === 'string'
       ? { kind: 'tool', tool: name, args, orThrow: orThrow === true }
@@ -109,8 +131,10 @@ function wishOf(operation: string, text: string): Wish | string {
     return typeof body['pattern'] === 'string'
       ? { kind: 'paths', tool: 'glob', args: body }
       : 'ctx.glob(pattern) takes a pattern'
-  if (operation === 'verify' && Array.isArray(commands))
-    return { kind: 'verify', tool: 'verify', commands: commands as JsonValue[] }
+  if (operation === 'verify')
+    return typeof subject === 'string' && Array.isArray(commands)
+      ? { kind: 'verify', tool: 'verify', subject, commands: commands as JsonValue[] }
+      : 'ctx.verify(subject, commands) takes a subject and a list of commands'
   return `there is no operation ${JSON.stringify(operation)}`
 }
 
@@ -126,10 +150,13 @@ async function make(
   host: ProgramHost,
   wish: Wish,
   { maxOutputBytes }: ProgramLimits,
-  signal: AbortSignal,
+  options: CallOptions,
 ): Promise<Envelope> {
-  if (wish.kind === 'tool') return host.call({ tool: wish.tool, args: wish.args }, signal)
-  if (wish.kind === 'verify') return (await host.verify?.(wish.commands, signal)) ?? errorEnvelope(noVerify)
+  if (wish.kind === 'tool') return host.call({ tool: wish.tool, args: wish.args }, options)
+  if (wish.kind === 'verify') {
+    const { subject, commands } = wish
+    return (await host.verify?.({ subject, commands }, options)) ?? errorEnvelope(noVerify)
+  }
   const { args } = wish
   if (wish.kind === 'text') {
     const { offset, limit } = args
@@ -138,11 +165,11 @@ async function make(
       ...(isCount(offset) && { offset }),
       ...(isCount(limit) && { limit }),
     }
-    return readText(host, range, maxOutputBytes, signal)
+    return readText(host, range, maxOutputBytes, options)
   }
   const path = args['path']
   const request = { pattern: String(args['pattern']), ...(typeof path === 'string' && { path }) }
-  return globPaths(host, request, signal)
+  return globPaths(host, request, options)
 }
 
 const noVerify =

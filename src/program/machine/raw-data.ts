@@ -1,6 +1,6 @@
 import { type Envelope, errorEnvelope, outputEnvelope } from '../../tool/envelope.js'
 import { isRecord } from '../../tool/json.js'
-import type { PathsRequest, ProgramHost, TextRequest } from './host.js'
+import type { CallOptions, PathsRequest, ProgramHost, TextRequest } from './host.js'
 
 /** Past this, whole files are not for programs: they ask for a range, or search. */
 const longestText = 16 * 1024 * 1024
@@ -14,9 +14,9 @@ export async function readText(
   host: ProgramHost,
   request: TextRequest,
   maxBytes: number,
-  signal: AbortSignal,
+  options: CallOptions,
 ): Promise<Envelope> {
-  if (host.readText !== undefined) return host.readText(request, signal)
+  if (host.readText !== undefined) return host.readText(request, options)
   const { file_path, offset, limit } = request
   const byLines = offset !== undefined || limit !== undefined
   // A little more than fits shows that there is more.
@@ -24,7 +24,7 @@ export async function readText(
   let text = ''
   for (let at = 0; ; ) {
     const args = { file_path, start_byte: at, end_byte: at + Math.min(pageBytes, wanted - at) }
-    const page = await host.call({ tool: 'read', args }, signal)
+    const page = await host.call({ tool: 'read', args }, options)
     if (page.type === 'error') return page
     if (typeof page.data !== 'string') return errorEnvelope(`${file_path} is no text: read it with ctx.read.`)
     const range = page.metadata['range']
@@ -52,10 +52,10 @@ export type FoundPaths = { readonly paths: readonly string[]; readonly truncated
 export async function globPaths(
   host: ProgramHost,
   request: PathsRequest,
-  signal: AbortSignal,
+  options: CallOptions,
 ): Promise<Envelope<FoundPaths>> {
-  const found = await (host.globPaths?.(request, signal) ??
-    host.call({ tool: 'glob', args: request }, signal))
+  const found = await (host.globPaths?.(request, options) ??
+    host.call({ tool: 'glob', args: request }, options))
   if (found.type === 'error') return found
   const { data, metadata } = found
   const paths = Array.isArray(data) ? data.map(String) : listedPaths(String(data))

@@ -1,12 +1,13 @@
-import { setMaxListeners } from 'node:events'
 import { parseJsonText } from '../../tool/json-text.js'
-import { failureOf } from './failure.js'
+import { createAnswers, notRepeatable } from './answers.js'
+import { type Failure, failureOf } from './failure.js'
 import { maxResultBytes, type ProgramLimits } from './limits.js'
 import type { ConsoleLine, Program, ProgramOutcome } from './machine.js'
-import type { FromThread, GuestCall } from './messages.js'
+import type { FromThread, ToThread } from './messages.js'
 import { createProgramCalls } from './program-calls.js'
-import { createSlots } from './slots.js'
-import { monotonic, type ProgramThread, type ThreadEnd } from './thread.js'
+import { type ProgramClock, startProgramClock } from './program-clock.js'
+import { createReplay, digestOf } from './program-journal.js'
+import type { ProgramThread, ThreadEnd } from './thread.js'
 import type { ThreadPool } from './thread-pool.js'
 
 export type ThreadRun = {
@@ -18,99 +19,105 @@ export type ThreadRun = {
   readonly pool: ThreadPool
   readonly signal: AbortSignal
   readonly memoryBytes: number
+  /** For TypeScript: where a thread finds what takes its types out. */
+  readonly stripper?: string
 }
-
-/** How long the engine has to stop by itself once the time is up, before its thread is ended. */
-const stopGraceMs = 50
-/** How long calls that were still running may take to stop. */
-const callGraceMs = 2_000
-const maxCallsAtOnce = 16
-/** Answers from this size on count as running until the thread has taken them, so that they cannot pile up. */
-const bulkyFrom = 256 * 1024
 
 /** Runs one program in a thread that is its own, and leaves nothing of it behind. */
 export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
   const { program, limits, thread, pool, signal } = run
+  const { journal } = program
   const calls = createProgramCalls(program.host, program.allows ?? (() => true), limits)
   const lines: ConsoleLine[] = []
-  const over = new AbortController()
-  setMaxListeners(0, over.signal)
-  const running = new Set<Promise<void>>()
-  const slots = createSlots(maxCallsAtOnce)
-  const bulky = new Map<number, () => void>()
-
-  const make = async (call: GuestCall): Promise<void> => {
-    const free = await slots.take()
-    if (over.signal.aborted) return free()
-    const { ok, text } = await calls.answer(call, over.signal)
-    if (over.signal.aborted) return free()
-    if (text.length >= bulkyFrom) bulky.set(call.id, free)
-    else free()
-    thread.send({ kind: 'answer', id: call.id, ok, text })
-  }
+  const replay = createReplay(journal ?? nothingKept)
+  const clock = startProgramClock(thread.clock, limits.timeoutMs, replay.usedMs)
+  let broken: (failure: Failure) => void = () => undefined
+  const breaking = new Promise<RunEnd>((resolve) => {
+    broken = (failure) => resolve({ kind: 'broken', failure })
+  })
+  const startedAt = replay.startedAt ?? program.startedAt
+  const identity = journal === undefined ? '' : identityOf(run)
+  const answers = createAnswers({
+    thread,
+    calls,
+    clock,
+    replay,
+    begin: { step: 'begin', program: identity, startedAt },
+    broken,
+    ...(journal !== undefined && { journal }),
+  })
   const hear = (message: FromThread): void => {
     if (message.kind === 'log') lines.push({ level: message.level, text: message.text })
-    if (message.kind === 'taken') bulky.get(message.id)?.()
-    if (message.kind !== 'calls') return
-    for (const call of message.calls) {
-      const made = make(call).finally(() => running.delete(made))
-      running.add(made)
-    }
+    else if (message.kind === 'taken') answers.taken(message.id)
+    else if (message.kind === 'calls') for (const call of message.calls) answers.take(call)
   }
 
-  const ended = await untilEnd(run, hear)
-  over.abort(new DOMException('the program is over', 'AbortError'))
-  slots.open()
-  // What had started is waited for, so that the list of calls says how each of them ended.
-  await settledWithin(running, callGraceMs)
+  const changed = replay.program !== undefined && replay.program !== identity
+  const ended = changed
+    ? ({ kind: 'broken', failure: notRepeatable('the script is not what it was') } as const)
+    : await untilEnd(run, startOf(run, startedAt, !replay.over), { hear, clock, breaking })
+  clock.stop()
+  await answers.end()
   if (ended.kind === 'result') pool.giveBack(thread)
   else await pool.discard(thread)
   const done = { calls: calls.list(), console: lines }
+  if (ended.kind === 'result' && !replay.over)
+    return {
+      ...done,
+      ok: false,
+      ...notRepeatable('it ended before it had asked for all that it had asked for'),
+    }
   if (ended.kind === 'result') return { ...done, ok: true, result: parseJsonText(ended.text) }
   return { ...done, ok: false, ...failureOf(ended, { signal, limits, memoryBytes: run.memoryBytes }) }
 }
 
-export type RunEnd = ThreadEnd | { readonly kind: 'timeout' } | { readonly kind: 'aborted' }
+const nothingKept = { before: [], begun: new Set<number>() }
+
+export type RunEnd =
+  | ThreadEnd
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'aborted' }
+  | { readonly kind: 'broken'; readonly failure: Failure }
+
+/** Which program it is: whatever decides what it does, beside what it is answered. */
+function identityOf({ program, inputs, limits }: ThreadRun): string {
+  const { source, fileName, language } = program
+  return digestOf(JSON.stringify([source, fileName, language, inputs, limits]))
+}
+
+function startOf(run: ThreadRun, startedAt: number, ack: boolean): ToThread {
+  const { source, fileName = 'program.js' } = run.program
+  const { maxToolCalls } = run.limits
+  const stripper = run.stripper === undefined ? {} : { stripper: run.stripper }
+  const script = { source, fileName, inputs: run.inputs, ...stripper }
+  return { kind: 'start', ...script, startedAt, maxToolCalls, maxResultBytes, ack }
+}
+
+type Surroundings = {
+  hear(message: FromThread): void
+  readonly clock: ProgramClock
+  readonly breaking: Promise<RunEnd>
+}
 
 /** Starts the program and waits for it, for its time to be up, or for the signal. A thread that goes on is ended. */
-async function untilEnd(run: ThreadRun, hear: (message: FromThread) => void): Promise<RunEnd> {
-  const { program, limits, thread, signal } = run
+async function untilEnd(
+  { thread, signal }: ThreadRun,
+  start: ToThread,
+  { hear, clock, breaking }: Surroundings,
+): Promise<RunEnd> {
   let stop: (how: RunEnd) => void = () => undefined
   const stopped = new Promise<RunEnd>((resolve) => {
     stop = resolve
   })
   const abort = (): void => stop({ kind: 'aborted' })
-  const timer = setTimeout(() => stop({ kind: 'timeout' }), limits.timeoutMs + stopGraceMs)
   signal.addEventListener('abort', abort, { once: true })
   if (signal.aborted) abort()
-  thread.setDeadline(monotonic() + limits.timeoutMs)
+  const up = clock.up.then((): RunEnd => ({ kind: 'timeout' }))
   try {
-    const { source, fileName = 'program.js', startedAt } = program
-    const { maxToolCalls } = limits
-    const start = {
-      kind: 'start',
-      source,
-      fileName,
-      inputs: run.inputs,
-      startedAt,
-      maxToolCalls,
-      maxResultBytes,
-    } as const
-    const ended = await Promise.race([thread.converse(start, hear), stopped])
-    if (ended.kind === 'timeout' || ended.kind === 'aborted') await thread.close()
+    const ended = await Promise.race([thread.converse(start, hear), stopped, breaking, up])
+    if (ended.kind === 'timeout' || ended.kind === 'aborted' || ended.kind === 'broken') await thread.close()
     return ended
   } finally {
-    clearTimeout(timer)
     signal.removeEventListener('abort', abort)
   }
-}
-
-async function settledWithin(running: ReadonlySet<Promise<void>>, graceMs: number): Promise<void> {
-  if (running.size === 0) return
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const grace = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, graceMs)
-  })
-  await Promise.race([Promise.allSettled(running), grace])
-  clearTimeout(timer)
 }

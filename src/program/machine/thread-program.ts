@@ -1,5 +1,13 @@
 import type { JSValueHandle, QuickJS } from 'quickjs-wasi'
-import type { FromThread, GuestCall, GuestFailure, ThreadSetup, ToThread } from './messages.js'
+import {
+  clockSlots,
+  type FromThread,
+  type GuestCall,
+  type GuestFailure,
+  type ThreadSetup,
+  type ToThread,
+} from './messages.js'
+import type { TypeStripper } from './type-stripper.js'
 
 type Start = Extract<ToThread, { kind: 'start' }>
 type Answer = Extract<ToThread, { kind: 'answer' }>
@@ -13,23 +21,24 @@ type Sandbox = {
 
 /** The program of a thread, as text: a file of its own would not be found from sources and bundles alike. */
 export function threadProgram(): string {
-  return `(${serve.toString()})(require('node:worker_threads'), (url) => import(url))`
+  return `(${serve.toString()})(require('node:worker_threads'), (url) => import(url), ${JSON.stringify(clockSlots)})`
 }
 
 /** Runs in the thread. Everything it uses is inside it or given to it. */
 async function serve(
   threads: typeof import('node:worker_threads'),
-  load: (url: string) => Promise<typeof import('quickjs-wasi')>,
+  load: <Module>(url: string) => Promise<Module>,
+  slots: typeof clockSlots,
 ): Promise<void> {
   const port = threads.parentPort
   const setup = threads.workerData as ThreadSetup
-  const deadline = new Float64Array(setup.deadline)
-  const { QuickJS, EvalFlags } = await load(setup.engineUrl)
+  const clock = new Float64Array(setup.clock)
+  const { QuickJS, EvalFlags } = await load<typeof import('quickjs-wasi')>(setup.engineUrl)
   const maxLogBytes = 64 * 1024
   const maxLogLines = 1_000
   const maxWaiting = 2_000
   const maxTextLength = 16 * 1024 * 1024
-  const ackFrom = 256 * 1024
+  const maxSleeps = 10_000
 
   const monotonic = (): number => {
     const [seconds, nanos] = process.hrtime()
@@ -40,20 +49,27 @@ async function serve(
   /** What the running program has done; a new one for each. */
   const idle = () => ({
     running: undefined as Start | undefined,
-    began: 0,
+    /** What the guest's clock shows. */
+    at: 0,
+    sleeps: 0,
     ended: undefined as FromThread | undefined,
     calls: 0,
     waiting: 0,
     outbox: [] as GuestCall[],
     logBytes: 0,
     logLines: 0,
-    timers: new Set<NodeJS.Timeout>(),
   })
   let state = idle()
   let sandbox: Sandbox
 
   const failed = (failure: GuestFailure): FromThread => ({ kind: 'failed', failure })
-  const isOver = (): boolean => state.ended !== undefined || monotonic() > (deadline[0] ?? 0)
+  const read = (slot: keyof typeof slots): number => clock[slots[slot]] ?? 0
+  const isLate = (): boolean => {
+    const now = monotonic()
+    const since = read('activeSince')
+    return now > read('deadline') || read('active') + (since === 0 ? 0 : now - since) > read('activeLimit')
+  }
+  const isOver = (): boolean => state.ended !== undefined || isLate()
 
   /** Text that the guest hands over; undefined when it is none, or more than can be sent. */
   const textOf = (handle: JSValueHandle | undefined): string | undefined => {
@@ -69,20 +85,14 @@ async function serve(
     if (operation === 'sleep') {
       const ms = JSON.parse(text) as unknown
       if (typeof ms !== 'number' || !(ms >= 0)) return 'sleep(ms) takes a number of milliseconds'
-      const timer = setTimeout(
-        () => {
-          state.timers.delete(timer)
-          receive({ kind: 'answer', id, ok: true, text: 'null' })
-        },
-        Math.min(ms, 600_000),
-      )
-      state.timers.add(timer)
+      if (state.sleeps >= maxSleeps) return `PTC script slept more than ${maxSleeps} times`
+      state.sleeps++
     } else {
       if (state.calls >= running.maxToolCalls)
         return `PTC script exceeded maxToolCalls=${running.maxToolCalls}`
       state.calls++
-      state.outbox.push({ id, operation, text })
     }
+    state.outbox.push({ id, operation, text })
     state.waiting++
     return undefined
   }
@@ -133,8 +143,7 @@ async function serve(
       moduleLoader: { normalize: (_, name) => refuseImport(name), load: refuseImport },
       wasi: (memory) => ({
         clock_time_get: (_id: number, _precision: bigint, at: number) => {
-          const { running, began } = state
-          const millis = running === undefined ? 0 : running.startedAt + monotonic() - began
+          const millis = (state.running?.startedAt ?? 0) + state.at
           new DataView(memory.buffer).setBigUint64(at, BigInt(Math.round(millis * 1e6)), true)
           return 0
         },
@@ -166,7 +175,8 @@ async function serve(
         return vm.undefined
       }),
     ]
-    deadline[0] = Number.POSITIVE_INFINITY
+    clock[slots.deadline] = Number.POSITIVE_INFINITY
+    clock[slots.activeLimit] = Number.POSITIVE_INFINITY
     const halves = vm
       .evalCode(setup.guest, '<ctx>')
       .consume((made) => vm.callFunction(made, vm.undefined, ...callbacks))
@@ -176,12 +186,15 @@ async function serve(
 
   /** Does something inside, and all that follows from it; then says what came of it. */
   const pump = (action: (sandbox: Sandbox) => void): void => {
+    clock[slots.activeSince] = monotonic()
     try {
       action(sandbox)
       sandbox.vm.executePendingJobs()
     } catch (error) {
       state.ended ??= failed(describe(error))
     }
+    clock[slots.active] = read('active') + monotonic() - read('activeSince')
+    clock[slots.activeSince] = 0
     if (state.outbox.length > 0) say({ kind: 'calls', calls: state.outbox.splice(0) })
     if (state.ended === undefined && state.waiting === 0)
       state.ended = failed({ reason: 'stalled', message: '' })
@@ -191,13 +204,12 @@ async function serve(
   /** What the engine threw: an error of the script before it ran, or the engine's own end. */
   const describe = (error: unknown): GuestFailure => {
     const { name = '', message = '', stack = '' } = error as Partial<Error>
-    if (monotonic() > (deadline[0] ?? 0)) return { reason: 'interrupted', message, stack }
+    if (isLate()) return { reason: 'interrupted', message, stack }
     const own = error instanceof WebAssembly.RuntimeError || error instanceof RangeError
     return { reason: own ? 'crashed' : 'source', name, message, ...(own ? {} : { stack }) }
   }
 
   const finish = (ended: FromThread): void => {
-    for (const timer of state.timers) clearTimeout(timer)
     state = idle()
     sandbox.vm.dispose()
     say(ended)
@@ -209,32 +221,52 @@ async function serve(
     })
   }
 
-  const begin = (program: Start): void => {
+  /** Takes the types out here, where a source that is made to keep the parser busy holds up nobody and is ended on time. */
+  const scriptOf = async ({ source, fileName, stripper }: Start): Promise<string> => {
+    if (stripper === undefined) return source
+    const { transform } = await load<TypeStripper>(stripper)
+    return transform(source, { transforms: ['typescript'], disableESTransforms: true, filePath: fileName })
+      .code
+  }
+
+  const begin = async (program: Start): Promise<void> => {
     state.running = program
-    state.began = monotonic()
+    clock[slots.active] = 0
+    let script: string
+    try {
+      script = await scriptOf(program)
+    } catch (error) {
+      const { message = '', loc } = error as Partial<Error> & { loc?: { line: number; column: number } }
+      const words = message.replace(/^Error transforming .*?: (?=\S)/, '').replace(/ \(\d+:\d+\)$/, '')
+      const stack = loc === undefined ? '' : `    at ${program.fileName}:${loc.line}:${loc.column}`
+      return finish(failed({ reason: 'source', name: 'SyntaxError', message: words, stack }))
+    }
     pump(({ vm, seed, start }) => {
       vm.callFunction(seed, vm.undefined, vm.newNumber(program.startedAt)).dispose()
       // Whatever the script calls `run` at its top is found, exported or not. A line of its own: a comment may be the last thing in it.
-      const source = `${program.source}\n;export const capstanRun = typeof run === 'undefined' ? undefined : run`
+      const source = `${script}\n;export const capstanRun = typeof run === 'undefined' ? undefined : run`
       const module = vm.evalCode(source, program.fileName, EvalFlags.TYPE_MODULE)
       vm.callFunction(start, vm.undefined, module, vm.newString(program.inputs)).dispose()
     })
+    if (program.ack && state.running !== undefined) say({ kind: 'taken', id: 0 })
   }
 
-  const receive = ({ id, ok, text }: Answer): void => {
+  const receive = ({ id, ok, text, at, ack }: Answer): void => {
     if (state.running === undefined) return
-    if (text.length >= ackFrom) say({ kind: 'taken', id })
     state.waiting--
+    state.at = at
     pump(({ vm, deliver }) => {
       const parts = [vm.newNumber(id), ok ? vm.true : vm.false, vm.newString(text)]
       vm.callFunction(deliver, vm.undefined, ...parts).dispose()
       for (const part of parts) part.dispose()
     })
+    // A program that has ended said so, and nobody waits for more.
+    if (ack && state.running !== undefined) say({ kind: 'taken', id })
   }
 
   sandbox = await createSandbox()
   port?.on('message', (message: ToThread) => {
-    if (message.kind === 'start') begin(message)
+    if (message.kind === 'start') void begin(message)
     else receive(message)
   })
   say({ kind: 'ready' })

@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import type { Engine } from './engine.js'
 import { ProgramError } from './errors.js'
 import { guestSource } from './guest.js'
-import type { FromThread, ThreadSetup, ToThread } from './messages.js'
+import { clockSlots, type FromThread, type ThreadSetup, type ToThread } from './messages.js'
 import { threadProgram } from './thread-program.js'
 
 /** A worker thread with a sandbox in it that no script has seen yet. */
@@ -12,8 +12,8 @@ export interface ProgramThread {
   /** Runs until the thread says how the program ended, or dies. Nobody else may use it meanwhile. */
   converse(first: ToThread, listen: (message: FromThread) => void): Promise<ThreadEnd>
   send(message: ToThread): void
-  /** Sets when the time of the running program is up, on the clock of {@link monotonic}. */
-  setDeadline(at: number): void
+  /** The time of the running program, on the clock of {@link monotonic}. */
+  readonly clock: Float64Array
   readonly dead: boolean
   close(): Promise<void>
 }
@@ -28,14 +28,15 @@ const threadLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16
 
 export async function startThread(engine: Engine, memoryBytes: number): Promise<ProgramThread> {
   const { Worker } = await import('node:worker_threads')
-  const deadline = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT)
+  const slots = Object.keys(clockSlots).length
+  const clock = new SharedArrayBuffer(slots * Float64Array.BYTES_PER_ELEMENT)
   const setup: ThreadSetup = {
     engineUrl: engine.url,
     module: engine.module,
     guest: guestSource(),
     memoryBytes,
     stackBytes,
-    deadline,
+    clock,
   }
   const worker = new Worker(threadProgram(), {
     eval: true,
@@ -46,7 +47,7 @@ export async function startThread(engine: Engine, memoryBytes: number): Promise<
     stdin: false,
     resourceLimits: threadLimits,
   })
-  return wrap(worker, new Float64Array(deadline))
+  return wrap(worker, new Float64Array(clock))
 }
 
 /** Milliseconds on the one clock that every thread of the process reads alike. */
@@ -55,7 +56,7 @@ export function monotonic(): number {
   return seconds * 1_000 + nanos / 1e6
 }
 
-function wrap(worker: Worker, deadline: Float64Array): ProgramThread {
+function wrap(worker: Worker, clock: Float64Array): ProgramThread {
   let isReady = false
   let death: { readonly cause?: Error } | undefined
   let listen: (message: FromThread) => void = () => undefined
@@ -108,9 +109,7 @@ function wrap(worker: Worker, deadline: Float64Array): ProgramThread {
       }
     },
     send: (message) => worker.postMessage(message),
-    setDeadline(at) {
-      deadline[0] = at
-    },
+    clock,
     async close() {
       await worker.terminate()
     },

@@ -115,7 +115,7 @@ async function recordsOf(
   for (const { id, row, message } of copied)
     await add(message, copiedRow(row, ids.get(id) ?? id, ids, target.sessionId))
   // What the process of the other session did not live to say is said here as it is.
-  const results = last && interruptedResults([last.message], source.openIntents)
+  const results = last && interruptedResults([last.message], source)
   if (results !== undefined)
     await add(results, { id: target.newId(), sessionId: target.sessionId, createdAtMs: target.now() })
   return records

@@ -1,3 +1,4 @@
+import { isRecalledSection } from '../../memory/recalled-section.js'
 import type { StoredMessage } from '../../store/session-state.js'
 import type { Message } from '../../tool/completion.js'
 import type { SessionCore } from '../core.js'
@@ -87,7 +88,8 @@ function refuseUnlessUser({ conversation }: SessionCore, messageId: string): voi
 function textOf(message: Message): string {
   if (message.role === 'system') return message.content
   const texts: string[] = []
-  for (const part of message.content) if (part.type === 'text') texts.push(part.text)
+  for (const part of message.content)
+    if (part.type === 'text' && !isRecalledSection(part.text)) texts.push(part.text)
   return texts.join('\n')
 }
 

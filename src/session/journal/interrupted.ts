@@ -1,7 +1,16 @@
+import type { UnfinishedRound } from '../../loop/run-parts.js'
 import { toolMessage } from '../../loop/tool-message.js'
-import type { OpenIntent } from '../../store/session-state.js'
-import type { Message, ToolMessage } from '../../tool/completion.js'
-import { errorEnvelope } from '../../tool/envelope.js'
+import type { OpenIntent, OpenQuestion } from '../../store/session-state.js'
+import type { AssistantContent, Message, ToolMessage } from '../../tool/completion.js'
+import { type Envelope, errorEnvelope } from '../../tool/envelope.js'
+import { serializeToolOutput } from '../../tool/serialize.js'
+import { isAboutCall, isExpired } from './questions.js'
+
+/** What a log tells of calls without a result. */
+export type OpenCalls = {
+  readonly openIntents: readonly OpenIntent[]
+  readonly openQuestions?: readonly OpenQuestion[]
+}
 
 /**
  * The results that a process did not live to write: for the calls of the last answer that have none. Undefined when there are no such
@@ -9,24 +18,98 @@ import { errorEnvelope } from '../../tool/envelope.js'
  */
 export function interruptedResults(
   messages: readonly Message[],
-  intents: readonly OpenIntent[],
+  open: OpenCalls,
+  now = 0,
 ): ToolMessage | undefined {
-  const last = messages.at(-1)
-  if (last?.role !== 'assistant') return undefined
-  const calls = last.content.flatMap((part) => (part.type === 'tool_call' ? [part] : []))
+  const calls = callsOf(messages.at(-1))
   if (calls.length === 0) return undefined
-  const begun = new Map(intents.map(({ intent }) => [intent.callId, intent]))
+  const known = whatIsKnown(open, now)
   return toolMessage(
-    calls.map(({ id, callId, function: { name } }) => {
-      const intent = begun.get(id) ?? (callId === undefined ? undefined : begun.get(callId))
-      return {
+    calls.map((call) => ({
+      id: call.id,
+      name: call.function.name,
+      ...(call.callId !== undefined && { callId: call.callId }),
+      envelope: known(call),
+    })),
+  )
+}
+
+export type UnfinishedOptions = {
+  /** The runs that are gone on with. */
+  readonly family: ReadonlySet<string>
+  readonly now: number
+  /** Whether a call that had begun can be made again: because it knows itself what it did already. */
+  readonly goesOn?: (toolName: string, callId: string) => boolean
+}
+
+/**
+ * The last answer, when a call of it waited for a yes that may still come: such a call never began, so it is made now under the same id,
+ * and asked about again. Undefined when there is none; then every call is answered with what is known of it.
+ */
+export function unfinishedRound(
+  messages: readonly Message[],
+  open: OpenCalls & { readonly openQuestions: readonly OpenQuestion[] },
+  { family, now, goesOn = () => false }: UnfinishedOptions,
+): UnfinishedRound | undefined {
+  const last = messages.at(-1)
+  const calls = callsOf(last)
+  const begun = new Set(open.openIntents.map(({ intent }) => intent.callId))
+  const waits = (call: ToolCallPart): boolean =>
+    open.openQuestions.some(
+      ({ question, refused }) =>
+        question.callId === call.id &&
+        refused === undefined &&
+        question.runId !== undefined &&
+        family.has(question.runId) &&
+        !isExpired(question, now) &&
+        isAboutCall(question, call),
+    )
+  const again = calls.filter((call) =>
+    begun.has(call.id) ? goesOn(call.function.name, call.id) : waits(call),
+  )
+  if (again.length === 0) return undefined
+  const known = whatIsKnown(open, now)
+  return {
+    answer: {
+      text: textIn(last),
+      finish: 'tool_calls',
+      toolCalls: calls.map(({ id, callId, function: { name, arguments: args } }) => ({
         id,
         name,
+        input: serializeToolOutput(args),
         ...(callId !== undefined && { callId }),
-        envelope: errorEnvelope(intent === undefined ? neverBegan : intent.idempotent ? mayRepeat : unknown),
-      }
-    }),
-  )
+      })),
+    },
+    settled: new Map(calls.filter((call) => !again.includes(call)).map((call) => [call.id, known(call)])),
+  }
+}
+
+type ToolCallPart = Extract<AssistantContent, { type: 'tool_call' }>
+
+function callsOf(message: Message | undefined): ToolCallPart[] {
+  if (message?.role !== 'assistant') return []
+  return message.content.flatMap((part) => (part.type === 'tool_call' ? [part] : []))
+}
+
+function textIn(message: Message | undefined): string {
+  if (message?.role !== 'assistant') return ''
+  return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+}
+
+function whatIsKnown(
+  { openIntents, openQuestions = [] }: OpenCalls,
+  now: number,
+): (call: ToolCallPart) => Envelope {
+  const begun = new Map(openIntents.map(({ intent }) => [intent.callId, intent]))
+  const asked = new Map(openQuestions.map((one) => [one.question.callId, one]))
+  return ({ id, callId }) => {
+    const intent = begun.get(id) ?? (callId === undefined ? undefined : begun.get(callId))
+    if (intent !== undefined) return errorEnvelope(intent.idempotent ? mayRepeat : unknown)
+    const one = asked.get(id)
+    if (one === undefined) return errorEnvelope(neverBegan)
+    if (one.refused !== undefined) return errorEnvelope(`This call was not run: ${one.refused}`)
+    return errorEnvelope(isExpired(one.question, now) ? neverApproved : stillWaited)
+  }
 }
 
 const unknown =
@@ -34,3 +117,6 @@ const unknown =
 const mayRepeat =
   'interrupted, outcome unknown: the process ended while this call ran. It does no harm to make it again.'
 const neverBegan = 'This call was not begun: the process ended before. Make it again if it is still needed.'
+const stillWaited =
+  'This call was not begun: the process ended while it waited for an approval. Make it again if it is still needed.'
+const neverApproved = 'This call was not begun: nobody approved it in time.'

@@ -30,6 +30,7 @@ export class Journal {
   #next: Promise<void> | undefined
   #last: Promise<void> = Promise.resolve()
   #closed = false
+  #sealed = false
   /** The first write that failed: nothing may follow it. */
   #failure: { readonly error: unknown } | undefined
 
@@ -42,7 +43,7 @@ export class Journal {
    * write, whole or not at all.
    */
   append(records: readonly SessionRecord[] | Promise<readonly SessionRecord[]>): Promise<void> {
-    if (this.#closed) return Promise.resolve()
+    if (this.#closed || this.#sealed) return Promise.resolve()
     this.#waiting.push(records)
     // Told by the write that takes them.
     if (records instanceof Promise) records.catch(() => undefined)
@@ -74,6 +75,16 @@ export class Journal {
     } catch (error) {
       throw this.#failed(error)
     }
+  }
+
+  /** What is handed over from now on is not written; the session is still had until it is given back. */
+  seal(): void {
+    this.#sealed = true
+  }
+
+  /** Whether nothing more is written: whoever must not go on without a record has to stop. */
+  get isSealed(): boolean {
+    return this.#sealed
   }
 
   /** Gives the session back. Nothing is written afterwards. */

@@ -1,21 +1,29 @@
+import type { AskRequest } from '../../loop/ask.js'
 import { type AgentEvent, isTerminal } from '../../loop/events.js'
 import type { StartingCall } from '../../loop/gate-parts.js'
 import type { RoundDone } from '../../loop/run-parts.js'
 import {
   type CheckpointRow,
   type FileChangeNote,
+  type PartRow,
   type RunRow,
   type SessionRecord,
   type SessionRow,
   schemaVersion,
+  type ToolQuestion,
 } from '../../store/records.js'
 import type { Durability, SessionStore } from '../../store/session-store.js'
 import type { JsonValue } from '../../tool/json.js'
+import type { CallSteps } from '../../tool/runtime.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
+import type { VerificationReport } from '../../tool/verification.js'
+import { SessionClosedError } from '../errors.js'
 import type { RunSnapshot } from '../runs.js'
 import { redactValue } from '../security/index.js'
 import { Journal } from './journal.js'
 import { type KeptConversation, keepConversation } from './kept-conversation.js'
+import { keepSteps } from './call-steps.js'
+import { questionFrom, shownOf } from './questions.js'
 import { load, type RestoredSession } from './restore.js'
 import { shorten } from './shorten.js'
 
@@ -113,10 +121,13 @@ export class Keeper {
   }
 
   /** Before a call begins: whoever finds it without a result knows that it had. */
-  starting(call: StartingCall): Promise<void> {
-    const { toolCallId, toolName, args, idempotent } = call
+  async starting(call: StartingCall): Promise<void> {
+    const { toolCallId, toolName, args, idempotent, inside } = call
     const message = this.conversation.kept.at(-1)
+    this.#refuseWhenSealed()
     if (toolCallId === undefined || message === undefined) return Promise.resolve()
+    // Inside a call that is gone on with, what may be repeated is repeated: only its result is kept.
+    if (inside && idempotent) return Promise.resolve()
     const startedAtMs = this.#options.now()
     const content = {
       type: 'tool_intent',
@@ -131,11 +142,76 @@ export class Keeper {
     return this.#journal.append([{ type: 'part', data }])
   }
 
+  /** Before a call waits for a yes; undefined when no later process could ask for it again. */
+  asked(request: AskRequest, expiresAtMs: number | undefined): Promise<void> | undefined {
+    const message = this.conversation.kept.at(-1)
+    const question = questionFrom(request, message?.message, {
+      askedAtMs: this.#options.now(),
+      ...(expiresAtMs !== undefined && { expiresAtMs }),
+    })
+    return question && this.#partBehind(`${question.callId}.asked`, question)
+  }
+
+  /** The answer was a no. A yes is not written: that a call begins is. */
+  refused(callId: string, text: string): void {
+    const content = {
+      type: 'tool_question_refused',
+      callId,
+      message: shorten(text),
+      atMs: this.#options.now(),
+    } as const
+    // In front of the result; whoever waits for that waits for this too.
+    void this.#partBehind(`${callId}.refused`, content)
+  }
+
+  /** Whether a question from before is the one that is put now, to the last word that a person is shown. */
+  isSame(kept: ToolQuestion, request: AskRequest): boolean {
+    const { redact } = this.#options
+    const now = redact === undefined ? shownOf(request) : redactValue(shownOf(request), redact)
+    return Object.entries(now).every(
+      ([name, value]) => JSON.stringify(value) === JSON.stringify(kept[name as keyof typeof now]),
+    )
+  }
+
+  #partBehind(id: string, content: PartRow['content']): Promise<void> {
+    const messageId = this.conversation.kept.at(-1)?.id ?? ''
+    const data = {
+      id: `${messageId}.${id}`,
+      messageId,
+      sessionId: this.#options.sessionId,
+      index: -1,
+      content,
+    }
+    return this.#journal.append([{ type: 'part', data }])
+  }
+
+  /** What a call keeps while it runs, and what an earlier process kept of it. */
+  stepsOf(callId: string): CallSteps {
+    const messageId = this.conversation.kept.at(-1)?.id ?? ''
+    return keepSteps({
+      callId,
+      messageId,
+      sessionId: this.#options.sessionId,
+      journal: this.#journal,
+      restored: this.#options.restored,
+    })
+  }
+
   /** Before a tool changes a file. */
-  change(note: FileChangeNote): Promise<void> {
+  async change(note: FileChangeNote): Promise<void> {
+    this.#refuseWhenSealed()
     const { sessionId, newId } = this.#options
     const messageId = this.conversation.kept.at(-1)?.id ?? ''
     const data = { id: newId(), messageId, sessionId, index: -1, content: note }
+    return this.#journal.append([{ type: 'part', data }])
+  }
+
+  /** Something was verified. */
+  verified(report: VerificationReport): Promise<void> {
+    const { sessionId, newId } = this.#options
+    const messageId = this.conversation.kept.at(-1)?.id ?? ''
+    const content = { type: 'verification', report } as const
+    const data = { id: newId(), messageId, sessionId, index: -1, content }
     return this.#journal.append([{ type: 'part', data }])
   }
 
@@ -164,12 +240,21 @@ export class Keeper {
     return this.#journal.append([{ type: 'checkpoint', data }])
   }
 
+  /** Leaves the log as it stands: what happens from now on is for another process to find out. */
+  seal(): void {
+    this.#journal.seal()
+  }
+
   flush(): Promise<void> {
     return this.#journal.flush()
   }
 
   close(): Promise<void> {
     return this.#journal.close()
+  }
+
+  #refuseWhenSealed(): void {
+    if (this.#journal.isSealed) throw new SessionClosedError(this.#options.sessionId)
   }
 
   #base(): Pick<SessionRow, 'id' | 'schemaVersion' | 'updatedAtMs'> {

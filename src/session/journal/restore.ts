@@ -67,6 +67,7 @@ const keptOptions = [
   'toolTimeoutMs',
   'whenBusy',
   'instructionFiles',
+  'verify',
   ...limitNames,
 ] as const satisfies readonly (keyof SessionOptions)[]
 
@@ -132,15 +133,15 @@ export function lastCheckpoint(
 export function totalsOf(
   { messages }: SessionState,
   family: ReadonlySet<string>,
-  checkpoint: CheckpointRow,
+  checkpoint: CheckpointRow | undefined,
 ): RunTotals {
   const own = messages.filter(({ row }) => row.runId !== undefined && family.has(row.runId))
-  const at = own.findIndex(({ id }) => id === checkpoint.messageId)
-  const later = own.slice(at < 0 ? own.length : at + 1)
+  const at = checkpoint === undefined ? -1 : own.findIndex(({ id }) => id === checkpoint.messageId)
+  const later = own.slice(checkpoint !== undefined && at < 0 ? own.length : at + 1)
   return {
-    usage: later.reduce((usage, { row }) => addUsage(usage, usageIn(row.usage)), usageIn(checkpoint.usage)),
-    toolCallsCount: checkpoint.toolCallsCount,
-    rounds: checkpoint.round + later.filter(({ row }) => row.usage !== undefined).length,
+    usage: later.reduce((usage, { row }) => addUsage(usage, usageIn(row.usage)), usageIn(checkpoint?.usage)),
+    toolCallsCount: checkpoint?.toolCallsCount ?? 0,
+    rounds: (checkpoint?.round ?? 0) + later.filter(({ row }) => row.usage !== undefined).length,
     toolRounds: own.filter(({ message }) => message.role === 'tool').length,
   }
 }

@@ -2,7 +2,7 @@ import { StoreError } from '../errors.js'
 import type { SessionRecord, SessionRecordType } from '../records.js'
 import { refuseFutureSchema } from '../schema.js'
 import type { StoredSession } from '../session-store.js'
-import type { SqlDatabase, SqlRow } from './driver.js'
+import { type SqlDatabase, SqliteFault, type SqlRow } from './driver.js'
 import { damageFault, isDamage } from './faults.js'
 import { integerIn, textIn } from './row.js'
 import { checksum, tables } from './write-records.js'
@@ -20,9 +20,8 @@ export function readRecords(database: SqlDatabase, sessionId: string): StoredSes
 function readStored(database: SqlDatabase, sessionId: string): StoredSession | undefined {
   const head = tolerant(() => readHead(database, sessionId))
   if (head === 'none') return undefined
-  const quick = tolerant(() => sources.flatMap((source) => readTable(database, source, sessionId)))
-  const found = quick && inOrder(quick)
-  if (head !== undefined && found?.length === head.lastSeq) return { records: found }
+  const quick = head && readAll(database, sessionId, head.lastSeq)
+  if (quick !== undefined) return { records: quick }
   const saved = inOrder(sources.flatMap((source) => salvageTable(database, source, sessionId)))
   if (head === undefined && saved.length === 0) throw damageFault('its list of sessions cannot be read')
   if (head !== undefined && saved.length === head.lastSeq) return { records: saved }
@@ -65,15 +64,83 @@ function readHead(database: SqlDatabase, sessionId: string): Head | 'none' {
   return row === undefined ? 'none' : { lastSeq: integerIn(row, 'last_seq') }
 }
 
-function readTable(database: SqlDatabase, { name, type }: Source, sessionId: string): Found[] {
-  const found: Found[] = []
-  for (const row of database
-    .prepare(`SELECT ${columnsOf(type)} FROM ${name} WHERE session_id = ?`)
-    .all(sessionId)) {
-    const one = foundIn(row, type)
-    if (one !== undefined) found.push(one)
+/**
+ * Every record, if all of them are there as they were written. Rows come many at a time as lines of one text: drivers take longer to
+ * hand over a row than SQLite to find it. JSON has no line breaks of its own, and what damage puts there fits no checksum.
+ */
+function readAll(
+  database: SqlDatabase,
+  sessionId: string,
+  lastSeq: number,
+): readonly SessionRecord[] | undefined {
+  const slots = new Slots(lastSeq)
+  try {
+    for (const { name, type } of sources)
+      for (const lines of linesOf(database, name, type, sessionId))
+        for (const line of lines.split('\n')) if (!slots.put(line, type)) return undefined
+  } catch (thrown) {
+    // Also what is too long for one text: row by row it may be had.
+    if (thrown instanceof SqliteFault) return undefined
+    throw thrown
   }
-  return found
+  return slots.whole()
+}
+
+function* linesOf(
+  database: SqlDatabase,
+  name: string,
+  type: Source['type'],
+  sessionId: string,
+): Generator<string, void, undefined> {
+  const row = database
+    .prepare(`SELECT group_concat(rowid) AS places FROM ${name} WHERE session_id = ?`)
+    .get(sessionId)
+  if (typeof row?.['places'] !== 'string') return
+  const places = row['places'].split(',')
+  const line = `seq || ' ' || more || ' ' || crc || ' '${type === undefined ? " || type || ' '" : ''} || data_json`
+  const some = database.prepare(
+    `SELECT group_concat(${line}, char(10)) AS lines FROM ${name} WHERE rowid IN (SELECT value FROM json_each(?))`,
+  )
+  for (let at = 0; at < places.length; at += rowsAtOnce)
+    yield textIn(some.get(`[${places.slice(at, at + rowsAtOnce).join()}]`), 'lines')
+}
+
+/** A piece in the log has at most 64 KB, so this many make a text that is no burden. */
+const rowsAtOnce = 256
+
+/** The records of a session by their place. */
+class Slots {
+  readonly #records: (SessionRecord | undefined)[]
+  #empty: number
+  #lastMore = 0
+
+  constructor(count: number) {
+    this.#records = Array.from({ length: count })
+    this.#empty = count
+  }
+
+  /** False for a line that is not what was written, or not in its place. */
+  put(line: string, known: SessionRecordType | undefined): boolean {
+    const afterSeq = line.indexOf(' ')
+    const afterMore = line.indexOf(' ', afterSeq + 1)
+    const afterCrc = line.indexOf(' ', afterMore + 1)
+    const afterType = known === undefined ? line.indexOf(' ', afterCrc + 1) : afterCrc
+    const type = known ?? line.slice(afterCrc + 1, afterType)
+    const seq = Number(line.slice(0, afterSeq))
+    const json = line.slice(afterType + 1)
+    if (!isRecordType(type) || !(seq >= 1 && seq <= this.#records.length)) return false
+    if (this.#records[seq - 1] !== undefined) return false
+    if (checksum(json, seq) !== Number(line.slice(afterMore + 1, afterCrc))) return false
+    // The checksum says that these are the very characters that were written from such a record.
+    this.#records[seq - 1] = { type, data: JSON.parse(json) } as SessionRecord
+    this.#empty--
+    if (seq === this.#records.length) this.#lastMore = Number(line.slice(afterSeq + 1, afterMore))
+    return true
+  }
+
+  whole(): readonly SessionRecord[] | undefined {
+    return this.#empty === 0 && this.#lastMore === 0 ? (this.#records as SessionRecord[]) : undefined
+  }
 }
 
 /** Row by row, in the order of writing and around every index, up to the first that SQLite cannot give. */

@@ -1,7 +1,8 @@
-import { constants, lstatSync, type Stats } from 'node:fs'
+import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { join, relative, resolve, sep } from 'node:path'
 import { messageOf } from '../../tool/errors.js'
+import { isMissing, projectDirectories, statOf } from '../project-directories.js'
 
 /** One file of instructions that a project or a person has written for agents. */
 export type InstructionFile = { readonly path: string; readonly text: string; readonly truncated: boolean }
@@ -57,36 +58,6 @@ export async function readInstructions(
   return { files, problems }
 }
 
-/** From the root of the repository that holds the workspace down to it; the workspace alone when there is none. */
-function projectDirectories(root: string): { directory: string; tree: string }[] {
-  const chain: string[] = []
-  for (let at = root; ; at = dirname(at)) {
-    chain.unshift(at)
-    // Above the workspace only a repository of the same people counts: anybody may put one into a shared directory.
-    if (isOurs(join(at, '.git'), root))
-      return chain.map((directory) => ({ directory, tree: chain[0] ?? root }))
-    if (dirname(at) === at || chain.length > deepest) return [{ directory: root, tree: root }]
-  }
-}
-
-const deepest = 64
-
-/** Whether it is there and belongs to who owns the workspace, to this user or to the system. */
-function isOurs(path: string, root: string): boolean {
-  const owner = statOf(path)?.uid
-  return owner !== undefined && [statOf(root)?.uid, process.getuid?.() ?? owner, 0].includes(owner)
-}
-
-/** Without a trip to another thread: the root was resolved a moment ago, and most of what is asked about is not there. */
-function statOf(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
-}
-
 async function readPlain(
   path: string,
   tree: string,
@@ -120,9 +91,4 @@ async function readPlain(
 /** The first characters that fit into so many bytes. */
 function headOf(text: string, maxBytes: number): string {
   return new TextDecoder().decode(Buffer.from(text).subarray(0, maxBytes), { stream: true })
-}
-
-function isMissing(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException).code
-  return code === 'ENOENT' || code === 'ENOTDIR'
 }

@@ -36,7 +36,7 @@ export async function sendOnce(
     headers: { ...headers, host: url.host, ...lengthOf(method, body) },
     lookup: pinned(reached),
     autoSelectFamily: true,
-    agent: false,
+    agent: wire.agent ?? false,
     signal,
     // Said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment does not switch verification off.
     rejectUnauthorized: true,

@@ -1,4 +1,12 @@
+import type { Agent } from 'node:http'
 import type { Address } from './resolve.js'
 
-/** What tests replace: which address a checked address is reached at, and whom TLS trusts. Production leaves both out. */
-export type Wire = { readonly reach?: (address: string) => Address; readonly trustedCertificates?: string }
+/**
+ * What tests replace: which address a checked address is reached at, and whom TLS trusts. Production leaves both out. `agent` keeps
+ * connections for one destination alone, whose every connection was opened under the same checks.
+ */
+export type Wire = {
+  readonly reach?: (address: string) => Address
+  readonly trustedCertificates?: string
+  readonly agent?: Agent
+}

@@ -100,7 +100,7 @@ async function plan(
     network: proxy === undefined ? undefined : { socket: proxy.socket, node: process.execPath },
   })
   const extra = { ...options.env, ...(proxy === undefined ? {} : proxyVariables) }
-  const argv = limited(command.argv, options.limits)
+  const argv = limited(command.argv, options.limits, command.streams)
   return {
     file: options.bwrap,
     args: [...args, ...(proxy === undefined ? argv : relayed(argv, insideNode))],

@@ -16,6 +16,8 @@ export type ConfinedCommand = {
   /** The session's own directory for temporary files. */
   readonly tmp: string
   readonly marker: string
+  /** What it says and what it complains about are read apart. */
+  readonly streams?: 'joined' | 'apart' | undefined
   /** What this command is held to beyond what holds for all of the shell. */
   readonly call?: CallConfinement | undefined
 }

@@ -11,6 +11,7 @@ import { type Ground, openGround } from './ground.js'
 import { guardedGit } from './guarded-git.js'
 import { Jobs } from './jobs.js'
 import { type Exit, launch, type Running } from './launch.js'
+import { openPiped, type PipedProcess } from './piped-process.js'
 import type { ProcessEntry } from './process-table.js'
 import type { ResourceLimits } from './resource-limits.js'
 import { runCommand } from './run-command.js'
@@ -44,6 +45,11 @@ export type ConfinedShellOptions = ShellOptions & { readonly confine?: CallConfi
 export interface LocalShell extends RuntimeShell {
   run(command: string, options?: ConfinedShellOptions): Promise<ShellOutcome>
   start(command: string, options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>): Promise<ShellJob>
+  /** Starts a program, by its words and through no shell, that is talked to over its streams until it ends or is ended. */
+  open(
+    argv: readonly string[],
+    options?: Pick<ConfinedShellOptions, 'cwd' | 'confine'>,
+  ): Promise<PipedProcess>
   /** Ends every command and job and removes what the shell made. */
   close(): Promise<void>
 }
@@ -68,6 +74,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   setMaxListeners(0, closing.signal)
   const jobs = new Jobs({ now, graceMs, killMs })
   const active = new Set<Promise<unknown>>()
+  const piped = new Set<PipedProcess>()
   let opening: Promise<Ground> | undefined
   let closed: Promise<void> | undefined
 
@@ -140,6 +147,46 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     return jobs.add(command, begun.running, async (exit) => void (await begun.cleanUp(exit, '')))
   }
 
+  async function open(
+    argv: readonly string[],
+    request: Pick<ConfinedShellOptions, 'cwd' | 'confine'>,
+  ): Promise<PipedProcess> {
+    const base = await ground()
+    const cwd = await directoryInside(base.roots, request.cwd)
+    const token = newToken()
+    const home = await mkdtemp(join(base.directory, 'home-'))
+    let launched: ConfinedLaunch | undefined
+    try {
+      launched = await base.confinement.confine({
+        argv,
+        cwd,
+        home,
+        tmp: base.tmp,
+        marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
+        streams: 'apart',
+        call: request.confine,
+      })
+      if (closing.signal.aborted) throw new ShellClosedError()
+      const plan = launched
+      const started = await openPiped(base.ledger, plan, token, {
+        sandbox: base.confinement.name,
+        graceMs,
+        killMs,
+        async gone() {
+          piped.delete(started)
+          await plan.finish({ exitCode: null, output: '' })
+          await removeHome(home)
+        },
+      })
+      piped.add(started)
+      return started
+    } catch (error) {
+      await launched?.finish({ exitCode: null, output: '' })
+      await removeHome(home)
+      throw error
+    }
+  }
+
   async function begin(
     base: Ground,
     command: string,
@@ -195,7 +242,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     closing.abort()
     await Promise.allSettled(active)
     try {
-      await jobs.close()
+      await Promise.all([jobs.close(), ...Array.from(piped, (one) => one.end())])
     } finally {
       const base = await opening?.catch(() => undefined)
       await base?.close()
@@ -208,6 +255,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       return track(run(command, request))
     },
     start: async (command, request = {}) => track(start(command, request)),
+    open: async (argv, request = {}) => track(open(argv, request)),
     jobs: () => jobs.list(),
     readJob: async (id, from) => jobs.read(id, from),
     killJob: async (id) => jobs.kill(id),

@@ -10,10 +10,14 @@ export type ResourceLimits = {
 export const defaultLimits: ResourceLimits = { fileBytes: 4 * 1024 ** 3, openFiles: 4096 }
 
 /**
- * The words in front of a command that set its limits and join its two streams. A limit that cannot be raised stays as low as
- * it is. Core dumps are always off: they hold the memory, and with it the secrets, of whatever crashed (SEC-120).
+ * The words in front of a command that set its limits and join its two streams, unless they stay apart. A limit that cannot be raised
+ * stays as low as it is. Core dumps are always off: they hold the memory, and with it the secrets, of whatever crashed (SEC-120).
  */
-export function limited(argv: readonly string[], limits: ResourceLimits): string[] {
+export function limited(
+  argv: readonly string[],
+  limits: ResourceLimits,
+  streams: 'joined' | 'apart' = 'joined',
+): string[] {
   const { cpuSeconds, fileBytes, openFiles, processes } = limits
   const settings = ['ulimit -c 0']
   if (cpuSeconds !== undefined) settings.push(`ulimit -t ${Math.ceil(cpuSeconds)}`)
@@ -23,5 +27,6 @@ export function limited(argv: readonly string[], limits: ResourceLimits): string
   if (processes !== undefined)
     settings.push(`ulimit -u ${Math.trunc(processes)} || ulimit -p ${Math.trunc(processes)}`)
   const quiet = settings.map((setting) => `{ ${setting}; } 2>/dev/null`)
-  return ['/bin/sh', '-c', `${quiet.join('; ')}; exec "$@" 2>&1`, 'capstan', ...argv]
+  const start = streams === 'joined' ? 'exec "$@" 2>&1' : 'exec "$@"'
+  return ['/bin/sh', '-c', `${quiet.join('; ')}; ${start}`, 'capstan', ...argv]
 }

@@ -41,26 +41,26 @@ const autoDelegation: Shape<AutoDelegationConfig> = {
 }
 
 const relevance: Shape<Inside<MemoryConfig, 'relevance'>> = {
-  decayDays: field(amount(), 'how fast memories fade'),
-  importanceWeight: field(amount(), 'how much importance counts'),
-  recencyWeight: field(amount(), 'how much age counts'),
+  decayDays: field(amount(), 'after how many days what is new counts for a third; 30 when left out'),
+  importanceWeight: field(amount(), 'how much importance counts; 0.7 when left out'),
+  recencyWeight: field(amount(), 'how much age counts; 0.3 when left out'),
 }
 
 const prunePolicy: Shape<Inside<MemoryConfig, 'prunePolicy'>> = {
   maxAgeDays: field(amount(), 'older ones go'),
-  minImportanceToKeep: field(amount(1), 'less important ones go'),
-  maxItems: field(whole(1), 'how many stay'),
+  minImportanceToKeep: field(amount(1), 'those at least this important stay, whatever their age'),
+  maxItems: field(whole(1), 'how many stay: the most important and newest'),
 }
 
 const memory: Shape<MemoryConfig> = {
-  maxShortTerm: field(whole(0), 'how many short-term memories a session keeps'),
-  maxWorking: field(whole(0), 'how many working memories a session keeps'),
-  pruneIntervalSecs: field(whole(0), 'how often old ones are cleared away, in seconds'),
-  llmExtraction: field(flag, 'whether the model picks out what is worth remembering'),
-  llmExtractionMaxItems: field(whole(1), 'how much it may pick at once'),
-  llmExtractionMaxInputChars: field(whole(1), 'how much text it looks at'),
+  maxShortTerm: field(whole(0), 'how many short-term memories a session keeps; 100 when left out'),
+  maxWorking: field(whole(0), 'how many working memories a session keeps; 10 when left out'),
+  pruneIntervalSecs: field(whole(0), 'how often old ones are cleared away at most, in seconds; 3600 when left out'),
+  llmExtraction: field(flag, 'read and checked, without effect: no model picks what is remembered'),
+  llmExtractionMaxItems: field(whole(1), 'likewise'),
+  llmExtractionMaxInputChars: field(whole(1), 'likewise'),
   relevance: field(group(relevance), 'how memories are ranked'),
-  prunePolicy: field(group(prunePolicy), 'what is cleared away', 'prune'),
+  prunePolicy: field(group(prunePolicy), 'what is cleared away; left out, nothing is', 'prune'),
 }
 
 const taskScheduler: Shape<TaskSchedulerConfig> = {
@@ -104,7 +104,7 @@ export const agentShape: Shape<AgentConfig> = {
   storageBackend: field(word(storageBackends), 'where sessions are kept'),
   storageUrl: field(location, 'the place itself: a directory with `file`, or an address'),
   sessionsDir: field(path, 'the directory of the sessions; the same as `storage_url` with `file`'),
-  memoryDir: field(path, 'the directory of the memories'),
+  memoryDir: field(path, 'the directory of the memories; left out, a session has none unless it is given a `memoryStore`'),
   skillDirs: field(oneOrMore(path), 'directories of skills', 'skills'),
   agentDirs: field(oneOrMore(path), 'directories of agents'),
   userInstructionsDir: field(path, "the directory of the user's own AGENTS.md", 'globalInstructionsDir'),

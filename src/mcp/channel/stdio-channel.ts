@@ -1,0 +1,105 @@
+import type { PipedProcess } from '../../workspace/shell/index.js'
+import { McpError } from '../errors.js'
+import type { Redact } from '../secrets.js'
+import { shownLine } from '../secrets.js'
+import type { Channel, Message } from './channel.js'
+import { LineReader } from './line-reader.js'
+
+export type StdioChannelOptions = {
+  startProcess(): Promise<PipedProcess>
+  readonly redact: Redact
+}
+
+/** How much of what a server complains about is kept, for the error when it dies. */
+const complaintBytes = 4_096
+/** How much may wait for a server that does not read. */
+const maxUnread = 32 * 1024 * 1024
+
+/** A program that is talked to in lines of JSON over its streams. */
+export class StdioChannel implements Channel {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: never) => void
+  readonly #options: StdioChannelOptions
+  #process: PipedProcess | undefined
+  #complaints = Buffer.alloc(0)
+  #reader: LineReader | undefined
+  #why: string | undefined
+  #ending: Promise<void> | undefined
+
+  constructor(options: StdioChannelOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    const process = await this.#options.startProcess()
+    // Closed while it was being started: then it must not stay.
+    if (this.#ending !== undefined) return process.end()
+    this.#process = process
+    // The library's own handler; what a message holds is checked there.
+    const reader = new LineReader((message) => this.onmessage?.(message as never))
+    this.#reader = reader
+    process.stdout.on('data', (chunk: Buffer) => {
+      if (this.#why !== undefined) return
+      const problem = reader.add(chunk)
+      if (problem !== undefined) this.#fail(problem)
+    })
+    process.stderr.on('data', (chunk: Buffer) => {
+      this.#complaints = Buffer.concat([this.#complaints, chunk.subarray(-complaintBytes)]).subarray(
+        -complaintBytes,
+      )
+    })
+    for (const stream of [process.stdout, process.stderr])
+      stream.on('error', (error) => this.onerror?.(error))
+    void process.exit.then(async ({ exitCode, signal }) => {
+      // What it said last may still be in the pipe.
+      await new Promise<void>((resolve) => setTimeout(resolve, 20))
+      this.#fail(signal === undefined ? `it ended with exit code ${exitCode}` : `it was ended by ${signal}`)
+    })
+  }
+
+  async send(message: Message): Promise<void> {
+    const stdin = this.#process?.stdin
+    if (stdin === undefined || this.#why !== undefined || !stdin.writable)
+      throw new McpError('mcp_unavailable', `not connected: ${this.why ?? 'it has not been started'}`)
+    if (stdin.writableLength > maxUnread)
+      throw new McpError('mcp_unavailable', 'it does not read what it is sent')
+    stdin.write(`${JSON.stringify(message)}\n`)
+  }
+
+  /** Why it ended, with the last thing that the server complained about. */
+  get why(): string | undefined {
+    if (this.#why === undefined) return undefined
+    const { redact } = this.#options
+    const said = this.#complaints.toString('utf8').trim().split('\n').slice(-5).join(' | ')
+    const noise = this.#reader?.firstSkipped
+    if (said !== '') return `${this.#why}; it said: ${shownLine(said, redact, 500)}`
+    return noise === undefined ? this.#why : `${this.#why}; its output was: ${shownLine(noise, redact, 200)}`
+  }
+
+  /** What confines the program. */
+  get sandbox(): string | undefined {
+    return this.#process?.sandbox
+  }
+
+  close(): Promise<void> {
+    this.#why ??= 'it was disconnected'
+    this.#ending ??= this.#end()
+    return this.#ending
+  }
+
+  #fail(why: string): void {
+    if (this.#why !== undefined) return
+    this.#why = why
+    void this.close()
+  }
+
+  async #end(): Promise<void> {
+    try {
+      // Calls that wait must hear of it at once, not when the last process is gone.
+      this.onclose?.()
+    } finally {
+      await this.#process?.end()
+    }
+  }
+}

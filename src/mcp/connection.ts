@@ -1,0 +1,276 @@
+import { messageOf } from '../tool/errors.js'
+import type { GuardedStream } from '../workspace/net/guarded-stream.js'
+import type { ServerProgram } from '../workspace/server-program.js'
+import type { PipedProcess } from '../workspace/shell/index.js'
+import type { Channel } from './channel/channel.js'
+import { fetchFor, type HttpReach } from './channel/http-fetch.js'
+import { StdioChannel } from './channel/stdio-channel.js'
+import { McpError } from './errors.js'
+import { type McpSignIn, signInFor } from './oauth.js'
+import type { Redact } from './secrets.js'
+import { shownLine } from './secrets.js'
+import type { McpServerSpec } from './server-options.js'
+import { answerRequests, type ServerRequestHandlers } from './server-requests.js'
+
+/** What a connection needs of the machine and of the host. */
+export type ConnectionSurroundings = ServerRequestHandlers & {
+  startServer(program: ServerProgram): Promise<PipedProcess>
+  /** Where programs are looked for. */
+  readonly path?: string
+  readonly signIn?: McpSignIn
+  /** The version that servers are told. */
+  readonly version?: string
+}
+
+export type ConnectionEvents = {
+  /** Once, when the connection is gone for whatever reason. */
+  closed(why: string): void
+  /** The server says that a list is not what it was. */
+  changed(list: 'tools' | 'prompts' | 'resources'): void
+}
+
+export type RequestLimits = {
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: Progress) => void
+}
+export type Progress = {
+  readonly progress: number
+  readonly total?: number | undefined
+  readonly message?: string | undefined
+}
+
+/** One live connection to one server: its own library object and its own channel, so that no answer can reach another (SEC-184). */
+export interface Connection {
+  /** What the server says it can do. */
+  readonly can: { readonly tools: boolean; readonly resources: boolean; readonly prompts: boolean }
+  /** What confines the program; absent for servers elsewhere. */
+  readonly sandbox: string | undefined
+  request(method: string, params: Readonly<Record<string, unknown>>, limits: RequestLimits): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** Starts or reaches a server and shakes hands with it. Never longer than its `startTimeoutMs`. */
+export async function connect(
+  spec: McpServerSpec,
+  surroundings: ConnectionSurroundings,
+  events: ConnectionEvents,
+  redact: Redact,
+  signal?: AbortSignal,
+): Promise<Connection> {
+  const library = await import('@modelcontextprotocol/client')
+  const deadline = AbortSignal.timeout(spec.startTimeoutMs)
+  const stop = signal === undefined ? deadline : AbortSignal.any([signal, deadline])
+  const { reach } = spec
+  if (reach.by === 'stdio') {
+    const channel = new StdioChannel({
+      redact,
+      startProcess: () => surroundings.startServer(programOf(spec, surroundings)),
+    })
+    return shake(
+      channel,
+      () => channel.why,
+      () => channel.close(),
+    )
+  }
+  return overHttp(reach)
+
+  async function overHttp(http: HttpReach): Promise<Connection> {
+    const net = await fetchFor(http)
+    const signIn = await signInFor(spec, http, surroundings.signIn, redact)
+    const options = {
+      fetch: net.fetch,
+      requestInit: { headers: { ...http.headers } },
+      ...(signIn !== undefined && { authProvider: signIn.provider }),
+    }
+    const streamable = (): Channel =>
+      new library.StreamableHTTPClientTransport(http.url, {
+        ...options,
+        reconnectionOptions: {
+          initialReconnectionDelay: 500,
+          maxReconnectionDelay: 10_000,
+          reconnectionDelayGrowFactor: 2,
+          maxRetries: 5,
+        },
+      }) as Channel
+    const sse = (): Channel => new library.SSEClientTransport(http.url, options) as Channel
+    const attempt = (make: () => Channel): Promise<Connection> => throughHttp(make, net)
+    try {
+      if (http.sse === 'only') return await attempt(sse)
+      return await attempt(streamable).catch(async (error: unknown) => {
+        if (isUnauthorized(error) && signIn !== undefined) {
+          await signIn.complete()
+          return attempt(streamable)
+        }
+        // An older server knows only event streams, and says so with one of these.
+        if (statusOf(error) !== undefined && [400, 404, 405, 406, 415].includes(statusOf(error) ?? 0))
+          return attempt(sse).catch(() => {
+            throw error
+          })
+        throw error
+      })
+    } catch (error) {
+      net.close()
+      throw explain(error)
+    }
+  }
+
+  function throughHttp(make: () => Channel, net: GuardedStream): Promise<Connection> {
+    const channel = make()
+    let ended: string | undefined
+    return shake(
+      channel,
+      () => ended,
+      async () => {
+        ended ??= 'it was disconnected'
+        // A server may keep state for us until it is told that we are gone; it has a moment to hear it.
+        const leaving =
+          'terminateSession' in channel ? (channel as { terminateSession(): Promise<void> }) : undefined
+        if (leaving !== undefined) await within(leaving.terminateSession(), 1_000).catch(() => undefined)
+        await channel.close()
+        net.close()
+      },
+      (error) => error,
+    )
+  }
+
+  async function shake(
+    channel: Channel,
+    why: () => string | undefined,
+    end: () => Promise<void>,
+    told: (error: unknown) => unknown = explain,
+  ): Promise<Connection> {
+    const client = new library.Client(
+      { name: 'capstan', version: surroundings.version ?? '0' },
+      {
+        capabilities: answerable(surroundings),
+        listMaxPages: 1,
+        // What tools put out goes to a model as it is; checking it would run a server's patterns on this thread.
+        jsonSchemaValidator: {
+          getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+        },
+      },
+    )
+    let open = false
+    let lost: string | undefined
+    answerRequests(client as never, surroundings)
+    for (const list of ['tools', 'prompts', 'resources'] as const)
+      client.setNotificationHandler(`notifications/${list}/list_changed`, () => events.changed(list))
+    client.onerror = () => undefined
+    client.onclose = () => {
+      lost ??= why() ?? 'the connection was closed'
+      if (open) events.closed(lost)
+    }
+    try {
+      await raced(client.connect(channel as never, { timeout: spec.startTimeoutMs, signal: stop }), stop)
+    } catch (error) {
+      await end().catch(() => undefined)
+      throw told(stop.aborted ? stop.reason : error)
+    }
+    open = true
+    if (lost !== undefined) throw new McpError('mcp_unavailable', lost)
+    const capabilities = client.getServerCapabilities() ?? {}
+    return {
+      can: {
+        tools: capabilities.tools !== undefined,
+        resources: capabilities.resources !== undefined,
+        prompts: capabilities.prompts !== undefined,
+      },
+      get sandbox() {
+        return channel instanceof StdioChannel ? channel.sandbox : undefined
+      },
+      async request(method, params, { timeoutMs, signal: abort, onProgress }) {
+        try {
+          return await client.request({ method, params: { ...params } }, anyResult, {
+            timeout: timeoutMs,
+            maxTotalTimeout: timeoutMs,
+            ...(abort !== undefined && { signal: abort }),
+            ...(onProgress !== undefined && { onprogress: onProgress }),
+          })
+        } catch (error) {
+          if (abort?.aborted) throw new McpError('mcp_aborted', 'the call was cancelled')
+          if (lost !== undefined) throw new McpError('mcp_unavailable', why() ?? lost)
+          throw explain(error, timeoutMs)
+        }
+      },
+      async close() {
+        open = false
+        // The library's own end first: it answers calls that wait.
+        await end()
+        await client.close().catch(() => undefined)
+      },
+    }
+  }
+
+  /** What the library, the channel or the server threw, as an error of ours without a secret. */
+  function explain(error: unknown, timeoutMs = spec.startTimeoutMs): McpError {
+    if (signal?.aborted) return new McpError('mcp_aborted', 'the connection was called off')
+    if (error instanceof McpError) return new McpError(error.code, redact(error.message))
+    if (isTimeout(error)) return new McpError('mcp_timeout', `no answer within ${timeoutMs} ms`)
+    if (isUnauthorized(error)) return new McpError('mcp_unauthorized', 'authentication failed')
+    const status = statusOf(error)
+    if (status !== undefined)
+      return new McpError('mcp_unavailable', `it answered with the HTTP status ${status}`)
+    const text = shownLine(messageOf(error), redact)
+    const refused = typeof (error as { code?: unknown } | null)?.code === 'number'
+    return new McpError(refused ? 'mcp_refused' : 'mcp_unavailable', text)
+  }
+}
+
+/** What comes back is read by whoever asked for it. */
+const anyResult = {
+  '~standard': { version: 1, vendor: 'capstan', validate: (value: unknown) => ({ value }) },
+} as const
+
+function programOf({ reach }: McpServerSpec, { path }: ConnectionSurroundings): ServerProgram {
+  if (reach.by !== 'stdio') throw new TypeError('a server that is reached over HTTP has no program')
+  const { by: _, ...program } = reach
+  return { ...program, ...(path !== undefined && { path }) }
+}
+
+/** Only what somebody is there to answer is offered. */
+function answerable({ question, sampling }: ServerRequestHandlers): Record<string, object> {
+  return {
+    roots: { listChanged: false },
+    ...(question !== undefined && { elicitation: { form: {} } }),
+    ...(sampling !== undefined && { sampling: {} }),
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown }
+  return name === 'TimeoutError' || code === 'REQUEST_TIMEOUT'
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return (error as { name?: unknown } | null)?.name === 'UnauthorizedError' || statusOf(error) === 401
+}
+
+function statusOf(error: unknown): number | undefined {
+  const { status, code, data } = (error ?? {}) as {
+    status?: unknown
+    code?: unknown
+    data?: { status?: unknown }
+  }
+  const found =
+    status ?? data?.status ?? (typeof code === 'number' && code >= 100 && code < 600 ? code : undefined)
+  return typeof found === 'number' ? found : undefined
+}
+
+async function within<T>(work: Promise<T>, limitMs: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), limitMs)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+/** Starting a process, or resolving a name, cannot always be called off: whoever waits is let go. */
+function raced<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

@@ -1,0 +1,31 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+
+export type McpErrorCode =
+  /** What was said about a server cannot be used. */
+  | 'mcp_config'
+  /** The server cannot be reached, or did not start, or is gone. */
+  | 'mcp_unavailable'
+  /** The server answered, and the answer cannot be used. */
+  | 'mcp_protocol'
+  /** The server said no. */
+  | 'mcp_refused'
+  | 'mcp_timeout'
+  | 'mcp_aborted'
+  /** The server wants somebody to sign in. */
+  | 'mcp_unauthorized'
+
+/** Something about a server of tools. No message has a secret of its configuration in it. */
+export class McpError extends CapstanError {
+  declare readonly code: McpErrorCode
+
+  constructor(code: McpErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options)
+  }
+}
+
+markErrorClass(McpError, 'McpError')
+
+/** For the model: what became of a call, and that the rest of its work is not lost. */
+export function unavailable(server: string, why: string): McpError {
+  return new McpError('mcp_unavailable', `mcp server ${server} is unavailable: ${why}`)
+}

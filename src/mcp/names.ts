@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+
+/** Providers take names of up to so many characters. */
+const longestName = 64
+const longestLabel = 24
+
+/**
+ * What a server is called in the names of its tools, made from what its configuration calls it: letters, digits, `-` and single `_`.
+ * Two underscores part the server from its tool, so a name must not have them itself (SEC-175). Undefined when nothing is left.
+ */
+export function serverLabel(name: string): string | undefined {
+  const plain = name
+    .replace(/[^A-Za-z0-9-]+/g, '_')
+    .replace(/_{2,}/g, '_')
+    .replace(/^_+|_+$/g, '')
+  if (plain === '') return undefined
+  return plain.length <= longestLabel
+    ? plain
+    : `${plain.slice(0, longestLabel - 7).replace(/_+$/, '')}_${mark(name)}`
+}
+
+/**
+ * The last part of a tool's name. One that is usable stays as it is; one that is not carries a mark of what it was, so that two
+ * different names never become the same (SEC-176).
+ */
+export function toolLabel(name: string, label: string): string {
+  const room = longestName - 'mcp__'.length - label.length - 2
+  if (/^[A-Za-z0-9-][A-Za-z0-9_-]*$/.test(name) && name.length <= room) return name
+  const plain = name
+    .slice(0, 200)
+    .replace(/[^A-Za-z0-9_-]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+  return `${plain.slice(0, room - 7) || 'tool'}_${mark(name)}`
+}
+
+export function toolId(label: string, tool: string): string {
+  return `mcp__${label}__${tool}`
+}
+
+function mark(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 6)
+}

@@ -1,0 +1,145 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { isRecord } from '../tool/json.js'
+import type { HttpReach } from './channel/http-fetch.js'
+import { McpError } from './errors.js'
+import type { Redact } from './secrets.js'
+import type { McpServerSpec } from './server-options.js'
+
+/** Where the host keeps what servers gave it to sign in with. A key names one server at one address: tokens go nowhere else. */
+export interface McpTokenStore {
+  load(key: string): string | undefined | Promise<string | undefined>
+  save(key: string, value: string): void | Promise<void>
+  remove(key: string): void | Promise<void>
+}
+
+export type McpSignIn = {
+  readonly store: McpTokenStore
+  /**
+   * Leads a person to this address, which the server chose, and gives back the address that signing in led to. Absent: who is not
+   * signed in already cannot. It is http or https and nothing else; open it without a shell.
+   */
+  readonly authorize?: (request: { readonly server: string; readonly url: string }) => Promise<string>
+}
+
+/** What the protocol's library takes to sign in with. */
+export type SignInAttempt = {
+  readonly provider: never
+  /** Ends what was begun: waits for the person, checks the answer, and fetches the tokens. */
+  complete(): Promise<void>
+}
+
+type Kept = { tokens?: unknown; client?: unknown; verifier?: string }
+
+/** How one server is signed in to; undefined when nothing was said about that. */
+export async function signInFor(
+  spec: McpServerSpec,
+  { url, oauth }: HttpReach,
+  signIn: McpSignIn | undefined,
+  redact: Redact,
+): Promise<SignInAttempt | undefined> {
+  if (oauth?.accessToken !== undefined) {
+    const { accessToken } = oauth
+    return { provider: { token: async () => accessToken } as never, complete: refuse }
+  }
+  if (oauth === undefined || signIn === undefined) return undefined
+  const { auth } = await import('@modelcontextprotocol/client')
+  const key = `${spec.name} ${url.origin}${url.pathname}`
+  const redirectUrl = oauth.redirectUri ?? 'http://127.0.0.1/callback'
+  let kept: Kept | undefined
+  let asked: URL | undefined
+  let state = ''
+
+  const read = async (): Promise<Kept> => {
+    kept ??= parse(await signIn.store.load(key))
+    return kept
+  }
+  const write = async (change: Kept): Promise<void> => {
+    kept = { ...(await read()), ...change }
+    await signIn.store.save(key, JSON.stringify(kept))
+  }
+
+  const provider = {
+    redirectUrl,
+    clientMetadata: {
+      client_name: 'capstan',
+      redirect_uris: [redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      ...(oauth.scopes !== undefined && { scope: oauth.scopes.join(' ') }),
+    },
+    state: () => {
+      state = randomBytes(24).toString('base64url')
+      return state
+    },
+    clientInformation: async () => {
+      const { clientId, clientSecret } = oauth
+      if (clientId === undefined) return (await read()).client
+      return { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) }
+    },
+    saveClientInformation: (client: unknown) => write({ client }),
+    tokens: async () => (await read()).tokens,
+    saveTokens: (tokens: unknown) => write({ tokens }),
+    redirectToAuthorization: (to: URL) => {
+      // A server that names another kind of address wants a program started (CVE-2025-6514).
+      if (to.protocol !== 'https:' && to.protocol !== 'http:')
+        throw new McpError(
+          'mcp_unauthorized',
+          'the server wants a sign-in at an address that is not http or https',
+        )
+      asked = to
+    },
+    saveCodeVerifier: (verifier: string) => write({ verifier }),
+    codeVerifier: async () => (await read()).verifier ?? '',
+    invalidateCredentials: async (what: string) => {
+      if (what === 'all' || what === 'tokens') await write({ tokens: undefined })
+      if (what === 'all') await signIn.store.remove(key)
+    },
+  }
+
+  async function complete(): Promise<void> {
+    if (asked === undefined) throw new McpError('mcp_unauthorized', 'authentication failed')
+    if (signIn?.authorize === undefined)
+      throw new McpError('mcp_unauthorized', 'somebody has to sign in, and no authorize handler was given')
+    const landed = await signIn.authorize({ server: spec.name, url: asked.href })
+    const answer = new URL(landed, redirectUrl).searchParams
+    if (!same(answer.get('state') ?? '', state))
+      throw new McpError('mcp_unauthorized', 'the answer of the sign-in belongs to another attempt')
+    const code = answer.get('code')
+    if (code === null) throw new McpError('mcp_unauthorized', redact(`signing in was refused`))
+    const { fetchFor } = await import('./channel/http-fetch.js')
+    const net = await fetchFor({ by: 'http', url, headers: {}, sse: 'fallback', ...(oauth && { oauth }) })
+    try {
+      const iss = answer.get('iss')
+      await auth(provider as never, {
+        serverUrl: url,
+        authorizationCode: code,
+        fetchFn: net.fetch,
+        ...(iss !== null && { iss }),
+      })
+    } finally {
+      net.close()
+    }
+  }
+
+  return { provider: provider as never, complete }
+}
+
+async function refuse(): Promise<void> {
+  throw new McpError('mcp_unauthorized', 'authentication failed')
+}
+
+function parse(text: string | undefined): Kept {
+  if (text === undefined) return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? (value as Kept) : {}
+  } catch {
+    // What the store gives is not what was kept: then nobody is signed in.
+    return {}
+  }
+}
+
+function same(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return b !== '' && left.length === right.length && timingSafeEqual(left, right)
+}

@@ -1,0 +1,124 @@
+import { serverToolDigest } from '../authority/server-tool.js'
+import { isRecord, type JsonSchema } from '../tool/json.js'
+import { visibleText } from '../toolbox/untrusted-text.js'
+import type { Connection } from './connection.js'
+import { toolLabel } from './names.js'
+import { cut, readSchema } from './schema.js'
+import { shownLine } from './secrets.js'
+import type { McpServerSpec } from './server-options.js'
+
+/** A tool as a server offers it, read and bounded; nothing in it is believed. */
+export type OfferedTool = {
+  /** What the server calls it. */
+  readonly name: string
+  /** What it is called in its id. */
+  readonly label: string
+  /** All of what the server says of it, as a person would see it. */
+  readonly description: string
+  readonly shown: JsonSchema
+  readonly checked: JsonSchema
+  readonly digest: string
+}
+
+export type ToolOffer = {
+  readonly tools: readonly OfferedTool[]
+  /** What was left out, and why. */
+  readonly problems: readonly string[]
+}
+
+const mostPages = 50
+const mostTools = 1_000
+const mostBytes = 4 * 1024 * 1024
+const longestDescription = 8_000
+
+/** Asks a server for its tools, page by page, and no longer than it takes to start a server. */
+export async function listTools(
+  spec: McpServerSpec,
+  connection: Connection,
+  signal?: AbortSignal,
+): Promise<ToolOffer> {
+  const problems: string[] = []
+  const found = await listAll(connection, 'tools/list', 'tools', spec.startTimeoutMs, problems, signal)
+  const tools = new Map<string, OfferedTool>()
+  for (const given of found) {
+    const read = await readTool(given, spec)
+    if ('problem' in read) problems.push(read.problem)
+    else if (tools.has(read.label))
+      problems.push(`the tool "${shown(read.name)}" is offered twice: only the first counts`)
+    else tools.set(read.label, read)
+  }
+  return { tools: [...tools.values()], problems }
+}
+
+/** The members of all pages, bounded: a server that never comes to an end is cut off. */
+export async function listAll(
+  connection: Connection,
+  method: string,
+  member: string,
+  timeoutMs: number,
+  problems: string[],
+  signal?: AbortSignal,
+): Promise<unknown[]> {
+  const found: unknown[] = []
+  const seen = new Set<string>()
+  const deadline = performance.now() + timeoutMs
+  let cursor: string | undefined
+  let bytes = 0
+  for (let page = 0; ; page++) {
+    const left = Math.max(1, Math.round(deadline - performance.now()))
+    const limits = { timeoutMs: left, ...(signal !== undefined && { signal }) }
+    const answer = await connection.request(method, cursor === undefined ? {} : { cursor }, limits)
+    const list = isRecord(answer) ? answer[member] : undefined
+    if (Array.isArray(list)) {
+      found.push(...list.slice(0, mostTools + 1 - found.length))
+      bytes += JSON.stringify(list).length
+    }
+    const next = isRecord(answer) ? answer['nextCursor'] : undefined
+    if (typeof next !== 'string' || next === '') return found
+    const why =
+      page + 1 >= mostPages
+        ? `more than ${mostPages} pages`
+        : found.length > mostTools
+          ? `more than ${mostTools} entries`
+          : bytes > mostBytes
+            ? `more than ${mostBytes} characters`
+            : seen.has(next)
+              ? 'a page that follows itself'
+              : undefined
+    if (why !== undefined) {
+      problems.push(`${method} gave ${why}: the rest is left out`)
+      return found.slice(0, mostTools)
+    }
+    seen.add(next)
+    cursor = next
+  }
+}
+
+async function readTool(
+  given: unknown,
+  { label, reach }: McpServerSpec,
+): Promise<OfferedTool | { readonly problem: string }> {
+  const name = isRecord(given) ? given['name'] : undefined
+  if (!isRecord(given) || typeof name !== 'string' || name === '')
+    return { problem: 'a tool without a name is left out' }
+  const schema = readSchema(given['inputSchema'])
+  if (!schema.ok) return { problem: `the tool "${shown(name)}" is left out: ${schema.problem}` }
+  const said = typeof given['description'] === 'string' ? given['description'] : ''
+  return {
+    name,
+    label: toolLabel(name, label),
+    description: cut(visibleText(said.slice(0, longestDescription * 2)), longestDescription),
+    shown: schema.shown,
+    checked: schema.checked,
+    digest: await serverToolDigest({
+      // All of it, also what is cut or not visible: any change counts.
+      description: `${name}\0${said}`,
+      parameters: given['inputSchema'] ?? null,
+      server: reach.by === 'stdio' ? { argv: reach.argv, cwd: reach.cwd } : { url: reach.url.href },
+    }),
+  }
+}
+
+function shown(text: string): string {
+  return shownLine(text, (same) => same, 80)
+}

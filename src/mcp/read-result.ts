@@ -1,0 +1,104 @@
+import type { ToolResultContent } from '../tool/content.js'
+import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { isRecord } from '../tool/json.js'
+import type { RuntimeScratch } from '../tool/runtime.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
+
+const mostParts = 200
+const mostImages = 10
+/** Of base64: larger ones go to a file. */
+const largestImage = 7 * 1024 * 1024
+
+/** What a call of a server's tool gave, as an envelope: text as a person would see it, images as images, other bytes in files. */
+export async function readCallResult(
+  result: unknown,
+  scratch: RuntimeScratch | undefined,
+): Promise<Envelope> {
+  if (!isRecord(result)) return errorEnvelope('The server answered with something that is not a result.')
+  const parts = Array.isArray(result['content']) ? result['content'] : []
+  const content = await readParts(parts, scratch)
+  const structured = result['structuredContent']
+  if (!content.some(({ type }) => type === 'text') && structured !== undefined)
+    content.unshift({ type: 'text', text: visibleText(serializeToolOutput(structured)) })
+  const text = content.every((part) => part.type === 'text')
+    ? content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+    : undefined
+  if (result['isError'] === true)
+    return errorEnvelope(text || 'The tool failed and did not say why.', { exit_code: 1, untrusted: true })
+  return outputEnvelope(text ?? content, { untrusted: true })
+}
+
+/** What `resources/read` gave. */
+export async function readResourceResult(
+  result: unknown,
+  scratch: RuntimeScratch | undefined,
+): Promise<Envelope> {
+  const contents = isRecord(result) && Array.isArray(result['contents']) ? result['contents'] : []
+  const content = await readParts(
+    contents.map((resource: unknown) => ({ type: 'resource', resource })),
+    scratch,
+  )
+  if (content.length === 0) return errorEnvelope('The server gave nothing for this resource.')
+  const onlyText = content.every(({ type }) => type === 'text')
+  return outputEnvelope(
+    onlyText ? content.map((part) => (part.type === 'text' ? part.text : '')).join('\n') : content,
+    { untrusted: true },
+  )
+}
+
+async function readParts(
+  parts: readonly unknown[],
+  scratch: RuntimeScratch | undefined,
+): Promise<ToolResultContent[]> {
+  const read: ToolResultContent[] = []
+  let images = 0
+  for (const part of parts.slice(0, mostParts)) {
+    const one = await readPart(part, scratch)
+    if (one.type === 'image' && ++images > mostImages)
+      read.push({ type: 'text', text: '[one more image, left out]' })
+    else read.push(one)
+  }
+  if (parts.length > mostParts)
+    read.push({ type: 'text', text: `[${parts.length - mostParts} more parts, left out]` })
+  return read
+}
+
+async function readPart(part: unknown, scratch: RuntimeScratch | undefined): Promise<ToolResultContent> {
+  if (!isRecord(part)) return { type: 'text', text: '[something that is no content]' }
+  const { type, text, data, mimeType, resource } = part
+  if (type === 'text' && typeof text === 'string') return { type: 'text', text: visibleText(text) }
+  if ((type === 'image' || type === 'audio') && typeof data === 'string')
+    return readBytes(data, mimeType, scratch)
+  if (type === 'resource_link')
+    return { type: 'text', text: `[resource ${line(part['uri'])} ${line(part['name'])}]` }
+  if (type === 'resource' && isRecord(resource)) {
+    if (typeof resource['text'] === 'string') return { type: 'text', text: visibleText(resource['text']) }
+    if (typeof resource['blob'] === 'string')
+      return readBytes(resource['blob'], resource['mimeType'], scratch)
+  }
+  return { type: 'text', text: `[content of the kind ${line(type)}, which is not understood]` }
+}
+
+async function readBytes(
+  base64: string,
+  mimeType: unknown,
+  scratch: RuntimeScratch | undefined,
+): Promise<ToolResultContent> {
+  const named =
+    typeof mimeType === 'string' && /^[a-z]+\/[a-z0-9.+-]{1,60}$/i.test(mimeType) ? mimeType : undefined
+  const isImage = named !== undefined && pictures.has(named.toLowerCase())
+  if (isImage && base64.length <= largestImage && /^[A-Za-z0-9+/_-]*={0,2}$/.test(base64))
+    return { type: 'image', data: base64, mediaType: named.toLowerCase() }
+  const bytes = Buffer.from(base64, 'base64')
+  const path = await scratch?.write('mcp content', bytes)
+  const where = path === undefined ? '' : `, kept in ${path}`
+  return { type: 'text', text: `[${named ?? 'bytes'}, ${bytes.length} bytes${where}]` }
+}
+
+/** What models can look at; a drawing in XML is text and may hold scripts. */
+const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+function line(value: unknown): string {
+  return typeof value === 'string' ? visibleLine(value, 300) : 'unknown'
+}

@@ -1,0 +1,100 @@
+import { isRecord, type JsonSchema } from '../tool/json.js'
+import { visibleText } from '../toolbox/untrusted-text.js'
+
+/** The bounds of a schema that a server gives; no tool that people wrote comes near them. */
+const limits = { bytes: 64 * 1024, depth: 24, nodes: 4_000, description: 500 }
+
+export type ReadSchema =
+  | {
+      readonly ok: true
+      /** What the model is shown: without invisible text, descriptions cut. */
+      readonly shown: JsonSchema
+      /** What arguments are checked against: without patterns, which would run on this thread. The server has them itself. */
+      readonly checked: JsonSchema
+    }
+  | { readonly ok: false; readonly problem: string }
+
+/** Reads the schema of a tool's arguments from a server: bounded, and with no reference to anything outside of itself (SEC-177). */
+export function readSchema(given: unknown): ReadSchema {
+  const schema = given === undefined ? { type: 'object' } : given
+  if (!isRecord(schema)) return bad('its parameters are not a schema')
+  const type = schema['type']
+  if (type !== undefined && type !== 'object') return bad('its parameters are not an object')
+  const problem = problemOf(schema)
+  if (problem !== undefined) return bad(problem)
+  if (JSON.stringify(schema).length > limits.bytes)
+    return bad(`its parameters are longer than ${limits.bytes} characters`)
+  const shown = clean({ ...schema, type: 'object' })
+  return { ok: true, shown: shown as JsonSchema, checked: withoutPatterns(shown, false) as JsonSchema }
+}
+
+function bad(problem: string): ReadSchema {
+  return { ok: false, problem }
+}
+
+/** Walks without recursion: what is too deep must be found out before anything recurses into it. */
+function problemOf(schema: unknown): string | undefined {
+  const open: { value: unknown; depth: number }[] = [{ value: schema, depth: 0 }]
+  let nodes = 0
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, depth } = next
+    if (typeof value !== 'object' || value === null) continue
+    if (++nodes > limits.nodes) return `its parameters have more than ${limits.nodes} parts`
+    if (depth > limits.depth) return `its parameters are nested deeper than ${limits.depth} levels`
+    for (const [key, member] of Object.entries(value)) {
+      if (
+        (key === '$ref' || key === '$dynamicRef' || key === '$recursiveRef') &&
+        typeof member === 'string' &&
+        !member.startsWith('#')
+      )
+        return 'its parameters refer to something outside of themselves'
+      if (visibleText(key) !== key || key.length > 200)
+        return 'a name in its parameters has characters that nobody sees'
+      open.push({ value: member, depth: depth + 1 })
+    }
+  }
+  return undefined
+}
+
+/** Where texts for people stand, and where names stand that only happen to be the same. */
+function clean(value: unknown, isNames = false): unknown {
+  if (Array.isArray(value)) return value.map((one) => clean(one))
+  if (typeof value === 'string') return visibleText(value)
+  if (!isRecord(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => {
+      if (isNames) return [key, clean(member)]
+      if ((key === 'description' || key === 'title' || key === '$comment') && typeof member === 'string')
+        return [key, cut(visibleText(member), limits.description)]
+      return [key, clean(member, mapsOfNames.has(key))]
+    }),
+  )
+}
+
+const mapsOfNames = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+
+function withoutPatterns(value: unknown, isNames: boolean): unknown {
+  if (Array.isArray(value)) return value.map((one) => withoutPatterns(one, false))
+  if (!isRecord(value)) return value
+  const entries = Object.entries(value)
+  if (isNames)
+    return Object.fromEntries(entries.map(([key, member]) => [key, withoutPatterns(member, false)]))
+  // What a pattern would have let through must not be refused for want of the pattern.
+  const open = value['patternProperties'] !== undefined
+  return Object.fromEntries(
+    entries
+      .filter(([key]) => !unchecked.has(key) && !(open && closing.has(key)))
+      .map(([key, member]) => [
+        key,
+        untouched.has(key) ? member : withoutPatterns(member, mapsOfNames.has(key)),
+      ]),
+  )
+}
+
+const unchecked = new Set(['pattern', 'patternProperties', 'format', 'propertyNames', '$comment', 'examples'])
+const closing = new Set(['additionalProperties', 'unevaluatedProperties'])
+const untouched = new Set(['enum', 'const', 'default'])
+
+export function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}

@@ -1,0 +1,115 @@
+import { pathToFileURL } from 'node:url'
+import { isRecord } from '../tool/json.js'
+import type { Question, QuestionAnswers } from '../tool/runtime.js'
+import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
+
+/** What a server may ask of us; what nobody answers is refused (SEC-179). */
+export type ServerRequestHandlers = {
+  readonly name: string
+  /** The directories that a server is told of: the workspace and nothing else (SEC-180). */
+  readonly roots: readonly string[]
+  /** A person. */
+  readonly question?: (questions: readonly Question[]) => QuestionAnswers | Promise<QuestionAnswers>
+  readonly sampling?: McpSamplingHandler
+}
+
+/** What a server wants a model to be asked. Every word of it comes from the server. */
+export type McpSamplingRequest = {
+  readonly server: string
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[]
+  readonly systemPrompt?: string
+  readonly maxTokens?: number
+}
+/** The host's answer: the text of a model, or a refusal. Asking, paying and approving are the host's. */
+export type McpSamplingHandler = (
+  request: McpSamplingRequest,
+) => Promise<{ readonly model: string; readonly text: string } | undefined>
+
+/** What the protocol's library is told of a request that comes from the server. */
+type RequestTaker = {
+  setRequestHandler(
+    method: string,
+    handler: (request: { params?: unknown }) => Promise<object> | object,
+  ): void
+}
+
+export function answerRequests(client: RequestTaker, handlers: ServerRequestHandlers): void {
+  const { question, sampling, name } = handlers
+  client.setRequestHandler('roots/list', () => ({
+    roots: handlers.roots.map((path) => ({ uri: pathToFileURL(path).href, name: 'workspace' })),
+  }))
+  if (question !== undefined)
+    client.setRequestHandler('elicitation/create', ({ params }) => elicit(name, params, question))
+  if (sampling !== undefined)
+    client.setRequestHandler('sampling/createMessage', ({ params }) => sample(name, params, sampling))
+}
+
+const mostFields = 10
+
+/** One question a field. Whoever answers none has declined. */
+async function elicit(
+  server: string,
+  params: unknown,
+  question: NonNullable<ServerRequestHandlers['question']>,
+): Promise<object> {
+  const { message, requestedSchema, mode } = isRecord(params) ? params : {}
+  const properties =
+    isRecord(requestedSchema) && isRecord(requestedSchema['properties']) ? requestedSchema['properties'] : {}
+  const fields = Object.entries(properties).filter(([, field]) => isRecord(field)) as [
+    string,
+    Record<string, unknown>,
+  ][]
+  // A link to follow, or a form without end, is not for the question handler.
+  if ((mode !== undefined && mode !== 'form') || fields.length === 0 || fields.length > mostFields)
+    return { action: 'decline' }
+  const said = visibleText(String(message ?? '').slice(0, 2_000))
+  const questions = fields.map(([name, field]): Question => {
+    const title = visibleLine(String(field['description'] ?? field['title'] ?? name), 300)
+    const choices = choicesOf(field)
+    return {
+      header: `The MCP server "${server}" asks`,
+      question: fields.length === 1 ? said || title : `${said}\n${title}`,
+      ...(choices.length > 0 && { options: choices.map((label) => ({ label: visibleLine(label, 100) })) }),
+      ...(field['type'] === 'array' && { multi_select: true }),
+    }
+  })
+  const { answers } = await question(questions)
+  const content: Record<string, unknown> = {}
+  for (const [at, [name, field]] of fields.entries()) {
+    const value = readAnswer(answers[at] ?? [], field)
+    if (value !== undefined) content[name] = value
+  }
+  return Object.keys(content).length === 0 ? { action: 'decline' } : { action: 'accept', content }
+}
+
+function choicesOf(field: Record<string, unknown>): string[] {
+  if (field['type'] === 'boolean') return ['yes', 'no']
+  const inner = isRecord(field['items']) ? field['items'] : field
+  const named = [inner['oneOf'], inner['anyOf']].find(Array.isArray)
+  const list = Array.isArray(inner['enum'])
+    ? inner['enum']
+    : (named ?? []).map((one: unknown) => (isRecord(one) ? one['const'] : undefined))
+  return list.filter((one: unknown): one is string => typeof one === 'string').slice(0, 50)
+}
+
+function readAnswer(answer: readonly string[], field: Record<string, unknown>): unknown {
+  const [first] = answer
+  if (first === undefined) return undefined
+  if (field['type'] === 'boolean') return /^(yes|true|y)$/i.test(first)
+  if (field['type'] === 'array') return [...answer]
+  if (field['type'] !== 'number' && field['type'] !== 'integer') return first
+  const number = Number(first)
+  return first.trim() === '' || !Number.isFinite(number) ? undefined : number
+}
+
+async function sample(server: string, params: unknown, sampling: McpSamplingHandler): Promise<object> {
+  const { messages, systemPrompt, maxTokens } = isRecord(params) ? params : {}
+  const answer = await sampling({
+    server,
+    messages: Array.isArray(messages) ? messages.slice(0, 100) : [],
+    ...(typeof systemPrompt === 'string' && { systemPrompt: systemPrompt.slice(0, 20_000) }),
+    ...(typeof maxTokens === 'number' && { maxTokens }),
+  })
+  if (answer === undefined) throw new Error('The user refused the request.')
+  return { role: 'assistant', model: answer.model, content: { type: 'text', text: answer.text } }
+}

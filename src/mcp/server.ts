@@ -1,0 +1,357 @@
+import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
+import { type Envelope, outputEnvelope } from '../tool/envelope.js'
+import { messageOf } from '../tool/errors.js'
+import { isRecord, type JsonObject } from '../tool/json.js'
+import { visibleLine } from '../toolbox/untrusted-text.js'
+import { Backoff } from './backoff.js'
+import { type Connection, type ConnectionSurroundings, connect } from './connection.js'
+import { McpError, unavailable } from './errors.js'
+import { listAll, listTools, type OfferedTool } from './offered-tools.js'
+import { listPrompts, type OfferedPrompt, promptText } from './prompts.js'
+import { readCallResult, readResourceResult } from './read-result.js'
+import { type Redact, redactorFor } from './secrets.js'
+import type { McpServerSpec } from './server-options.js'
+import { makeTools, resourceTools, type ServerCalls } from './server-tools.js'
+
+/** How a server is at the moment. */
+export type McpServerStatus = {
+  readonly name: string
+  readonly connected: boolean
+  readonly toolCount: number
+  /** `idle`: not connected and not needed; the next call connects it. `down`: it failed, and is tried again later. */
+  readonly state: 'idle' | 'connecting' | 'connected' | 'down' | 'disabled'
+  readonly error?: string
+  /** What it offered and does not have a place here, and why. */
+  readonly problems?: readonly string[]
+  /** What confines its program. */
+  readonly sandbox?: string
+}
+
+export type McpServerParts = ConnectionSurroundings & {
+  /** Its tools or prompts are not what they were. */
+  changed(): void
+  now(): number
+}
+
+/** The least time between two looks at a list that a server says has changed: it may say so a thousand times a second. */
+const lookAgainMs = 1_000
+
+/** One configured server over the life of a session: connected when it is needed, found again when it was lost. */
+export class McpServer implements ServerCalls {
+  readonly spec: McpServerSpec
+  readonly #parts: McpServerParts
+  readonly #redact: Redact
+  readonly #backoff = new Backoff()
+  readonly #closing = new AbortController()
+  /** The digest of each tool when it was first offered: what was agreed to by name was agreed to as that. */
+  readonly #first = new Map<string, string>()
+  readonly #made = new Map<string, AnyGovernedTool>()
+  #connection: Connection | undefined
+  #connecting: Promise<Connection> | undefined
+  #ending: Promise<void> = Promise.resolve()
+  #tools: readonly AnyGovernedTool[] = []
+  #prompts: readonly OfferedPrompt[] = []
+  #problems: readonly string[] = []
+  #error: string | undefined
+  #active = 0
+  #busy = 0
+  #look: NodeJS.Timeout | undefined
+  #lookedAt = Number.NEGATIVE_INFINITY
+
+  constructor(spec: McpServerSpec, parts: McpServerParts) {
+    this.spec = spec
+    this.#parts = parts
+    this.#redact = redactorFor(spec)
+  }
+
+  get tools(): readonly AnyGovernedTool[] {
+    return this.#tools
+  }
+
+  get prompts(): readonly OfferedPrompt[] {
+    return this.#prompts
+  }
+
+  get isConnected(): boolean {
+    return this.#connection !== undefined
+  }
+
+  /** Lost, and the time to try again has come. */
+  get isDue(): boolean {
+    return this.spec.enabled && !this.isConnected && this.#error !== undefined && this.#backoff.isDue
+  }
+
+  status(): McpServerStatus {
+    const { name, enabled } = this.spec
+    const sandbox = this.#connection?.sandbox
+    return {
+      name,
+      connected: this.isConnected,
+      toolCount: this.#tools.length,
+      state: enabled ? this.#state() : 'disabled',
+      ...(this.#error !== undefined && { error: this.#error }),
+      ...(this.#problems.length > 0 && { problems: this.#problems }),
+      ...(sandbox !== undefined && { sandbox }),
+    }
+  }
+
+  #state(): McpServerStatus['state'] {
+    if (this.#connecting !== undefined) return 'connecting'
+    if (this.isConnected) return 'connected'
+    return this.#error === undefined ? 'idle' : 'down'
+  }
+
+  /** Connects, however often it failed before. Whoever asks meanwhile waits for the same attempt. */
+  connect(): Promise<Connection> {
+    const { name, enabled } = this.spec
+    if (!enabled) return Promise.reject(unavailable(name, 'it is disabled in the configuration'))
+    if (this.#closing.signal.aborted) return Promise.reject(unavailable(name, 'it was removed'))
+    if (this.#connection !== undefined) return Promise.resolve(this.#connection)
+    this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = undefined
+    })
+    return this.#connecting
+  }
+
+  async #open(): Promise<Connection> {
+    await this.#ending
+    let opened: Connection | undefined
+    let lost: string | undefined
+    try {
+      opened = await connect(
+        this.spec,
+        this.#parts,
+        {
+          closed: (why) => {
+            lost = why
+            if (opened !== undefined && this.#connection === opened) this.#lost(opened, why)
+          },
+          changed: (list) => this.#lookSoon(list),
+        },
+        this.#redact,
+        this.#closing.signal,
+      )
+      await this.#read(opened)
+      if (lost !== undefined) throw new McpError('mcp_unavailable', lost)
+    } catch (error) {
+      await opened?.close()
+      this.#error = this.#redact(messageOf(error))
+      this.#backoff.failed()
+      const code = error instanceof McpError ? error.code : 'mcp_unavailable'
+      throw new McpError(code, `mcp server ${this.spec.name} is unavailable: ${this.#error}`, {
+        cause: error,
+      })
+    }
+    this.#connection = opened
+    this.#error = undefined
+    this.touch()
+    this.#parts.changed()
+    return opened
+  }
+
+  /** What the server offers now. Tools that are what they were stay the same objects. */
+  async #read(connection: Connection): Promise<void> {
+    const offer = connection.can.tools
+      ? await listTools(this.spec, connection, this.#closing.signal)
+      : { tools: [], problems: [] }
+    const problems = [...offer.problems]
+    for (const { label, digest } of offer.tools) if (!this.#first.has(label)) this.#first.set(label, digest)
+    const made = this.#makeTools(offer.tools)
+    const names = new Set(made.tools.map(({ name }) => name))
+    const own = connection.can.resources ? resourceTools(this.spec, this) : []
+    const prompts = connection.can.prompts ? await listPrompts(this.spec, connection, problems) : []
+    this.#tools = [
+      ...made.tools,
+      ...own.filter(({ name }) => !names.has(name)).map((tool) => this.#same(tool)),
+    ]
+    this.#prompts = prompts
+    this.#problems = [...problems, ...made.problems].slice(0, 50)
+  }
+
+  #makeTools(offered: readonly OfferedTool[]): ReturnType<typeof makeTools> {
+    const { tools, problems } = makeTools(this.spec, offered, this.#first, this)
+    return { tools: tools.map((tool) => this.#same(tool)), problems }
+  }
+
+  #same(tool: AnyGovernedTool): AnyGovernedTool {
+    const key = `${tool.name} ${tool.mcp?.digest ?? ''}`
+    const known = this.#made.get(key) ?? tool
+    this.#made.set(key, known)
+    return known
+  }
+
+  /** The list again, connecting first where that is needed. Gives how many tools there are. */
+  async refresh(): Promise<number> {
+    const known = this.#connection
+    const connection = await this.connect()
+    // A connection that was made just now has read it.
+    if (known === connection) await this.#read(connection)
+    this.#parts.changed()
+    return this.#tools.length
+  }
+
+  async call(tool: string, args: JsonObject, context: ToolCallContext): Promise<Envelope> {
+    const result = await this.#request('tools/call', { name: tool, arguments: args }, context)
+    return readCallResult(result, context.runtime?.scratch)
+  }
+
+  async readResource(uri: string, context: ToolCallContext): Promise<Envelope> {
+    return readResourceResult(
+      await this.#request('resources/read', { uri }, context),
+      context.runtime?.scratch,
+    )
+  }
+
+  async listResources(context: ToolCallContext): Promise<Envelope> {
+    const connection = await this.#use()
+    const problems: string[] = []
+    const found = await listAll(
+      connection,
+      'resources/list',
+      'resources',
+      this.spec.timeoutMs,
+      problems,
+      context.signal,
+    )
+    const lines = found.flatMap((one) =>
+      isRecord(one) && typeof one['uri'] === 'string'
+        ? [{ uri: visibleLine(one['uri'], 1_000), name: visibleLine(String(one['name'] ?? ''), 200) }]
+        : [],
+    )
+    return outputEnvelope([...lines, ...problems], { untrusted: true })
+  }
+
+  async prompt(prompt: OfferedPrompt, written: string, signal: AbortSignal): Promise<string> {
+    const connection = await this.#use()
+    const text = await promptText(connection, prompt, written, { timeoutMs: this.spec.timeoutMs, signal })
+    this.touch()
+    return text
+  }
+
+  async #request(
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    { signal, progress }: ToolCallContext,
+  ): Promise<unknown> {
+    const { name, timeoutMs } = this.spec
+    this.#busy++
+    try {
+      const connection = await this.#use()
+      signal?.throwIfAborted()
+      const result = await connection.request(method, params, {
+        timeoutMs,
+        ...(signal !== undefined && { signal }),
+        ...(progress !== undefined && { onProgress: (one) => progress(progressText(one)) }),
+      })
+      this.touch()
+      this.#backoff.succeeded()
+      return result
+    } catch (error) {
+      if (!(error instanceof McpError) || error.message.startsWith('mcp server')) throw error
+      const { code, message } = error
+      if (code === 'mcp_timeout')
+        throw new McpError(
+          code,
+          `mcp server ${name} gave no answer within ${timeoutMs} ms; what it had already done may remain.`,
+        )
+      if (code === 'mcp_unavailable')
+        throw new McpError(
+          code,
+          `mcp server ${name} is unavailable: ${message}; whether the call was carried out is not known.`,
+        )
+      throw new McpError(code, `mcp server ${name}: ${message}`)
+    } finally {
+      this.#busy--
+    }
+  }
+
+  /** A connection for a call: one that was let go of is made again; one that was lost is not waited for. */
+  async #use(): Promise<Connection> {
+    if (this.#connection !== undefined) return this.#connection
+    if (this.#error === undefined) return this.connect()
+    if (this.isDue) void this.restore()
+    throw unavailable(this.spec.name, `${this.#error}. It is tried again before the next turn.`)
+  }
+
+  /** Tries again after a loss, and never fails: how it went is in the status. */
+  async restore(): Promise<void> {
+    try {
+      await this.connect()
+    } catch (error) {
+      this.#error ??= messageOf(error)
+    }
+  }
+
+  /** It was used: it is not idle. */
+  touch(): void {
+    this.#active = this.#parts.now()
+  }
+
+  /** Lets go of a connection that nobody has used for so long. A call that is on its way keeps it. */
+  async disconnectIdle(thresholdMs: number): Promise<boolean> {
+    if (this.#connection === undefined || this.#busy > 0) return false
+    if (this.#parts.now() - this.#active < thresholdMs) return false
+    await this.#drop()
+    return true
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    clearTimeout(this.#look)
+    await this.#connecting?.catch(() => undefined)
+    await this.#drop()
+  }
+
+  #drop(): Promise<void> {
+    const connection = this.#connection
+    this.#connection = undefined
+    // Whoever needs it next waits until the last one is gone: a program may hold a lock, or a port.
+    if (connection !== undefined) this.#ending = this.#ending.then(() => connection.close())
+    return this.#ending
+  }
+
+  #lost(connection: Connection, why: string): void {
+    this.#connection = undefined
+    this.#error = this.#redact(why)
+    this.#backoff.failed()
+    this.#ending = this.#ending.then(() => connection.close())
+    this.#ending.catch(() => undefined)
+  }
+
+  /** A server that says it every millisecond is looked at once a second. */
+  #lookSoon(list: 'tools' | 'prompts' | 'resources'): void {
+    if (list === 'resources' || this.#look !== undefined || this.#closing.signal.aborted) return
+    const wait = Math.max(50, this.#lookedAt + lookAgainMs - performance.now())
+    this.#look = setTimeout(() => {
+      this.#look = undefined
+      this.#lookedAt = performance.now()
+      void this.#lookNow()
+    }, wait)
+    this.#look.unref()
+  }
+
+  async #lookNow(): Promise<void> {
+    const connection = this.#connection
+    if (connection === undefined) return
+    try {
+      await this.#read(connection)
+      this.#parts.changed()
+    } catch (error) {
+      // What was offered before stays; the next change, or a refresh, tries again.
+      this.#problems = [`the list could not be read again: ${this.#redact(messageOf(error))}`]
+    }
+  }
+}
+
+function progressText({
+  progress,
+  total,
+  message,
+}: {
+  progress: number
+  total?: number | undefined
+  message?: string | undefined
+}): string {
+  const share = total === undefined ? `${progress}` : `${progress}/${total}`
+  return message === undefined ? `${share}\n` : `${share} ${visibleLine(message, 500)}\n`
+}

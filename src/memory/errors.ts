@@ -1,0 +1,24 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+
+export const memoryErrorCodes = [
+  'memory_not_configured',
+  'memory_invalid',
+  'memory_too_large',
+  'memory_secret',
+  'memory_exists',
+  'memory_unwritable',
+  'memory_full',
+  'memory_failed',
+] as const
+export type MemoryErrorCode = (typeof memoryErrorCodes)[number]
+
+/** Something could not be remembered or recalled; what was remembered before is as it was. */
+export class MemoryError extends CapstanError {
+  declare readonly code: MemoryErrorCode
+
+  constructor(code: MemoryErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options)
+  }
+}
+
+markErrorClass(MemoryError, 'MemoryError')

@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto'
+import { dirname, join, resolve } from 'node:path'
+import { createNew, errnoOf, type FileLayer, nodeFiles, writeAll } from '../../store/file/file-layer.js'
+import { CapstanError } from '../../tool/errors.js'
+import { MemoryError, type MemoryErrorCode } from '../errors.js'
+import { idTaken } from '../in-process-store.js'
+import { checkedItem, isMemoryId, type MemoryItem } from '../memory-item.js'
+import type { MemoryStore } from '../memory-store.js'
+import { extension, ItemFiles } from './item-files.js'
+import { itemText } from './item-text.js'
+
+export type FileMemoryStoreOptions = {
+  /** The disk. */
+  readonly files?: FileLayer
+}
+
+/**
+ * Memories in a directory, a Markdown file each, for people to read, edit and delete: what they do is noticed. Any number of sessions
+ * and processes may share the directory.
+ *
+ * ```ts
+ * const store = new FileMemoryStore('.capstan/memory')
+ * ```
+ */
+export class FileMemoryStore implements MemoryStore {
+  readonly backend = 'file'
+  readonly directory: string
+  readonly #files: FileLayer
+  readonly #items: ItemFiles
+  #swept = false
+
+  constructor(directory: string, options: FileMemoryStoreOptions = {}) {
+    if (typeof directory !== 'string' || directory === '')
+      throw new TypeError('FileMemoryStore takes the path of a directory.')
+    this.directory = resolve(directory)
+    this.#files = options.files ?? nodeFiles
+    this.#items = new ItemFiles(this.#files, this.directory)
+  }
+
+  async add(item: MemoryItem): Promise<void> {
+    const checked = checkedItem(item)
+    try {
+      await this.#write(checked)
+    } catch (error) {
+      throw failure(error, 'kept')
+    }
+  }
+
+  async list(): Promise<ReadonlyMap<string, MemoryItem>> {
+    try {
+      return await this.#items.read()
+    } catch (error) {
+      throw failure(error, 'read')
+    }
+  }
+
+  async delete(id: string): Promise<boolean> {
+    if (!isMemoryId(id)) return false
+    try {
+      this.#files.unlink(join(this.directory, `${id}${extension}`))
+      await this.#files.syncDirectory(this.directory)
+      return true
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return false
+      throw failure(error, 'deleted')
+    }
+  }
+
+  async changed(ids: readonly string[]): Promise<boolean> {
+    return this.#items.changed(ids)
+  }
+
+  problems(): readonly string[] {
+    return this.#items.problems()
+  }
+
+  /** On disk under a name that nobody reads, then under its own in one step that cannot take the place of another. */
+  async #write(item: MemoryItem): Promise<void> {
+    const files = this.#files
+    const made = files.makeDirectory(this.directory)
+    const draft = join(this.directory, `${draftPrefix}${randomBytes(9).toString('hex')}`)
+    const fd = files.open(draft, createNew)
+    try {
+      writeAll(files, fd, Buffer.from(itemText(item)), 0)
+      await files.sync(fd)
+      this.#sweep(files.facts(fd).mtimeMs)
+      this.#name(draft, item.id)
+    } finally {
+      files.close(fd)
+      files.unlink(draft)
+    }
+    await files.syncDirectory(this.directory)
+    if (made !== undefined) await this.#syncAbove(made)
+  }
+
+  #name(draft: string, id: string): void {
+    try {
+      this.#files.link(draft, join(this.directory, `${id}${extension}`))
+    } catch (error) {
+      throw errnoOf(error) === 'EEXIST' ? idTaken(id) : error
+    }
+  }
+
+  /** The directories that were made are names too, each in the one above it. */
+  async #syncAbove(topmost: string): Promise<void> {
+    const end = dirname(topmost)
+    for (let path = this.directory; path !== end && path !== dirname(path); ) {
+      path = dirname(path)
+      await this.#files.syncDirectory(path)
+    }
+  }
+
+  /** Drafts of processes that were killed. By the clock of the disk, which is the one that dated them. */
+  #sweep(nowMs: number): void {
+    if (this.#swept) return
+    this.#swept = true
+    for (const name of this.#files.list(this.directory)) {
+      if (!name.startsWith(draftPrefix)) continue
+      const path = join(this.directory, name)
+      const facts = this.#files.factsAt(path)
+      if (facts !== undefined && nowMs - facts.mtimeMs > draftLifeMs) this.#remove(path)
+    }
+  }
+
+  #remove(path: string): void {
+    try {
+      this.#files.unlink(path)
+    } catch (error) {
+      // Somebody else sweeps too.
+      if (errnoOf(error) !== 'ENOENT') throw error
+    }
+  }
+}
+
+const draftPrefix = '.draft-'
+const draftLifeMs = 60 * 60 * 1000
+
+function failure(thrown: unknown, doing: string): unknown {
+  const errno = errnoOf(thrown)
+  if (errno === undefined || thrown instanceof CapstanError || errno.startsWith('ERR_')) return thrown
+  const [code, words] = meanings[errno] ?? ['memory_failed', 'the system refused']
+  return new MemoryError(code, `The memory could not be ${doing} (${errno}): ${words}.`, { cause: thrown })
+}
+
+const full: readonly [MemoryErrorCode, string] = [
+  'memory_full',
+  'no space is left; free some, then try again',
+]
+const fileInTheWay: readonly [MemoryErrorCode, string] = [
+  'memory_unwritable',
+  'a file stands where a directory has to be; move it away',
+]
+const denied = 'give this process the permission to use the directory of the memories'
+
+const meanings: Readonly<Record<string, readonly [MemoryErrorCode, string]>> = {
+  ENOSPC: full,
+  EDQUOT: full,
+  EFBIG: full,
+  EACCES: ['memory_unwritable', `access is denied; ${denied}`],
+  EPERM: ['memory_unwritable', `it is not permitted; ${denied}, on a file system that has hard links`],
+  EROFS: ['memory_unwritable', 'the file system is read-only; choose another directory for the memories'],
+  ENOTDIR: fileInTheWay,
+  EEXIST: fileInTheWay,
+  ENOENT: ['memory_failed', 'its directory is gone; try again'],
+  EISDIR: ['memory_unwritable', 'a directory stands where a file has to be; move it away'],
+}

@@ -1,0 +1,189 @@
+import { constants } from 'node:fs'
+import { join } from 'node:path'
+import { errnoOf, type FileFacts, type FileLayer, readOnly } from '../../store/file/file-layer.js'
+import { messageOf } from '../../tool/errors.js'
+import { inSlices } from '../in-slices.js'
+import { isMemoryId, type MemoryItem } from '../memory-item.js'
+import { readItem } from './item-text.js'
+
+/** What is known of one file: when it looked like this it held this item, or could not be read for this reason. */
+type Seen = { readonly facts: FileFacts; readonly item?: MemoryItem; readonly problem?: string }
+
+export const extension = '.md'
+
+/**
+ * The items of a directory, read again only where something changed. The time of the directory tells of names that came or went;
+ * a file that was changed tells only itself, so each time some are looked at, all of them in turn.
+ */
+export class ItemFiles {
+  readonly #files: FileLayer
+  readonly #directory: string
+  readonly #seen = new Map<string, Seen>()
+  /** Names to read, or to read again. */
+  readonly #stale = new Set<string>()
+  #listed: Listed | undefined
+  #turn: Iterator<[string, Seen]> | undefined
+  #items: ReadonlyMap<string, MemoryItem> = new Map()
+  #reading: Promise<unknown> = Promise.resolve()
+  #leftOut = 0
+
+  constructor(files: FileLayer, directory: string) {
+    this.#files = files
+    this.#directory = directory
+  }
+
+  /** One reader at a time: whoever comes meanwhile finds the work done. */
+  read(): Promise<ReadonlyMap<string, MemoryItem>> {
+    const done = this.#reading.then(() => this.#read())
+    this.#reading = done.catch(() => undefined)
+    return done
+  }
+
+  /** Whether one of these is not what was last read; the next `read` reads it again. */
+  changed(ids: readonly string[]): boolean {
+    let changed = false
+    for (const id of ids) changed = this.#lookAt(`${id}${extension}`) || changed
+    return changed
+  }
+
+  problems(): readonly string[] {
+    const own = [...this.#seen].flatMap(([name, { problem }]) =>
+      problem === undefined ? [] : [`${name} is passed over: ${problem}.`],
+    )
+    if (this.#leftOut === 0) return own
+    return [`${this.#leftOut} files are passed over: only ${mostFiles} are read.`, ...own]
+  }
+
+  async #read(): Promise<ReadonlyMap<string, MemoryItem>> {
+    const left = this.#listNames()
+    this.#lookAtSome()
+    if (left === 0 && this.#stale.size === 0) return this.#items
+    const stale = [...this.#stale]
+    await inSlices(stale, async (name) => {
+      // Before it is read: whoever finds it changed meanwhile marks it again.
+      this.#stale.delete(name)
+      const seen = await this.#readFile(name)
+      if (seen === undefined) this.#seen.delete(name)
+      else this.#seen.set(name, seen)
+    })
+    const items = new Map<string, MemoryItem>()
+    for (const { item } of this.#seen.values()) if (item !== undefined) items.set(item.id, item)
+    this.#items = items
+    return items
+  }
+
+  /** Marks the names that are new and forgets those that are gone. Gives how many are gone. */
+  #listNames(): number {
+    const facts = this.#files.factsAt(this.#directory)
+    if (facts !== undefined && !this.#mayHaveOtherNames(facts)) return 0
+    const names = new Set(facts === undefined ? [] : this.#namesNow())
+    for (const name of names) if (!this.#seen.has(name)) this.#stale.add(name)
+    const gone = [...this.#seen.keys()].filter((name) => !names.has(name))
+    for (const name of gone) this.#seen.delete(name)
+    for (const name of this.#stale) if (!names.has(name)) this.#stale.delete(name)
+    return gone.length
+  }
+
+  /**
+   * Clocks of file systems move in steps of milliseconds, and what happens within one step looks the same: a time counts only once it
+   * was old when the names were listed.
+   */
+  #mayHaveOtherNames({ identity, mtimeMs }: FileFacts): boolean {
+    const time = `${identity} ${mtimeMs}`
+    const now = performance.now()
+    const before = this.#listed?.time === time ? this.#listed : undefined
+    if (before !== undefined && before.listedAt - before.metAt >= clockStepMs) return false
+    this.#listed = { time, metAt: before?.metAt ?? now, listedAt: now }
+    return true
+  }
+
+  #namesNow(): string[] {
+    try {
+      const names = this.#files.list(this.#directory).filter(isItemName)
+      this.#leftOut = Math.max(0, names.length - mostFiles)
+      // Names begin with a date: the oldest are left out.
+      return this.#leftOut === 0 ? names : names.toSorted().slice(-mostFiles)
+    } catch (error) {
+      this.#listed = undefined
+      if (errnoOf(error) === 'ENOENT') return []
+      throw error
+    }
+  }
+
+  #lookAtSome(): void {
+    for (let left = Math.min(looksEachTime, this.#seen.size); left > 0; left--) {
+      const next = this.#turn?.next()
+      if (next === undefined || next.done) this.#turn = this.#seen[Symbol.iterator]()
+      else this.#lookAt(next.value[0])
+    }
+  }
+
+  #lookAt(name: string): boolean {
+    const known = this.#seen.get(name)?.facts
+    const facts = this.#files.factsAt(join(this.#directory, name))
+    if (known !== undefined && facts !== undefined && sameFacts(known, facts)) return false
+    if (known === undefined && facts === undefined) return false
+    this.#stale.add(name)
+    return true
+  }
+
+  async #readFile(name: string): Promise<Seen | undefined> {
+    const path = join(this.#directory, name)
+    const facts = this.#files.factsAt(path)
+    if (facts === undefined) return undefined
+    try {
+      return await this.#readItem(name, path)
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return undefined
+      return { facts, problem: problemOf(error) }
+    }
+  }
+
+  async #readItem(name: string, path: string): Promise<Seen> {
+    // Opening what is no file, but a pipe, must not wait for somebody at its other end.
+    const fd = this.#files.open(path, readOnly | (constants.O_NONBLOCK ?? 0))
+    try {
+      const facts = this.#files.facts(fd)
+      if (facts.isDirectory) return { facts, problem: 'it is a directory' }
+      if (facts.size > mostBytes)
+        return { facts, problem: `it has ${facts.size} bytes, and ${mostBytes} is the limit` }
+      const bytes = Buffer.alloc(facts.size)
+      const length = this.#files.read(fd, bytes, 0, bytes.length, 0)
+      const id = name.slice(0, -extension.length)
+      const item = await readItem(id, bytes.toString('utf8', 0, length), facts.mtimeMs)
+      return { facts, ...(item !== undefined && { item }) }
+    } finally {
+      this.#files.close(fd)
+    }
+  }
+}
+
+/** When the names were last listed, and when the directory was first met with the time it had then. */
+type Listed = { readonly time: string; readonly metAt: number; readonly listedAt: number }
+
+/** More than any item takes that was written by a store: people may add to them. */
+const mostBytes = 64 * 1024
+const mostFiles = 100_000
+const looksEachTime = 512
+const clockStepMs = 50
+
+function isItemName(name: string): boolean {
+  return name.endsWith(extension) && isMemoryId(name.slice(0, -extension.length))
+}
+
+function sameFacts(a: FileFacts, b: FileFacts): boolean {
+  return a.size === b.size && a.mtimeMs === b.mtimeMs && a.identity === b.identity
+}
+
+function problemOf(error: unknown): string {
+  const errno = errnoOf(error)
+  if (errno === 'ELOOP') return 'it is a symbolic link, and links are not followed'
+  if (errno === 'EACCES' || errno === 'EPERM') return 'this process may not read it'
+  return errno === undefined
+    ? `its front matter is not YAML (${firstLine(error)})`
+    : `it cannot be read (${errno})`
+}
+
+function firstLine(error: unknown): string {
+  return messageOf(error).split('\n', 1)[0] ?? ''
+}

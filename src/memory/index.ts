@@ -1,0 +1,10 @@
+/** What is remembered across sessions: where it is kept, how it is found, and what a model is shown of it. */
+export { MemoryError, type MemoryErrorCode } from './errors.js'
+export { FileMemoryStore, type FileMemoryStoreOptions } from './file/file-memory-store.js'
+export { InProcessMemoryStore } from './in-process-store.js'
+export type { Memory, MemoryStats, RecalledMemory } from './memory.js'
+export type { MemoryItem, MemoryType } from './memory-item.js'
+export type { MemoryStore } from './memory-store.js'
+export type { MemoryOptions } from './options.js'
+export type { PrunePolicy } from './prune.js'
+export type { RelevanceWeights } from './search/worth.js'

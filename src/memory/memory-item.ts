@@ -1,0 +1,101 @@
+import { isRecord, type JsonObject } from '../tool/json.js'
+import { MemoryError } from './errors.js'
+
+/** What happened, what is known, how something is done, or what is being worked on. */
+export const memoryTypes = ['episodic', 'semantic', 'procedural', 'working'] as const
+export type MemoryType = (typeof memoryTypes)[number]
+
+/** One thing that is remembered. Never changed once it is made: another object takes its place. */
+export type MemoryItem = {
+  /** Also the name of its file, where it has one. */
+  readonly id: string
+  readonly content: string
+  readonly createdAtMs: number
+  /** From 0 to 1. */
+  readonly importance: number
+  readonly tags: readonly string[]
+  readonly memoryType: MemoryType
+  readonly metadata: JsonObject
+}
+
+/** What one item may hold at most. */
+export const itemLimits = {
+  contentBytes: 16 * 1024,
+  tags: 64,
+  tagCharacters: 128,
+  metadataBytes: 4 * 1024,
+} as const
+
+/** Throws for what no store may take, and gives a copy that nobody else holds. */
+export function checkedItem(item: MemoryItem): MemoryItem {
+  const { id, content, createdAtMs, importance, tags, memoryType } = item
+  if (!isMemoryId(id)) throw badId(id)
+  if (typeof content !== 'string' || content.trim() === '') throw invalid('its content says nothing')
+  tooLarge('content', Buffer.byteLength(content), itemLimits.contentBytes)
+  if (!Number.isFinite(new Date(createdAtMs).getTime())) throw invalid('createdAtMs is no time')
+  if (!(importance >= 0 && importance <= 1)) throw invalid('its importance is no number from 0 to 1')
+  if (!memoryTypes.includes(memoryType)) throw invalid(`memoryType is none of ${memoryTypes.join(', ')}`)
+  if (tags.length > itemLimits.tags) throw invalid(`it has ${tags.length} tags, more than ${itemLimits.tags}`)
+  if (!tags.every(isTag))
+    throw invalid(`a tag is no text of 1 to ${itemLimits.tagCharacters} characters on one line`)
+  const metadata = JSON.stringify(isRecord(item.metadata) ? item.metadata : {})
+  tooLarge('metadata', Buffer.byteLength(metadata), itemLimits.metadataBytes)
+  return {
+    id,
+    content: wellFormed(content).replace(/\r\n?/g, '\n'),
+    createdAtMs: new Date(createdAtMs).getTime(),
+    importance,
+    tags: [...new Set(tags.map((tag) => wellFormed(tag).trim()))],
+    memoryType,
+    metadata: JSON.parse(metadata) as JsonObject,
+  }
+}
+
+/** Whether a text can be an id: on every system it names one file of its directory, and nothing outside. */
+export function isMemoryId(id: unknown): id is string {
+  return (
+    typeof id === 'string' &&
+    wellFormed(id) === id &&
+    Buffer.byteLength(id) <= longestId &&
+    fileName.test(id) &&
+    !deviceName.test(id)
+  )
+}
+
+export function badId(id: unknown): MemoryError {
+  const shown = typeof id === 'string' && id.length <= 80 ? JSON.stringify(id) : `a ${typeof id}`
+  return invalid(
+    `${shown} cannot be its id. An id names a file: 1 to ${longestId} bytes, no separators or control characters, no dot or space at either end`,
+  )
+}
+
+const longestId = 180
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+const fileName = /^(?![. ])[^\x00-\x1f\x7f/\\:*?"<>|]+(?<![. ])$/
+const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
+
+function isTag(tag: unknown): boolean {
+  return (
+    typeof tag === 'string' &&
+    tag.length <= itemLimits.tagCharacters &&
+    /^\P{Cc}+$/u.test(tag) &&
+    tag.trim() !== ''
+  )
+}
+
+/** Half of a surrogate pair could not be written down as it is. */
+function wellFormed(text: string): string {
+  return Buffer.from(text).toString()
+}
+
+function tooLarge(what: string, bytes: number, limit: number): void {
+  if (bytes <= limit) return
+  throw new MemoryError(
+    'memory_too_large',
+    `The memory was not kept: its ${what} has ${bytes} bytes, and ${limit} is the limit. Remember a summary of it.`,
+  )
+}
+
+function invalid(why: string): MemoryError {
+  return new MemoryError('memory_invalid', `The memory was not kept: ${why}.`)
+}

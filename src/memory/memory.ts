@@ -1,0 +1,274 @@
+import type { MemoryEvent } from '../loop/events.js'
+import { messageOf } from '../tool/errors.js'
+import type { JsonObject } from '../tool/json.js'
+import { selectTop } from '../tool/search/select-top.js'
+import { MemoryError } from './errors.js'
+import type { MemoryItem } from './memory-item.js'
+import type { MemoryStore } from './memory-store.js'
+import { nameFor } from './name-for.js'
+import { failureNote, type Note, type RunToRemember, runNote, successNote } from './note.js'
+import { defaultMemory, type MemoryOptions } from './options.js'
+import { toPrune } from './prune.js'
+import { defaultSection, type RecalledSection, recalledSection, shownId } from './recalled-section.js'
+import { type MemoryHit, searchOf } from './search/memory-search.js'
+import { termsOf } from './search/word-index.js'
+import { worthOf } from './search/worth.js'
+
+export type MemoryParts = {
+  readonly store: MemoryStore
+  readonly options: MemoryOptions
+  now(): number
+  newId(): string
+  /** What kind of secret a text holds, if any. */
+  secretIn(text: string): string | undefined
+  /** A text as the model may see it. */
+  redact(text: string): string
+  emit(event: MemoryEvent): void
+  /** Something odd that stops nothing. */
+  notice(message: string): void
+}
+
+/** An item that was found, and how well it fits: from 0 to 1. */
+export type RecalledMemory = MemoryItem & { readonly relevance: number }
+
+export type MemoryStats = {
+  readonly longTermCount: number
+  readonly shortTermCount: number
+  readonly workingCount: number
+}
+
+/** What one session remembers and recalls: the store for the long term, and two views of its own that end with it. */
+export class Memory {
+  readonly #parts: MemoryParts
+  /** What this session remembered, the newest first. */
+  #shortTerm: readonly MemoryItem[] = []
+  /** What the model was last shown, the newest first. */
+  #working: readonly MemoryItem[] = []
+  #prunedAt: number | undefined
+  readonly #told = new Set<string>()
+
+  constructor(parts: MemoryParts) {
+    this.#parts = parts
+  }
+
+  async rememberSuccess(task: string, tools: readonly string[], result: string): Promise<MemoryItem> {
+    return this.#remember(successNote(task, tools, result))
+  }
+
+  async rememberFailure(task: string, error: string, tools: readonly string[]): Promise<MemoryItem> {
+    return this.#remember(failureNote(task, error, tools))
+  }
+
+  /** Does nothing unless it was asked for; what goes wrong is told and stops nothing. */
+  async rememberRun(run: RunToRemember): Promise<void> {
+    if (this.#parts.options.rememberRuns !== true) return
+    try {
+      await this.#remember(runNote(run), { runId: run.runId })
+    } catch (error) {
+      this.#parts.notice(`The run is not remembered: ${messageOf(error)}`)
+    }
+  }
+
+  async recallSimilar(query: string, limit: number): Promise<RecalledMemory[]> {
+    if (typeof query !== 'string') throw invalid('recallSimilar takes a text to look for')
+    const hits = await this.#search(query, readLimit(limit))
+    this.#parts.emit({ type: 'memories_searched', query, tags: [], resultCount: hits.length })
+    return hits.map(({ item, relevance }) => ({ ...item, relevance }))
+  }
+
+  /** Those with any of the tags; more of them count first, then importance and age. */
+  async recallByTags(tags: readonly string[], limit: number): Promise<RecalledMemory[]> {
+    if (!isTexts(tags)) throw invalid('recallByTags takes a list of tags')
+    const wanted = new Set(tags.map((tag) => tag.trim().toLowerCase()))
+    const { options, store } = this.#parts
+    const now = this.#parts.now()
+    const items = [...(await store.list()).values()]
+    const found = selectTop(items.length, readLimit(limit), (at) => {
+      const item = items[at]
+      const shared = item?.tags.filter((tag) => wanted.has(tag.toLowerCase())).length ?? 0
+      if (item === undefined || shared === 0) return undefined
+      return (shared + worthOf(item, now, options.relevance)) / (wanted.size + 1)
+    }).flatMap(({ at, score }) => {
+      const item = items[at]
+      return item === undefined ? [] : [{ ...item, relevance: score }]
+    })
+    this.#parts.emit({ type: 'memories_searched', tags: [...tags], resultCount: found.length })
+    return found
+  }
+
+  async recent(limit: number): Promise<MemoryItem[]> {
+    const items = [...(await this.#parts.store.list()).values()]
+    const newest = selectTop(items.length, readLimit(limit), (at) => items[at]?.createdAtMs)
+    return newest.flatMap(({ at }) => items[at] ?? [])
+  }
+
+  async stats(): Promise<MemoryStats> {
+    const { size } = await this.#parts.store.list()
+    return { longTermCount: size, shortTermCount: this.#shortTerm.length, workingCount: this.#working.length }
+  }
+
+  /**
+   * What the model is shown with a prompt: memories that share words with it, or are near it in meaning, and that it does not see
+   * already. Undefined when there are none, or when they cannot be read, which is told: a prompt is worth more than its memories.
+   */
+  async offer(prompt: string, shown: ReadonlySet<string>): Promise<RecalledSection | undefined> {
+    const { recall } = this.#parts.options
+    if (recall === false) return undefined
+    try {
+      await this.#pruneWhenDue()
+      const limits = { ...defaultSection, ...recall }
+      const needed = Math.min(sharedWords, new Set(termsOf(prompt)).size)
+      const hits = (await this.#search(prompt, limits.maxItems * 2, shown)).filter((hit) =>
+        isNear(hit, needed),
+      )
+      const section = recalledSection(
+        hits.map(({ item }) => item),
+        limits,
+        this.#parts.redact,
+      )
+      this.#tellProblems()
+      if (section !== undefined) this.#noteShown(section, hits)
+      return section
+    } catch (error) {
+      this.#parts.notice(`No memories are offered: ${messageOf(error)}`)
+      return undefined
+    }
+  }
+
+  shortTerm(): readonly MemoryItem[] {
+    return this.#shortTerm
+  }
+
+  working(): readonly MemoryItem[] {
+    return this.#working
+  }
+
+  clearShortTerm(): number {
+    const count = this.#shortTerm.length
+    this.#shortTerm = []
+    this.#parts.emit({ type: 'memory_cleared', tier: 'short_term', count })
+    return count
+  }
+
+  clearWorking(): number {
+    const count = this.#working.length
+    this.#working = []
+    this.#parts.emit({ type: 'memory_cleared', tier: 'working', count })
+    return count
+  }
+
+  async #remember(note: Note, metadata: JsonObject = {}): Promise<MemoryItem> {
+    const createdAtMs = this.#parts.now()
+    const item = { ...note, createdAtMs, metadata }
+    this.#refuseSecrets(item)
+    const kept = await this.#add(item, nameFor(note.title, createdAtMs, this.#parts.newId()))
+    const { id: memoryId, memoryType, importance, tags } = kept
+    this.#shortTerm = [kept, ...this.#shortTerm].slice(0, this.#setting('maxShortTerm'))
+    this.#parts.emit({ type: 'memory_stored', memoryId, memoryType, importance, tags })
+    await this.#pruneWhenDue()
+    return kept
+  }
+
+  /** Two hosts may count their ids alike: the one that comes second takes the next that is free. */
+  async #add({ title: _, ...rest }: Note & Omit<MemoryItem, 'id'>, name: string): Promise<MemoryItem> {
+    for (let attempt = 1; ; attempt++) {
+      const item: MemoryItem = { id: attempt === 1 ? name : `${name}-${attempt}`, ...rest }
+      try {
+        await this.#parts.store.add(item)
+        return item
+      } catch (error) {
+        const taken = error instanceof MemoryError && error.code === 'memory_exists'
+        if (!taken || attempt === mostAttempts) throw error
+      }
+    }
+  }
+
+  #refuseSecrets({ title, content, tags, metadata }: Note & Omit<MemoryItem, 'id'>): void {
+    for (const text of [content, title, ...tags, JSON.stringify(metadata)]) {
+      const kind = this.#parts.secretIn(text)
+      if (kind === undefined) continue
+      throw new MemoryError(
+        'memory_secret',
+        `The memory was not kept: it holds what looks like a secret (${kind}). Take it out, and remember the rest.`,
+      )
+    }
+  }
+
+  #search(text: string, limit: number, shown?: ReadonlySet<string>): Promise<MemoryHit[]> {
+    const { options, store, notice, now } = this.#parts
+    return searchOf(store).similar({
+      text,
+      limit,
+      now: now(),
+      ...(options.relevance !== undefined && { weights: options.relevance }),
+      ...(options.embedder !== undefined && { embedder: options.embedder }),
+      ...(shown !== undefined && shown.size > 0 && { fits: (item) => !shown.has(shownId(item)) }),
+      onEmbedderFailure: (error) =>
+        notice(`Memories are found by their words alone: the embedder failed (${messageOf(error)}).`),
+    })
+  }
+
+  #noteShown({ items }: RecalledSection, hits: readonly MemoryHit[]): void {
+    this.#working = [...items, ...this.#working].slice(0, this.#setting('maxWorking'))
+    for (const item of items) {
+      const relevance = hits.find((hit) => hit.item === item)?.relevance ?? 0
+      this.#parts.emit({
+        type: 'memory_recalled',
+        memoryId: item.id,
+        content: item.content.slice(0, mostOfContent),
+        relevance,
+      })
+    }
+  }
+
+  #tellProblems(): void {
+    for (const problem of this.#parts.store.problems?.() ?? []) {
+      if (this.#told.has(problem)) continue
+      if (this.#told.size < mostTold) this.#parts.notice(problem)
+      this.#told.add(problem)
+    }
+  }
+
+  async #pruneWhenDue(): Promise<void> {
+    const { options, store, now } = this.#parts
+    const { prunePolicy, relevance } = options
+    if (prunePolicy === undefined) return
+    const at = now()
+    if (this.#prunedAt !== undefined && at - this.#prunedAt < this.#setting('pruneIntervalSecs') * 1000)
+      return
+    this.#prunedAt = at
+    let count = 0
+    for (const id of toPrune((await store.list()).values(), prunePolicy, at, relevance))
+      if (await store.delete(id)) count++
+    if (count > 0) this.#parts.emit({ type: 'memory_cleared', tier: 'long_term', count })
+  }
+
+  #setting(name: keyof typeof defaultMemory): number {
+    return this.#parts.options[name] ?? defaultMemory[name]
+  }
+}
+
+/** Prompts share a word with almost everything; two are a sign. */
+const sharedWords = 2
+const nearEnough = 0.5
+const mostAttempts = 1000
+const mostTold = 20
+const mostOfContent = 1000
+const mostResults = 1000
+
+function isNear(hit: MemoryHit, needed: number): boolean {
+  return hit.sharedWords >= Math.max(1, needed) || (hit.similarity ?? 0) >= nearEnough
+}
+
+function readLimit(limit: number): number {
+  if (Number.isInteger(limit) && limit >= 0) return Math.min(limit, mostResults)
+  throw invalid(`a limit is a whole number from 0 to ${mostResults}`)
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string')
+}
+
+function invalid(words: string): MemoryError {
+  return new MemoryError('memory_invalid', `Recall failed: ${words}.`)
+}

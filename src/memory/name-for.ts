@@ -1,0 +1,16 @@
+/** A name that tells a person what is in the file: the day, the first words of what it is about, and the end of an id. */
+export function nameFor(title: string, createdAtMs: number, id: string): string {
+  const date = new Date(createdAtMs).toISOString().slice(0, 10)
+  const words = title
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/\p{M}+/gu, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, mostOfWords)
+    .replace(/^-+|-+$/g, '')
+  const tail = id.replace(/[^A-Za-z0-9]+/g, '').slice(-tailLength) || '1'
+  return [date, words, tail].filter((part) => part !== '').join('-')
+}
+
+const mostOfWords = 40
+const tailLength = 8

@@ -1,0 +1,73 @@
+import { MemoryError } from './errors.js'
+import { itemLimits, type MemoryItem } from './memory-item.js'
+
+/** An item before it has a name and a time. `title` is what it is about, in a few words. */
+export type Note = Pick<MemoryItem, 'content' | 'importance' | 'tags' | 'memoryType'> & {
+  readonly title: string
+}
+
+/** A way that worked. The tools are tags too, so that it is found by them. */
+export function successNote(task: string, tools: readonly string[], result: string): Note {
+  checkTexts('rememberSuccess', { task, result }, tools)
+  return {
+    title: task,
+    content: `Success: ${task}\nTools: ${tools.join(', ')}\nResult: ${result}`,
+    importance: 0.8,
+    tags: [...new Set(['success', 'pattern', ...tools])],
+    memoryType: 'procedural',
+  }
+}
+
+/** Something that happened and is to be avoided. */
+export function failureNote(task: string, error: string, tools: readonly string[]): Note {
+  checkTexts('rememberFailure', { task, error }, tools)
+  return {
+    title: task,
+    content: `Failure: ${task}\nError: ${error}\nAttempted tools: ${tools.join(', ')}`,
+    importance: 0.9,
+    tags: [...new Set(['failure', 'avoid', ...tools])],
+    memoryType: 'episodic',
+  }
+}
+
+/** A run that has ended: with an answer, or with an error. */
+export type RunToRemember = {
+  readonly runId: string
+  readonly prompt: string
+  readonly tools: readonly string[]
+  readonly text?: string
+  readonly error?: string
+}
+
+/** What a run came to, shortened to what is worth keeping, and a little less important than what a host remembers itself. */
+export function runNote({ prompt, tools, text, error }: RunToRemember): Note {
+  const task = shortened(prompt, mostOfTask)
+  const used = [...new Set(tools)].slice(0, mostTools)
+  const note =
+    error === undefined
+      ? successNote(task, used, shortened(text ?? '', mostOfOutcome))
+      : failureNote(task, shortened(error, mostOfOutcome), used)
+  return { ...note, importance: note.importance - 0.3, tags: [...note.tags, 'run'] }
+}
+
+const mostOfTask = 1000
+const mostOfOutcome = 2000
+const mostTools = itemLimits.tags - 3
+
+function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)} […]`
+}
+
+function checkTexts(method: string, texts: Readonly<Record<string, unknown>>, tools: unknown): void {
+  for (const [name, text] of Object.entries(texts))
+    if (typeof text !== 'string') throw wrongArgument(method, `${name} is no text`)
+  if (typeof texts['task'] === 'string' && texts['task'].trim() === '')
+    throw wrongArgument(method, 'the task is empty')
+  if (!Array.isArray(tools) || !tools.every((tool) => typeof tool === 'string'))
+    throw wrongArgument(method, 'the tools are no list of names')
+}
+
+function wrongArgument(method: string, why: string): MemoryError {
+  const order = method === 'rememberSuccess' ? 'prompt, tools, result' : 'prompt, error, tools'
+  return new MemoryError('memory_invalid', `Remember failed: ${why}. Call ${method}(${order}).`)
+}

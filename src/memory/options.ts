@@ -1,0 +1,23 @@
+import type { EmbeddingModel } from '../tool/search/embedding.js'
+import type { PrunePolicy } from './prune.js'
+import type { SectionLimits } from './recalled-section.js'
+import type { RelevanceWeights } from './search/worth.js'
+
+/** How a session uses its memory store. */
+export type MemoryOptions = {
+  /** What of it the model is offered with a prompt; `false`: nothing. */
+  readonly recall?: false | Partial<SectionLimits>
+  /** Whether every run is remembered when it ends. Off unless said: what a model was told may not be worth keeping, or not be true. */
+  readonly rememberRuns?: boolean
+  /** Finds by meaning too. */
+  readonly embedder?: EmbeddingModel
+  /** How many items the short-term view has. */
+  readonly maxShortTerm?: number
+  /** How many items the working view has. */
+  readonly maxWorking?: number
+  readonly relevance?: RelevanceWeights
+  readonly prunePolicy?: PrunePolicy
+  readonly pruneIntervalSecs?: number
+}
+
+export const defaultMemory = { maxShortTerm: 100, maxWorking: 10, pruneIntervalSecs: 3600 } as const

@@ -1,0 +1,37 @@
+import type { MemoryItem } from './memory-item.js'
+import { dayMs, type RelevanceWeights, worthOf } from './search/worth.js'
+
+/** What is cleared away. Without a policy nothing is. */
+export type PrunePolicy = {
+  /** Older ones go. */
+  readonly maxAgeDays?: number
+  /** Those at least this important stay, whatever their age. */
+  readonly minImportanceToKeep?: number
+  /** How many stay: those that are worth the most, by importance and age. */
+  readonly maxItems?: number
+}
+
+/** The ids of the items that a policy gives up. */
+export function toPrune(
+  items: Iterable<MemoryItem>,
+  { maxAgeDays, minImportanceToKeep, maxItems }: PrunePolicy,
+  now: number,
+  weights?: RelevanceWeights,
+): string[] {
+  const oldest = maxAgeDays === undefined ? Number.NEGATIVE_INFINITY : now - maxAgeDays * dayMs
+  const isOld = ({ createdAtMs, importance }: MemoryItem): boolean =>
+    createdAtMs < oldest && !(importance >= (minImportanceToKeep ?? Number.POSITIVE_INFINITY))
+  const all = [...items]
+  const old = all.filter(isOld)
+  const young = all.filter((item) => !isOld(item))
+  const over = maxItems === undefined ? 0 : Math.max(0, young.length - maxItems)
+  const least = over === 0 ? [] : young.toSorted(byWorth(now, weights)).slice(0, over)
+  return [...old, ...least].map(({ id }) => id)
+}
+
+function byWorth(now: number, weights?: RelevanceWeights): (a: MemoryItem, b: MemoryItem) => number {
+  return (a, b) =>
+    worthOf(a, now, weights) - worthOf(b, now, weights) ||
+    a.createdAtMs - b.createdAtMs ||
+    (a.id < b.id ? -1 : 1)
+}

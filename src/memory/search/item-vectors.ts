@@ -1,0 +1,68 @@
+import { type EmbeddingModel, embedInBatches } from '../../tool/search/embedding.js'
+import { VectorBlock } from '../../tool/search/vector-block.js'
+import { within } from '../../workspace/shell/within.js'
+import type { MemoryItem } from '../memory-item.js'
+
+/** How near items are to a query, from 0 to 1: at 0 is what has nothing to do with it. */
+export type Nearness = ReadonlyMap<MemoryItem, number>
+
+/** The vectors of items, each made once by the model. They live as long as the process does. */
+export class ItemVectors {
+  readonly #model: EmbeddingModel
+  readonly #block = new VectorBlock()
+  readonly #rows: MemoryItem[] = []
+  #busy = false
+
+  constructor(model: EmbeddingModel) {
+    this.#model = model
+  }
+
+  /** Rejects when the model fails or takes too long; what it still does then is there for the next question. */
+  async near(query: string, items: ReadonlyMap<string, MemoryItem>): Promise<Nearness> {
+    if (this.#busy) throw new Error('it is still busy')
+    this.#busy = true
+    const near = this.#near(query, items).finally(() => {
+      this.#busy = false
+    })
+    // One that comes too late has nobody to tell.
+    near.catch(() => undefined)
+    const found = await within(near, longestMs)
+    if (found === undefined) throw new Error(`it took longer than ${longestMs} ms`)
+    return found
+  }
+
+  async #near(query: string, items: ReadonlyMap<string, MemoryItem>): Promise<Nearness> {
+    await this.#follow(items)
+    const near = new Map<MemoryItem, number>()
+    if (this.#rows.length === 0) return near
+    const [embedding] = await embedInBatches(this.#model, [query])
+    const scores = this.#block.scores(embedding?.vector ?? [])
+    for (const [at, item] of this.#rows.entries()) near.set(item, Math.min(1, Math.max(0, scores[at] ?? 0)))
+    return near
+  }
+
+  async #follow(items: ReadonlyMap<string, MemoryItem>): Promise<void> {
+    for (let at = this.#rows.length - 1; at >= 0; at--) {
+      const item = this.#rows[at]
+      if (item === undefined || items.get(item.id) === item) continue
+      this.#block.remove(at, 1)
+      this.#rows.splice(at, 1)
+    }
+    const known = new Set(this.#rows)
+    const missing = [...items.values()].filter((item) => !known.has(item))
+    // In portions: what is done is not done again when a later one fails.
+    for (let from = 0; from < missing.length; from += portion) {
+      const some = missing.slice(from, from + portion)
+      const texts = some.map(({ content }) => content)
+      const embeddings = await embedInBatches(this.#model, texts, concurrency)
+      for (const [at, item] of some.entries()) {
+        this.#block.push(embeddings[at]?.vector ?? [], `the memory '${item.id}'`)
+        this.#rows.push(item)
+      }
+    }
+  }
+}
+
+const portion = 256
+const concurrency = 2
+const longestMs = 10_000

@@ -1,0 +1,214 @@
+import type { CompletionUsage, Message } from '../../tool/completion.js'
+import { Usage } from '../../tool/message.js'
+import { type ArgumentProblem, listProblems } from '../../tool/problem.js'
+import type { GeneratedObject, ObjectRequest, PartialObject } from '../../tool/runtime.js'
+import type { Validate } from '../../tool/validation.js'
+import { ModelError } from '../errors.js'
+import type { ModelAnswer, ModelFacts } from '../model.js'
+import { unlessAborted } from '../unless-aborted.js'
+import { ObjectGenerationError } from './errors.js'
+import { askAgain, askFor, modeOf, type ObjectAsk, type ObjectWay, waysFor } from './object-asks.js'
+import { readings } from './object-shape.js'
+import { type ObjectTask, readObjectTask, schemaCheck } from './object-task.js'
+import { createPartialObjects, type HeardPiece, type PartialObjects } from './partial-objects.js'
+import { readObjectAnswer } from './read-answer.js'
+
+export type ObjectAnswer = Pick<ModelAnswer, 'content' | 'text' | 'toolCalls' | 'finish' | 'usage'>
+
+/** Whoever speaks to the model, and who listens. */
+export type ObjectParts<Value = unknown> = {
+  readonly facts: Pick<ModelFacts, 'tools' | 'structuredOutput'>
+  /** One request to the model. What it says is handed to `hear` as it comes. */
+  ask(request: ObjectAsk, signal: AbortSignal, hear: (piece: HeardPiece) => void): Promise<ObjectAnswer>
+  /** What an answer has to pass, and what comes of it then; the schema of the request unless told. */
+  readonly check?: Validate<Value>
+  onPartial?(partial: PartialObject): void
+  readonly signal?: AbortSignal | undefined
+  now(): number
+}
+
+/**
+ * Has a model write a value that fits a JSON Schema. An answer that does not fit goes back with what is wrong, so many times; then it
+ * throws {@link ObjectGenerationError}.
+ */
+export async function generateObject<Value = unknown>(
+  request: ObjectRequest,
+  parts: ObjectParts<Value>,
+): Promise<GeneratedObject<Value>> {
+  const task = readObjectTask(request)
+  // The schema of the request is the caller's promise that what passes it is a `Value`.
+  const check = parts.check ?? (schemaCheck(task.shape.schema) as Validate<Value>)
+  const clock = startClock(task.timeoutMs, parts.signal)
+  const state: State = { ways: waysFor(task.mode, parts.facts), said: [], usage: Usage.empty(), repairs: 0 }
+  try {
+    return await untilItFits(task, { ...parts, check }, state, clock.signal)
+  } catch (error) {
+    throw clock.isOver() ? tooLate(task, state) : error
+  } finally {
+    clock.stop()
+  }
+}
+
+/** Where it stands: how the model is asked (and what is left to try), what was said since the first message, what it cost. */
+type State = {
+  ways: readonly ObjectWay[]
+  readonly said: Message[]
+  usage: CompletionUsage
+  repairs: number
+  rawText?: string
+}
+
+async function untilItFits<Value>(
+  task: ObjectTask,
+  parts: ObjectParts<Value> & { readonly check: Validate<Value> },
+  state: State,
+  signal: AbortSignal,
+): Promise<GeneratedObject<Value>> {
+  for (;;) {
+    const partials = follow(task, parts, state.repairs)
+    const answer = await askInSomeWay(task, parts, state, signal, partials)
+    state.usage = Usage.add(state.usage, answer.usage)
+    const judged = await unlessAborted(judge(task, answer, parts.check), signal)
+    state.rawText = judged.rawText
+    if (judged.ok) {
+      partials?.end({ value: judged.written })
+      const { usage, repairs: repairAttempts } = state
+      return { object: judged.value, mode: modeNow(state), repairAttempts, usage, rawText: judged.rawText }
+    }
+    partials?.end()
+    if (state.repairs >= task.maxRepairAttempts) throw neverFitted(task, state, judged)
+    state.repairs++
+    state.said.push(...askAgain(answer, judged.problem))
+    // A server that takes a schema and does not heed it leaves the model without any.
+    if (judged.isNoJson && state.ways[0] === 'native' && state.ways.length > 1)
+      state.ways = state.ways.slice(1)
+  }
+}
+
+function follow<Value>(
+  task: ObjectTask,
+  parts: ObjectParts<Value>,
+  repairAttempt: number,
+): PartialObjects | undefined {
+  const { onPartial } = parts
+  if (onPartial === undefined) return undefined
+  return createPartialObjects({
+    wrapped: task.shape.wrapped,
+    now: () => parts.now(),
+    tell: (value) => onPartial({ value, repairAttempt }),
+  })
+}
+
+/** A provider that refuses the request as it is gets it in the next way; what it said first is told when none is left. */
+async function askInSomeWay<Value>(
+  task: ObjectTask,
+  parts: ObjectParts<Value>,
+  state: State,
+  signal: AbortSignal,
+  partials: PartialObjects | undefined,
+): Promise<ObjectAnswer> {
+  let refusal: unknown
+  for (let ways = state.ways; ; ways = ways.slice(1)) {
+    const way = ways[0]
+    if (way === undefined) throw refusal
+    try {
+      const asked = parts.ask(askFor(task, way, state.said), signal, (piece) => partials?.hear(piece))
+      const answer = await unlessAborted(asked, signal)
+      state.ways = ways
+      return answer
+    } catch (error) {
+      if (!(error instanceof ModelError) || error.code !== 'model_request_refused' || error.emitted)
+        throw error
+      refusal ??= error
+    }
+  }
+}
+
+type Judged<Value> = { readonly rawText: string } & (
+  | { readonly ok: true; readonly value: Value; readonly written: unknown }
+  | {
+      readonly ok: false
+      /** For the model. */
+      readonly problem: string
+      readonly issues: readonly ArgumentProblem[]
+      readonly isNoJson: boolean
+      readonly truncated: boolean
+    }
+)
+
+async function judge<Value>(
+  { toolName, shape }: ObjectTask,
+  answer: ObjectAnswer,
+  check: Validate<Value>,
+): Promise<Judged<Value>> {
+  const read = readObjectAnswer(answer, toolName)
+  const { rawText } = read
+  if (!read.ok) {
+    const { problem, truncated } = read
+    return {
+      ok: false,
+      rawText,
+      problem,
+      truncated,
+      isNoJson: true,
+      issues: [{ path: [], message: problem }],
+    }
+  }
+  let refused: Judged<Value> | undefined
+  for (const written of readings(shape, read.value)) {
+    const checked = await check(written)
+    if (checked.ok) return { ok: true, rawText, value: checked.value, written }
+    const list = listProblems(checked.problems, written, 'the whole')
+    refused ??= {
+      ok: false,
+      rawText,
+      problem: `Your answer does not fit the schema:\n${list}\nGive the whole of it again, corrected.`,
+      issues: checked.problems,
+      isNoJson: false,
+      truncated: false,
+    }
+  }
+  return refused ?? { ok: false, rawText, problem: '', issues: [], isNoJson: true, truncated: false }
+}
+
+function neverFitted<Value>(
+  { maxRepairAttempts }: ObjectTask,
+  state: State,
+  { problem, issues, truncated, rawText }: Extract<Judged<Value>, { ok: false }>,
+): ObjectGenerationError {
+  const after =
+    maxRepairAttempts === 0 ? 'No repair was allowed' : `${maxRepairAttempts} repair attempt(s) did not help`
+  return new ObjectGenerationError(
+    'object_invalid',
+    `The model gave no object that fits the schema. ${after}. About its last answer it was told:\n${problem}`,
+    { issues, mode: modeNow(state), repairAttempts: state.repairs, usage: state.usage, rawText, truncated },
+  )
+}
+
+function tooLate({ timeoutMs }: ObjectTask, state: State): ObjectGenerationError {
+  const { repairs: repairAttempts, usage, rawText } = state
+  return new ObjectGenerationError(
+    'object_timeout',
+    `There was no object within ${timeoutMs} ms, after ${repairAttempts} repair attempt(s). Allow more time, or ask for less.`,
+    { mode: modeNow(state), repairAttempts, usage, ...(rawText !== undefined && { rawText }) },
+  )
+}
+
+function modeNow({ ways }: State): GeneratedObject['mode'] {
+  return modeOf(ways[0] ?? 'prompt')
+}
+
+/** Follows the caller's signal, and strikes by itself when the time is up. */
+function startClock(
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): { readonly signal: AbortSignal; isOver(): boolean; stop(): void } {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(new DOMException('the time is up', 'TimeoutError')), timeoutMs)
+  return {
+    signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
+    // Whoever aborts first counts.
+    isOver: () => late.signal.aborted && signal?.aborted !== true,
+    stop: () => clearTimeout(timer),
+  }
+}

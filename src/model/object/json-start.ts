@@ -1,0 +1,14 @@
+/**
+ * Where the JSON of a text begins: at its first bracket, behind thoughts that a model wrote into its text. Undefined while that is not
+ * known.
+ */
+export function jsonStart(text: string): number | undefined {
+  let from = 0
+  if (/^\s*<think>/.test(text)) {
+    const end = text.indexOf('</think>')
+    if (end === -1) return undefined
+    from = end + '</think>'.length
+  }
+  const found = text.slice(from).search(/[{[]/)
+  return found === -1 ? undefined : from + found
+}

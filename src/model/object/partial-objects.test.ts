@@ -1,0 +1,132 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createPartialObjects, partialIn } from './partial-objects.js'
+
+/** What is told of a text that comes in pieces of this size, with a clock that moves on with every piece. */
+function follow(
+  text: string,
+  size: number,
+  stepMs: number,
+  wrapped = false,
+): { told: unknown[]; times: number[] } {
+  const told: unknown[] = []
+  const times: number[] = []
+  let now = 0
+  const partials = createPartialObjects({
+    wrapped,
+    now: () => now,
+    tell: (value) => {
+      told.push(structuredClone(value))
+      times.push(now)
+    },
+  })
+  for (let at = 0; at < text.length; at += size) {
+    now += stepMs
+    partials.hear({ text: text.slice(at, at + size) })
+  }
+  partials.end()
+  return { told, times }
+}
+
+describe('partial objects', () => {
+  it('have strings as far as they go, and all else only when it is whole', () => {
+    const at = (text: string): unknown => partialIn(text, false)?.value
+    expect(at('')).toBeUndefined()
+    expect(at('{')).toEqual({})
+    expect(at('{"na')).toEqual({})
+    expect(at('{"name"')).toEqual({})
+    expect(at('{"name":"An')).toEqual({ name: 'An' })
+    expect(at('{"name":"An\\')).toEqual({ name: 'An' })
+    expect(at('{"name":"An\\u00')).toEqual({ name: 'An' })
+    expect(at('{"n":12')).toEqual({})
+    expect(at('{"n":12,')).toEqual({ n: 12 })
+    expect(at('{"b":tr')).toEqual({})
+    expect(at('{"b":true')).toEqual({ b: true })
+    expect(at('{"a":[1,2')).toEqual({ a: [1] })
+    expect(at('Here: ```json\n{"a":[')).toEqual({ a: [] })
+    expect(at('<think>{"no":1}')).toBeUndefined()
+    expect(at('<think>{"no":1}</think> {"a":"b')).toEqual({ a: 'b' })
+  })
+
+  it('are the member of what was wrapped', () => {
+    expect(partialIn('{"val', true)).toBeUndefined()
+    expect(partialIn('{"value":[1,', true)).toEqual({ value: [1] })
+    expect(partialIn('[1,', true)).toEqual({ value: [1] })
+  })
+
+  it('come at most every 100 ms, the first at once and the last always', () => {
+    const text = JSON.stringify({ words: 'x'.repeat(100) })
+    const { told, times } = follow(text, 1, 10)
+    expect(told.at(-1)).toEqual({ words: 'x'.repeat(100) })
+    expect(times.length).toBeLessThanOrEqual(14)
+    for (const [n, time] of times.slice(1, -1).entries())
+      expect(time - (times[n] ?? 0)).toBeGreaterThanOrEqual(100)
+    // With a clock that stands still there are just these two.
+    expect(follow(text, 1, 0).told).toEqual([{}, { words: 'x'.repeat(100) }])
+  })
+
+  it('never lose what they had, for any JSON in any pieces', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), fc.integer({ min: 1, max: 7 }), (value, size) => {
+        const { told } = follow(JSON.stringify({ value }), size, 100, true)
+        for (const [n, partial] of told.slice(1).entries()) expect(has(partial, told[n])).toBe(true)
+        expect(JSON.stringify(told.at(-1))).toBe(JSON.stringify(value))
+      }),
+    )
+  })
+
+  it('never take a value back that is written twice', () => {
+    expect(follow('{"a":1,"a":2,"b":3}', 1, 100).told).toEqual([{}, { a: 1 }])
+  })
+
+  it('follow the first call, and no words before it nor calls after it', () => {
+    const told: unknown[] = []
+    const partials = createPartialObjects({
+      wrapped: false,
+      now: () => 0,
+      tell: (value) => void told.push(value),
+    })
+    partials.hear({ text: 'I call {it} now' })
+    partials.hear({ text: '{"a":"b"}', callId: 'one' })
+    partials.hear({ text: '{"c":1}', callId: 'two' })
+    partials.end()
+    expect(told.at(-1)).toEqual({ a: 'b' })
+  })
+
+  it('are read in proportion to the text, however long it is', () => {
+    const text = JSON.stringify({ items: Array.from({ length: 22_000 }, (_, n) => `item number ${n}`) })
+    const { told } = follow(text, 20, 100)
+    const read = told.reduce<number>((sum, partial) => sum + JSON.stringify(partial).length, 0)
+    expect(text.length).toBeGreaterThan(400_000)
+    // 800 readings of a short text, and then one for every eighth that it grows.
+    expect(read / text.length).toBeLessThan(40)
+  })
+
+  it('of something nested without end stop, and nothing breaks', () => {
+    const { told } = follow('['.repeat(50_000), 10_000, 100)
+    expect(told.length).toBeLessThan(10)
+  })
+
+  it('end where their listener fails', () => {
+    let told = 0
+    const partials = createPartialObjects({
+      wrapped: false,
+      now: () => 0,
+      tell: () => {
+        told++
+        throw new Error('gone')
+      },
+    })
+    partials.hear({ text: '{"a":1}' })
+    partials.end({ value: { a: 1 } })
+    expect(told).toBe(1)
+  })
+})
+
+/** Whether a value has everything that an earlier one had; written apart from the code that promises it. */
+function has(after: unknown, before: unknown): boolean {
+  if (typeof before === 'string') return String(after).slice(0, before.length) === before
+  if (typeof before !== 'object' || before === null) return Object.is(after, before)
+  const [later, earlier] = [Object.entries(after ?? {}), Object.entries(before)]
+  return earlier.every(([key, member]) => later.some(([other, value]) => other === key && has(value, member)))
+}

@@ -1,0 +1,108 @@
+import { Allow, parse } from 'partial-json'
+import { isRecord } from '../../tool/json.js'
+import { jsonStart } from './json-start.js'
+
+/** A piece of what a model says: of its text, or of the arguments of the call with this id. */
+export type HeardPiece = { readonly text: string; readonly callId?: string }
+
+export type PartialObjects = {
+  hear(piece: HeardPiece): void
+  /** Tells what was held back; with the value that it came to, that value. */
+  end(whole?: { readonly value: unknown }): void
+}
+
+const everyMs = 100
+/** From this length on a text is read again only when it has grown by an eighth: all readings together stay in proportion to it. */
+const longText = 16_384
+const longestText = 2_000_000
+
+/**
+ * Follows an object while a model writes it. A partial has what is known for sure: whole numbers and constants, and strings as far as
+ * they go. Each has everything that the one before it had. They come at most every 100 ms, and the last one always.
+ */
+export function createPartialObjects(options: {
+  /** Whether the object is the member `value` of what is written. */
+  readonly wrapped: boolean
+  now(): number
+  tell(value: unknown): void
+}): PartialObjects {
+  let text = ''
+  let channel: string | undefined
+  let readLength = 0
+  let toldAt: number | undefined
+  let told: { readonly value: unknown } | undefined
+  let over = false
+
+  const isDue = (): boolean => {
+    if (text.length > longestText) return false
+    if (toldAt !== undefined && options.now() - toldAt < everyMs) return false
+    return text.length < longText || text.length - readLength >= text.length / 8
+  }
+  const tell = (value: unknown): void => {
+    toldAt = options.now()
+    told = { value }
+    options.tell(value)
+  }
+  const read = (): void => {
+    readLength = text.length
+    const found = partialIn(text, options.wrapped)
+    if (found === undefined || (told !== undefined && same(told.value, found.value))) return
+    // A key that is written twice would take something back.
+    if (told === undefined || grows(told.value, found.value)) tell(found.value)
+  }
+  const safely = (work: () => void): void => {
+    if (over) return
+    try {
+      work()
+    } catch {
+      // Nested too deep to follow, or nobody listens any more: the object itself does not depend on it.
+      over = true
+    }
+  }
+  return {
+    hear: (piece) =>
+      safely(() => {
+        // A call that begins after some words is the answer; a second call is not.
+        if (piece.callId !== channel) {
+          if (channel !== undefined) return
+          channel = piece.callId
+          text = ''
+          readLength = 0
+        }
+        text += piece.text
+        if (isDue()) read()
+      }),
+    end: (whole) =>
+      safely(() => {
+        if (whole === undefined) {
+          if (text.length <= longestText) read()
+        } else if (told === undefined || !same(told.value, whole.value)) tell(whole.value)
+        over = true
+      }),
+  }
+}
+
+/** The object as far as a text tells it; undefined when it does not tell anything yet. */
+export function partialIn(text: string, wrapped: boolean): { readonly value: unknown } | undefined {
+  const start = jsonStart(text)
+  if (start === undefined) return undefined
+  const value: unknown = parse(text.slice(start), Allow.STR | Allow.OBJ | Allow.ARR)
+  if (!wrapped || !isRecord(value)) return { value }
+  return Object.hasOwn(value, 'value') ? { value: value['value'] } : undefined
+}
+
+/** Whether a later partial has everything that an earlier one had. */
+function grows(before: unknown, after: unknown): boolean {
+  if (typeof before === 'string') return typeof after === 'string' && after.startsWith(before)
+  if (Array.isArray(before))
+    return Array.isArray(after) && before.every((item, at) => at in after && grows(item, after[at]))
+  if (!isRecord(before)) return Object.is(before, after)
+  return (
+    isRecord(after) &&
+    Object.keys(before).every((key) => Object.hasOwn(after, key) && grows(before[key], after[key]))
+  )
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}

@@ -1,0 +1,75 @@
+import type { JsonValue } from '../../tool/json.js'
+import { bracketsAdded, readToolArgs } from '../../tool/repair-json.js'
+import type { ModelAnswer } from '../model.js'
+import { jsonStart } from './json-start.js'
+
+/** The value that a model wrote; or why there is none, in words for the model. */
+export type ReadAnswer = { readonly rawText: string } & (
+  | { readonly ok: true; readonly value: JsonValue }
+  | { readonly ok: false; readonly problem: string; readonly truncated: boolean }
+)
+
+/**
+ * Reads what a model answered: the arguments of its call, or the JSON in its text, whichever way it was asked. Slips of writing are
+ * mended where one reading is left. Data that breaks off is never completed: what is missing could be what matters.
+ */
+export function readObjectAnswer(
+  { text, toolCalls, finish }: Pick<ModelAnswer, 'text' | 'toolCalls' | 'finish'>,
+  toolName: string,
+): ReadAnswer {
+  const call = toolCalls.find(({ name }) => name === toolName) ?? toolCalls[0]
+  const rawText = call?.input ?? text
+  const failed = (problem: string, truncated = false): ReadAnswer => ({
+    ok: false,
+    rawText,
+    problem,
+    truncated,
+  })
+  if (rawText.trim() === '')
+    return failed(finish === 'length' ? cutOff : 'Your answer was empty.', finish === 'length')
+  let first: string | undefined
+  for (const candidate of call === undefined ? candidatesIn(rawText) : [rawText]) {
+    try {
+      const { value, repairs } = readToolArgs(candidate)
+      if (!repairs.includes(bracketsAdded)) return { ok: true, rawText, value }
+      first ??= 'It ends before everything that was opened is closed.'
+    } catch (error) {
+      first ??= error instanceof SyntaxError ? error.message : undefined
+    }
+  }
+  if (finish === 'length') return failed(cutOff, true)
+  if (finish === 'content_filter') return failed('The provider cut your answer off.')
+  return failed(`Your answer is no JSON. ${first ?? ''}`.trim())
+}
+
+const cutOff =
+  'Your answer was cut off by the output limit before the JSON was complete. Write the whole of it again, in fewer words.'
+
+/** Where the JSON may be in a text: all of it, a fenced block, or from the first bracket to the one that closes it. */
+function candidatesIn(text: string): string[] {
+  const spoken = text.trim()
+  const fenced = [...spoken.matchAll(/```[A-Za-z]*[ \t]*\r?\n([\s\S]*?)```/g)].map(([, inside = '']) =>
+    inside.trim(),
+  )
+  const start = jsonStart(spoken)
+  const balanced = start === undefined ? undefined : balancedFrom(spoken, start)
+  return [spoken, ...fenced.slice(0, mostFenced), ...(balanced === undefined ? [] : [balanced])]
+}
+
+const mostFenced = 5
+
+/** From an opening bracket to the one that closes it; undefined when none does. */
+function balancedFrom(text: string, start: number): string | undefined {
+  let depth = 0
+  let inString = false
+  for (let at = start; at < text.length; at++) {
+    const char = text.charAt(at)
+    if (inString) {
+      if (char === '\\') at++
+      else if (char === '"') inString = false
+    } else if (char === '"') inString = true
+    else if (char === '{' || char === '[') depth++
+    else if ((char === '}' || char === ']') && --depth === 0) return text.slice(start, at + 1)
+  }
+  return undefined
+}

@@ -1,0 +1,185 @@
+import { setMaxListeners } from 'node:events'
+import { messageOf } from '../../tool/errors.js'
+import type { Failure } from './failure.js'
+import type { GuestCall } from './messages.js'
+import type { CallAnswer, ProgramCalls } from './program-calls.js'
+import type { ProgramClock } from './program-clock.js'
+import { keyOf, type ProgramJournal, type ProgramStep, type Replay } from './program-journal.js'
+import { createSlots } from './slots.js'
+import type { ProgramThread } from './thread.js'
+
+export type AnswersOptions = {
+  readonly thread: ProgramThread
+  readonly calls: ProgramCalls
+  readonly clock: ProgramClock
+  readonly replay: Replay
+  readonly journal?: ProgramJournal
+  /** The first thing to keep. */
+  readonly begin: ProgramStep
+  /** The program cannot go on. */
+  broken(failure: Failure): void
+}
+
+export interface Answers {
+  /** The script asks for something. */
+  take(call: GuestCall): void
+  /** The thread is through with an answer, and with all that the script asked for because of it. */
+  taken(id: number): void
+  /** Nothing is answered any more. What had begun is waited for, so that the list of calls says how each of them ended. */
+  end(): Promise<void>
+}
+
+/** How long calls that were still running may take to stop. */
+const callGraceMs = 2_000
+const maxCallsAtOnce = 16
+const longestSleepMs = 600_000
+/** Answers from this size on count as running until the thread has taken them, so that they cannot pile up. */
+const bulkyFrom = 256 * 1024
+
+/**
+ * Answers what one script asks for: with what it was answered before, in the same order, when it goes on from another process; else by
+ * making the call. The program's clock stands still while all that it waits for waits for a person.
+ */
+export function createAnswers(options: AnswersOptions): Answers {
+  const { thread, calls, clock, replay, journal, broken } = options
+  const over = new AbortController()
+  setMaxListeners(0, over.signal)
+  const slots = createSlots(maxCallsAtOnce)
+  const running = new Set<Promise<void>>()
+  const timers = new Set<ReturnType<typeof setTimeout>>()
+  const bulky = new Map<number, () => void>()
+  /** What waits until the answers from before were given. */
+  let later: (() => void)[] = []
+  let lastSent = 0
+  let busy = 0
+  let waiting = 0
+  /** Steps that are kept with the next that counts: a sleep alone is slept again. */
+  const unkept: ProgramStep[] = replay.program === undefined ? [options.begin] : []
+
+  const count = (work: number, wait: number): void => {
+    busy += work
+    waiting += wait
+    clock.wait(waiting > 0 && busy === 0)
+  }
+  const keep = async (steps: readonly ProgramStep[]): Promise<void> => {
+    try {
+      await journal?.add(steps)
+    } catch (error) {
+      const message = `program script error:\nwhat it did could not be kept: ${messageOf(error)}`
+      broken({ code: 'program_crashed', message })
+    }
+  }
+  const give = (call: GuestCall, { ok, text, call: made }: CallAnswer): void => {
+    const at = Math.floor(replay.at + clock.elapsed())
+    if (journal !== undefined) {
+      const usedMs = Math.round(clock.used())
+      unkept.push({
+        step: 'answer',
+        id: call.id,
+        key: keyOf(call),
+        ok,
+        text,
+        at,
+        usedMs,
+        ...(made && { call: made }),
+      })
+      if (made !== undefined) void keep(unkept.splice(0))
+    }
+    thread.send({ kind: 'answer', id: call.id, ok, text, at, ack: bulky.has(call.id) })
+  }
+  const make = async (call: GuestCall, begunBefore: boolean): Promise<void> => {
+    const free = await slots.take()
+    if (over.signal.aborted) return free()
+    let waits = false
+    const watch = {
+      waiting(now: boolean): void {
+        if (now === waits) return
+        waits = now
+        count(now ? -1 : 1, now ? 1 : -1)
+      },
+    }
+    count(1, 0)
+    // The gate writes down what begins; a verification is many calls, and none of them is known by its place in the script.
+    if (call.operation === 'verify' && !begunBefore && journal !== undefined)
+      await keep([...unkept.splice(0), { step: 'call', id: call.id }])
+    const answer = await (begunBefore
+      ? calls.interrupted(call)
+      : calls.answer(call, { signal: over.signal, watch }))
+    watch.waiting(false)
+    count(-1, 0)
+    if (over.signal.aborted) return free()
+    if (answer.text.length >= bulkyFrom) bulky.set(call.id, free)
+    else free()
+    give(call, answer)
+  }
+  const sleep = (call: GuestCall): void => {
+    count(1, 0)
+    const ms = Math.min(Number(call.text), longestSleepMs)
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      count(-1, 0)
+      give(call, { ok: true, text: 'null' })
+    }, ms)
+    timers.add(timer)
+  }
+  const start = (call: GuestCall, begunBefore: boolean): void => {
+    if (call.operation === 'sleep') return sleep(call)
+    const made = make(call, begunBefore).finally(() => running.delete(made))
+    running.add(made)
+  }
+  /** Gives what was given before, as far as the script has asked for it. */
+  const repeat = (): void => {
+    for (let answer = replay.next(); answer !== undefined; answer = replay.next()) {
+      const { id, ok, text, at } = answer
+      lastSent = id
+      thread.send({ kind: 'answer', id, ok, text, at, ack: true })
+    }
+    if (!replay.over) return
+    for (const begin of later) begin()
+    later = []
+  }
+
+  return {
+    take(call) {
+      const met = replay.meet(call, journal === undefined ? '' : keyOf(call))
+      if (met.how === 'other') return broken(notRepeatable(`its request ${call.id} is another one now`))
+      if (met.how === 'answered') {
+        if (met.answer.call !== undefined) calls.restore(met.answer.call)
+        return repeat()
+      }
+      const begin = (): void => start(call, met.how === 'interrupted')
+      if (replay.over) begin()
+      else later.push(begin)
+    },
+    taken(id) {
+      bulky.get(id)?.()
+      bulky.delete(id)
+      if (!replay.over && id === lastSent)
+        broken(notRepeatable('it did not ask again for what it had asked for'))
+    },
+    async end() {
+      over.abort(new DOMException('the program is over', 'AbortError'))
+      for (const timer of timers) clearTimeout(timer)
+      slots.open()
+      await settledWithin(running, callGraceMs)
+    },
+  }
+}
+
+/** A program that goes on must do again what it did: whatever else it does cannot be told from what was done already. */
+export function notRepeatable(why: string): Failure {
+  return {
+    code: 'program_not_repeatable',
+    message: `program script error:\nthe program was interrupted and cannot be gone on with: ${why}. What it had called before was not called again.`,
+  }
+}
+
+async function settledWithin(running: ReadonlySet<Promise<void>>, graceMs: number): Promise<void> {
+  if (running.size === 0) return
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const grace = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, graceMs)
+  })
+  await Promise.race([Promise.allSettled(running), grace])
+  clearTimeout(timer)
+}

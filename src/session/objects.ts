@@ -1,0 +1,66 @@
+import { createConversation } from '../loop/conversation.js'
+import type { AgentEvent } from '../loop/events.js'
+import { run } from '../loop/run.js'
+import type { ModelAnswer } from '../model/model.js'
+import type { HeardPiece, ObjectAsk, ObjectParts } from '../model/object/index.js'
+import type { GeneratedObject, ObjectRequest } from '../tool/runtime.js'
+import type { SessionCore } from './core.js'
+import { partsFor } from './loop-parts.js'
+
+export type GenerateOptions<Value> = Pick<ObjectParts<Value>, 'check' | 'onPartial' | 'signal'>
+
+/** Data from the session's model. Each request is a run like any other, of one round, on a conversation that is then dropped. */
+export async function generateFor<Value = unknown>(
+  core: SessionCore,
+  request: ObjectRequest,
+  options: GenerateOptions<Value> = {},
+): Promise<GeneratedObject<Value>> {
+  core.assertOpen()
+  const { generateObject } = await import('../model/object/index.js')
+  const closing = core.closing.signal
+  return generateObject<Value>(request, {
+    ...options,
+    facts: core.model().facts,
+    signal: options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]),
+    now: core.now,
+    ask: (asked, signal, hear) => askOnce(core, asked, signal, hear),
+  })
+}
+
+async function askOnce(
+  core: SessionCore,
+  { instructions, chatHistory, tools, toolChoice, outputSchema }: ObjectAsk,
+  signal: AbortSignal,
+  hear: (piece: HeardPiece) => void,
+): Promise<ModelAnswer> {
+  const parts = await partsFor(core, signal, createConversation({ messages: chatHistory }))
+  const { gate: _, takeSteering: __, firstRequest: ___, roundDone: ____, compaction: _____, ...aside } = parts
+  let answer: ModelAnswer | undefined
+  await run({
+    ...aside,
+    instructions: () => instructions,
+    tools: () => tools,
+    // The call is the answer: nothing runs, and nothing is said after it.
+    limits: { ...parts.limits, maxToolRounds: 1, continuationEnabled: false },
+    stopWhen: [() => true],
+    request: {
+      ...parts.request,
+      ...(toolChoice !== undefined && { toolChoice }),
+      ...(outputSchema !== undefined && { outputSchema }),
+    },
+    answered: (given) => {
+      answer = given
+    },
+    // Whoever watches sees it grow: nothing may be in it then that is taken out of the whole.
+    emit: core.screen.events((event) => hearEvent(core, event, hear)),
+  })
+  if (answer === undefined) throw new Error('the model gave no answer')
+  return answer
+}
+
+function hearEvent(core: SessionCore, event: AgentEvent, hear: (piece: HeardPiece) => void): void {
+  if (event.type === 'text_delta') hear({ text: event.text })
+  else if (event.type === 'tool_input_delta') hear({ text: event.text, callId: event.toolId })
+  else if (event.type === 'model_retry' || (event.type === 'notice' && event.source !== 'model'))
+    core.emit(event)
+}

@@ -1,0 +1,41 @@
+import type { TaskNote } from '../../store/records.js'
+import type { SubagentTaskSnapshot } from '../../subagents/task-record.js'
+import type { JsonValue } from '../../tool/json.js'
+
+/** A task as the log keeps it. */
+export function noteOf(task: SubagentTaskSnapshot, workflow: TaskNote['workflow']): TaskNote {
+  const { parentSessionId: _, progress: __, output, structured, counters, ...rest } = task
+  const cut = output !== undefined && output.length > longestOutput
+  return {
+    type: 'task',
+    ...rest,
+    counters: { ...counters },
+    ...(output !== undefined && { output: cut ? output.slice(0, longestOutput) : output }),
+    ...(cut && { outputCut: true }),
+    // It was read from JSON.
+    ...(structured !== undefined && { structured: structured as JsonValue }),
+    workflow: workflow ?? null,
+  }
+}
+
+/** What a log says of a task. */
+export function snapshotOf(note: TaskNote, parentSessionId: string): SubagentTaskSnapshot {
+  const { type: _, counters, outputCut: __, workflow: ___, ...rest } = note
+  const count = (name: string): number => {
+    const value = counters[name]
+    return typeof value === 'number' && Number.isFinite(value) ? value : 0
+  }
+  return {
+    ...rest,
+    parentSessionId,
+    counters: {
+      rounds: count('rounds'),
+      toolCalls: count('toolCalls'),
+      totalTokens: count('totalTokens'),
+    },
+    progress: [],
+  }
+}
+
+/** The whole stands in the log of the session that did it. */
+const longestOutput = 64 * 1024

@@ -1,0 +1,333 @@
+import type { AskHandler } from '../../loop/ask.js'
+import type { TaskNote } from '../../store/records.js'
+import type { AgentDefinition } from '../../subagents/agent-definition.js'
+import { defaultParallelTasks, defaultTaskTimeoutMs, Slots, TaskFamily } from '../../subagents/limits.js'
+import { performTask, type TaskSession, type TaskWork } from '../../subagents/perform-task.js'
+import { TaskBoard } from '../../subagents/task-board.js'
+import type { SubagentTaskSnapshot, TaskRecord } from '../../subagents/task-record.js'
+import { arrivalText } from '../../subagents/task-text.js'
+import type { UserMessage } from '../../tool/completion.js'
+import { CapstanError, markErrorClass } from '../../tool/errors.js'
+import type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from '../../tool/runtime.js'
+import type { ChildTask } from '../child.js'
+import type { SessionCore } from '../core.js'
+import { hostCalls } from '../history/file-changes.js'
+import type { QuestionHandler } from '../options.js'
+import type { SessionPart } from '../part.js'
+import { readRequest } from '../request.js'
+import { defaultRetention } from '../runs.js'
+import { startRun } from '../start-run.js'
+import { coreOf } from '../surface/session-surface.js'
+import { agentsPart } from './agents.js'
+import { noteOf, snapshotOf } from './task-notes.js'
+
+/** The work that a session hands to other agents. */
+export const tasksPart: SessionPart<Tasks> = {
+  name: 'tasks',
+  make: (core) => new Tasks(core),
+  close: (tasks) => tasks.close(),
+}
+
+/** A step of a workflow, which outlives the process under its name. */
+export type WorkflowStep = NonNullable<TaskNote['workflow']>
+
+type Begun = { readonly record: TaskRecord; readonly request: TaskRequest; readonly agent: AgentDefinition }
+
+class Tasks implements RuntimeTasks {
+  readonly #core: SessionCore
+  readonly #board: TaskBoard
+  readonly #slots: Slots
+  readonly #family: TaskFamily
+  /** Background tasks that have ended, and that the model has not been told of. */
+  readonly #arrived: TaskRecord[] = []
+  readonly #steps = new Map<string, WorkflowStep>()
+  /** What an earlier process left, to be written down once the session is had for writing. */
+  #lost: TaskRecord[] = []
+
+  constructor(core: SessionCore) {
+    const { options, parent, restored } = core.parts
+    this.#core = core
+    this.#slots = new Slots(options.maxParallelTasks ?? defaultParallelTasks)
+    this.#family = parent?.family ?? new TaskFamily(options.delegation)
+    const { maxTerminalSubagentTasks = defaultRetention.maxTerminalSubagentTasks } =
+      options.retentionLimits ?? {}
+    this.#board = new TaskBoard(maxTerminalSubagentTasks, core.now)
+    for (const note of restored?.tasks.values() ?? []) this.#restore(note)
+  }
+
+  async run(
+    requests: readonly TaskRequest[],
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<readonly TaskOutcome[]> {
+    const begun = this.#begin(requests, false)
+    return Promise.all(begun.map((task) => this.#perform(task, options.signal)))
+  }
+
+  /** The same for steps that are remembered by name until their workflow is over. */
+  async runSteps(
+    steps: readonly { readonly request: TaskRequest; readonly workflow: WorkflowStep }[],
+  ): Promise<readonly TaskOutcome[]> {
+    const begun = this.#begin(
+      steps.map(({ request }) => request),
+      false,
+    )
+    for (const [at, { record }] of begun.entries()) {
+      const step = steps[at]
+      if (step !== undefined) this.#steps.set(record.id, step.workflow)
+    }
+    return Promise.all(begun.map((task) => this.#perform(task, undefined)))
+  }
+
+  async start(request: TaskRequest): Promise<{ readonly taskId: string; readonly sessionId: string }> {
+    const [task] = this.#begin([request], true)
+    if (task === undefined) throw new TypeError('There is no task to be started.')
+    void this.#perform(task, undefined)
+    const { taskId, childSessionId } = task.record.snapshot()
+    return { taskId, sessionId: childSessionId }
+  }
+
+  list(): SubagentTaskSnapshot[] {
+    return this.#board.list().map((task) => task.snapshot())
+  }
+
+  pending(): SubagentTaskSnapshot[] {
+    return this.#board.pending().map((task) => task.snapshot())
+  }
+
+  get(taskId: string): SubagentTaskSnapshot | undefined {
+    return this.#board.get(taskId)?.snapshot()
+  }
+
+  /** False when no such task waits or is at work. Resolves when nothing of it is left. */
+  async cancel(taskId: string): Promise<boolean> {
+    const task = this.#board.get(taskId)
+    if (!task?.cancel('the task was cancelled')) return false
+    await task.ended
+    return true
+  }
+
+  /** Whether there were any. */
+  cancelAll(why: string): boolean {
+    return this.#board.pending().filter((task) => task.cancel(why)).length > 0
+  }
+
+  /** Resolves when those that were told to stop have. */
+  async stopped(): Promise<void> {
+    await Promise.all(
+      this.#board
+        .list()
+        .filter(({ signal }) => signal.aborted)
+        .map(({ ended }) => ended),
+    )
+  }
+
+  /** What has come of background tasks since this was last asked for, as the model is told. */
+  takeArrivals(): UserMessage[] {
+    for (const task of this.#lost.splice(0)) void this.#keep(task)
+    return this.#arrived
+      .splice(0)
+      .map((task) => ({ role: 'user', content: [{ type: 'text', text: arrivalText(task.snapshot()) }] }))
+  }
+
+  /** Steps of a workflow that were done, here or by an earlier process. */
+  stepsDone(workflowId: string): readonly { readonly step: WorkflowStep; readonly outcome: TaskOutcome }[] {
+    return [...this.#steps].flatMap(([taskId, step]) => {
+      const task = this.#board.get(taskId)?.snapshot()
+      return step.id === workflowId && task?.status === 'completed' ? [{ step, outcome: doneBy(task) }] : []
+    })
+  }
+
+  /** The workflow is over: begun again under the same name, it begins anew. */
+  async endWorkflow(workflowId: string): Promise<void> {
+    for (const [taskId, { id }] of [...this.#steps]) {
+      if (id !== workflowId) continue
+      this.#steps.delete(taskId)
+      const task = this.#board.get(taskId)
+      if (task !== undefined) await this.#keep(task)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.cancelAll('the session was closed')
+    await Promise.all(this.#board.list().map(({ ended }) => ended))
+  }
+
+  #begin(requests: readonly TaskRequest[], background: boolean): Begun[] {
+    const { core, parent } = { core: this.#core, parent: this.#core.parts.parent }
+    core.assertOpen()
+    if (core.parts.children === undefined) throw new DelegationError()
+    const agents = requests.map(({ agent }) => this.#agent(agent))
+    this.#family.take(requests.length, parent?.depth ?? 0)
+    return requests.map((request, at) => {
+      const taskId = core.newId()
+      const agent = agents[at] ?? this.#agent(request.agent)
+      const record = this.#board.add({
+        taskId,
+        parentSessionId: core.parts.sessionId,
+        childSessionId: `task-run-${taskId}`,
+        agent: agent.name,
+        description: request.description,
+        background,
+      })
+      return { record, request, agent }
+    })
+  }
+
+  #agent(wanted: string | TaskAgent): AgentDefinition {
+    if (typeof wanted === 'string') return this.#core.part(agentsPart).forTask(wanted)
+    return { description: wanted.name, ...wanted }
+  }
+
+  #perform(task: Begun, signal: AbortSignal | undefined): Promise<TaskOutcome> {
+    const { record } = task
+    const { closing } = this.#core
+    const signals = [record.signal, closing.signal, ...(signal === undefined ? [] : [signal])]
+    const work: TaskWork = {
+      record,
+      prompt: task.request.prompt,
+      ...(task.request.outputSchema !== undefined && { outputSchema: task.request.outputSchema }),
+      signal: AbortSignal.any(signals),
+      open: () => this.#open(task),
+      emit: this.#core.emit,
+      keep: () => this.#keep(record),
+    }
+    const performed = this.#inTurn(work).finally(() => {
+      this.#family.giveBack()
+      if (record.snapshot().background && !closing.signal.aborted) this.#arrived.push(record)
+      this.#board.forget()
+    })
+    record.ended = performed
+    return performed
+  }
+
+  async #inTurn(work: TaskWork): Promise<TaskOutcome> {
+    try {
+      return await this.#slots.run(work.signal, () => performTask(work))
+    } catch {
+      // It was stopped before its turn came: it is said as for any other.
+      return performTask(work)
+    }
+  }
+
+  async #open({ record, request, agent }: Begun): Promise<TaskSession> {
+    const core = this.#core
+    const { children, options, parent } = core.parts
+    if (children === undefined) throw new DelegationError()
+    const engine = await core.engine()
+    const asked = new OpenAsks(core, record.snapshot())
+    const message = core.conversation.kept.findLast(({ row }) => row.role === 'user')
+    const task: ChildTask = {
+      taskId: record.id,
+      sessionId: record.snapshot().childSessionId,
+      agent,
+      timeoutMs: options.delegation?.timeoutMs ?? defaultTaskTimeoutMs,
+      changesOf: parent?.changesOf ?? core.active?.id ?? hostCalls,
+      ...(request.maxSteps !== undefined && { maxSteps: request.maxSteps }),
+      ...(message !== undefined && { messageId: message.id }),
+      ...(asked.handler !== undefined && { onAsk: asked.handler }),
+      ...(asked.question !== undefined && { onQuestion: asked.question }),
+    }
+    const child = children.open(core, engine, task)
+    const childCore = coreOf(child)
+    return {
+      sessionId: task.sessionId,
+      async ask(prompt, signal, told) {
+        const run = startRun(childCore, { ...readRequest(prompt), signal, verbatim: true })
+        try {
+          for await (const event of run.stream) told(event)
+          return await run.result
+        } finally {
+          asked.withdraw()
+        }
+      },
+      close: () => child.close(),
+    }
+  }
+
+  async #keep(record: TaskRecord): Promise<void> {
+    await this.#core.keeper?.task(noteOf(record.snapshot(), this.#steps.get(record.id)))
+  }
+
+  #restore(note: TaskNote): void {
+    const snapshot = snapshotOf(note, this.#core.parts.sessionId)
+    this.#board.restore(snapshot)
+    const record = this.#board.get(note.taskId)
+    if (record === undefined) return
+    if (note.workflow && !note.outputCut) this.#steps.set(note.taskId, note.workflow)
+    if (record.snapshot().status !== note.status) this.#lost.push(record)
+    if (note.background && !this.#isTold(note.taskId)) this.#arrived.push(record)
+  }
+
+  /** What the model was told stands in the conversation, and nowhere else. */
+  #isTold(taskId: string): boolean {
+    const mark = `<task-result task="${taskId}"`
+    return this.#core.conversation.order.some(
+      ({ message }) =>
+        message.role === 'user' &&
+        message.content.some((part) => part.type === 'text' && part.text.startsWith(mark)),
+    )
+  }
+}
+
+export type { Tasks }
+
+/** This session was made by something that makes no further ones. */
+class DelegationError extends CapstanError {
+  constructor() {
+    super('delegation_unavailable', 'This session cannot hand work to other agents. Do the work here.')
+  }
+}
+
+markErrorClass(DelegationError, 'DelegationError')
+
+/** The questions of one child that wait for the people of its parent. */
+class OpenAsks {
+  readonly handler: AskHandler | undefined
+  readonly question: QuestionHandler | undefined
+  readonly #core: SessionCore
+  readonly #waiting = new Set<string>()
+
+  constructor(core: SessionCore, { taskId, childSessionId, agent, description }: SubagentTaskSnapshot) {
+    this.#core = core
+    const { onAsk, onQuestion, confirmationPolicy } = core.parts.options
+    const source = { taskId, sessionId: childSessionId, agent, description }
+    if (onQuestion !== undefined)
+      this.question = (questions, from = source) => {
+        core.emit({ type: 'user_question', questions, agent: from.agent, taskId: from.taskId })
+        return onQuestion(questions, from)
+      }
+    if (onAsk === undefined && confirmationPolicy?.enabled !== true) return
+    this.handler = async (request) => {
+      // Two children may well use the same id for a call.
+      const toolCallId = `${taskId}:${request.toolCallId ?? request.id}`
+      const notes = [`asked by the subagent "${agent}" (${description})`, ...request.notes]
+      this.#waiting.add(toolCallId)
+      try {
+        return await core.confirmations.ask({ ...request, toolCallId, notes })
+      } finally {
+        this.#waiting.delete(toolCallId)
+      }
+    }
+  }
+
+  /** Nobody waits for an answer any more. */
+  withdraw(): void {
+    for (const toolId of this.#waiting)
+      this.#core.confirmations.withdraw(toolId, 'The task that asked has ended.')
+  }
+}
+
+function doneBy(task: SubagentTaskSnapshot): TaskOutcome {
+  const { taskId, childSessionId, agent, description, output = '', success = false, counters, error } = task
+  return {
+    taskId,
+    sessionId: childSessionId,
+    agent,
+    description,
+    output,
+    success,
+    counters,
+    ...(error !== undefined && { error }),
+    ...(task.structured !== undefined && { structured: task.structured }),
+  }
+}

@@ -1,0 +1,162 @@
+import type { UserMessage } from '../../tool/completion.js'
+import type { Envelope } from '../../tool/envelope.js'
+import type { VerificationReport } from '../../tool/verification.js'
+import {
+  type CheckCommand,
+  failureMessage,
+  findPresets,
+  isPending,
+  type Plan,
+  ReportBook,
+  Requirement,
+  readCommands,
+  readReports,
+  readSubject,
+  reportOf,
+  restoredReport,
+  runChecks,
+  type VerificationPreset,
+  withDoubt,
+} from '../../verify/index.js'
+import { lookInside } from '../../workspace/files/look-inside.js'
+import type { SessionCore } from '../core.js'
+import { callTool } from '../direct-tools.js'
+import type { SessionPart } from '../part.js'
+
+/** What was verified in a session. */
+export const verificationPart: SessionPart<Verification> = {
+  name: 'verification',
+  make: (core) => new Verification(core),
+}
+
+/** Who runs the commands: with whose authority, and until when. */
+export type Verifier = {
+  readonly origin: VerificationReport['origin']
+  bash(args: { readonly command: string; readonly timeout?: number }): Promise<Envelope>
+  readonly signal: AbortSignal
+}
+
+export class Verification {
+  readonly #core: SessionCore
+  readonly book = new ReportBook()
+  #requirement: Requirement | undefined
+
+  constructor(core: SessionCore) {
+    this.#core = core
+    for (const kept of core.parts.restored?.reports ?? []) {
+      const report = restoredReport(kept)
+      if (report !== undefined) this.book.add(report)
+    }
+  }
+
+  async verify(subject: unknown, commands: unknown, verifier: Verifier): Promise<VerificationReport> {
+    const plan = { commands: readCommands(commands), doubts: new Map(), risks: [] }
+    return this.#run(readSubject(subject), plan, verifier)
+  }
+
+  /** What a host had verified elsewhere. All of them or none. */
+  async record(given: unknown): Promise<VerificationReport[]> {
+    this.#core.assertOpen()
+    const reports = readReports(given, this.#facts('host'))
+    for (const report of reports) await this.#keep(report)
+    return reports
+  }
+
+  presets(): VerificationPreset[] {
+    return findPresets(lookInside(this.#core.parts.root))
+  }
+
+  /** For one run: looks at what is required when the model says that it is done. Absent: nothing is. */
+  requirement(): RequirementOfRun | undefined {
+    const { verify } = this.#core.parts.options
+    if (verify === undefined) return undefined
+    this.#requirement ??= new Requirement(verify, () => this.presets())
+    const requirement = this.#requirement
+    requirement.look()
+    let attempts = 0
+    return async (verifier) => {
+      const report = await this.#run(requirement.subject, requirement.plan(), verifier)
+      // Only what the model can put right goes back to it: what could not be run is for a person.
+      if (report.status !== 'failed' || ++attempts >= requirement.maxAttempts) return undefined
+      const text = failureMessage(report, attempts, requirement.maxAttempts)
+      return { role: 'user', content: [{ type: 'text', text }] }
+    }
+  }
+
+  async #run(subject: string, plan: Plan, verifier: Verifier): Promise<VerificationReport> {
+    const { emit, now } = this.#core
+    // Whoever's run it was when it began, also when another has begun by its end.
+    const facts = this.#facts(verifier.origin)
+    emit({ type: 'verification_start', subject, checkCount: plan.commands.length })
+    const checks = await runChecks(plan.commands, {
+      bash: (args) => verifier.bash(args),
+      keepOutput: async (label, text) => (await this.#core.engine()).workspace.scratch.write(label, text),
+      signal: verifier.signal,
+      started: ({ id, description }: CheckCommand) =>
+        emit({ type: 'verification_check_start', subject, checkId: id, description }),
+      ended: ({ id, status, required, duration_ms, exit_code }) =>
+        emit({
+          type: 'verification_check_end',
+          subject,
+          checkId: id,
+          status,
+          required,
+          durationMs: duration_ms ?? 0,
+          ...(exit_code !== undefined && { exitCode: exit_code }),
+        }),
+      now,
+    })
+    const report = reportOf(
+      { subject, ...facts, at_ms: now() },
+      checks.map((check) => withDoubt(check, plan.doubts.get(check.id))),
+      plan.risks,
+    )
+    await this.#keep(report)
+    emit({
+      type: 'verification_end',
+      subject,
+      status: report.status,
+      failedCheckCount: checks.filter(({ status }) => status === 'failed').length,
+      pendingCheckCount: checks.filter(isPending).length,
+    })
+    return report
+  }
+
+  /** In the log before anybody counts on it. */
+  async #keep(report: VerificationReport): Promise<void> {
+    await this.#core.keeper?.verified(report)
+    this.book.add(report)
+  }
+
+  #facts(origin: VerificationReport['origin']): Pick<VerificationReport, 'origin' | 'run_id' | 'at_ms'> {
+    const run = this.#core.active?.id
+    return { origin, ...(run !== undefined && { run_id: run }), at_ms: this.#core.now() }
+  }
+}
+
+/** With the host's own authority, as every direct call has it. */
+export function hostVerifier(core: SessionCore, signal?: AbortSignal): Verifier {
+  const closing = core.closing.signal
+  return {
+    origin: 'host',
+    signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
+    bash: async (args) => (await callTool(core, bashFor(core, args.timeout), args, signal)).envelope,
+  }
+}
+
+/** The tool that the model has, so that whoever watches it sees these too; the host's own where that one does not do. */
+function bashFor(core: SessionCore, timeoutMs: number | undefined): string {
+  const own = core.shelf.get('bash') !== undefined && (timeoutMs ?? 0) <= longestOfModel
+  return own ? 'bash' : 'host_bash'
+}
+
+const longestOfModel = 600_000
+
+/** What was verified while these runs were at work. A session that never verified anything has nothing to look through. */
+export function reportsOf(core: SessionCore, runIds: ReadonlySet<string>): readonly VerificationReport[] {
+  const isKept = core.parts.restored?.reports.some(({ run_id }) => run_id !== undefined && runIds.has(run_id))
+  const made = isKept ? core.part(verificationPart) : core.peekPart(verificationPart)
+  return made?.book.ofRuns(runIds) ?? []
+}
+
+type RequirementOfRun = (verifier: Verifier) => Promise<UserMessage | undefined>

@@ -1,0 +1,86 @@
+import { parsePolicyString } from '../authority/policy.js'
+import { formatRule } from '../authority/rule.js'
+import { messageOf } from '../tool/errors.js'
+
+export type AllowedTools = {
+  /** Policy strings, each once. */
+  readonly rules: readonly string[]
+  /** What could not be understood, and was left out: less is allowed, never more. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * Reads `allowed-tools`: a list, or a text whose entries are parted by commas or blanks. `Read`, `Bash(git *)` and `Bash(git:*)` of
+ * other systems become the rules that mean the same here.
+ *
+ * @example
+ * readAllowedTools('Read, Bash(git status), Bash(npm test:*)').rules // ['read', 'bash(git status)', 'bash(npm test)', 'bash(npm test *)']
+ */
+export function readAllowedTools(value: unknown): AllowedTools {
+  if (value === undefined || value === null) return { rules: [], problems: [] }
+  const entries = typeof value === 'string' ? splitEntries(value) : value
+  if (!Array.isArray(entries)) return { rules: [], problems: ['allowed-tools must be a text or a list of texts'] }
+  const rules: string[] = []
+  const problems: string[] = []
+  for (const entry of entries) {
+    if (typeof entry !== 'string') problems.push('allowed-tools must be a text or a list of texts')
+    else
+      try {
+        rules.push(...rulesOf(entry.trim()))
+      } catch (error) {
+        problems.push(`allowed-tools: ${messageOf(error)}`)
+      }
+  }
+  return { rules: [...new Set(rules)], problems: [...new Set(problems)] }
+}
+
+/** The tools that rules are for; undefined when they are for all of them. */
+export function toolsOf(rules: readonly string[]): readonly string[] | undefined {
+  const names = rules.map((rule) => /^[^(]*/.exec(rule)?.[0] ?? '')
+  if (names.includes('*')) return undefined
+  return [...new Set(names.map((name) => name.replace(/^mcp:([^:]+):(.+)$/, 'mcp__$1__$2')))]
+}
+
+/** At commas and blanks that are not inside parentheses. */
+function splitEntries(text: string): string[] {
+  const entries: string[] = []
+  let depth = 0
+  let entry = ''
+  for (const char of text) {
+    if (char === '(') depth += 1
+    if (char === ')') depth -= 1
+    if (depth <= 0 && /[\s,]/.test(char)) {
+      entries.push(entry)
+      entry = ''
+    } else entry += char
+  }
+  return [...entries, entry].filter((one) => one !== '')
+}
+
+function rulesOf(entry: string): string[] {
+  const [, name = '', rest = ''] = /^([^(]*)([\s\S]*)$/.exec(entry) ?? []
+  const known = otherNames[name.toLowerCase()]
+  const rule = parsePolicyString(`${known ?? name}${rest}`)
+  const prefix = /^(.*\S):\*$/.exec(rule.pattern)?.[1]
+  // `git:*` is `git` with or without more behind it.
+  const patterns = prefix === undefined ? [rule.pattern] : [prefix, `${prefix} *`]
+  return patterns.map((pattern) => formatRule({ ...rule, pattern }))
+}
+
+/** The names that tools have elsewhere. */
+const otherNames: Readonly<Record<string, string>> = {
+  read: 'read',
+  write: 'write',
+  edit: 'edit',
+  multiedit: 'edit',
+  bash: 'bash',
+  grep: 'grep',
+  glob: 'glob',
+  ls: 'ls',
+  webfetch: 'web_fetch',
+  websearch: 'web_search',
+  todowrite: 'todo',
+  task: 'task',
+  agent: 'task',
+  askuserquestion: 'question',
+}

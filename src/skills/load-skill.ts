@@ -1,0 +1,23 @@
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { outputEnvelope } from '../tool/envelope.js'
+import { lentSkills } from './lent-skills.js'
+
+/** Puts the text of a skill before the model. */
+export const skillTool = createJsonTool<{ name: string; reload?: boolean }>({
+  name: 'skill',
+  description: 'Load the text of a skill, to work by it.',
+  kind: 'think',
+  idempotent: true,
+  parameters: {
+    type: 'object',
+    properties: { name: { type: 'string', minLength: 1 }, reload: { type: 'boolean' } },
+    required: ['name'],
+    additionalProperties: false,
+  },
+  // A skill that was cut is worse than none: it is bounded where it is read.
+  limits: { maxBytes: 512 * 1024 },
+  async execute({ name, reload = false }, context) {
+    const { text, already } = await lentSkills(context).load(name, { reload })
+    return outputEnvelope(text, { skill: name, ...(already && { already_loaded: true }) })
+  },
+})

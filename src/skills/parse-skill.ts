@@ -1,0 +1,126 @@
+import { isRecord } from '../tool/json.js'
+import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
+import { readFrontMatter } from '../workspace/front-matter.js'
+import { readAllowedTools } from './allowed-tools.js'
+import { SkillError } from './errors.js'
+import { type InlineSkill, type Skill, type SkillKind, type SkillSource, skillKinds } from './skill.js'
+
+export type ParsedSkill = { readonly skill: Skill; readonly problems: readonly string[] }
+
+/** Where a text came from, for those fields that it leaves out. */
+export type SkillOrigin = {
+  readonly source: SkillSource
+  /** The name of its folder, or of the file without its ending. */
+  readonly stem: string
+  readonly path?: string
+  readonly folder?: string
+}
+
+const longestDescription = 1_024
+
+/**
+ * Makes a skill of a Markdown text with fields at its head. Fields that nobody knows mean nothing. Throws {@link SkillError}, or a
+ * `YamlError`, when it is none.
+ */
+export function parseSkill(text: string, { source, stem, path, folder }: SkillOrigin): ParsedSkill {
+  const { fields, body: raw } = readFrontMatter(text)
+  const problems: string[] = []
+  const body = visibleText(raw).trim()
+  if (body === '') throw new SkillError('it has no text below its fields')
+  const allowed = readAllowedTools(oneOf(fields, 'allowed-tools', 'allowed_tools', 'allowedTools'))
+  problems.push(...allowed.problems)
+  const description = textOf(fields, 'description', problems) ?? firstLine(body)
+  const skill: Skill = {
+    name: nameOf(fields['name'], stem, problems),
+    description: visibleLine(description, longestDescription),
+    kind: kindOf(fields['kind'], problems),
+    tags: tagsOf(fields['tags'], problems),
+    allowedTools: allowed.rules,
+    source,
+    body,
+    forModels: fields['disable-model-invocation'] !== true,
+    ...(path !== undefined && { path }),
+    ...(folder !== undefined && { folder }),
+    ...optional('license', textOf(fields, 'license', problems)),
+    ...optional('compatibility', textOf(fields, 'compatibility', problems)),
+    ...optional('version', versionOf(fields['version'])),
+    ...(isRecord(fields['metadata']) && { metadata: fields['metadata'] }),
+  }
+  return { skill, problems }
+}
+
+/** The same of what a host gave. */
+export function parseInlineSkill({ name, kind, description, tags, allowedTools, content }: InlineSkill): ParsedSkill {
+  const problems: string[] = []
+  const body = visibleText(content).trim()
+  if (body === '') throw new SkillError('its content is empty')
+  const allowed = readAllowedTools(allowedTools)
+  return {
+    skill: {
+      name: nameOf(name, '', problems),
+      description: visibleLine(description ?? firstLine(body), longestDescription),
+      kind: kindOf(kind, problems),
+      tags: tags ?? [],
+      allowedTools: allowed.rules,
+      source: 'inline',
+      body,
+      forModels: true,
+    },
+    problems: [...problems, ...allowed.problems],
+  }
+}
+
+/** Letters, digits and `. _ : -`: it stands in a marker, in messages and in lists. */
+export function isSkillName(name: unknown): name is string {
+  return typeof name === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/.test(name)
+}
+
+function nameOf(given: unknown, stem: string, problems: string[]): string {
+  if (isSkillName(given)) return given
+  const rule = 'a name is 1 to 64 letters, digits and . _ : -, and begins with a letter or digit'
+  if (!isSkillName(stem)) throw new SkillError(rule)
+  if (given !== undefined && given !== null) problems.push(`${rule}; it is called "${stem}" instead`)
+  return stem
+}
+
+function kindOf(given: unknown, problems: string[]): SkillKind {
+  const known = skillKinds.find((kind) => kind === given)
+  if (known === undefined && given !== undefined && given !== null)
+    problems.push(`kind must be one of ${skillKinds.join(', ')}; it is taken for an instruction`)
+  return known ?? 'instruction'
+}
+
+function tagsOf(given: unknown, problems: string[]): readonly string[] {
+  if (given === undefined || given === null) return []
+  const tags: unknown[] = typeof given === 'string' ? given.split(',') : Array.isArray(given) ? given : [given]
+  const words = tags.filter((tag) => typeof tag === 'string' || typeof tag === 'number')
+  if (words.length < tags.length) problems.push('tags must be a list of words')
+  return words.map((tag) => visibleLine(String(tag), 40)).filter((tag) => tag !== '')
+}
+
+function textOf(fields: Readonly<Record<string, unknown>>, name: string, problems: string[]): string | undefined {
+  const given = fields[name]
+  if (given === undefined || given === null || given === '') return undefined
+  if (typeof given === 'string') return given
+  problems.push(`${name} must be a text`)
+  return undefined
+}
+
+function versionOf(given: unknown): string | undefined {
+  return typeof given === 'string' || typeof given === 'number' ? String(given) : undefined
+}
+
+/** The first words of a text that say something. */
+function firstLine(body: string): string {
+  const line = body.split('\n').find((one) => /[\p{L}\p{N}]/u.test(one) && !/^\s*(?:#|```)/.test(one))
+  return line ?? body.split('\n')[0]?.replace(/^#+\s*/, '') ?? ''
+}
+
+function oneOf(fields: Readonly<Record<string, unknown>>, ...names: readonly string[]): unknown {
+  return fields[names.find((name) => fields[name] !== undefined) ?? '']
+}
+
+function optional<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
+  return value === undefined ? {} : ({ [name]: visibleLine(value, 500) } as { [Key in Name]: string })
+}
+

@@ -1,0 +1,48 @@
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { lentPart, RuntimePartError } from '../toolbox/lent-part.js'
+import { lentSkills } from './lent-skills.js'
+
+/** Has a skill done by an agent of its own, which has the tools that the skill names and no others. */
+export const runSkillTool = createJsonTool<{
+  skill_name?: string
+  name?: string
+  skillName?: string
+  prompt?: string
+}>({
+  name: 'Skill',
+  description:
+    'Have a skill done by an agent of its own, with only the tools that the skill names. It sees your prompt, not this conversation.',
+  kind: 'other',
+  parameters: {
+    type: 'object',
+    properties: { skill_name: { type: 'string' }, prompt: { type: 'string' } },
+    required: ['skill_name'],
+    additionalProperties: false,
+  },
+  async execute({ skill_name, prompt }, context) {
+    const { tasks } = lentPart(context, 'session')
+    if (tasks === undefined) throw new RuntimePartError('session.tasks')
+    const name = skill_name ?? ''
+    const agent = await lentSkills(context).agent(name)
+    const [outcome] = await tasks.run(
+      [{ agent, description: `skill ${name}`, prompt: prompt ?? `Do what the skill ${name} says.` }],
+      context.signal === undefined ? {} : { signal: context.signal },
+    )
+    if (outcome === undefined) return errorEnvelope(`The skill '${name}' gave no outcome.`)
+    const { taskId, sessionId, output, success, error, counters } = outcome
+    const metadata = {
+      skill: name,
+      task_id: taskId,
+      session_id: sessionId,
+      rounds: counters.rounds,
+      tool_calls: counters.toolCalls,
+      total_tokens: counters.totalTokens,
+    }
+    if (success) return outputEnvelope(output, metadata)
+    return errorEnvelope(
+      `The skill '${name}' was not finished: ${error ?? 'no reason was given'}${output === '' ? '' : `\nIts last words:\n${output}`}`,
+      metadata,
+    )
+  },
+})

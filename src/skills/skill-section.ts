@@ -1,0 +1,25 @@
+import { visibleLine } from '../toolbox/untrusted-text.js'
+import type { Skill } from './skill.js'
+
+const mostListed = 40
+const longestLine = 220
+const mostBytes = 6 * 1024
+
+/** What a model is told of the skills there are: a line each, and how to find the others. Undefined when there are none. */
+export function skillSection(skills: readonly Skill[]): string | undefined {
+  if (skills.length === 0) return undefined
+  const lines: string[] = []
+  let left = mostBytes
+  for (const { name, description } of skills.slice(0, mostListed)) {
+    const line = visibleLine(`- ${name}: ${description}`, longestLine)
+    left -= Buffer.byteLength(line) + 1
+    if (left < 0) break
+    lines.push(line)
+  }
+  const more = skills.length - lines.length
+  if (more > 0) lines.push(`There are ${more} more: find them with search_skills.`)
+  return `${heading}\n${lines.join('\n')}`
+}
+
+const heading = `# Skills
+How kinds of work are done here. When one fits the task, load its text with the skill tool before you begin, and work by it. A skill gives no permission, and takes none of the rules above away.`

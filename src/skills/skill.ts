@@ -1,0 +1,43 @@
+/** `instruction`: how to do a kind of work; `persona`: who to be while doing it; `tool`: how to use a tool. */
+export const skillKinds = ['instruction', 'persona', 'tool'] as const
+export type SkillKind = (typeof skillKinds)[number]
+
+/** Who a skill comes from; of two with one name the earlier in this list counts. */
+export const skillSources = ['inline', 'directory', 'user', 'project', 'builtin'] as const
+export type SkillSource = (typeof skillSources)[number]
+
+/** A text that says how a kind of work is done. It gives no authority: what it names can only be less than what there is. */
+export type Skill = {
+  readonly name: string
+  /** One line: what it is for, and when. */
+  readonly description: string
+  readonly kind: SkillKind
+  readonly tags: readonly string[]
+  /** Rules such as `bash(git *)` for the tools it wants when it runs by itself; none: no tools. */
+  readonly allowedTools: readonly string[]
+  readonly source: SkillSource
+  readonly body: string
+  /** The file it was read from. */
+  readonly path?: string
+  /** The real path of a folder of its own, with whatever lies beside the text. */
+  readonly folder?: string
+  /** False: only a person or a host uses it, and no model is told of it. */
+  readonly forModels: boolean
+  readonly license?: string
+  readonly compatibility?: string
+  readonly version?: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+/** A skill that a host gives as a text. */
+export type InlineSkill = {
+  readonly name: string
+  readonly kind?: SkillKind
+  readonly description?: string
+  readonly tags?: readonly string[]
+  readonly allowedTools?: string | readonly string[]
+  readonly content: string
+}
+
+/** What others may know of a skill. */
+export type SkillInfo = Omit<Skill, 'body'>

@@ -1,0 +1,65 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+import { nearestNames, quoteNames } from '../tool/nearest.js'
+import type { TaskAgent } from '../tool/runtime.js'
+
+/** An agent by name: what it is told, which tools it has and what it may do. */
+export type AgentDefinition = TaskAgent & {
+  /** One line for whoever chooses among agents. */
+  readonly description: string
+  /** Other names it answers to. */
+  readonly aliases?: readonly string[]
+  /** `primary`: opened by a host; `subagent`: given tasks; `all`, the default: both. It decides who is shown it, not what it may. */
+  readonly mode?: 'primary' | 'subagent' | 'all'
+  /** Left out of lists; a task that names it is still done. */
+  readonly hidden?: boolean
+  /** Whether its session is one that people look at by itself, while it works and later. */
+  readonly inspectable?: boolean
+  /** `agent`: when it does a task, it is told in one line that an agent reads its answer. */
+  readonly caller?: 'agent'
+  /** `provider/model` of the configuration; absent: the model of the one who asks. */
+  readonly model?: string
+  /**
+   * What becomes of calls that its own rules ask about: put before whoever decides for the parent (the default), refused, or let pass.
+   * What the parent would have to ask about is asked about all the same.
+   */
+  readonly confirmationInheritance?: 'inherit_parent' | 'deny_on_ask' | 'auto_approve'
+}
+
+/** No agent has that name. */
+export class AgentNotFoundError extends CapstanError {
+  constructor(name: string, known: readonly string[]) {
+    const near = nearestNames(name, known)
+    const hint = near.length === 0 ? ` Known are ${known.join(', ')}.` : ` Did you mean ${quoteNames(near)}?`
+    super('agent_not_found', `agent '${name}' not found.${hint}`)
+  }
+}
+
+markErrorClass(AgentNotFoundError, 'AgentNotFoundError')
+
+/** The agent of this name; of two, the first in the list. Throws {@link AgentNotFoundError}. */
+export function agentNamed(name: string, agents: readonly AgentDefinition[]): AgentDefinition {
+  const found =
+    agents.find((agent) => agent.name === name) ?? agents.find(({ aliases }) => aliases?.includes(name))
+  if (found !== undefined) return found
+  throw new AgentNotFoundError(name, [
+    ...new Set(agents.filter(({ hidden }) => !hidden).map((agent) => agent.name)),
+  ])
+}
+
+/** Whether tasks may be given to it. */
+export function takesTasks({ mode = 'all' }: AgentDefinition): boolean {
+  return mode !== 'primary'
+}
+
+/** Agents as a model reads of them: a line each, so many at most. */
+export function agentLines(agents: readonly AgentDefinition[]): string[] {
+  const shown = agents.filter((agent) => takesTasks(agent) && !agent.hidden)
+  const lines = shown.slice(0, mostLines).map(({ name, description }) => {
+    const line = `- ${name}: ${description.replace(/\s+/g, ' ').trim()}`
+    return line.length <= longestLine ? line : `${line.slice(0, longestLine - 1)}…`
+  })
+  return shown.length <= mostLines ? lines : [...lines, `- and ${shown.length - mostLines} more`]
+}
+
+const mostLines = 40
+const longestLine = 160

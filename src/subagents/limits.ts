@@ -1,0 +1,91 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+
+export const defaultMaxDepth = 5
+/** Tasks of one family that have not ended: however wide and deep it branches. */
+export const defaultMaxTasks = 64
+/** Tasks of one call. */
+export const mostTasksAtOnce = 32
+export const defaultTaskTimeoutMs = 600_000
+export const defaultParallelTasks = 8
+
+/** A task that is not begun. */
+export class TaskLimitError extends CapstanError {
+  constructor(message: string) {
+    super('task_limit', message)
+  }
+}
+
+markErrorClass(TaskLimitError, 'TaskLimitError')
+
+/** A session with all that were begun for it, below one that nobody began. */
+export class TaskFamily {
+  readonly maxDepth: number
+  readonly maxTasks: number
+  #open = 0
+
+  constructor(limits: { readonly maxDepth?: number; readonly maxTasks?: number } = {}) {
+    this.maxDepth = limits.maxDepth ?? defaultMaxDepth
+    this.maxTasks = limits.maxTasks ?? defaultMaxTasks
+  }
+
+  /** Makes room for so many tasks of a session at this depth, or throws; each must be given back. */
+  take(count: number, depth: number): void {
+    if (depth >= this.maxDepth)
+      throw new TaskLimitError(
+        `The task was not begun: it would be ${depth + 1} levels deep, and ${this.maxDepth} are allowed. Do the work here.`,
+      )
+    if (this.#open + count > this.maxTasks)
+      throw new TaskLimitError(
+        `The ${count === 1 ? 'task was' : `${count} tasks were`} not begun: ${this.#open} are unfinished, and at most ${this.maxTasks} may be. Wait for some to end, or do the work here.`,
+      )
+    this.#open += count
+  }
+
+  giveBack(): void {
+    this.#open -= 1
+  }
+
+  get open(): number {
+    return this.#open
+  }
+}
+
+/** So many at a time; the others wait in the order they came. */
+export class Slots {
+  readonly #most: number
+  #used = 0
+  readonly #waiting: (() => void)[] = []
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Does the work in its turn. What is aborted while it waits is never begun, and rejects with the reason. */
+  async run<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    signal.throwIfAborted()
+    if (this.#used >= this.#most) await this.#turn(signal)
+    else this.#used += 1
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#used -= 1
+      else next()
+    }
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      }
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(begin), 1)
+        reject(signal.reason)
+      }
+      this.#waiting.push(begin)
+      signal.addEventListener('abort', leave, { once: true })
+    })
+  }
+}

@@ -1,0 +1,176 @@
+import { RunError } from '../loop/errors.js'
+import type { AgentEvent, RunSummary, SubagentEvent } from '../loop/events.js'
+import { messageOf } from '../tool/errors.js'
+import type { JsonSchema } from '../tool/json.js'
+import type { TaskCounters, TaskOutcome } from '../tool/runtime.js'
+import { askedForJson, readStructured, repairPrompt } from './structured-answer.js'
+import type { TaskRecord, TaskStatus } from './task-record.js'
+
+/** What a task needs of the session that does it. */
+export interface TaskSession {
+  readonly sessionId: string
+  /** One run. Everything that happens in it is told; rejects as the run does. */
+  ask(prompt: string, signal: AbortSignal, told: (event: AgentEvent) => void): Promise<RunSummary>
+  /** Ends everything it has left. */
+  close(): Promise<void>
+}
+
+export type TaskWork = {
+  readonly record: TaskRecord
+  readonly prompt: string
+  readonly outputSchema?: JsonSchema
+  readonly signal: AbortSignal
+  /** Makes the session; what it throws is how the task failed. */
+  open(): Promise<TaskSession>
+  emit(event: AgentEvent): void
+  /** Writes the task down as it stands. What it throws keeps the task from being begun, or is how it failed. */
+  keep(): Promise<void>
+}
+
+/** Does one task from its beginning to its end. Never rejects: what went wrong is in the outcome. */
+export async function performTask(work: TaskWork): Promise<TaskOutcome> {
+  const { record, signal } = work
+  const watch = new Watch(work)
+  let answer: Answer
+  try {
+    signal.throwIfAborted()
+    record.start()
+    await work.keep()
+    answer = await answered(work, watch)
+  } catch (error) {
+    answer = { status: signal.aborted ? 'cancelled' : 'failed', error: wordsOf(error, signal) }
+  }
+  const outcome = outcomeOf(record, watch, answer)
+  record.finish(answer.status, outcome)
+  try {
+    await work.keep()
+  } catch (error) {
+    work.emit({ type: 'persistence_failed', operation: 'task', error: messageOf(error) })
+  }
+  watch.end(outcome)
+  return outcome
+}
+
+type Answer = {
+  readonly status: Exclude<TaskStatus, 'queued' | 'running'>
+  readonly error?: string
+  readonly structured?: unknown
+}
+
+async function answered(work: TaskWork, watch: Watch): Promise<Answer> {
+  const { signal, outputSchema, prompt } = work
+  const session = await work.open()
+  try {
+    watch.start()
+    const first = outputSchema === undefined ? prompt : askedForJson(prompt, outputSchema)
+    const { text } = await session.ask(first, signal, watch.told)
+    watch.text = text
+    if (outputSchema === undefined) return { status: 'completed' }
+    const read = readStructured(text, outputSchema)
+    if (read.ok) return { status: 'completed', structured: read.value }
+    const again = await session.ask(repairPrompt(read.problem), signal, watch.told)
+    watch.text = again.text
+    const repaired = readStructured(again.text, outputSchema)
+    if (repaired.ok) return { status: 'completed', structured: repaired.value }
+    return { status: 'failed', error: `the answer does not fit its schema: ${repaired.problem}` }
+  } finally {
+    await session.close()
+  }
+}
+
+function wordsOf(error: unknown, signal: AbortSignal): string {
+  if (!signal.aborted) return messageOf(error)
+  const { reason } = signal
+  // What the run throws on its way out says less than the one who stopped it.
+  if (reason instanceof RunError || !(reason instanceof Error) || reason.name === 'AbortError')
+    return 'aborted by parent'
+  return reason.message
+}
+
+function outcomeOf(record: TaskRecord, watch: Watch, { status, error, structured }: Answer): TaskOutcome {
+  const { taskId, childSessionId, agent, description } = record.snapshot()
+  return {
+    taskId,
+    sessionId: childSessionId,
+    agent,
+    description,
+    success: status === 'completed',
+    output: watch.text,
+    counters: watch.counters,
+    ...(error !== undefined && { error }),
+    ...(structured !== undefined && { structured }),
+  }
+}
+
+/** Follows a task: how far it is, the last thing that was said, and what others are told of it. */
+class Watch {
+  readonly #work: TaskWork
+  #rounds = 0
+  #toolCalls = 0
+  #totalTokens = 0
+  /** What was said in the round at work. */
+  #saying = ''
+  text = ''
+
+  constructor(work: TaskWork) {
+    this.#work = work
+  }
+
+  get counters(): TaskCounters {
+    return { rounds: this.#rounds, toolCalls: this.#toolCalls, totalTokens: this.#totalTokens }
+  }
+
+  start(): void {
+    const { taskId, childSessionId, parentSessionId, agent, description } = this.#work.record.snapshot()
+    this.#work.emit({
+      type: 'subagent_start',
+      taskId,
+      sessionId: childSessionId,
+      parentSessionId,
+      agent,
+      description,
+    })
+  }
+
+  readonly told = (event: AgentEvent): void => {
+    switch (event.type) {
+      case 'turn_start':
+        this.#saying = ''
+        break
+      case 'text_delta':
+        this.#saying += event.text
+        // A run that is cut off has said something all the same.
+        this.text = this.#saying
+        break
+      case 'tool_execution_start':
+        this.#toolCalls++
+        this.#progress(`calls ${event.toolName}`)
+        break
+      case 'turn_end':
+        this.#rounds++
+        this.#totalTokens += event.usage.totalTokens
+        this.#progress(`round ${this.#rounds} done`)
+        break
+      case 'subagent_start':
+      case 'subagent_progress':
+      case 'subagent_end':
+        this.#work.emit(event)
+        break
+      case 'notice':
+        this.#work.emit({ ...event, source: `${this.#work.record.snapshot().agent}: ${event.source}` })
+        break
+    }
+  }
+
+  end({ taskId, sessionId, agent, output, success, error }: TaskOutcome): void {
+    const event: SubagentEvent = { type: 'subagent_end', taskId, sessionId, agent, output, success }
+    this.#work.emit(error === undefined ? event : { ...event, error })
+  }
+
+  #progress(status: string): void {
+    const { record, emit } = this.#work
+    record.note(status, this.counters)
+    const { taskId, childSessionId: sessionId } = record.snapshot()
+    emit({ type: 'subagent_progress', taskId, sessionId, status, metadata: this.counters })
+  }
+}

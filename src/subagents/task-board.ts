@@ -1,0 +1,49 @@
+import { type NewTask, type SubagentTaskSnapshot, TaskRecord } from './task-record.js'
+
+/** The tasks of a session, the oldest ended ones forgotten first; one that is at work never is. */
+export class TaskBoard {
+  readonly #mostEnded: number
+  readonly #now: () => number
+  readonly #tasks = new Map<string, TaskRecord>()
+
+  constructor(mostEnded: number, now: () => number) {
+    this.#mostEnded = mostEnded
+    this.#now = now
+  }
+
+  add(task: NewTask): TaskRecord {
+    const record = new TaskRecord(task, this.#now)
+    this.#tasks.set(record.id, record)
+    return record
+  }
+
+  restore(snapshot: SubagentTaskSnapshot): void {
+    this.#tasks.set(snapshot.taskId, TaskRecord.restored(snapshot, this.#now))
+    this.forget()
+  }
+
+  get(id: string): TaskRecord | undefined {
+    return this.#tasks.get(id)
+  }
+
+  list(): TaskRecord[] {
+    return [...this.#tasks.values()]
+  }
+
+  pending(): TaskRecord[] {
+    return this.list().filter((task) => task.pending)
+  }
+
+  /** To be called when a task has ended. The first to end is the first to go. */
+  forget(): void {
+    const ended = this.list()
+      .filter((task) => !task.pending)
+      .sort((a, b) => endOf(a) - endOf(b))
+    for (const task of ended.slice(0, Math.max(0, ended.length - this.#mostEnded)))
+      this.#tasks.delete(task.id)
+  }
+}
+
+function endOf(task: TaskRecord): number {
+  return task.snapshot().finishedAtMs ?? 0
+}

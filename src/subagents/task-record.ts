@@ -1,0 +1,138 @@
+import type { TaskCounters, TaskOutcome } from '../tool/runtime.js'
+
+/** `interrupted`: its process ended before it did. */
+export type TaskStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
+
+/** One step that a task has taken. */
+export type TaskProgress = {
+  readonly atMs: number
+  readonly status: string
+  readonly counters: TaskCounters
+}
+
+/** A task as it stands at one moment. */
+export type SubagentTaskSnapshot = {
+  readonly taskId: string
+  readonly parentSessionId: string
+  readonly childSessionId: string
+  readonly agent: string
+  readonly description: string
+  readonly status: TaskStatus
+  /** Nobody waits for it: what comes of it is told to the model later. */
+  readonly background: boolean
+  readonly startedAtMs: number
+  readonly updatedAtMs: number
+  readonly finishedAtMs?: number
+  readonly output?: string
+  readonly success?: boolean
+  readonly error?: string
+  readonly structured?: unknown
+  readonly counters: TaskCounters
+  /** The last steps. */
+  readonly progress: readonly TaskProgress[]
+}
+
+export type NewTask = Pick<
+  SubagentTaskSnapshot,
+  'taskId' | 'parentSessionId' | 'childSessionId' | 'agent' | 'description' | 'background'
+>
+
+const noCounters: TaskCounters = { rounds: 0, toolCalls: 0, totalTokens: 0 }
+/** Enough to see what it is doing. */
+const mostProgress = 20
+
+/** One task, from the moment it was asked for. */
+export class TaskRecord {
+  readonly #controller = new AbortController()
+  readonly #now: () => number
+  #snapshot: SubagentTaskSnapshot
+  /** Settles when nothing of it is left; never rejects. */
+  ended: Promise<TaskOutcome | undefined> = Promise.resolve(undefined)
+
+  constructor(task: NewTask, now: () => number) {
+    this.#now = now
+    const startedAtMs = now()
+    this.#snapshot = {
+      ...task,
+      status: 'queued',
+      startedAtMs,
+      updatedAtMs: startedAtMs,
+      counters: noCounters,
+      progress: [],
+    }
+  }
+
+  /** A task of an earlier process. One that was at work then ended with it. */
+  static restored(snapshot: SubagentTaskSnapshot, now: () => number): TaskRecord {
+    const record = new TaskRecord(snapshot, now)
+    record.#snapshot = isPending(snapshot) ? interrupted(snapshot, now()) : snapshot
+    return record
+  }
+
+  get id(): string {
+    return this.#snapshot.taskId
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get pending(): boolean {
+    return isPending(this.#snapshot)
+  }
+
+  snapshot(): SubagentTaskSnapshot {
+    return this.#snapshot
+  }
+
+  start(): void {
+    this.#change({ status: 'running' })
+  }
+
+  note(status: string, counters: TaskCounters): void {
+    const atMs = this.#now()
+    const progress = [...this.#snapshot.progress, { atMs, status, counters }].slice(-mostProgress)
+    this.#change({ counters, progress })
+  }
+
+  /** An end is final. */
+  finish(status: Exclude<TaskStatus, 'queued' | 'running'>, outcome: TaskOutcome): void {
+    if (!this.pending) return
+    const { output, success, error, structured, counters } = outcome
+    this.#change({
+      status,
+      finishedAtMs: this.#now(),
+      output,
+      success,
+      counters,
+      ...(error !== undefined && { error }),
+      ...(structured !== undefined && { structured }),
+    })
+  }
+
+  /** False when it had ended already. */
+  cancel(why: string): boolean {
+    if (!this.pending || this.signal.aborted) return false
+    this.#controller.abort(new Error(why))
+    return true
+  }
+
+  #change(fields: Partial<SubagentTaskSnapshot>): void {
+    this.#snapshot = { ...this.#snapshot, updatedAtMs: this.#now(), ...fields }
+  }
+}
+
+function isPending({ status }: SubagentTaskSnapshot): boolean {
+  return status === 'queued' || status === 'running'
+}
+
+function interrupted(snapshot: SubagentTaskSnapshot, now: number): SubagentTaskSnapshot {
+  return {
+    ...snapshot,
+    status: 'interrupted',
+    success: false,
+    error: 'interrupted, outcome unknown: the process ended while the task ran',
+    updatedAtMs: now,
+    finishedAtMs: now,
+  }
+}

@@ -1,0 +1,156 @@
+import type { ToolCallContext } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { type Envelope, type EnvelopeMetadata, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import type { JsonObject, JsonSchema, JsonValue } from '../tool/json.js'
+import type { RuntimeTasks, TaskOutcome, TaskRequest } from '../tool/runtime.js'
+import { lentPart, RuntimePartError } from '../toolbox/lent-part.js'
+import { mostTasksAtOnce } from './limits.js'
+import { outcomeText, sectionText } from './task-text.js'
+
+export type TaskArgs = {
+  agent?: string
+  subagent_type?: string
+  description?: string
+  prompt: string
+  background?: boolean
+  max_steps?: number
+  output_schema?: JsonObject
+}
+
+const words = { type: 'string' } as const
+const taskProperties = {
+  agent: words,
+  subagent_type: words,
+  description: words,
+  prompt: words,
+  max_steps: { type: 'integer', minimum: 1 },
+  output_schema: { type: 'object' },
+} as const
+
+/** Hands a piece of work to another agent. */
+export const taskTool = createJsonTool<TaskArgs>({
+  name: 'task',
+  description:
+    'Hand work to an agent with a context of its own; it sees only your prompt and gives one answer. agent: explore (finds, reads), general (edits, runs), plan, verification, review. background: its result comes to you later as a message.',
+  kind: 'other',
+  parameters: {
+    type: 'object',
+    properties: { ...taskProperties, background: { type: 'boolean' } },
+    required: ['prompt'],
+    additionalProperties: false,
+  },
+  async execute(args, context) {
+    const tasks = tasksOf(context)
+    const request = requestOf(args)
+    if (args.background === true) {
+      const { taskId, sessionId } = await tasks.start(request)
+      return outputEnvelope(
+        `Task started in background. Task ID: ${taskId}\nIts result comes to you as a message; go on with other work.`,
+        { task_id: taskId, session_id: sessionId, background: true },
+      )
+    }
+    const [outcome] = await tasks.run([request], signalOf(context))
+    if (outcome === undefined) return errorEnvelope('The task gave no outcome.')
+    const text = outcomeText(outcome)
+    const metadata = metadataOf(outcome)
+    return outcome.success ? outputEnvelope(text, metadata) : errorEnvelope(text, metadata)
+  },
+})
+
+/** Hands several pieces of work to agents that work at the same time. */
+export const parallelTaskTool = createJsonTool<{ tasks: Omit<TaskArgs, 'background'>[] }>({
+  name: 'parallel_task',
+  description: 'Independent tasks at once; answers come in their order. Fields as in task.',
+  kind: 'other',
+  parameters: {
+    type: 'object',
+    properties: {
+      tasks: {
+        type: 'array',
+        minItems: 1,
+        maxItems: mostTasksAtOnce,
+        items: { type: 'object', required: ['prompt'] },
+      },
+    },
+    required: ['tasks'],
+    additionalProperties: false,
+  },
+  async execute({ tasks }, context) {
+    const odd = tasks.map(oddIn).find((problem) => problem !== undefined)
+    if (odd !== undefined) return errorEnvelope(odd)
+    return together(await tasksOf(context).run(tasks.map(requestOf), signalOf(context)))
+  },
+})
+
+/** What the short schema of `parallel_task` leaves open. */
+function oddIn(task: object, at: number): string | undefined {
+  const fields: Readonly<Record<string, { readonly type: string }>> = taskProperties
+  for (const [name, value] of Object.entries(task)) {
+    const expected = Object.hasOwn(fields, name) ? fields[name]?.type : undefined
+    if (expected === undefined)
+      return `tasks[${at}] has no field "${name}"; it takes ${Object.keys(fields).join(', ')}.`
+    const fits =
+      expected === 'integer'
+        ? Number.isInteger(value) && Number(value) > 0
+        : typeof value === expected && value !== null && !Array.isArray(value)
+    if (!fits) return `tasks[${at}].${name} must be ${expected === 'integer' ? 'a whole number above 0' : `of the type ${expected}`}.`
+  }
+  return undefined
+}
+
+function requestOf({ agent, subagent_type, description, prompt, max_steps, output_schema }: TaskArgs): TaskRequest {
+  return {
+    agent: agent ?? subagent_type ?? 'general',
+    description: description ?? firstWords(prompt),
+    prompt,
+    ...(max_steps !== undefined && { maxSteps: max_steps }),
+    ...(output_schema !== undefined && { outputSchema: output_schema as JsonSchema }),
+  }
+}
+
+function firstWords(prompt: string): string {
+  const line = prompt.replace(/\s+/g, ' ').trim()
+  return line.length <= 60 ? line : `${line.slice(0, 59)}…`
+}
+
+function together(outcomes: readonly TaskOutcome[]): Envelope {
+  const succeeded = outcomes.filter(({ success }) => success).length
+  const failed = outcomes.length - succeeded
+  const metadata: Partial<EnvelopeMetadata> = {
+    task_count: outcomes.length,
+    success_count: succeeded,
+    failed_count: failed,
+    all_success: failed === 0,
+    results: outcomes.map((outcome) => metadataOf(outcome)),
+  }
+  const text = [
+    `Executed ${outcomes.length} task(s) concurrently: ${succeeded} succeeded, ${failed} failed.`,
+    ...outcomes.map(sectionText),
+  ].join('\n\n')
+  return succeeded === 0 ? errorEnvelope(text, metadata) : outputEnvelope(text, metadata)
+}
+
+function metadataOf(outcome: TaskOutcome): JsonObject {
+  const { taskId, sessionId, agent, success, counters, structured } = outcome
+  return {
+    task_id: taskId,
+    session_id: sessionId,
+    agent,
+    success,
+    rounds: counters.rounds,
+    tool_calls: counters.toolCalls,
+    total_tokens: counters.totalTokens,
+    // It was read from JSON.
+    ...(structured !== undefined && { structured: structured as JsonValue }),
+  }
+}
+
+function tasksOf(context: ToolCallContext): RuntimeTasks {
+  const { tasks } = lentPart(context, 'session')
+  if (tasks === undefined) throw new RuntimePartError('session.tasks')
+  return tasks
+}
+
+function signalOf({ signal }: ToolCallContext): { readonly signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal }
+}

@@ -1,0 +1,130 @@
+import { ObjectGenerationError } from '../model/object/errors.js'
+import type { CompletionUsage } from '../tool/completion.js'
+import type { ToolCallContext } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import type { JsonObject } from '../tool/json.js'
+import type { ObjectRequest, RuntimeObjects } from '../tool/runtime.js'
+import { lentPart, RuntimePartError } from './lent-part.js'
+
+export type GenerateObjectArgs = {
+  schema: JsonObject
+  prompt: string
+  schema_name?: string
+  schema_description?: string
+  system?: string
+  mode?: 'auto' | 'tool' | 'prompt'
+  max_repair_attempts?: number
+  include_raw_text?: boolean
+  timeout_ms?: number
+}
+
+/** Has the model write data that fits a schema, apart from the conversation. */
+export const generateObjectTool = createJsonTool<GenerateObjectArgs>({
+  name: 'generate_object',
+  description:
+    'Get JSON that fits a JSON Schema, checked and repaired. It sees the prompt alone, so put the material into it.',
+  kind: 'other',
+  // Cut short it would be no JSON any more; no model writes as much at once.
+  limits: { maxBytes: 4 * 1024 * 1024 },
+  parameters: {
+    type: 'object',
+    properties: {
+      schema: { type: 'object' },
+      prompt: { type: 'string', pattern: '\\S' },
+      schema_name: { type: 'string', pattern: '^[\\w-]{1,59}$' },
+      schema_description: { type: 'string' },
+      system: { type: 'string' },
+      mode: { enum: ['auto', 'tool', 'prompt'] },
+      max_repair_attempts: { type: 'integer', minimum: 0, maximum: 5 },
+      include_raw_text: { type: 'boolean' },
+      timeout_ms: { type: 'integer', minimum: 1_000, maximum: 600_000 },
+    },
+    required: ['schema', 'prompt'],
+    additionalProperties: false,
+  },
+  execute: generate,
+})
+
+async function generate(args: GenerateObjectArgs, context: ToolCallContext): Promise<Envelope> {
+  const { progress, signal } = context
+  try {
+    const { object, mode, repairAttempts, usage, rawText } = await objectsOf(context).generate(
+      requestOf(args),
+      {
+        ...(signal !== undefined && { signal }),
+        ...(progress !== undefined && {
+          onPartial: ({ value, repairAttempt }) =>
+            progress({ object_partial: value, ...(repairAttempt > 0 && { repair_attempt: repairAttempt }) }),
+        }),
+      },
+    )
+    return outputEnvelope(
+      {
+        object,
+        repair_attempts: repairAttempts,
+        mode_used: mode,
+        ...(args.include_raw_text && { raw_text: rawText }),
+      },
+      metadataOf(args, { mode, repairAttempts, usage }),
+    )
+  } catch (error) {
+    if (!(error instanceof ObjectGenerationError)) throw error
+    return failed(args, error)
+  }
+}
+
+function objectsOf(context: ToolCallContext): RuntimeObjects {
+  const { objects } = lentPart(context, 'session')
+  if (objects === undefined) throw new RuntimePartError('session.objects')
+  return objects
+}
+
+function requestOf(args: GenerateObjectArgs): ObjectRequest {
+  const { schema, prompt, system, mode } = args
+  return {
+    schema,
+    prompt,
+    ...(args.schema_name !== undefined && { schemaName: args.schema_name }),
+    ...(args.schema_description !== undefined && { schemaDescription: args.schema_description }),
+    ...(system !== undefined && { system }),
+    ...(mode !== undefined && { mode }),
+    ...(args.max_repair_attempts !== undefined && { maxRepairAttempts: args.max_repair_attempts }),
+    ...(args.timeout_ms !== undefined && { timeoutMs: args.timeout_ms }),
+  }
+}
+
+const mostIssues = 20
+const longestRaw = 20_000
+
+function failed(args: GenerateObjectArgs, error: ObjectGenerationError): Envelope {
+  const { message, code, issues, rawText, truncated } = error
+  const raw =
+    args.include_raw_text && rawText !== undefined
+      ? `\n\nIts last answer was:\n${rawText.slice(0, longestRaw)}`
+      : ''
+  return errorEnvelope(`${message}${raw}`, {
+    ...metadataOf(args, error),
+    error_code: code,
+    truncated_answer: truncated,
+    issues: issues
+      .slice(0, mostIssues)
+      .map(({ path, message: words }) => ({ path: [...path], message: words.slice(0, 200) })),
+  })
+}
+
+function metadataOf(
+  { schema_name = 'result' }: GenerateObjectArgs,
+  { mode, repairAttempts, usage }: Pick<ObjectGenerationError, 'mode' | 'usage' | 'repairAttempts'>,
+): JsonObject {
+  return {
+    schema_name,
+    repair_attempts: repairAttempts,
+    ...(mode !== undefined && { mode_used: mode }),
+    ...(usage !== undefined && { usage: snakeUsage(usage) }),
+  }
+}
+
+function snakeUsage({ inputTokens, outputTokens, totalTokens }: CompletionUsage): JsonObject {
+  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: totalTokens }
+}

@@ -1,0 +1,16 @@
+export { VerificationError } from './errors.js'
+export { defaultPresets, findPresets } from './presets/find-presets.js'
+export type { Listing, PresetCommand, VerificationPreset } from './presets/project.js'
+export { type CheckCommand, readCommands, readSubject } from './read-commands.js'
+export { type GivenCheck, type GivenReport, readReports, restoredReport } from './read-report.js'
+export { isPending, reportOf } from './report.js'
+export { ReportBook } from './report-book.js'
+export {
+  failureMessage,
+  type Plan,
+  Requirement,
+  type VerifyRequirement,
+  withDoubt,
+} from './requirement.js'
+export { type CheckParts, runChecks } from './run-checks.js'
+export { formatVerificationSummary, summarise } from './summary.js'

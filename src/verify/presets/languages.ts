@@ -1,0 +1,136 @@
+import type { FoundCheck, Kind, Place } from './project.js'
+
+export const rustKind: Kind = {
+  id: 'rust',
+  find({ text }) {
+    const manifest = text('Cargo.toml')
+    if (manifest === undefined) return undefined
+    const all = hasTable(manifest, 'workspace') ? ' --workspace' : ''
+    return {
+      tool: 'cargo',
+      checks: [
+        test(`The tests of the ${all === '' ? 'crate' : 'workspace'}`, `cargo test${all}`),
+        optional(
+          'typecheck',
+          'Everything compiles, tests and examples too',
+          `cargo check${all} --all-targets`,
+        ),
+      ],
+    }
+  },
+}
+
+export const goKind: Kind = {
+  id: 'go',
+  find({ names }) {
+    if (!names.has('go.mod')) return undefined
+    return {
+      tool: 'go',
+      checks: [
+        test('The tests of the module', 'go test ./...'),
+        optional('lint', 'What go vet finds', 'go vet ./...'),
+      ],
+    }
+  },
+}
+
+export const pythonKind: Kind = {
+  id: 'python',
+  find(place) {
+    const { names } = place
+    if (!pythonFiles.some((file) => names.has(file))) return undefined
+    const project = place.text('pyproject.toml') ?? ''
+    const runner = runnerOf(place, project)
+    const prefix = runner === 'python' ? '' : `${runner} run `
+    const tox = names.has('tox.ini') || hasTable(project, 'tool.tox')
+    const pytest = usesPytest(place, project)
+    return {
+      tool: runner,
+      checks: [
+        ...(pytest ? [test('The tests, with pytest', `${prefix}pytest`)] : []),
+        // Tox runs the same tests once for each environment: where there is a shorter way it is the longer one.
+        ...(tox && !pytest ? [test('The environments of tox', 'tox')] : []),
+        ...(tox && pytest ? [optional('test', 'The environments of tox', 'tox')] : []),
+        ...(names.has('mypy.ini') || hasTable(project, 'tool.mypy')
+          ? [optional('typecheck', 'Types, with mypy', `${prefix}mypy .`)]
+          : []),
+        ...(names.has('ruff.toml') || hasTable(project, 'tool.ruff')
+          ? [optional('lint', 'What ruff finds', `${prefix}ruff check .`)]
+          : []),
+      ],
+    }
+  },
+}
+
+const pythonFiles = [
+  'pyproject.toml',
+  'setup.py',
+  'setup.cfg',
+  'tox.ini',
+  'pytest.ini',
+  'requirements.txt',
+  'uv.lock',
+  'poetry.lock',
+]
+
+function runnerOf({ names }: Place, project: string): 'uv' | 'poetry' | 'python' {
+  if (names.has('uv.lock') || hasTable(project, 'tool.uv')) return 'uv'
+  return names.has('poetry.lock') || hasTable(project, 'tool.poetry') ? 'poetry' : 'python'
+}
+
+/** It is set up for pytest, or has files that only pytest would find. */
+function usesPytest({ names, text, list }: Place, project: string): boolean {
+  if (names.has('pytest.ini') || names.has('conftest.py') || hasTable(project, 'tool.pytest')) return true
+  if (/^\s*\[(?:tool:)?pytest\]/m.test(`${text('setup.cfg') ?? ''}\n${text('tox.ini') ?? ''}`)) return true
+  if (/(?:^|["'\s])pytest\b/m.test(`${project}\n${text('requirements.txt') ?? ''}`)) return true
+  return ['tests', 'test'].some((directory) => names.has(`${directory}/`) && list(directory).some(isTestFile))
+}
+
+function isTestFile(name: string): boolean {
+  return name === 'conftest.py' || /^test_.*\.py$|_test\.py$/.test(name)
+}
+
+export const makeKind: Kind = {
+  id: 'make',
+  find({ names, text }) {
+    // In the order in which make itself looks.
+    const file = ['GNUmakefile', 'makefile', 'Makefile'].find((one) => names.has(one))
+    const rules = file === undefined ? undefined : text(file)
+    if (rules === undefined) return undefined
+    const targets = targetsOf(rules)
+    const has = (...some: readonly string[]): string | undefined => some.find((name) => targets.has(name))
+    const tests = has('test', 'tests', 'check')
+    const lint = has('lint')
+    const types = has('typecheck', 'types')
+    return {
+      tool: 'make',
+      checks: [
+        ...(tests === undefined ? [] : [test(`The target ${tests}`, `make ${tests}`)]),
+        ...(types === undefined ? [] : [optional('typecheck', `The target ${types}`, `make ${types}`)]),
+        ...(lint === undefined ? [] : [optional('lint', `The target ${lint}`, `make ${lint}`)]),
+      ],
+    }
+  },
+}
+
+/** Names before a colon at the beginning of a line; `a := b` is a variable. */
+function targetsOf(rules: string): ReadonlySet<string> {
+  const targets = new Set<string>()
+  for (const [, names = ''] of rules.matchAll(/^([A-Za-z0-9_.\-/ ]+?)\s*::?(?!=|:=)/gm))
+    for (const name of names.split(/\s+/)) targets.add(name)
+  return targets
+}
+
+/** The table, or one below it. */
+function hasTable(toml: string, name: string): boolean {
+  const escaped = name.replaceAll('.', '\\s*\\.\\s*')
+  return new RegExp(`^\\s*\\[{1,2}\\s*${escaped}\\s*(?:\\]|\\.)`, 'm').test(toml)
+}
+
+function test(description: string, command: string): FoundCheck {
+  return { kind: 'test', description, command, required: true }
+}
+
+function optional(kind: FoundCheck['kind'], description: string, command: string): FoundCheck {
+  return { kind, description, command, required: false }
+}

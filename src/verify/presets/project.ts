@@ -1,0 +1,56 @@
+import type { VerificationCommand } from '../../tool/verification.js'
+
+/** What can be seen of a workspace without waiting. Paths are from its root; directories have a slash behind their name. */
+export interface Listing {
+  names(path: string): readonly string[]
+  text(path: string, maxBytes: number): string | undefined
+}
+
+/** Checks that a project offers by itself. */
+export type VerificationPreset = {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  /** The directory of the project; absent: the workspace itself. */
+  readonly cwd?: string
+  readonly commands: readonly PresetCommand[]
+}
+
+export type PresetCommand = Required<Omit<VerificationCommand, 'cwd'>> &
+  Pick<VerificationCommand, 'cwd'> & {
+    /** What the project says the command is, where it says so: a script may be changed by whoever is verified. */
+    readonly definition?: string
+  }
+
+/** One directory that is looked at. */
+export type Place = {
+  readonly names: ReadonlySet<string>
+  /** A file beside it. */
+  text(name: string): string | undefined
+  /** A directory inside it. */
+  list(name: string): readonly string[]
+}
+
+/** A language or tool that projects are recognised by. */
+export type Kind = {
+  readonly id: 'node' | 'rust' | 'python' | 'go' | 'make'
+  /** What the place offers; undefined when it is no such project. `above` is what was found in a directory above. */
+  find(place: Place, above: Found | undefined): Found | undefined
+}
+
+export type Found = {
+  /** For messages: `npm`, `cargo`. */
+  readonly tool: string
+  readonly checks: readonly FoundCheck[]
+}
+
+export type FoundCheck = {
+  readonly kind: 'test' | 'typecheck' | 'lint'
+  readonly description: string
+  readonly command: string
+  readonly required: boolean
+  readonly definition?: string
+}
+
+/** Of a manifest: more is no manifest. */
+export const longestManifest = 1024 * 1024

@@ -1,0 +1,159 @@
+import { isRecord } from '../tool/json.js'
+import type {
+  VerificationCheck,
+  VerificationEvidence,
+  VerificationReport,
+  VerificationStatus,
+} from '../tool/verification.js'
+import { VerificationError } from './errors.js'
+import { readSubject } from './read-commands.js'
+import { reportOf } from './report.js'
+
+/** What a host says was verified elsewhere. What is left out is worked out from the checks. */
+export type GivenReport = Partial<Omit<VerificationReport, 'checks' | 'subject'>> & {
+  readonly subject: string
+  readonly checks?: readonly GivenCheck[]
+}
+export type GivenCheck = Partial<Omit<VerificationCheck, 'id' | 'status'>> &
+  Pick<VerificationCheck, 'id' | 'status'>
+
+type Facts = Pick<VerificationReport, 'origin' | 'at_ms' | 'run_id'>
+
+const mostReports = 1_000
+const mostChecks = 1_000
+const longestText = 20_000
+const longestReport = 256 * 1024
+const statuses = ['passed', 'failed', 'needs_review', 'skipped'] as const
+
+/** One report or several, checked and copied: nothing is taken that does not say what it is. */
+export function readReports(given: unknown, facts: Facts): VerificationReport[] {
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given]
+  if (list.length > mostReports)
+    throw new VerificationError(`There are ${list.length} reports; at most ${mostReports} are taken at once.`)
+  return list.map((one, at) => readReport(one, Array.isArray(given) ? `reports[${at}]` : 'The report', facts))
+}
+
+/** A report of our own that was kept; undefined when it is none. */
+export function restoredReport(value: unknown): VerificationReport | undefined {
+  if (!isRecord(value)) return undefined
+  const { origin, at_ms, run_id } = value
+  try {
+    return readReport(value, 'The report', {
+      // What does not say that the host stood behind it is not taken for that.
+      origin: origin === 'host' ? 'host' : 'model',
+      at_ms: typeof at_ms === 'number' ? at_ms : 0,
+      ...(typeof run_id === 'string' && { run_id }),
+    })
+  } catch (error) {
+    if (error instanceof VerificationError) return undefined
+    throw error
+  }
+}
+
+function readReport(value: unknown, where: string, facts: Facts): VerificationReport {
+  if (!isRecord(value)) throw new VerificationError(`${where} must be an object.`)
+  const { subject, status, checks = [], residual_risks = [] } = value
+  if (!Array.isArray(checks) || checks.length > mostChecks)
+    throw new VerificationError(`${where}.checks must be a list of at most ${mostChecks} checks.`)
+  const read = checks.map((one: unknown, at) => readCheck(one, `${where}.checks[${at}]`))
+  const twice = read.find(({ id }, at) => read.findIndex((other) => other.id === id) < at)
+  if (twice !== undefined) throw new VerificationError(`${where}: two checks have the id '${twice.id}'.`)
+  const risks = textList(residual_risks, `${where}.residual_risks`)
+  const made = reportOf({ subject: readSubject(subject), ...facts }, read)
+  const report = {
+    ...made,
+    residual_risks: [...new Set([...made.residual_risks, ...risks])],
+    status: status === undefined ? made.status : agreed(status, made.status, read.length, where),
+  }
+  if (JSON.stringify(report).length > longestReport)
+    throw new VerificationError(
+      `${where} is longer than ${longestReport} characters: put long outputs into files and name them in evidence_uris.`,
+    )
+  return report
+}
+
+/** A report may be more careful than its checks, never more confident. */
+function agreed(
+  status: unknown,
+  made: VerificationStatus,
+  checkCount: number,
+  where: string,
+): VerificationStatus {
+  if (!isStatus(status))
+    throw new VerificationError(`${where}.status must be one of: ${statuses.join(', ')}.`)
+  if (checkCount > 0 && weight[status] < weight[made])
+    throw new VerificationError(`${where}.status is '${status}', and its checks say '${made}'.`)
+  return status
+}
+
+const weight: Readonly<Record<VerificationStatus, number>> = {
+  passed: 0,
+  skipped: 1,
+  needs_review: 2,
+  failed: 3,
+}
+
+function readCheck(value: unknown, where: string): VerificationCheck {
+  if (!isRecord(value)) throw new VerificationError(`${where} must be an object.`)
+  const { id, status, required = true, exit_code, duration_ms, outcome } = value
+  if (typeof id !== 'string' || id === '') throw new VerificationError(`${where}.id must be a text.`)
+  if (!isStatus(status))
+    throw new VerificationError(`${where}.status must be one of: ${statuses.join(', ')}.`)
+  if (typeof required !== 'boolean') throw new VerificationError(`${where}.required must be true or false.`)
+  const text = (name: string): string | undefined => optionalText(value[name], `${where}.${name}`)
+  const command = text('command')
+  const cwd = text('cwd')
+  const risk = text('residual_risk')
+  const evidence = readEvidence(value['evidence'], `${where}.evidence`)
+  return {
+    id,
+    kind: text('kind') ?? 'command',
+    description: text('description') ?? id,
+    status,
+    required,
+    ...(command !== undefined && { command }),
+    ...(cwd !== undefined && { cwd }),
+    ...(isOutcome(outcome) && { outcome }),
+    ...(typeof exit_code === 'number' && { exit_code }),
+    ...(typeof duration_ms === 'number' && { duration_ms }),
+    ...(evidence !== undefined && { evidence }),
+    evidence_uris: textList(value['evidence_uris'] ?? [], `${where}.evidence_uris`),
+    suggested_tools: textList(value['suggested_tools'] ?? [], `${where}.suggested_tools`),
+    ...(risk !== undefined && { residual_risk: risk }),
+  }
+}
+
+function readEvidence(value: unknown, where: string): VerificationEvidence | undefined {
+  if (value === undefined) return undefined
+  if (!isRecord(value)) throw new VerificationError(`${where} must be an object with a head.`)
+  const head = optionalText(value['head'], `${where}.head`) ?? ''
+  const tail = optionalText(value['tail'], `${where}.tail`)
+  const path = optionalText(value['output_path'], `${where}.output_path`)
+  const { bytes } = value
+  return {
+    head,
+    ...(tail !== undefined && { tail }),
+    bytes: typeof bytes === 'number' ? bytes : Buffer.byteLength(head),
+    ...(path !== undefined && { output_path: path }),
+  }
+}
+
+function isStatus(value: unknown): value is VerificationStatus {
+  return statuses.some((status) => status === value)
+}
+
+function isOutcome(value: unknown): value is NonNullable<VerificationCheck['outcome']> {
+  return value === 'exited' || value === 'timed_out' || value === 'cancelled' || value === 'not_run'
+}
+
+function optionalText(value: unknown, where: string): string | undefined {
+  if (value === undefined) return undefined
+  if (typeof value === 'string' && value.length <= longestText) return value
+  throw new VerificationError(`${where} must be a text of at most ${longestText} characters.`)
+}
+
+function textList(value: unknown, where: string): string[] {
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string' && one.length <= longestText))
+    return [...(value as string[])]
+  throw new VerificationError(`${where} must be a list of texts.`)
+}

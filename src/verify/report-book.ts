@@ -1,0 +1,32 @@
+import type { VerificationSummary } from '../loop/events.js'
+import type { VerificationReport } from '../tool/verification.js'
+import { standingReports, summarise } from './summary.js'
+
+/** Reports that something else has taken the place of are given up beyond this many. */
+const mostReports = 1_000
+
+/** What was verified in a session, in order. */
+export class ReportBook {
+  #reports: VerificationReport[] = []
+
+  add(...reports: readonly VerificationReport[]): void {
+    this.#reports.push(...reports)
+    if (this.#reports.length <= mostReports) return
+    const standing = new Set(standingReports(this.#reports))
+    let over = this.#reports.length - mostReports
+    this.#reports = this.#reports.filter((report) => standing.has(report) || over-- <= 0)
+  }
+
+  list(): VerificationReport[] {
+    return [...this.#reports]
+  }
+
+  /** Those of these runs. */
+  ofRuns(runIds: ReadonlySet<string>): VerificationReport[] {
+    return this.#reports.filter(({ run_id }) => run_id !== undefined && runIds.has(run_id))
+  }
+
+  summary(): VerificationSummary {
+    return summarise(this.#reports)
+  }
+}

@@ -1,0 +1,127 @@
+import { pathToFileURL } from 'node:url'
+import type { Envelope } from '../tool/envelope.js'
+import { isRecord } from '../tool/json.js'
+import { toToolResult } from '../tool/tool-result.js'
+import type { VerificationCheck } from '../tool/verification.js'
+import { evidenceOf, type KeepOutput } from './evidence.js'
+import type { CheckCommand } from './read-commands.js'
+
+export type CheckParts = {
+  /** One call of `bash` through the gate, with the authority of whoever verifies. */
+  bash(args: { readonly command: string; readonly timeout?: number }): Promise<Envelope>
+  readonly keepOutput: KeepOutput
+  readonly signal: AbortSignal
+  started?(command: CheckCommand): void
+  ended?(check: VerificationCheck): void
+  now(): number
+}
+
+/** Runs the commands one after the other. A failure stops none of those behind it; an abort stops all, and each says so. */
+export async function runChecks(
+  commands: readonly CheckCommand[],
+  parts: CheckParts,
+): Promise<VerificationCheck[]> {
+  const checks: VerificationCheck[] = []
+  for (const command of commands) {
+    parts.started?.(command)
+    const check = await runCheck(command, parts)
+    checks.push(check)
+    parts.ended?.(check)
+  }
+  return checks
+}
+
+async function runCheck(command: CheckCommand, parts: CheckParts): Promise<VerificationCheck> {
+  if (parts.signal.aborted) return cancelled(command, 'It was cancelled before it began.')
+  const began = parts.now()
+  const envelope = await parts.bash({
+    command: textOf(command),
+    ...(command.timeoutMs !== undefined && { timeout: command.timeoutMs }),
+  })
+  const duration_ms = Math.max(0, Math.round(parts.now() - began))
+  const { exit_code, timed_out, output_path, output_bytes, job_id } = envelope.metadata
+  const ran = envelope.type === 'output' && typeof exit_code === 'number'
+  if (!ran && parts.signal.aborted)
+    return { ...cancelled(command, 'It was cancelled while it ran.'), duration_ms }
+  if (!ran && timed_out !== true) return { ...notRun(command, envelope), duration_ms }
+  const passed = ran && exit_code === 0
+  const evidence = await evidenceOf(
+    outputText(envelope),
+    {
+      ...(typeof output_bytes === 'number' && { bytes: output_bytes }),
+      ...(typeof output_path === 'string' && { path: output_path }),
+    },
+    parts.keepOutput,
+  )
+  return {
+    ...base(command),
+    status: passed ? 'passed' : 'failed',
+    outcome: ran ? 'exited' : 'timed_out',
+    ...(typeof exit_code === 'number' && { exit_code }),
+    duration_ms,
+    evidence,
+    evidence_uris: evidence.output_path === undefined ? [] : [pathToFileURL(evidence.output_path).toString()],
+    suggested_tools: passed ? [] : ['bash'],
+    ...(typeof job_id === 'string' && {
+      residual_risk: `It left processes running, as background job ${job_id}.`,
+    }),
+  }
+}
+
+/** In its directory, said in the command itself: so it is judged, shown and recorded like every other. */
+function textOf({ command, cwd }: CheckCommand): string {
+  return cwd === undefined || cwd === '.' ? command : `cd ${quoted(cwd)} || exit 125\n${command}`
+}
+
+function quoted(path: string): string {
+  // A directory that looks like an option is still a directory.
+  const safe = path.startsWith('-') ? `./${path}` : path
+  return `'${safe.replaceAll("'", `'\\''`)}'`
+}
+
+function base({ id, kind, description, command, cwd, required }: CheckCommand) {
+  return {
+    id,
+    kind,
+    description,
+    required,
+    command,
+    ...(cwd !== undefined && { cwd }),
+    evidence_uris: [],
+    suggested_tools: [],
+  } as const
+}
+
+function cancelled(command: CheckCommand, why: string): VerificationCheck {
+  return {
+    ...base(command),
+    status: 'skipped',
+    outcome: 'cancelled',
+    suggested_tools: ['bash'],
+    residual_risk: why,
+  }
+}
+
+/** Refused on its way, or answered by somebody who did not run it: nothing is known. */
+function notRun(command: CheckCommand, envelope: Envelope): VerificationCheck {
+  const words =
+    envelope.type === 'error'
+      ? envelope.error_text
+      : 'Nobody told how the command ended: it has no exit code.'
+  return {
+    ...base(command),
+    status: 'needs_review',
+    outcome: 'not_run',
+    suggested_tools: ['bash'],
+    residual_risk: `It was not run: ${words.slice(0, longestReason)}`,
+  }
+}
+
+const longestReason = 1_000
+
+/** What a long command gave comes as a head with its size. */
+function outputText(envelope: Envelope): string {
+  if (envelope.type === 'output' && isRecord(envelope.data) && typeof envelope.data['head'] === 'string')
+    return envelope.data['head']
+  return toToolResult('bash', envelope).output
+}

@@ -1,0 +1,43 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readFrontMatter } from './front-matter.js'
+
+describe('the fields at the head of a Markdown file', () => {
+  it.each([
+    ['plain', '---\na: 1\n---\nbody\n', { a: 1 }, 'body\n'],
+    [
+      'with the line ends of Windows and a byte order mark',
+      '\ufeff---\r\na: 1\r\n---\r\nbody\r\n',
+      { a: 1 },
+      'body\r\n',
+    ],
+    ['empty', '---\n---\nbody', {}, 'body'],
+    ['without a body', '---\na: 1\n---', { a: 1 }, ''],
+    ['with a rule in the body', '---\na: 1\n---\nx\n---\ny', { a: 1 }, 'x\n---\ny'],
+    ['with dashes in a value', '---\na: x --- y\nb: |\n  ---\n---\nz', { a: 'x --- y', b: '---\n' }, 'z'],
+    ['missing', 'body\n---\na: 1\n---\n', {}, 'body\n---\na: 1\n---\n'],
+    ['never closed', '---\na: 1\n', {}, '---\na: 1\n'],
+    ['in another language', '---js\nprocess.exit()\n---\nx', {}, '---js\nprocess.exit()\n---\nx'],
+  ])('are read: %s', (_, text, fields, body) => {
+    expect(readFrontMatter(text)).toMatchObject({ fields, body })
+  })
+
+  it('say which line of the file cannot be read', () => {
+    expect(() => readFrontMatter('---\nname: x\nname: y\n---\n')).toThrow(
+      'line 3: the key "name" is there twice',
+    )
+    expect(readFrontMatter('---\nname: x\n\ntags: []\n---\n').lines.get('tags')).toBe(4)
+  })
+
+  it('leave every text without them as it is', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ maxLength: 40 }).filter((text) => !text.startsWith('---')),
+        (text) => {
+          expect(readFrontMatter(`x${text}`).body).toBe(`x${text}`)
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
+})

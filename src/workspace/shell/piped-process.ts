@@ -1,0 +1,103 @@
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+import { messageOf } from '../../tool/errors.js'
+import type { ConfinedLaunch } from './confinement.js'
+import { ShellStartError } from './errors.js'
+import type { Exit } from './launch.js'
+import type { Ledger } from './ledger.js'
+import { readProcess } from './process-table.js'
+import { endRun, type RunTrace } from './run-trace.js'
+import { within } from './within.js'
+
+/** A program that is talked to over its streams. */
+export type PipedProcess = {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** What confines it: the name of the sandbox, or `none`. */
+  readonly sandbox: string
+  /** The program itself is gone; what it started may not be. */
+  readonly exit: Promise<Exit>
+  /** Closes its input, and when it does not end by itself ends it with everything it started. The same end for whoever asks. */
+  end(): Promise<void>
+}
+
+export type PipedOptions = {
+  readonly sandbox: string
+  readonly graceMs: number
+  readonly killMs: number
+  /** Called once, when all its processes are gone. */
+  gone(): Promise<void>
+}
+
+/** How long a program has to end once it has nothing more to read. */
+const farewellMs = 500
+
+export async function openPiped(
+  ledger: Ledger,
+  plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'namespaced'>,
+  token: string,
+  options: PipedOptions,
+): Promise<PipedProcess> {
+  const child = await spawned(plan)
+  const pid = child.pid ?? -1
+  const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
+  ledger.addGroup(leader)
+  const trace: RunTrace = { token, leader, namespaced: plan.namespaced }
+  const exit = exitOf(child)
+  let ended: Promise<void> | undefined
+
+  async function end(): Promise<void> {
+    child.stdin.end()
+    await within(exit, farewellMs)
+    // Also when it ended by itself: what it started may have stayed.
+    await endRun(trace, options)
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
+    ledger.dropGroup(pid)
+    await options.gone()
+  }
+
+  return {
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stderr: child.stderr,
+    sandbox: options.sandbox,
+    exit,
+    end: () => {
+      ended ??= end()
+      return ended
+    },
+  }
+}
+
+type Piped = ChildProcessByStdio<Writable, Readable, Readable>
+
+async function spawned(plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env'>): Promise<Piped> {
+  try {
+    const child = spawn(plan.file, plan.args, {
+      cwd: plan.cwd,
+      env: plan.env,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    if (child.pid === undefined) throw await new Promise<Error>((resolve) => child.once('error', resolve))
+    // A program that goes away while it is written to is seen at its exit.
+    child.stdin.on('error', () => child.stdin.destroy())
+    // It must not keep a host alive that has nothing else to do; whoever waits for an answer does.
+    child.unref()
+    for (const stream of [child.stdin, child.stdout, child.stderr])
+      if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
+    return child
+  } catch (error) {
+    throw new ShellStartError(`The program did not start: ${messageOf(error)}`, error)
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    const tell = (exitCode: number | null, signal: NodeJS.Signals | null): void =>
+      resolve({ exitCode, ...(signal === null ? {} : { signal }) })
+    if (child.exitCode !== null || child.signalCode !== null) tell(child.exitCode, child.signalCode)
+    else child.once('exit', tell)
+  })
+}
