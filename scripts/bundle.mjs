@@ -15,6 +15,8 @@ export async function bundle(modules, target) {
   const build = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, resolve(modules, `${name}.js`)])),
     platform: 'node',
+    // Its modules, of which only what is used is taken.
+    resolve: { alias: { sucrase: 'sucrase/dist/esm/index.js' } },
     external: (id) =>
       id.startsWith('node:') || foreign.some((name) => id === name || id.startsWith(`${name}/`)),
     onLog: (level, log) => {

@@ -56,7 +56,21 @@ export {
   stopWhenAll,
   stopWhenAny,
 } from './loop/stop-conditions.js'
+export { McpError, type McpErrorCode } from './mcp/errors.js'
+export type {
+  McpFile,
+  McpOauthOptions,
+  McpSamplingHandler,
+  McpSamplingRequest,
+  McpServerOptions,
+  McpServerStatus,
+  McpSignIn,
+  McpTokenStore,
+  McpTransportName,
+} from './mcp/index.js'
+export type { McpServeTransport, McpServing } from './mcp/serve.js'
 export {
+  checkMemoryItem,
   FileMemoryStore,
   type FileMemoryStoreOptions,
   InProcessMemoryStore,

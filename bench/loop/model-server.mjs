@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * The path says what is answered: `/rounds-50/…` calls `read` until there are 50 results, `/deltas-20000/…` says so many pieces,
- * `/answer/…` a sentence.
+ * `/answer/…` a sentence, `/program-50/…` runs one program that makes those 50 calls.
  * @typedef {{ url: string, lastBody: () => Promise<string>, stop: () => void }} ModelServer
  */
 
@@ -59,6 +59,7 @@ function serve() {
 /** @param {string | undefined} kind @param {number} count @param {Buffer} body */
 function eventsFor(kind, count, body) {
   if (kind === 'deltas') return cannedDeltas(count)
+  if (kind === 'program') return resultsIn(body) === 0 ? programOf(count) : sentence
   const done = kind === 'rounds' ? resultsIn(body) : 0
   return kind === 'rounds' && done < count ? callOf(done) : sentence
 }
@@ -116,6 +117,24 @@ function callOf(number) {
     says(' at the next file.'),
     chunk({ tool_calls: [start] }),
     ...(written.match(/.{1,8}/g) ?? []).map(piece),
+    chunk({}, 'tool_calls'),
+    usage,
+  ]
+}
+
+/** @param {number} count */
+function programOf(count) {
+  const files = JSON.stringify(Array.from({ length: count }, (_, at) => fileFor(at)))
+  const source = `export default async function run(ctx) {
+    let lines = 0
+    for (const file of ${files}) lines += (await ctx.tool('read', { file_path: file })).output.split('\\n').length
+    return { summary: lines + ' lines' }
+  }`
+  const args = JSON.stringify({ source, limits: { maxToolCalls: count } })
+  const call = { index: 0, id: 'call_0', type: 'function', function: { name: 'program', arguments: args } }
+  return [
+    chunk({ role: 'assistant', content: null }),
+    chunk({ tool_calls: [call] }),
     chunk({}, 'tool_calls'),
     usage,
   ]

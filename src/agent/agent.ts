@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { randomIds, systemClock } from '../loop/host-env.js'
 import type { ProgramMachine } from '../program/index.js'
+import type { ChildMaker } from '../session/child.js'
 import type { SessionParts } from '../session/core.js'
 import { SessionClosedError, SessionOptionError } from '../session/errors.js'
 import type { ForkPoint } from '../session/history/fork.js'
@@ -12,6 +13,8 @@ import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
 import type { ImportedSession, ImportSessionOptions } from '../store/import-session.js'
 import type { SessionStore } from '../store/session-store.js'
+import type { AgentDefinition } from '../subagents/agent-definition.js'
+import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
 import type { AnyTool } from '../tool/contract.js'
 import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
 import { AgentModels } from './agent-models.js'
@@ -26,7 +29,7 @@ import { configuredMemory } from './configured-memory.js'
 import { configuredStore } from './configured-store.js'
 import { SessionNotFoundError } from './errors.js'
 import { loadMachinery, type SessionMachinery } from './machinery.js'
-import { findAgent } from './named-agents.js'
+import { builtinAgents } from './named-agents.js'
 import { OpenSessions } from './open-sessions.js'
 import { workspaceRoot } from './workspace-root.js'
 
@@ -65,6 +68,8 @@ export class Agent {
   readonly #store: SessionStore | undefined
   readonly #memory: ReturnType<typeof configuredMemory>
   readonly #models: AgentModels
+  /** Makes the sessions of subagents. */
+  readonly #children: ChildMaker
   #closed = false
   /** What was odd about the configuration, one sentence each. */
   readonly warnings: readonly string[]
@@ -82,6 +87,7 @@ export class Agent {
     this.#models = new AgentModels(config)
     this.#secrets = secretsOf(config)
     this.#machinery = machinery
+    this.#children = machinery.childMaker(this.#sessions)
     this.#machine = machinery.createProgramMachine()
     this.#agentTools = [machinery.createProgramTool({ machine: this.#machine })]
     this.warnings = warnings
@@ -123,20 +129,20 @@ export class Agent {
     agentDirs: readonly string[] = [],
     options: SessionOptions = {},
   ): Session {
-    const agent = findAgent(agentName)
-    const warnings =
-      agentDirs.length === 0
-        ? []
-        : ['Agent directories are not read in this version: agentDirs has no effect.']
-    const layered: SessionOptions = {
-      role: agent.prompt,
-      builtinTools: agent.tools,
-      maxToolRounds: agent.maxSteps,
-      // An option that is there without a value must not take the agent's own away.
-      ...Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)),
-      permissionPolicy: withDenies(agent.permissions, options.permissionPolicy ?? undefined),
-    }
-    return this.#open(workspace, layered, warnings, agent.name)
+    this.#machinery.checkOptions(options)
+    const directories = [...agentDirs, ...(options.agentDirs ?? [])]
+    const { agent, problems } = this.#machinery.lookUpAgent(agentName, {
+      root: workspaceRoot(workspace, this.#surroundings.cwd),
+      userDir: this.#userDir(),
+      directories: [...directories, ...(this.#config.agentDirs ?? [])],
+      discover: options.discoverAgents !== false,
+    })
+    return this.#sessionOf(agent, workspace, { ...options, agentDirs: directories }, problems)
+  }
+
+  /** A session of a worker: an agent in a few words. */
+  sessionForWorker(workspace: string, spec: WorkerAgentSpec, options: SessionOptions = {}): Session {
+    return this.#sessionOf(this.#machinery.workerAgent(spec, builtinAgents), workspace, options, [])
   }
 
   /**
@@ -219,6 +225,22 @@ export class Agent {
     return this.#sessions.close(sessionId)
   }
 
+  /** Reads again what MCP servers offer, in every session that uses them, and connects those that were lost. */
+  async refreshMcpTools(): Promise<void> {
+    await Promise.all(this.#sessions.all().map((session) => session.refreshUsedMcpTools()))
+  }
+
+  /**
+   * Lets go of MCP servers that no call has used for so long, in every session. They stay configured, and the next call of one of their
+   * tools connects them again. Gives their names.
+   */
+  async disconnectIdleMcp(thresholdMs: number): Promise<string[]> {
+    const dropped = await Promise.all(
+      this.#sessions.all().map((session) => session.disconnectIdleMcp(thresholdMs)),
+    )
+    return [...new Set(dropped.flat())].sort()
+  }
+
   /** Closes every session. Afterwards none can be opened. */
   async close(): Promise<void> {
     this.#closed = true
@@ -267,7 +289,7 @@ export class Agent {
     if (this.#closed) throw new SessionClosedError('agent')
     const { Session, checkOptions, withRestored } = this.#machinery
     const checked = checkOptions(withRestored(given, restored))
-    const options = { ...this.#defaults(), ...checked.options }
+    const options = { ...this.#defaults(), ...checked.options, ...this.#directories(checked.options) }
     const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
@@ -276,10 +298,12 @@ export class Agent {
       sessionId,
       agentId,
       root: workspaceRoot(workspace, this.#surroundings.cwd),
-      userDir: this.#surroundings.userDir ?? join(homedir(), '.capstan'),
+      userDir: this.#userDir(),
       ...this.#instructions(),
       secrets: this.#secrets,
       agentTools: this.#agentTools,
+      ...(this.#config.mcpServers.length > 0 && { mcpServers: this.#config.mcpServers }),
+      children: this.#children,
       options,
       ...(restored !== undefined && { restored }),
       warnings: [...warnings, ...checked.warnings, ...damageIn(restored)],
@@ -291,6 +315,38 @@ export class Agent {
     open = session
     this.#sessions.add(session)
     return session
+  }
+
+  #sessionOf(
+    agent: AgentDefinition,
+    workspace: string,
+    options: SessionOptions,
+    warnings: readonly string[],
+  ): Session {
+    const tools = agent.tools?.filter((name) => this.#machinery.builtinToolNames().includes(name))
+    const layered: SessionOptions = {
+      role: agent.prompt,
+      ...(tools !== undefined && { builtinTools: tools }),
+      ...(agent.maxSteps !== undefined && { maxToolRounds: agent.maxSteps }),
+      ...(agent.model !== undefined && { model: agent.model }),
+      // An option that is there without a value must not take the agent's own away.
+      ...Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)),
+      permissionPolicy: withDenies(agent.permissions ?? {}, options.permissionPolicy ?? undefined),
+    }
+    return this.#open(workspace, layered, warnings, agent.name)
+  }
+
+  #userDir(): string {
+    return this.#surroundings.userDir ?? join(homedir(), '.capstan')
+  }
+
+  /** Directories of the configuration come behind those of a session. */
+  #directories(options: SessionOptions): Pick<SessionOptions, 'skillDirs' | 'agentDirs'> {
+    const { skillDirs = [], agentDirs = [] } = this.#config
+    return {
+      ...(skillDirs.length > 0 && { skillDirs: [...new Set([...(options.skillDirs ?? []), ...skillDirs])] }),
+      ...(agentDirs.length > 0 && { agentDirs: [...new Set([...(options.agentDirs ?? []), ...agentDirs])] }),
+    }
   }
 
   /** How the configuration wants instruction files to be read. */

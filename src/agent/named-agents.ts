@@ -1,57 +1,29 @@
 import type { PermissionPolicy } from '../authority/policy.js'
-import { CapstanError, markErrorClass } from '../tool/errors.js'
-import { nearestNames, quoteNames } from '../tool/nearest.js'
+import { type AgentDefinition, AgentNotFoundError, agentNamed } from '../subagents/agent-definition.js'
 
-/** An agent by name: what it is told, which tools it has and what it may do. */
-export type AgentDefinition = {
-  readonly name: string
-  readonly description: string
-  readonly prompt: string
-  /** The built-in tools it has. */
-  readonly tools: readonly string[]
-  readonly permissions: PermissionPolicy
-  readonly maxSteps: number
-}
+export type { AgentDefinition }
+export { AgentNotFoundError }
 
-/** No agent has that name. */
-export class AgentNotFoundError extends CapstanError {
-  constructor(name: string, known: readonly string[]) {
-    const near = nearestNames(name, known)
-    const hint = near.length === 0 ? ` Known are ${known.join(', ')}.` : ` Did you mean ${quoteNames(near)}?`
-    super('agent_not_found', `agent '${name}' not found.${hint}`)
-  }
-}
-
-markErrorClass(AgentNotFoundError, 'AgentNotFoundError')
-
-export function findAgent(name: string): AgentDefinition {
-  const wanted = aliases[name] ?? name
-  const found = builtinAgents.find((agent) => agent.name === wanted)
-  if (found !== undefined) return found
-  throw new AgentNotFoundError(
-    name,
-    builtinAgents.map((agent) => agent.name),
-  )
-}
-
-const aliases: Readonly<Record<string, string>> = {
-  'general-purpose': 'general',
-  verify: 'verification',
-  verifier: 'verification',
-  'code-review': 'review',
-  reviewer: 'review',
+/** The agent of this name: of those given first, then of those that are always there. Throws {@link AgentNotFoundError}. */
+export function findAgent(name: string, extra: readonly AgentDefinition[] = []): AgentDefinition {
+  return agentNamed(name, [...extra, ...builtinAgents])
 }
 
 const reading = ['read', 'grep', 'glob', 'ls']
 const web = ['web_fetch', 'web_search']
+/** None of them hands on what was handed to it. */
+const handing = ['task', 'parallel_task']
 const readOnly: PermissionPolicy = {
   allow: [...reading, ...web],
-  deny: ['write', 'edit', 'patch'],
+  deny: ['write', 'edit', 'patch', ...handing],
   defaultDecision: 'deny',
 }
 const lookingCommands = ['ls', 'cat', 'head', 'tail', 'find', 'wc'].map((command) => `bash(${command} *)`)
 
-export const builtinAgents: readonly AgentDefinition[] = [
+/** One that says everything about itself. */
+type WholeDefinition = AgentDefinition & Required<Pick<AgentDefinition, 'tools' | 'permissions' | 'maxSteps'>>
+
+export const builtinAgents: readonly WholeDefinition[] = [
   {
     name: 'explore',
     description: 'Finds its way through a workspace and reports what is where. Changes nothing.',
@@ -60,15 +32,21 @@ export const builtinAgents: readonly AgentDefinition[] = [
     tools: [...reading, ...web, 'bash'],
     permissions: { ...readOnly, allow: [...reading, ...web, ...lookingCommands] },
     maxSteps: 20,
+    caller: 'agent',
   },
   {
     name: 'general',
+    aliases: ['general-purpose'],
     description: 'Works on a task of several steps with the usual tools.',
     prompt:
       'You work on one task that was handed to you. Finish it, check it, and report briefly what you did.',
     tools: [...reading, ...web, 'write', 'edit', 'patch', 'bash', 'git', 'batch', 'todo'],
-    permissions: { allow: [...reading, ...web, 'write', 'edit', 'patch', 'bash', 'git', 'batch', 'todo'] },
+    permissions: {
+      allow: [...reading, ...web, 'write', 'edit', 'patch', 'bash', 'git', 'batch', 'todo'],
+      deny: handing,
+    },
     maxSteps: 50,
+    caller: 'agent',
   },
   {
     name: 'plan',
@@ -78,18 +56,22 @@ export const builtinAgents: readonly AgentDefinition[] = [
     tools: [...reading, ...web, 'todo'],
     permissions: readOnly,
     maxSteps: 30,
+    caller: 'agent',
   },
   {
     name: 'verification',
+    aliases: ['verify', 'verifier'],
     description: 'Checks whether something works, by running it. Changes no files.',
     prompt:
       'You verify. Run the checks that would show the claim to be wrong, and report for each what you ran and what came out. You change no files.',
     tools: [...reading, ...web, 'bash', 'git'],
     permissions: { ...readOnly, allow: [...reading, ...web, 'bash', 'git'] },
     maxSteps: 30,
+    caller: 'agent',
   },
   {
     name: 'review',
+    aliases: ['code-review', 'reviewer'],
     description: 'Reviews a change for defects. Changes nothing.',
     prompt:
       'You review. Look for defects first: wrong behaviour, lost data, security, missing tests. Name file and line for each, most serious first. You change nothing.',
@@ -97,5 +79,6 @@ export const builtinAgents: readonly AgentDefinition[] = [
     // Git may look without a rule; whatever it changes is denied.
     permissions: { ...readOnly, allow: reading },
     maxSteps: 25,
+    caller: 'agent',
   },
 ]

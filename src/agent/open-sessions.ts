@@ -21,6 +21,10 @@ export class OpenSessions {
     return [...this.#open].find(({ sessionId }) => sessionId === id)
   }
 
+  all(): Session[] {
+    return [...this.#open]
+  }
+
   /** Sorted. */
   ids(): string[] {
     return [...new Set([...this.#open].map(({ sessionId }) => sessionId))].sort()

@@ -2,7 +2,7 @@ import { protectedFileRules } from './protected-files.js'
 import type { Rule } from './rule.js'
 
 /** Tools whose calls touch nothing by themselves: those they make walk the gate, and those that touch something are judged by that. */
-const callers = ['batch', 'bash', 'program'] as const
+const callers = ['batch', 'bash', 'program', 'task', 'parallel_task', 'Skill'] as const
 
 /** Commands of the tool `git` that only look; it switches off what a repository could make them run. */
 const gitLooks = ['status', 'log', 'diff', 'rev-parse'] as const

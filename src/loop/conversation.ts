@@ -1,3 +1,4 @@
+import { appendOnly } from '../model/append-only.js'
 import type { Message } from '../tool/completion.js'
 import type { Usage } from './usage.js'
 
@@ -28,7 +29,7 @@ export function createConversation(
   start: { readonly messages?: readonly Message[]; readonly view?: readonly Message[] } = {},
 ): Conversation {
   const messages: Message[] = [...(start.messages ?? [])]
-  let view: Message[] = start.view === undefined ? [...messages] : [...start.view]
+  let view = appendOnly([...(start.view ?? messages)])
   return {
     get messages() {
       return messages
@@ -41,11 +42,11 @@ export function createConversation(
       view.push(message)
     },
     compact(next) {
-      view = [...next]
+      view = appendOnly([...next])
     },
     clear() {
       messages.length = 0
-      view = []
+      view = appendOnly([])
     },
   }
 }

@@ -170,7 +170,13 @@ export type ConfirmationEvent =
       readonly toolId: string
       readonly actionTaken: 'rejected' | 'auto_approved'
     }
-  | { readonly type: 'user_question'; readonly questions: readonly Question[] }
+  | {
+      readonly type: 'user_question'
+      readonly questions: readonly Question[]
+      /** The subagent that asks, and its task. */
+      readonly agent?: string
+      readonly taskId?: string
+    }
 
 export type ContextEvent =
   | {

@@ -164,8 +164,12 @@ export async function connect(
     try {
       await raced(client.connect(channel as never, { timeout: spec.startTimeoutMs, signal: stop }), stop)
     } catch (error) {
+      // Why the channel ended says more than that it has.
+      const ended = why()
       await end().catch(() => undefined)
-      throw told(stop.aborted ? stop.reason : error)
+      throw told(
+        stop.aborted ? stop.reason : ended === undefined ? error : new McpError('mcp_unavailable', ended),
+      )
     }
     open = true
     if (lost !== undefined) throw new McpError('mcp_unavailable', lost)
@@ -190,6 +194,7 @@ export async function connect(
         } catch (error) {
           if (abort?.aborted) throw new McpError('mcp_aborted', 'the call was cancelled')
           if (lost !== undefined) throw new McpError('mcp_unavailable', why() ?? lost)
+          if (statusOf(error) === 404) throw new McpError('mcp_expired', 'it has forgotten the connection')
           throw explain(error, timeoutMs)
         }
       },

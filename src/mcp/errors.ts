@@ -5,6 +5,8 @@ export type McpErrorCode =
   | 'mcp_config'
   /** The server cannot be reached, or did not start, or is gone. */
   | 'mcp_unavailable'
+  /** The server has forgotten the connection; what was asked of it did not happen. */
+  | 'mcp_expired'
   /** The server answered, and the answer cannot be used. */
   | 'mcp_protocol'
   /** The server said no. */

@@ -71,7 +71,7 @@ export async function listAll(
     const list = isRecord(answer) ? answer[member] : undefined
     if (Array.isArray(list)) {
       found.push(...list.slice(0, mostTools + 1 - found.length))
-      bytes += JSON.stringify(list).length
+      bytes += list.reduce((sum: number, one) => sum + sizeOf(one), 0)
     }
     const next = isRecord(answer) ? answer['nextCursor'] : undefined
     if (typeof next !== 'string' || next === '') return found
@@ -91,6 +91,15 @@ export async function listAll(
     }
     seen.add(next)
     cursor = next
+  }
+}
+
+/** What cannot be written as text is too deep, and is left out where it is read. */
+function sizeOf(value: unknown): number {
+  try {
+    return JSON.stringify(value)?.length ?? 0
+  } catch {
+    return 0
   }
 }
 

@@ -44,7 +44,7 @@ export function answerRequests(client: RequestTaker, handlers: ServerRequestHand
     client.setRequestHandler('sampling/createMessage', ({ params }) => sample(name, params, sampling))
 }
 
-const mostFields = 10
+const mostFields = 20
 
 /** One question a field. Whoever answers none has declined. */
 async function elicit(

@@ -36,6 +36,9 @@ export type McpServerParts = ConnectionSurroundings & {
 /** The least time between two looks at a list that a server says has changed: it may say so a thousand times a second. */
 const lookAgainMs = 1_000
 
+/** A server that invents names without end must not fill our memory with them. */
+const mostEverOffered = 5_000
+
 /** One configured server over the life of a session: connected when it is needed, found again when it was lost. */
 export class McpServer implements ServerCalls {
   readonly spec: McpServerSpec
@@ -155,8 +158,13 @@ export class McpServer implements ServerCalls {
       ? await listTools(this.spec, connection, this.#closing.signal)
       : { tools: [], problems: [] }
     const problems = [...offer.problems]
-    for (const { label, digest } of offer.tools) if (!this.#first.has(label)) this.#first.set(label, digest)
-    const made = this.#makeTools(offer.tools)
+    const offered = offer.tools.filter(
+      ({ label }) => this.#first.has(label) || this.#first.size < mostEverOffered,
+    )
+    if (offered.length < offer.tools.length)
+      problems.push('it keeps offering new tools: the newest are left out')
+    for (const { label, digest } of offered) if (!this.#first.has(label)) this.#first.set(label, digest)
+    const made = this.#makeTools(offered)
     const names = new Set(made.tools.map(({ name }) => name))
     const own = connection.can.resources ? resourceTools(this.spec, this) : []
     const prompts = connection.can.prompts ? await listPrompts(this.spec, connection, problems) : []
@@ -164,6 +172,8 @@ export class McpServer implements ServerCalls {
       ...made.tools,
       ...own.filter(({ name }) => !names.has(name)).map((tool) => this.#same(tool)),
     ]
+    this.#made.clear()
+    for (const tool of this.#tools) this.#made.set(keyOf(tool), tool)
     this.#prompts = prompts
     this.#problems = [...problems, ...made.problems].slice(0, 50)
   }
@@ -174,10 +184,7 @@ export class McpServer implements ServerCalls {
   }
 
   #same(tool: AnyGovernedTool): AnyGovernedTool {
-    const key = `${tool.name} ${tool.mcp?.digest ?? ''}`
-    const known = this.#made.get(key) ?? tool
-    this.#made.set(key, known)
-    return known
+    return this.#made.get(keyOf(tool)) ?? tool
   }
 
   /** The list again, connecting first where that is needed. Gives how many tools there are. */
@@ -234,14 +241,29 @@ export class McpServer implements ServerCalls {
     { signal, progress }: ToolCallContext,
   ): Promise<unknown> {
     const { name, timeoutMs } = this.spec
-    this.#busy++
-    try {
+    const ask = async (): Promise<unknown> => {
       const connection = await this.#use()
       signal?.throwIfAborted()
-      const result = await connection.request(method, params, {
-        timeoutMs,
-        ...(signal !== undefined && { signal }),
-        ...(progress !== undefined && { onProgress: (one) => progress(progressText(one)) }),
+      try {
+        return await connection.request(method, params, {
+          timeoutMs,
+          ...(signal !== undefined && { signal }),
+          ...(progress !== undefined && { onProgress: (one) => progress(progressText(one)) }),
+        })
+      } catch (error) {
+        if (error instanceof McpError && this.#connection === connection) {
+          if (error.code === 'mcp_unavailable') this.#lost(connection, error.message)
+          if (error.code === 'mcp_expired') await this.#drop()
+        }
+        throw error
+      }
+    }
+    this.#busy++
+    try {
+      const result = await ask().catch((error: unknown) => {
+        // It did not happen, so it can be asked for again, over a new connection and once.
+        if (error instanceof McpError && error.code === 'mcp_expired') return ask()
+        throw error
       })
       this.touch()
       this.#backoff.succeeded()
@@ -341,6 +363,10 @@ export class McpServer implements ServerCalls {
       this.#problems = [`the list could not be read again: ${this.#redact(messageOf(error))}`]
     }
   }
+}
+
+function keyOf({ name, mcp }: AnyGovernedTool): string {
+  return `${name} ${mcp?.digest ?? ''}`
 }
 
 function progressText({

@@ -1,5 +1,5 @@
 import { MemoryError } from './errors.js'
-import { checkedItem, type MemoryItem } from './memory-item.js'
+import { checkMemoryItem, type MemoryItem } from './memory-item.js'
 import type { MemoryStore } from './memory-store.js'
 
 /** Memories that end with the process. Sessions that are given one instance share them. */
@@ -8,7 +8,7 @@ export class InProcessMemoryStore implements MemoryStore {
   #items: ReadonlyMap<string, MemoryItem> = new Map()
 
   async add(item: MemoryItem): Promise<void> {
-    const checked = checkedItem(item)
+    const checked = checkMemoryItem(item)
     if (this.#items.has(checked.id)) throw idTaken(checked.id)
     this.#items = new Map(this.#items).set(checked.id, checked)
   }

@@ -3,11 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 const sliceMs = 8
 
 /** Works through a list without holding up everything else in the process. */
-export async function inSlices<T>(list: Iterable<T>, work: (one: T) => void | Promise<void>): Promise<void> {
+export async function inSlices<T>(list: Iterable<T>, work: (one: T) => void): Promise<void> {
   let startedAt = performance.now()
   for (const one of list) {
-    const done = work(one)
-    if (done !== undefined) await done
+    work(one)
     if (performance.now() - startedAt < sliceMs) continue
     await nextTurn()
     startedAt = performance.now()

@@ -27,7 +27,7 @@ export const itemLimits = {
 } as const
 
 /** Throws for what no store may take, and gives a copy that nobody else holds. */
-export function checkedItem(item: MemoryItem): MemoryItem {
+export function checkMemoryItem(item: MemoryItem): MemoryItem {
   const { id, content, createdAtMs, importance, tags, memoryType } = item
   if (!isMemoryId(id)) throw badId(id)
   if (typeof content !== 'string' || content.trim() === '') throw invalid('its content says nothing')
@@ -55,14 +55,14 @@ export function checkedItem(item: MemoryItem): MemoryItem {
 export function isMemoryId(id: unknown): id is string {
   return (
     typeof id === 'string' &&
-    wellFormed(id) === id &&
-    Buffer.byteLength(id) <= longestId &&
     fileName.test(id) &&
-    !deviceName.test(id)
+    !deviceName.test(id) &&
+    Buffer.byteLength(id) <= longestId &&
+    wellFormed(id) === id
   )
 }
 
-export function badId(id: unknown): MemoryError {
+function badId(id: unknown): MemoryError {
   const shown = typeof id === 'string' && id.length <= 80 ? JSON.stringify(id) : `a ${typeof id}`
   return invalid(
     `${shown} cannot be its id. An id names a file: 1 to ${longestId} bytes, no separators or control characters, no dot or space at either end`,

@@ -80,26 +80,19 @@ export class Memory {
   async recallByTags(tags: readonly string[], limit: number): Promise<RecalledMemory[]> {
     if (!isTexts(tags)) throw invalid('recallByTags takes a list of tags')
     const wanted = new Set(tags.map((tag) => tag.trim().toLowerCase()))
-    const { options, store } = this.#parts
+    const { options } = this.#parts
     const now = this.#parts.now()
-    const items = [...(await store.list()).values()]
-    const found = selectTop(items.length, readLimit(limit), (at) => {
-      const item = items[at]
-      const shared = item?.tags.filter((tag) => wanted.has(tag.toLowerCase())).length ?? 0
-      if (item === undefined || shared === 0) return undefined
-      return (shared + worthOf(item, now, options.relevance)) / (wanted.size + 1)
-    }).flatMap(({ at, score }) => {
-      const item = items[at]
-      return item === undefined ? [] : [{ ...item, relevance: score }]
+    const found = await this.#best(limit, (item) => {
+      const shared = item.tags.filter((tag) => wanted.has(tag.toLowerCase())).length
+      return shared === 0 ? undefined : (shared + worthOf(item, now, options.relevance)) / (wanted.size + 1)
     })
     this.#parts.emit({ type: 'memories_searched', tags: [...tags], resultCount: found.length })
     return found
   }
 
   async recent(limit: number): Promise<MemoryItem[]> {
-    const items = [...(await this.#parts.store.list()).values()]
-    const newest = selectTop(items.length, readLimit(limit), (at) => items[at]?.createdAtMs)
-    return newest.flatMap(({ at }) => items[at] ?? [])
+    const newest = await this.#best(limit, ({ createdAtMs }) => createdAtMs)
+    return newest.map(({ relevance: _, ...item }) => item)
   }
 
   async stats(): Promise<MemoryStats> {
@@ -208,6 +201,24 @@ export class Memory {
     })
   }
 
+  /** The items with the best scores, as they are now: one that somebody has just changed is read again. */
+  async #best(limit: number, score: (item: MemoryItem) => number | undefined): Promise<RecalledMemory[]> {
+    const { store } = this.#parts
+    const most = readLimit(limit)
+    for (let attempt = 1; ; attempt++) {
+      const items = [...(await store.list()).values()]
+      const found = selectTop(items.length, most, (at) => {
+        const item = items[at]
+        return item && score(item)
+      }).flatMap(({ at, score: relevance }) => {
+        const item = items[at]
+        return item === undefined ? [] : [{ ...item, relevance }]
+      })
+      const stale = await store.changed?.(found.map(({ id }) => id))
+      if (!stale || attempt === mostLooks) return found
+    }
+  }
+
   #noteShown({ items }: RecalledSection, hits: readonly MemoryHit[]): void {
     this.#working = [...items, ...this.#working].slice(0, this.#setting('maxWorking'))
     for (const item of items) {
@@ -252,6 +263,7 @@ export class Memory {
 const sharedWords = 2
 const nearEnough = 0.5
 const mostAttempts = 1000
+const mostLooks = 3
 const mostTold = 20
 const mostOfContent = 1000
 const mostResults = 1000

@@ -44,7 +44,7 @@ export class AnswerBuilder {
   #text = ''
   #events = 0
   #firstAt: number | undefined
-  #usedIds: Set<string> | undefined
+  readonly #ownIds = new Set<string>()
 
   constructor(request: CompletionRequest, call: Pick<ModelCall, 'on'>) {
     this.#request = request
@@ -147,11 +147,12 @@ export class AnswerBuilder {
   }
 
   #freeId(wanted: string | undefined): string {
-    this.#usedIds ??= toolCallIdsIn(this.#request.chatHistory)
-    const used = this.#usedIds
+    const earlier = toolCallIdsIn(this.#request.chatHistory)
+    const own = this.#ownIds
     let id = wanted ?? ''
-    for (let n = used.size + 1; id === '' || used.has(id); n++) id = `call_${n}`
-    used.add(id)
+    for (let n = earlier.size + own.size + 1; id === '' || earlier.has(id) || own.has(id); n++)
+      id = `call_${n}`
+    own.add(id)
     return id
   }
 }

@@ -1,5 +1,6 @@
 import type { AssistantContent, CompletionRequest, Message } from '../tool/completion.js'
 import type { ToolDefinition } from '../tool/definition.js'
+import { walkHistory } from './append-only.js'
 import type { ModelUsage } from './model.js'
 
 /**
@@ -11,7 +12,7 @@ export function estimateTokens(
   correction = 1,
 ): number {
   let characters = request.instructions?.length ?? 0
-  for (const message of request.chatHistory) characters += messageCharacters(message)
+  characters += historyCharacters(request.chatHistory).count
   for (const document of request.documents ?? []) characters += document.text.length + document.id.length
   for (const tool of request.tools ?? []) characters += toolCharacters(tool)
   return Math.ceil((characters / charactersPerToken) * correction)
@@ -43,6 +44,13 @@ const messageOverhead = 16
 
 // Messages and definitions do not change once they are made.
 const counted = new WeakMap<object, number>()
+
+const historyCharacters = walkHistory(
+  () => ({ count: 0 }),
+  (sum, message) => {
+    sum.count += messageCharacters(message)
+  },
+)
 
 function messageCharacters(message: Message): number {
   let characters = counted.get(message)

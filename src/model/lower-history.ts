@@ -6,6 +6,7 @@ import type {
   ToolResultPart,
 } from '../tool/completion.js'
 import { isRecord } from '../tool/json.js'
+import { walkHistory } from './append-only.js'
 
 /** What stands for the result of a call that never got one. */
 const interruptedText = 'interrupted, outcome unknown'
@@ -19,23 +20,26 @@ export function lowerHistory(history: readonly Message[]): readonly Message[] {
   return isLegal(history) ? history : repair(history)
 }
 
-/** Walks the whole history, yet only compares ids: what a message needs is remembered. */
 function isLegal(history: readonly Message[]): boolean {
-  let open: readonly string[] = none
-  const answered: string[] = []
-  for (const message of history) {
-    const { clean, calls, results } = examine(message)
-    if (clean !== message) return false
-    if (results !== none) {
-      if (!answer(open, answered, results)) return false
-    } else {
-      if (answered.length !== open.length) return false
-      open = calls
-      answered.length = 0
-    }
-  }
-  return answered.length === open.length
+  const { flawed, open, answered } = looked(history)
+  return !flawed && answered.length === open.length
 }
+
+/** Only compares ids: what a message needs is remembered. */
+const looked = walkHistory<{ flawed: boolean; open: readonly string[]; readonly answered: string[] }>(
+  () => ({ flawed: false, open: none, answered: [] }),
+  (state, message) => {
+    if (state.flawed) return
+    const { clean, calls, results } = examine(message)
+    if (clean !== message) state.flawed = true
+    else if (results !== none) state.flawed = !answer(state.open, state.answered, results)
+    else {
+      state.flawed = state.answered.length !== state.open.length
+      state.open = calls
+      state.answered.length = 0
+    }
+  },
+)
 
 /** Notes the results; false when one has no call or comes twice. */
 function answer(calls: readonly string[], answered: string[], results: readonly string[]): boolean {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -21,16 +21,17 @@ beforeAll(async () => {
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   })
   await build.write({ file: bundled, format: 'esm', codeSplitting: false })
+  await build.write({ dir: join(folder, 'split'), format: 'esm' })
   await build.close()
 }, 60_000)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** What a process of its own prints that works with the bundled package, and how it ended. */
-function host(body: string) {
-  const text = `import { createProgramMachine } from ${JSON.stringify(pathToFileURL(bundled).href)}
+function host(body: string, file = bundled) {
+  const text = `import { createProgramMachine } from ${JSON.stringify(pathToFileURL(file).href)}
     const machine = createProgramMachine()
     const host = { call: async ({ args }) => ({ type: 'output', data: args, metadata: { duration_ms: 0 } }) }
-    const run = (source) => machine.run({ source, host, startedAt: 0 })
+    const run = (source, language) => machine.run({ source, language, host, startedAt: 0 })
     ${body}`
   const { status, signal, stdout, stderr } = spawnSync(
     process.execPath,
@@ -53,6 +54,16 @@ describe('the bundled machine', () => {
   it('keeps Node alive for a program that is still running', () => {
     const ended = host(`run('export default () => sleep(100)').then(({ ok }) => console.log('ended', ok))`)
     expect(ended).toMatchObject({ ...clean, stdout: 'ended true' })
+  })
+
+  it('takes types out with what is in the package, in a file that is loaded on use', () => {
+    const body = `console.log(JSON.stringify(await run('export default (): number => 1 as number', 'typescript')))`
+    const split = host(body, join(folder, 'split', 'index.js'))
+    expect(split).toMatchObject(clean)
+    expect(JSON.parse(split.stdout)).toMatchObject({ ok: true, result: 1 })
+    expect(readFileSync(join(folder, 'split', 'index.js'), 'utf8')).not.toContain('jsxPragma')
+    // One file for everything has no place for it, and says so.
+    expect(host(body).stdout).toContain('leave capstan out of your bundle')
   })
 
   it('lets the host exit while a script is busy', () => {

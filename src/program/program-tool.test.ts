@@ -2,14 +2,15 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
-import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
+import { type Envelope, errorEnvelope } from '../tool/envelope.js'
+import type { JsonObject } from '../tool/json.js'
 import type { Invocation, RuntimeTools, ToolRuntime } from '../tool/runtime.js'
 import { toToolResult } from '../tool/tool-result.js'
 import { globTool } from '../toolbox/glob.js'
 import { grepTool } from '../toolbox/grep.js'
 import { readTool } from '../toolbox/read.js'
 import { createProgramMachine } from './machine/machine.js'
-import { createProgramTool, type ProgramToolOptions } from './program-tool.js'
+import { createProgramTool } from './program-tool.js'
 
 const machine = createProgramMachine()
 afterAll(() => machine.close())
@@ -46,7 +47,9 @@ function lend(tools: readonly AnyGovernedTool[], runtime: ToolRuntime = {}) {
   return { asked, context }
 }
 
-const program = (options: Partial<ProgramToolOptions> = {}) => createProgramTool({ machine, ...options })
+const program = () => createProgramTool({ machine })
+const named = (name: string, execute: (args: JsonObject) => unknown) =>
+  createJsonTool({ name, description: '', parameters: { type: 'object' }, execute })
 
 const searchAuth = `// search-auth.js
 export default async function run(ctx, inputs) {
@@ -157,17 +160,22 @@ describe('program', () => {
     expect(envelope.metadata['program']).toMatchObject({ tool_calls: [{}, {}] })
   })
 
-  it('takes the text of files and the paths from what the host lends', async () => {
-    const { context, asked } = lend([])
-    const tool = program({
-      readText: async ({ file_path }) => outputEnvelope(`lent ${file_path}\r\n`),
-      globPaths: async () => outputEnvelope(['x', 'y']),
-    })
+  it('asks for the text of files and for paths as data where the host has them', async () => {
+    const { context, asked } = lend([
+      named('read', ({ file_path }) => `lent ${file_path}\r\n`),
+      named('glob', () => ['x', 'y']),
+    ])
+    const tools = context.runtime?.session?.tools
+    const session = { tools: { ...tools, hasDataForm: () => true } as RuntimeTools }
+    const lending = { ...context, runtime: { ...context.runtime, session } }
     const source = `export default async (ctx) => [await ctx.readFile('a'), await ctx.glob('*')]`
-    const envelope = await tool.execute({ source, allowed_tools: ['read', 'glob'] }, context)
+    const envelope = await program().execute({ source, allowed_tools: ['read', 'glob'] }, lending)
     expect(envelope.metadata['script_result']).toEqual(['lent a\r\n', ['x', 'y']])
-    expect(asked).toEqual([])
-    const refused = await tool.execute({ source, allowed_tools: ['glob'] }, context)
+    expect(asked).toEqual([
+      { tool: 'read', args: { file_path: 'a' }, form: 'data', id: '1' },
+      { tool: 'glob', args: { pattern: '*' }, form: 'data', id: '2' },
+    ])
+    const refused = await program().execute({ source, allowed_tools: ['glob'] }, lending)
     expect(refused).toMatchObject({
       type: 'error',
       error_text: expect.stringContaining("tool 'read' is not allowed"),
@@ -244,15 +252,43 @@ describe('program', () => {
     expect(envelope).toMatchObject({ error_text: expect.stringContaining('the run was aborted') })
   })
 
-  it('takes types out with what the host lends, or with what Node has', async () => {
+  it('takes types out, whatever version of Node runs it, and leaves every line where it was', async () => {
+    const source = `enum Size { small = 1, large }
+interface Inputs { readonly n: number }
+type Add = (a: number) => number
+export default async function run(ctx: unknown, { n }: Inputs): Promise<number> {
+  const add = <T extends number>(a: T): number => a + (n as number) satisfies number
+  if (n > 5) throw new Error('too large' as string)
+  return add(Size.large)!
+}`
+    space = await toolboxWorkspace({ 'typed.ts': source, 'bad.ts': 'type A = 1\n\nconst x: = 1\n' })
+    const { context } = lend([], space.runtime)
+    for (const script of [{ source, language: 'typescript' }, { path: 'typed.ts' }]) {
+      const done = await program().execute({ ...script, inputs: { n: 3 } }, context)
+      expect(done.metadata).toMatchObject({ script_result: 5, program: { language: 'typescript' } })
+      const failed = await program().execute({ ...script, inputs: { n: 6 } }, context)
+      expect(failed).toMatchObject({ error_text: expect.stringMatching(/too large\n\s+at run \(.*\.ts:6:/) })
+    }
+    expect(await program().execute({ path: 'bad.ts' }, context)).toMatchObject({
+      error_text: expect.stringMatching(
+        /^program script error:\nSyntaxError: Unexpected token\n\s+at bad\.ts:3:10/,
+      ),
+      metadata: { error_code: 'program_source_invalid' },
+    })
+  })
+
+  it('is held up by no source that keeps the reader of types busy', async () => {
     const { context } = lend([])
-    const source = `export default async function run(ctx, inputs: unknown): Promise<number> { return 1 as number }`
-    const stripTypes = (text: string) => text.replace(/: unknown|: Promise<number>| as number/g, '')
-    const lent = await program({ stripTypes }).execute({ source, language: 'typescript' }, context)
-    expect(lent.metadata).toMatchObject({ script_result: 1, program: { language: 'typescript' } })
-    const own = await program().execute({ source, language: 'typescript' }, context)
-    if (own.type === 'output') expect(own.metadata['script_result']).toBe(1)
-    else expect(own.error_text).toContain('TypeScript programs need Node 22.13 or newer')
+    const source = `const x = ${'<T>(a = '.repeat(40)}1${')=>1'.repeat(40)}\nexport default () => 1`
+    let ticks = 0
+    const timer = setInterval(() => ticks++, 10)
+    const envelope = await program().execute(
+      { source, language: 'typescript', limits: { timeoutMs: 500 } },
+      context,
+    )
+    clearInterval(timer)
+    expect(envelope).toMatchObject({ metadata: { error_code: 'program_timeout' } })
+    expect(ticks).toBeGreaterThan(10)
   })
 
   it('says that a host lends no tools', async () => {

@@ -45,8 +45,8 @@ export function createProgramTool({ machine }: ProgramToolOptions): GovernedTool
         type: { const: 'script' },
         language: { enum: ['javascript', 'typescript'] },
         source: { type: 'string' },
-        path: { type: 'string', description: 'Of a .js, .mjs or .ts file, in place of source' },
-        inputs: { description: 'Any JSON' },
+        path: { type: 'string', description: 'A .js, .mjs or .ts file instead' },
+        inputs: {},
         allowed_tools: { type: 'array', items: { type: 'string' } },
         // The machine says which limit is wrong and what it may be; here that would cost every request.
         limits: { type: 'object', description: 'timeoutMs, maxToolCalls, maxOutputBytes' },

@@ -1,16 +1,28 @@
+import { skillTools } from '../skills/skill-tools.js'
+import { taskTools } from '../subagents/task-tools.js'
 import type { AnyTool } from '../tool/contract.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { createToolbox } from '../toolbox/toolbox.js'
 import type { SessionOptions } from './options.js'
 
-/** The tools that come with a session: those of the toolbox, and those that the agent lends. */
+/** The tools that come with a session: those of the toolbox, those that hand work on, and those that the agent lends. */
 export function builtinTools(
   { builtinTools: chosen, webSearch }: SessionOptions,
   more: readonly AnyTool[],
 ): readonly AnyTool[] {
   if (chosen === false) return []
-  const all = [...createToolbox({ ...(webSearch !== undefined && { webSearch }) }), ...more]
+  const all = [
+    ...createToolbox({ ...(webSearch !== undefined && { webSearch }) }),
+    ...taskTools,
+    ...more,
+    ...skillTools,
+  ]
   return chosen === undefined ? all : all.filter(({ name }) => chosen.includes(name))
+}
+
+/** What a host may choose among. */
+export function builtinToolNames(): string[] {
+  return [...createToolbox(), ...taskTools, ...skillTools].map(({ name }) => name).concat('program')
 }
 
 /** The tools that a host gave. */
@@ -18,14 +30,15 @@ export function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
   return tools instanceof ToolSet ? tools.values() : tools
 }
 
-/** What only a host can use as the session is made: nobody would answer a question, nothing would search the web. */
-export function asleepTools(
-  { onQuestion, webSearch }: SessionOptions,
-  tools: readonly AnyTool[],
-): readonly AnyTool[] {
+/** What only a host can use as the session is made: nobody would answer a question, nothing would search the web, no skill was found. */
+export function asleepTools(options: SessionOptions, tools: readonly AnyTool[]): readonly AnyTool[] {
+  const { onQuestion, webSearch } = options
   const names = [
+    ...skillTools.map(({ name }) => name),
     ...(onQuestion === undefined ? ['question'] : []),
     ...((webSearch?.providers ?? []).length === 0 ? ['web_search'] : []),
   ]
-  return names.length === 0 ? [] : tools.filter(({ name }) => names.includes(name))
+  // A subagent has them of its parent.
+  const lent = skillTools.filter((tool) => ownTools(options).includes(tool))
+  return [...tools.filter(({ name }) => names.includes(name)), ...lent]
 }

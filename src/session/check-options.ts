@@ -2,12 +2,15 @@ import { modeNames } from '../authority/mode.js'
 import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
 import { createCommands } from '../commands/index.js'
 import { createHooks } from '../hooks/index.js'
+import { readServer } from '../mcp/server-options.js'
+import { skillKinds } from '../skills/skill.js'
 import { durabilities } from '../store/session-store.js'
+import { type WorkerAgentSpec, workerAgent, workerKinds } from '../subagents/files/worker-spec.js'
 import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
-import { createToolbox } from '../toolbox/toolbox.js'
 import { readCommands, readSubject, type VerifyRequirement } from '../verify/index.js'
+import { builtinToolNames } from './builtin-tools.js'
 import { SessionOptionError } from './errors.js'
 import {
   able,
@@ -122,11 +125,32 @@ const toolSet: Check = (value) =>
   value instanceof ToolSet ? undefined : `% must be a list of tools or a ToolSet, not ${describe(value)}.`
 
 const builtinTool: Check = (value) => {
-  const names = [...createToolbox().map(({ name }) => name), 'program']
+  const names = builtinToolNames()
   if (typeof value === 'string' && names.includes(value)) return undefined
   const near = typeof value === 'string' ? nearestNames(value, names) : []
   return `% is ${quote(value)}, which is no built-in tool.${near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`}`
 }
+
+const inlineSkillFields = fields({
+  name: is('string'),
+  kind: oneOf(...skillKinds),
+  description: is('string'),
+  tags: strings,
+  allowedTools: either(is('string'), strings),
+  content: is('string'),
+})
+const inlineSkill: Check = (value) => {
+  const missing = ['name', 'content'].find((name) => isRecord(value) && value[name] === undefined)
+  return inlineSkillFields(value) ?? (missing === undefined ? undefined : `%.${missing} is missing.`)
+}
+
+/** The kind is looked up later: what it is like, the agent knows. */
+const workerSpec = readable((value) => {
+  const { kind, ...rest } = value as WorkerAgentSpec
+  const problem = kind === undefined ? undefined : oneOf(...workerKinds)(kind)
+  if (problem !== undefined) throw new TypeError(problem.replace('%', 'kind'))
+  workerAgent(rest, [])
+})
 
 const variables: Check = (value) => {
   const odd = isRecord(value) && Object.entries(value).find(([, one]) => typeof one !== 'string')
@@ -164,7 +188,11 @@ const memory = fields({
     importanceWeight: between(0, 1000),
     recencyWeight: between(0, 1000),
   }),
-  prunePolicy: fields({ maxAgeDays: between(0, 36_500), minImportanceToKeep: between(0, 1), maxItems: count(1) }),
+  prunePolicy: fields({
+    maxAgeDays: between(0, 36_500),
+    minImportanceToKeep: between(0, 1),
+    maxItems: count(1),
+  }),
   pruneIntervalSecs: count(0),
 })
 
@@ -179,6 +207,19 @@ const somethingToVerify: Check = (value) => {
     ? undefined
     : '% asks for nothing: give it commands, or presets: true.'
 }
+
+/** Each as its reader takes it later: what that refuses is refused before the session is there. */
+const server = readable((value) => readServer(value))
+const servers: Check = (value) => {
+  if (Array.isArray(value)) return each(server)(value)
+  if (!isRecord(value)) return object(value)
+  for (const [name, given] of Object.entries(value)) {
+    const problem = isRecord(given) ? server({ ...given, name }) : object(given)
+    if (problem !== undefined) return problem.replace('%', `%.${name}`)
+  }
+  return undefined
+}
+const signIn = fields({ store: able('load', 'save', 'remove'), authorize: is('function') })
 
 const checks: Readonly<Record<string, Check>> = {
   sessionId,
@@ -217,6 +258,15 @@ const checks: Readonly<Record<string, Check>> = {
   roots: strings,
   tools: (value) => (Array.isArray(value) ? each(tool)(value) : toolSet(value)),
   builtinTools: (value) => (Array.isArray(value) ? each(builtinTool)(value) : nothing(value)),
+  skillDirs: strings,
+  inlineSkills: each(inlineSkill),
+  builtinSkills: is('boolean'),
+  discoverSkills: is('boolean'),
+  agentDirs: strings,
+  workerAgents: each(both(object, workerSpec)),
+  discoverAgents: is('boolean'),
+  mcpServers: servers,
+  mcp: fields({ sampling: is('function'), signIn }),
   middleware: each(object),
   approvals: object,
   hooks: each(both(object, hook)),
@@ -227,6 +277,20 @@ const checks: Readonly<Record<string, Check>> = {
   memoryStore: able('add', 'list', 'delete'),
   memory,
   hostEnv: fields({ idGenerator: able('next'), clock: able('now') }),
+  delegation: fields({
+    approvals: is('boolean'),
+    env: either(is('boolean'), strings),
+    maxDepth: count(0),
+    maxTasks: count(1),
+    timeoutMs: count(1),
+  }),
+  autoDelegation: fields({
+    enabled: is('boolean'),
+    autoParallel: is('boolean'),
+    minConfidence: between(0, 1),
+    maxTasks: count(1),
+  }),
+  autoParallel: is('boolean'),
   retentionLimits: fields({
     maxRuns: count(1),
     maxEventsPerRun: count(1),
@@ -267,13 +331,6 @@ const checks: Readonly<Record<string, Check>> = {
 
 /** Known names whose part of the system is not there yet. */
 const later: ReadonlySet<string> = new Set([
-  'builtinSkills',
-  'skillDirs',
-  'inlineSkills',
-  'agentDirs',
-  'workerAgents',
-  'autoDelegation',
-  'autoParallel',
   'workspaceBackend',
   'remoteGit',
   'artifactStoreLimits',

@@ -3,14 +3,15 @@ import type { Hooks } from '../hooks/index.js'
 import type { AskHandler } from '../loop/ask.js'
 import type { Budget } from '../loop/budget.js'
 import type { Delegation } from '../loop/session-authority.js'
+import type { SessionRow } from '../store/records.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
 import type { AgentShelf } from '../subagents/agent-shelf.js'
 import type { TaskFamily } from '../subagents/limits.js'
+import type { TaskSession } from '../subagents/perform-task.js'
 import type { SessionCore } from './core.js'
 import type { Engine } from './engine.js'
 import type { FileChanges } from './history/file-changes.js'
 import type { QuestionHandler, SessionOptions } from './options.js'
-import type { SessionSurface } from './surface/session-surface.js'
 
 /** What the session of a subagent has of its parent. */
 export type ParentLink = {
@@ -31,7 +32,7 @@ export type ParentLink = {
   readonly changes: FileChanges
   readonly changesOf: string
   /** What the log keeps in place of the child's own rules: opened by itself, it has the denies of all above it and the allows of none. */
-  readonly kept: Pick<SessionOptions, 'permissionPolicy' | 'mode'>
+  readonly kept: Pick<SessionOptions, 'permissionPolicy' | 'mode' | 'builtinTools'>
 }
 
 /** A task, as the session that does it is made for it. */
@@ -43,6 +44,8 @@ export type ChildTask = {
   readonly timeoutMs: number
   readonly messageId?: string
   readonly changesOf: string
+  readonly family: TaskFamily
+  readonly budget: Budget
   /** Who decides about calls that must be asked about; absent: nobody. */
   readonly onAsk?: AskHandler
   readonly onQuestion?: QuestionHandler
@@ -52,5 +55,18 @@ export type ChildTask = {
 export interface ChildMaker {
   /** The agents that every session knows. */
   readonly agents: readonly AgentDefinition[]
-  open(parent: SessionCore, engine: Engine, task: ChildTask): SessionSurface & { close(): Promise<void> }
+  open(parent: SessionCore, engine: Engine, task: ChildTask): TaskSession
+}
+
+/** What the log of a subagent's session says of where it belongs. */
+export function childRow(
+  parent: ParentLink | undefined,
+): Pick<SessionRow, 'parentId' | 'parentMessageId' | 'task'> {
+  if (parent === undefined) return {}
+  const { sessionId: parentId, messageId, taskId: id, inspectable } = parent
+  return {
+    parentId,
+    ...(messageId !== undefined && { parentMessageId: messageId }),
+    task: { id, inspectable },
+  }
 }

@@ -1,6 +1,7 @@
 import type { CommandSession } from '../commands/index.js'
 import { compactNow } from './compact.js'
 import type { SessionCore } from './core.js'
+import { serverCounts } from './parts/mcp.js'
 
 /** What slash commands see of a session, and what they may do to it. */
 export function commandSession(core: SessionCore): CommandSession {
@@ -15,7 +16,7 @@ export function commandSession(core: SessionCore): CommandSession {
         totalTokens: core.usage.totalTokens,
         ...(core.costUsd !== undefined && { totalCost: core.costUsd }),
         toolNames: core.shelf.names(),
-        mcpServers: [],
+        mcpServers: serverCounts(core),
       }
     },
     usage: () => core.usage,

@@ -33,6 +33,8 @@ export interface Confirmations {
   pending(): PendingConfirmation[]
   /** False when no call waits under this id. `decision` says how far a yes reaches. */
   confirm(toolId: string, approved: boolean, reason?: string, decision?: AskAnswer['decision']): boolean
+  /** Rejects one whose asker does not wait any more. */
+  withdraw(toolId: string, reason: string): void
   /** Rejects all that wait, and says how many. */
   cancelAll(reason: string): number
   /** The same for those from before: they are told when their call is made. */
@@ -191,6 +193,9 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       if (earlier === undefined) return false
       earlier.answer = answer
       return true
+    },
+    withdraw(toolId, reason) {
+      waiting.get(toolId)?.settle({ decision: 'reject', message: reason })
     },
     cancelAll(reason) {
       const all = [...waiting.values()]

@@ -16,7 +16,7 @@ import type { InstructionOptions } from '../workspace/instructions/read-instruct
 import { within } from '../workspace/shell/within.js'
 import type { ActiveRun } from './active-run.js'
 import { asleepTools, builtinTools, ownTools } from './builtin-tools.js'
-import type { ChildMaker, ParentLink } from './child.js'
+import { type ChildMaker, childRow, type ParentLink } from './child.js'
 import { type Confirmations, createConfirmations, type KeptQuestions, type Lane } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
@@ -60,6 +60,8 @@ export type SessionParts = {
   readonly restored?: RestoredSession
   /** Built-in tools beside those of the toolbox, which hold something of the agent's. */
   readonly agentTools?: readonly AnyTool[]
+  /** The MCP servers of the configuration; those of the options stand in front of them. */
+  readonly mcpServers?: readonly object[]
   /** Makes the sessions of subagents; absent: there are none. */
   readonly children?: ChildMaker
   /** For the session of a subagent. */
@@ -329,8 +331,9 @@ export class SessionCore {
   unfinishedRound(family: ReadonlySet<string>): UnfinishedRound | undefined {
     const { restored } = this.parts
     if (restored === undefined || this.#mended) return undefined
-    const answer = this.conversation.kept.at(-1)?.id
-    const goesOn = (_: string, callId: string): boolean => canGoOn(restored, answer, callId)
+    const last = this.conversation.kept.at(-1)
+    const own = last?.row.runId !== undefined && family.has(last.row.runId)
+    const goesOn = (_: string, callId: string): boolean => own && canGoOn(restored, last.id, callId)
     return unfinishedRound(this.conversation.messages, restored, { family, now: this.now(), goesOn })
   }
 
@@ -402,7 +405,7 @@ export class SessionCore {
         workspaceRoot: root,
         labels: { ...labelsOf(options) },
         options: optionsToKeep({ ...options, ...this.parts.parent?.kept }),
-        ...rowOfChild(this.parts.parent),
+        ...childRow(this.parts.parent),
       }),
       runId: () => this.active?.id,
       onDamage: (message) => this.emit({ type: 'notice', source: 'store', message }),

@@ -2,6 +2,7 @@ import { isRecord } from '../tool/json.js'
 import { type ToolResult, toToolResult } from '../tool/tool-result.js'
 import type { SessionCore } from './core.js'
 import { ToolFailedError } from './errors.js'
+import { prepareServers } from './parts/mcp.js'
 import { coreOf, SessionSurface } from './surface/session-surface.js'
 
 export type GitCommand = {
@@ -45,6 +46,7 @@ export async function callTool(
   const engine = core.engine()
   await core.start(core.closing.signal)
   const { gate } = await engine
+  if (name.startsWith('mcp__') && core.shelf.get(name) === undefined) await prepareServers(core, core.closing.signal)
   const closing = core.closing.signal
   const { envelope, fatal } = await gate.call({
     name,

@@ -6,6 +6,7 @@ import type { AgentEvent } from '../loop/events.js'
 import type { CallRecord } from '../loop/gate-parts.js'
 import type { RunIdentity } from '../tool/contract.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
+import type { ParentLink } from './child.js'
 import type { Confirmations } from './confirmations.js'
 import type { FileChanges } from './history/file-changes.js'
 import type { Keeper } from './journal/keeper.js'
@@ -20,6 +21,8 @@ export type EngineParts = {
   readonly root: string
   readonly userDir: string
   readonly options: SessionOptions
+  /** For the session of a subagent. */
+  readonly parent?: ParentLink
   readonly shelf: ToolShelf
   readonly hooks: Hooks
   readonly budget: Budget

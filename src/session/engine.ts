@@ -51,6 +51,8 @@ async function openEngine(parts: EngineParts): Promise<Engine> {
     ...(options.permissionPolicy !== undefined && { policy: options.permissionPolicy }),
     ...(options.ceiling !== undefined && { ceiling: options.ceiling }),
     ...(options.mode !== undefined && { mode: options.mode }),
+    ...(parts.parent !== undefined && { parent: parts.parent.authority }),
+    ...(options.delegation?.approvals === true && { delegateApprovals: true }),
   })
   for (const message of authority.warnings)
     parts.emit({ type: 'notice', source: 'permissionPolicy', message })
@@ -122,7 +124,8 @@ function runtimeFor(
 ): ToolRuntime {
   const permit = permitFor(request.call, request.authority, request.origin === 'host')
   const runtime = workspace.runtimeFor(permit, request.signal)
-  const owner = { id: request.origin === 'host' ? hostCalls : parts.identity().runId }
+  const ownRun = request.origin === 'host' ? hostCalls : parts.identity().runId
+  const owner = { id: parts.parent?.changesOf ?? ownRun }
   const place = { whole: workspace.files, scratch: () => workspace.scratch.path }
   return {
     ...runtime,

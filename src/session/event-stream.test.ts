@@ -94,6 +94,25 @@ describe('the stream of a run', () => {
     expect(read).toEqual(Array.from({ length: 5_000 }, (_, turn) => ({ type: 'turn_start', turn })))
   })
 
+  it('keeps only the newest of those that stand for themselves when too many wait, and joins them with nothing', async () => {
+    const stream = new EventStream(left)
+    const partial = (n: number): AgentEvent => ({
+      type: 'tool_output_delta',
+      toolId: 'a',
+      toolName: 't',
+      text: `{"n":${n}}`,
+      whole: true,
+    })
+    const piece: AgentEvent = { type: 'tool_output_delta', toolId: 'a', toolName: 't', text: 'x' }
+    for (let n = 0; n < 2_000; n++) stream.push(partial(n))
+    stream.push(piece)
+    stream.push(partial(2_000))
+    stream.end()
+    const events = await drain(stream)
+    expect(events.length).toBeLessThan(600)
+    expect(events.slice(-3)).toEqual([partial(1_999), piece, partial(2_000)])
+  })
+
   it('gives every text whole and in order, however pushes and reads take turns', async () => {
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'c').map((id) => ({ push: id })) },

@@ -2,6 +2,8 @@ import { defaultCompaction } from '../loop/compaction/settings.js'
 import type { ObservedEvent, RunLimits, RunParts } from '../loop/run-parts.js'
 import type { SessionCore } from './core.js'
 import { limitNames } from './limit-names.js'
+import { prepareServers } from './parts/mcp.js'
+import { knownTasks } from './parts/tasks.js'
 import { hostVerifier, verificationPart } from './parts/verification.js'
 
 /** What the loop is given for a run of this session. */
@@ -12,6 +14,7 @@ export async function partsFor(
 ): Promise<RunParts> {
   const { options, sessionId } = core.parts
   const { gate } = await core.engine()
+  await prepareServers(core, signal)
   const { stopWhen } = options
   const isRight = options.verify && core.part(verificationPart).requirement()
   const plans = options.planningMode === 'enabled' && core.shelf.isShown('todo')
@@ -37,7 +40,10 @@ export async function partsFor(
       threshold: options.autoCompactThreshold ?? defaultCompaction.threshold,
     },
     ...(stopWhen !== undefined && { stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen }),
-    takeSteering: () => core.steering.splice(0),
+    takeSteering: () => [
+      ...core.steering.splice(0),
+      ...(conversation === core.conversation ? (knownTasks(core)?.takeArrivals() ?? []) : []),
+    ],
     // What is said on top of another history is not in the log, and nothing could go on from there.
     ...(conversation === core.conversation && {
       roundDone: (done) => core.active && core.keeper?.checkpoint(core.active.id, done),

@@ -9,8 +9,11 @@ import type { HostEnv } from '../loop/host-env.js'
 import type { RunLimits } from '../loop/run-parts.js'
 import type { StopCondition } from '../loop/stop-conditions.js'
 import type { MemoryOptions, MemoryStore } from '../memory/index.js'
+import type { McpSamplingHandler, McpServerOptions, McpSignIn } from '../mcp/index.js'
 import type { Model } from '../model/model.js'
+import type { InlineSkill } from '../skills/skill.js'
 import type { Durability, SessionStore } from '../store/session-store.js'
+import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
 import type { ToolApprovalsOptions } from '../tool/approval.js'
 import type { AnyTool } from '../tool/contract.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
@@ -53,6 +56,43 @@ export type RetentionLimits = {
   readonly maxTerminalSubagentTasks?: number
 }
 
+/** Whose question it is, when it is not the session's own. */
+export type QuestionSource = {
+  readonly taskId: string
+  readonly sessionId: string
+  readonly agent: string
+  readonly description: string
+}
+export type QuestionHandler = (
+  questions: readonly Question[],
+  from?: QuestionSource,
+) => QuestionAnswers | Promise<QuestionAnswers>
+
+/** What holds for work that is handed to other agents. */
+export type DelegationOptions = {
+  /** Lets what a person agreed to for this session count for its subagents, too. */
+  readonly approvals?: boolean
+  /** The variables of `env` that subagents' commands get: all, or those of these names. None unless said otherwise. */
+  readonly env?: boolean | readonly string[]
+  /** How many levels of subagents there may be; 5 unless said otherwise. */
+  readonly maxDepth?: number
+  /** How many tasks may be unfinished at one time, on all levels together; 64 unless said otherwise. */
+  readonly maxTasks?: number
+  /** How long one task may take; ten minutes unless said otherwise. */
+  readonly timeoutMs?: number
+}
+
+/** Agents that are asked before the model is, when a prompt sounds like their work. */
+export type AutoDelegation = {
+  readonly enabled?: boolean
+  /** Whether several are asked at the same time. */
+  readonly autoParallel?: boolean
+  /** From 0 to 1; 0.72 unless said otherwise. */
+  readonly minConfidence?: number
+  /** 4 unless said otherwise. */
+  readonly maxTasks?: number
+}
+
 /** What a host may say about one session. Everything has a default. */
 export type SessionOptions = PromptSlots &
   SessionLabels &
@@ -72,7 +112,7 @@ export type SessionOptions = PromptSlots &
     /** Decides about calls that must be asked about. Absent, and without a confirmation policy: they are refused. */
     readonly onAsk?: AskHandler
     /** Answers the questions of the model. Absent: it is told to go on by itself. */
-    readonly onQuestion?: (questions: readonly Question[]) => QuestionAnswers | Promise<QuestionAnswers>
+    readonly onQuestion?: QuestionHandler
     readonly watchdog?: Watchdog
     /** What nothing in this session may exceed. */
     readonly ceiling?: RequirementSet
@@ -85,6 +125,28 @@ export type SessionOptions = PromptSlots &
     readonly tools?: readonly AnyTool[] | ToolSet
     /** The built-in tools that the session has; absent: all of them. */
     readonly builtinTools?: readonly string[] | false
+    /** Directories with skills in them. */
+    readonly skillDirs?: readonly string[]
+    readonly inlineSkills?: readonly InlineSkill[]
+    /** Adds the skills that come with the package. */
+    readonly builtinSkills?: boolean
+    /** False: the skills of the project and of the user are not looked for. */
+    readonly discoverSkills?: boolean
+    /** Directories with files of agents, which tasks may be given to. */
+    readonly agentDirs?: readonly string[]
+    readonly workerAgents?: readonly WorkerAgentSpec[]
+    /** False: the agents of the project and of the user are not looked for. */
+    readonly discoverAgents?: boolean
+    /** MCP servers whose tools the session has, by name or as a list; connected with the first run. */
+    readonly mcpServers?:
+      | Readonly<Record<string, Omit<McpServerOptions, 'name'>>>
+      | readonly McpServerOptions[]
+    /** What MCP servers may have of the host. */
+    readonly mcp?: {
+      /** Answers when a server wants a model to be asked. Absent: servers are told that nobody does. */
+      readonly sampling?: McpSamplingHandler
+      readonly signIn?: McpSignIn
+    }
     readonly middleware?: readonly AgentMiddleware[]
     readonly approvals?: ToolApprovalsOptions
     readonly hooks?: readonly HookOption[]
@@ -96,6 +158,10 @@ export type SessionOptions = PromptSlots &
     readonly memoryStore?: MemoryStore
     readonly memory?: MemoryOptions
     readonly hostEnv?: HostEnv
+    readonly delegation?: DelegationOptions
+    readonly autoDelegation?: AutoDelegation
+    /** False: agents that are asked by themselves are asked one after the other, whatever `autoDelegation` says. */
+    readonly autoParallel?: boolean
     readonly retentionLimits?: RetentionLimits
     /** Where the session is kept, from its first message on. A session of the same id that is there already goes on. */
     readonly sessionStore?: SessionStore

@@ -34,6 +34,8 @@ export type RunRequest = {
   readonly unseen?: string
   readonly history?: readonly Message[]
   readonly signal?: AbortSignal
+  /** The prompt is what it says, also when it begins like a command: it was not written by the one who holds the session. */
+  readonly verbatim?: boolean
 }
 
 /** Takes every way in which a prompt may be given. */

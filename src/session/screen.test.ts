@@ -105,6 +105,16 @@ describe('a key of the configuration', () => {
     expect(passed.at(-1)?.type).toBe('tool_execution_start')
   })
 
+  it('is taken out of output that stands for itself, of which nothing is held back', () => {
+    const texts = [`{"k":"${secret}"}`, `{"k":"b","end":"${secret.slice(0, 7)}`]
+    const passed = through(
+      texts.map(
+        (text): AgentEvent => ({ type: 'tool_output_delta', toolId: 'a', toolName: 't', text, whole: true }),
+      ),
+    )
+    expect(passed.map((event) => 'text' in event && event.text)).toEqual([`{"k":"${mark}"}`, texts[1]])
+  })
+
   it('holds nothing back past the end of a call', () => {
     const begin = secret.slice(0, 7)
     const passed = through([

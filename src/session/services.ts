@@ -8,6 +8,8 @@ import type { VerificationCommand, VerificationReport } from '../tool/verificati
 import type { EngineParts } from './engine-parts.js'
 import { dataForms } from './host-tools.js'
 import { objectPart } from './parts/objects.js'
+import { skillsPart } from './parts/skills.js'
+import { tasksPart } from './parts/tasks.js'
 import { verificationPart } from './parts/verification.js'
 
 /** What a tool may ask of its session, with the authority of the call that asks. */
@@ -32,8 +34,14 @@ export function sessionServices(
       },
     }),
     tools: toolServices(parts, request, gate),
-    verify: (subject, commands, options) => verifyAs(parts, request, gate, subject, commands, options?.signal),
+    verify: (subject, commands, options) => verifyAs(parts, request, gate, subject, commands, options),
     ...stepServices(parts, request),
+    get tasks() {
+      return parts.part(tasksPart)
+    },
+    get skills() {
+      return parts.part(skillsPart).servicesFor(request.origin)
+    },
     get objects() {
       return parts.part(objectPart)
     },
@@ -47,14 +55,15 @@ function verifyAs(
   gate: () => Gate,
   subject: string,
   commands: readonly (string | VerificationCommand)[],
-  given: AbortSignal | undefined,
+  given: { readonly signal?: AbortSignal; readonly watch?: CallWatch } = {},
 ): Promise<VerificationReport> {
-  const signal = given === undefined ? outer.signal : AbortSignal.any([outer.signal, given])
+  const signal = given.signal === undefined ? outer.signal : AbortSignal.any([outer.signal, given.signal])
+  const options = { signal, ...(given.watch !== undefined && { watch: given.watch }) }
   return parts.part(verificationPart).verify(subject, commands, {
     origin: outer.origin === 'host' ? 'host' : 'model',
     signal,
     async bash(args) {
-      const [envelope] = await toolServices(parts, outer, gate).callAll([{ tool: 'bash', args }], { signal })
+      const [envelope] = await toolServices(parts, outer, gate).callAll([{ tool: 'bash', args }], options)
       return envelope ?? errorEnvelope('The call gave no result.')
     },
   })

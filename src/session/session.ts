@@ -21,6 +21,7 @@ import type { EventStream } from './event-stream.js'
 import { listMessages, type MessageInfo, type RewindOutcome, rewind, unrewind } from './history/rewind.js'
 import { type FileChangeInfo, listChanges, type UndoOutcome, undo } from './history/undo.js'
 import { type HistoryMessage, toHistory } from './history-blocks.js'
+import { tasksPart } from './parts/tasks.js'
 import { readRequest, type SendOptions, type SendRequest } from './request.js'
 import { resumeRun } from './resume-run.js'
 import type { RunEvent } from './run-events.js'
@@ -153,9 +154,11 @@ export class Session extends QueueSurface {
     return coreOf(this).plan.list()
   }
 
-  /** Cancels the run at work. False when there is none. */
+  /** Cancels the run at work, and all tasks in the background. False when there was nothing to cancel. */
   cancel(): boolean {
-    return coreOf(this).active?.cancel('cancel() was called') ?? false
+    const core = coreOf(this)
+    const cancelled = core.active?.cancel('cancel() was called') ?? false
+    return (core.peekPart(tasksPart)?.cancelAll('cancel() was called') ?? false) || cancelled
   }
 
   /** Goes on with a run whose process ended, from its last finished round. It is a new run, whose totals go on. */

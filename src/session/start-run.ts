@@ -13,8 +13,11 @@ import { commandSession } from './command-session.js'
 import type { SessionCore } from './core.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
 import { partsFor } from './loop-parts.js'
+import { withServerPrompt } from './parts/mcp.js'
 import { rememberRun, withMemories } from './parts/memory.js'
 import { reportsOf } from './parts/verification.js'
+import { withDelegated } from './parts/auto-delegation.js'
+import { knownTasks } from './parts/tasks.js'
 import type { RunRequest } from './request.js'
 import type { RunSnapshot } from './runs.js'
 
@@ -103,8 +106,9 @@ async function keepEnd(
   await core.keeper.run({ ...active.record.snapshot(), ...end, updatedAtMs: core.now() })
 }
 
-async function answer(core: SessionCore, active: ActiveRun, request: RunRequest): Promise<AgentResult> {
-  if (parseCommand(request.text) !== undefined) {
+async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): Promise<AgentResult> {
+  const request = await withServerPrompt(core, given, active.signal)
+  if (!request.verbatim && parseCommand(request.text) !== undefined) {
     const text = await core.commands.run(request.text, commandSession(core), { signal: active.signal })
     active.signal.throwIfAborted()
     if (text !== undefined) {
@@ -123,7 +127,8 @@ async function answer(core: SessionCore, active: ActiveRun, request: RunRequest)
   const { options } = core.parts
   const startedAt = core.now()
   const prompt = await promptThroughHooks(core, active, request)
-  const message = await withMemories(core, prompt, request, active.signal)
+  const asked = await withMemories(core, prompt, request, active.signal)
+  const message = await withDelegated(core, asked, active.signal)
   core.plan.begin(request.text, options.planningMode === 'enabled', options.goalTracking ?? false, core.emit)
   const conversation =
     request.history === undefined ? core.conversation : createConversation({ messages: request.history })
@@ -132,6 +137,8 @@ async function answer(core: SessionCore, active: ActiveRun, request: RunRequest)
   const emit: typeof core.emit = (event) => void (core.active === active && core.emit(event))
   const unfinished = request.from && core.takeUnfinishedRound(request.from.family)
   if (request.history === undefined && unfinished === undefined) await core.closeInterrupted()
+  if (request.history === undefined && message !== undefined && unfinished === undefined)
+    for (const arrived of knownTasks(core)?.takeArrivals() ?? []) await core.conversation.append(arrived)
   const { roundDone, ...plain } = parts
   const outcome = await run(
     {
@@ -204,6 +211,7 @@ async function tellResponse(
 async function tellFailure(core: SessionCore, active: ActiveRun, thrown: unknown): Promise<unknown> {
   const { error, event } = failureOf(core, active, thrown)
   core.confirmations.cancelAll('The run has ended.')
+  if (active.signal.aborted) await knownTasks(core)?.stopAll('the run was cancelled')
   if (core.hooks.has('on_error')) {
     const told = core.hooks.run('on_error', { error_type: kindOf(error), error_message: messageOf(error) })
     // Whoever cancels is not kept waiting.

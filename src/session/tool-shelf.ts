@@ -28,10 +28,23 @@ export class ToolShelf {
     this.#contents = contents
   }
 
+  /** Adds the tools of a server: shown when all of them fit, and else all of them to be found by searching. */
+  addTogether(tools: readonly AnyTool[]): void {
+    if (tools.length === 0) return
+    const contents = copyOf(this.#contents)
+    const added = tools.filter(({ name }) => !contents.tools.has(name))
+    const fit = contents.shown.length + added.length <= mostShown
+    for (const tool of tools)
+      if (fit || !added.includes(tool)) put(contents, tool, this.#search)
+      else putAside(contents, tool, this.#search)
+    this.#contents = contents
+  }
+
   remove(name: string): boolean {
     const contents = copyOf(this.#contents)
     const there = contents.tools.delete(name)
     contents.governed.delete(name)
+    contents.among?.delete(name)
     const at = contents.shown.indexOf(name)
     if (at >= 0) contents.shown.splice(at, 1)
     this.#contents = contents
@@ -78,7 +91,7 @@ export class ToolShelf {
       await govern(contents)
       // Others may have come meanwhile, or have been replaced.
       if (contents !== this.#contents) continue
-      contents.definitions = contents.shown.flatMap((name) => contents.governed.get(name)?.definition() ?? [])
+      contents.definitions = definitionsOf(contents)
       return contents.definitions
     }
   }
@@ -90,7 +103,9 @@ export class ToolShelf {
 
   hidden(): readonly ToolDefinition[] {
     const contents = this.#contents
-    contents.hidden ??= knownOf(contents).filter(({ name }) => isToBeFound(contents, name))
+    contents.hidden ??= knownOf(contents)
+      .filter(({ name }) => isToBeFound(contents, name))
+      .map((definition) => inFull(definition, contents.governed.get(definition.name)))
     return contents.hidden
   }
 }
@@ -103,6 +118,8 @@ type Contents = {
   readonly governed: Map<string, AnyGovernedTool>
   /** In the order in which the model sees them. */
   readonly shown: string[]
+  /** What was said of tools that speak of others: it stays, whichever come behind them. */
+  among?: Map<string, ToolDefinition>
   definitions?: readonly ToolDefinition[]
   hidden?: readonly ToolDefinition[]
   list?: readonly AnyTool[]
@@ -145,8 +162,20 @@ function isSame(some: readonly AnyTool[], others: readonly AnyTool[]): boolean {
   return some.length === others.length && some.every((tool, at) => tool === others[at])
 }
 
-function copyOf({ asleep, tools, governed, shown }: Contents): Contents {
-  return { asleep, tools: new Map(tools), governed: new Map(governed), shown: [...shown] }
+function copyOf({ asleep, tools, governed, shown, among }: Contents): Contents {
+  const copy = { asleep, tools: new Map(tools), governed: new Map(governed), shown: [...shown] }
+  return among === undefined ? copy : { ...copy, among: new Map(among) }
+}
+
+function definitionsOf(contents: Contents): readonly ToolDefinition[] {
+  const { shown, governed } = contents
+  const tools = shown.flatMap((name) => governed.get(name) ?? [])
+  const plain = tools.map((tool) => tool.definition())
+  contents.among ??= new Map()
+  for (const { name, definitionAmong } of tools)
+    if (definitionAmong !== undefined && !contents.among.has(name))
+      contents.among.set(name, definitionAmong(plain))
+  return plain.map((definition) => contents.among?.get(definition.name) ?? definition)
 }
 
 function put(contents: Contents, tool: AnyTool, search: AnyTool): void {
@@ -156,14 +185,23 @@ function put(contents: Contents, tool: AnyTool, search: AnyTool): void {
   if (before !== undefined && !contents.asleep.includes(before)) return
   if (contents.asleep.includes(tool)) return
   if (contents.shown.length < mostShown) contents.shown.push(tool.name)
-  else if (!contents.tools.has(search.name)) {
-    set(contents, search)
-    contents.shown.push(search.name)
-  }
+  else showSearch(contents, search)
 }
 
-function set({ tools, governed }: Contents, tool: AnyTool): void {
+function putAside(contents: Contents, tool: AnyTool, search: AnyTool): void {
+  set(contents, tool)
+  showSearch(contents, search)
+}
+
+function showSearch(contents: Contents, search: AnyTool): void {
+  if (contents.tools.has(search.name)) return
+  set(contents, search)
+  contents.shown.push(search.name)
+}
+
+function set({ tools, governed, among }: Contents, tool: AnyTool): void {
   tools.set(tool.name, tool)
+  among?.delete(tool.name)
   if (isGovernedTool(tool)) governed.set(tool.name, tool)
   else governed.delete(tool.name)
 }
@@ -171,6 +209,13 @@ function set({ tools, governed }: Contents, tool: AnyTool): void {
 function isToBeFound({ asleep, tools, shown }: Contents, name: string): boolean {
   const tool = tools.get(name)
   return tool !== undefined && !shown.includes(name) && !asleep.includes(tool)
+}
+
+/** What is searched for is found by all that is said of it, also where a list has only the beginning. */
+function inFull(definition: ToolDefinition, tool: AnyGovernedTool | undefined): ToolDefinition {
+  return tool === undefined || tool.description === definition.description
+    ? definition
+    : { ...definition, description: tool.description }
 }
 
 function knownOf({ tools, governed }: Contents): ToolDefinition[] {

@@ -12,9 +12,11 @@ export class SkillError extends CapstanError {
 export class SkillNotFoundError extends CapstanError {
   constructor(name: string, known: readonly string[]) {
     const near = nearestNames(name, known)
-    const hint =
-      near.length > 0 ? ` Did you mean ${quoteNames(near)}?` : ' Find skills with search_skills.'
-    super('skill_not_found', `Skill '${name.slice(0, 100)}' not found.${known.length === 0 ? ' There are no skills here.' : hint}`)
+    const hint = near.length > 0 ? ` Did you mean ${quoteNames(near)}?` : ' Find skills with search_skills.'
+    super(
+      'skill_not_found',
+      `Skill '${name.slice(0, 100)}' not found.${known.length === 0 ? ' There are no skills here.' : hint}`,
+    )
   }
 }
 

@@ -1,6 +1,6 @@
 import { SkillNotFoundError } from './errors.js'
-import { createSkillIndex, type SkillIndex } from './skill-index.js'
 import type { Skill } from './skill.js'
+import { createSkillIndex, type SkillIndex } from './skill-index.js'
 
 /** The skills of a session: the same from its beginning to its end. */
 export class SkillLibrary {

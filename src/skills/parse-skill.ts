@@ -1,7 +1,7 @@
+import { readToolList } from '../authority/tool-list.js'
 import { isRecord } from '../tool/json.js'
 import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
 import { readFrontMatter } from '../workspace/front-matter.js'
-import { readAllowedTools } from './allowed-tools.js'
 import { SkillError } from './errors.js'
 import { type InlineSkill, type Skill, type SkillKind, type SkillSource, skillKinds } from './skill.js'
 
@@ -27,8 +27,8 @@ export function parseSkill(text: string, { source, stem, path, folder }: SkillOr
   const problems: string[] = []
   const body = visibleText(raw).trim()
   if (body === '') throw new SkillError('it has no text below its fields')
-  const allowed = readAllowedTools(oneOf(fields, 'allowed-tools', 'allowed_tools', 'allowedTools'))
-  problems.push(...allowed.problems)
+  const allowed = readToolList(oneOf(fields, 'allowed-tools', 'allowed_tools', 'allowedTools'))
+  problems.push(...allowed.problems.map((problem) => `allowed-tools: ${problem}`))
   const description = textOf(fields, 'description', problems) ?? firstLine(body)
   const skill: Skill = {
     name: nameOf(fields['name'], stem, problems),
@@ -50,11 +50,18 @@ export function parseSkill(text: string, { source, stem, path, folder }: SkillOr
 }
 
 /** The same of what a host gave. */
-export function parseInlineSkill({ name, kind, description, tags, allowedTools, content }: InlineSkill): ParsedSkill {
+export function parseInlineSkill({
+  name,
+  kind,
+  description,
+  tags,
+  allowedTools,
+  content,
+}: InlineSkill): ParsedSkill {
   const problems: string[] = []
   const body = visibleText(content).trim()
   if (body === '') throw new SkillError('its content is empty')
-  const allowed = readAllowedTools(allowedTools)
+  const allowed = readToolList(allowedTools)
   return {
     skill: {
       name: nameOf(name, '', problems),
@@ -66,7 +73,7 @@ export function parseInlineSkill({ name, kind, description, tags, allowedTools, 
       body,
       forModels: true,
     },
-    problems: [...problems, ...allowed.problems],
+    problems: [...problems, ...allowed.problems.map((problem) => `allowedTools: ${problem}`)],
   }
 }
 
@@ -92,13 +99,18 @@ function kindOf(given: unknown, problems: string[]): SkillKind {
 
 function tagsOf(given: unknown, problems: string[]): readonly string[] {
   if (given === undefined || given === null) return []
-  const tags: unknown[] = typeof given === 'string' ? given.split(',') : Array.isArray(given) ? given : [given]
+  const tags: unknown[] =
+    typeof given === 'string' ? given.split(',') : Array.isArray(given) ? given : [given]
   const words = tags.filter((tag) => typeof tag === 'string' || typeof tag === 'number')
   if (words.length < tags.length) problems.push('tags must be a list of words')
   return words.map((tag) => visibleLine(String(tag), 40)).filter((tag) => tag !== '')
 }
 
-function textOf(fields: Readonly<Record<string, unknown>>, name: string, problems: string[]): string | undefined {
+function textOf(
+  fields: Readonly<Record<string, unknown>>,
+  name: string,
+  problems: string[],
+): string | undefined {
   const given = fields[name]
   if (given === undefined || given === null || given === '') return undefined
   if (typeof given === 'string') return given
@@ -123,4 +135,3 @@ function oneOf(fields: Readonly<Record<string, unknown>>, ...names: readonly str
 function optional<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
   return value === undefined ? {} : ({ [name]: visibleLine(value, 500) } as { [Key in Name]: string })
 }
-

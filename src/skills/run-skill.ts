@@ -3,6 +3,8 @@ import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { lentPart, RuntimePartError } from '../toolbox/lent-part.js'
 import { lentSkills } from './lent-skills.js'
 
+const text = { type: 'string' } as const
+
 /** Has a skill done by an agent of its own, which has the tools that the skill names and no others. */
 export const runSkillTool = createJsonTool<{
   skill_name?: string
@@ -16,14 +18,15 @@ export const runSkillTool = createJsonTool<{
   kind: 'other',
   parameters: {
     type: 'object',
-    properties: { skill_name: { type: 'string' }, prompt: { type: 'string' } },
-    required: ['skill_name'],
+    // The second and third are what others call the first.
+    properties: { skill_name: text, name: text, skillName: text, prompt: text },
     additionalProperties: false,
   },
-  async execute({ skill_name, prompt }, context) {
+  async execute({ skill_name, name: other, skillName, prompt }, context) {
+    const name = skill_name ?? other ?? skillName
+    if (name === undefined) return errorEnvelope('Name the skill in skill_name.')
     const { tasks } = lentPart(context, 'session')
     if (tasks === undefined) throw new RuntimePartError('session.tasks')
-    const name = skill_name ?? ''
     const agent = await lentSkills(context).agent(name)
     const [outcome] = await tasks.run(
       [{ agent, description: `skill ${name}`, prompt: prompt ?? `Do what the skill ${name} says.` }],

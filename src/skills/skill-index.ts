@@ -11,22 +11,29 @@ export interface SkillIndex {
 
 export async function createSkillIndex(skills: readonly Skill[]): Promise<SkillIndex> {
   const { default: Search } = await import('minisearch')
+  const words = new Set<string>()
   const index: MiniSearch<Document> = new Search<Document>({
     fields: ['name', 'tags', 'description', 'body'],
     tokenize: wordsOf,
-    processTerm: (word) => word,
+    processTerm: (word) => {
+      words.add(word)
+      return word
+    },
     searchOptions: {
+      processTerm: (word) => word,
       boost: { name: 4, tags: 3, description: 2, body: 0.4 },
       prefix: (word) => word.length >= 3,
-      fuzzy: (word) => (word.length >= 5 ? 0.2 : false),
+      // A word that stands in some skill as it is was not misspelt, and looking for its likes costs most.
+      fuzzy: (word) => (word.length >= 5 && !words.has(word) ? 0.2 : false),
       weights: { prefix: 0.4, fuzzy: 0.3 },
     },
   })
-  index.addAll(skills.map(documentOf))
+  // In slices: with many skills it takes a while, and others have a turn in between.
+  await index.addAllAsync(skills.map(documentOf), { chunkSize: 50 })
   return {
     search(query, limit) {
-      const words = [...new Set(wordsOf(query))].slice(0, mostWords)
-      const found = index.search(words.join(' ')).map(({ id, score }) => ({ id: Number(id), score }))
+      const asked = [...new Set(wordsOf(query))].slice(0, mostWords)
+      const found = index.search(asked.join(' ')).map(({ id, score }) => ({ id: Number(id), score }))
       found.sort((a, b) => a.id - b.id)
       const best = selectTop(found.length, limit, (at) => found[at]?.score ?? 0)
       return best.flatMap(({ at }) => skills[found[at]?.id ?? -1] ?? [])
@@ -39,7 +46,7 @@ type Document = { id: number; name: string; tags: string; description: string; b
 /** A whole message may be the query; its first words say enough. */
 const mostWords = 64
 /** What a skill is about stands at its beginning. */
-const bodyHead = 1_000
+const bodyHead = 500
 
 function documentOf({ name, tags, description, body }: Skill, id: number): Document {
   return { id, name, tags: tags.join(' '), description, body: body.slice(0, bodyHead) }

@@ -40,3 +40,11 @@ export class StoreError extends CapstanError {
 }
 
 markErrorClass(StoreError, 'StoreError')
+
+/** For those who must not go on with what is left. */
+export function damagedLog(sessionId: string, damage: string): StoreError {
+  return new StoreError(
+    'store_damaged',
+    `Session '${sessionId}' cannot be gone on with: ${damage}. What is whole can still be read.`,
+  )
+}

@@ -11,7 +11,7 @@ export type ImportSessionOptions = {
   readonly id?: string
   /**
    * The lines are as good as our own log. Otherwise nothing in them gains authority: rules, options and mode are left out, and so is what
-   * an undo would write to files.
+   * an undo would write to files, and what is said to have been verified.
    */
   readonly trusted?: boolean
   /** The longest line, in characters. */

@@ -5,6 +5,7 @@ import type { SessionRecord } from './records.js'
 import { refuseFutureSchema } from './schema.js'
 import { newestFirst, sessionInfo } from './session-info.js'
 import type {
+  EditRecords,
   Lease,
   OpenLogOptions,
   SessionInfo,
@@ -54,6 +55,15 @@ export class MemorySessionStore implements SessionStore {
     return this.#sessions.delete(sessionId)
   }
 
+  async rewrite(sessionId: string, edit: EditRecords): Promise<void> {
+    const session = this.#sessions.get(checked(sessionId))
+    if (session === undefined) return
+    if (session.lease !== undefined) throw new SessionLockedError(sessionId, session.lease)
+    const lines = edit(this.readSync(sessionId)?.records ?? []).map((record) => JSON.stringify(record))
+    session.lines.length = 0
+    for (const line of lines) session.lines.push(line)
+  }
+
   async readBlob(sessionId: string, digest: string): Promise<Uint8Array | undefined> {
     return this.readBlobSync(sessionId, digest)
   }
@@ -85,6 +95,7 @@ function parse(line: string): SessionRecord {
 
 class MemoryLog implements SessionLog {
   readonly lease: Lease
+  readonly recordCount: number
   readonly #sessionId: string
   readonly #session: KeptSession
   #closed = false
@@ -93,6 +104,7 @@ class MemoryLog implements SessionLog {
     this.#sessionId = sessionId
     this.#session = session
     this.lease = lease
+    this.recordCount = session.lines.length
   }
 
   async append(records: readonly SessionRecord[]): Promise<void> {

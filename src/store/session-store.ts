@@ -42,12 +42,20 @@ export interface SessionStore {
   open(sessionId: string, options: OpenLogOptions): Promise<SessionLog>
   /** Removes everything of a session that nobody holds. False when there was none. */
   delete(sessionId: string): Promise<boolean>
+  /**
+   * Puts what `edit` makes of a session's records in their place: all of it or nothing, whenever the process ends. Refused like `open`
+   * while a living holder has the session, and for a log that is damaged. The same list back leaves everything as it is. `edit` may be
+   * called more than once. Stores without it only ever grow.
+   */
+  rewrite?(sessionId: string, edit: EditRecords, options: Omit<OpenLogOptions, 'durability'>): Promise<void>
   /** Large content by its digest. */
   readBlob(sessionId: string, digest: string): Promise<Uint8Array | undefined>
   readBlobSync?(sessionId: string, digest: string): Uint8Array | undefined
   /** Releases what the store itself holds. */
   close?(): Promise<void>
 }
+
+export type EditRecords = (records: readonly SessionRecord[]) => readonly SessionRecord[]
 
 export type OpenLogOptions = {
   /** Who takes it, in words for the one who is refused. */
@@ -61,6 +69,8 @@ export interface SessionLog {
   readonly lease: Lease
   /** What was wrong with the log when it was opened, in words; it goes on behind what was whole, and the rest is kept aside. */
   readonly damage?: string
+  /** How many records it had when it was opened, for stores that know without reading them. */
+  readonly recordCount?: number
   /** Appends all of them or none. Once it has resolved they are as safe as the durability says; a failed log takes no more. */
   append(records: readonly SessionRecord[]): Promise<void>
   /** Keeps content beside the log, once, and gives its digest (SHA-256, hex). */

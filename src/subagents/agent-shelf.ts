@@ -4,6 +4,8 @@ import { type AgentDefinition, agentNamed, takesTasks } from './agent-definition
 export class AgentShelf {
   readonly #own: readonly AgentDefinition[]
   readonly #added = new Map<string, AgentDefinition>()
+  /** What was wrong with files that should be agents, a sentence each. */
+  readonly problems: string[] = []
 
   constructor(own: readonly AgentDefinition[]) {
     this.#own = own

@@ -1,6 +1,5 @@
-import { RunError } from '../loop/errors.js'
 import type { AgentEvent, RunSummary, SubagentEvent } from '../loop/events.js'
-import { messageOf } from '../tool/errors.js'
+import { CapstanError, messageOf } from '../tool/errors.js'
 import type { JsonSchema } from '../tool/json.js'
 import type { TaskCounters, TaskOutcome } from '../tool/runtime.js'
 import { askedForJson, readStructured, repairPrompt } from './structured-answer.js'
@@ -8,7 +7,6 @@ import type { TaskRecord, TaskStatus } from './task-record.js'
 
 /** What a task needs of the session that does it. */
 export interface TaskSession {
-  readonly sessionId: string
   /** One run. Everything that happens in it is told; rejects as the run does. */
   ask(prompt: string, signal: AbortSignal, told: (event: AgentEvent) => void): Promise<RunSummary>
   /** Ends everything it has left. */
@@ -82,7 +80,7 @@ function wordsOf(error: unknown, signal: AbortSignal): string {
   if (!signal.aborted) return messageOf(error)
   const { reason } = signal
   // What the run throws on its way out says less than the one who stopped it.
-  if (reason instanceof RunError || !(reason instanceof Error) || reason.name === 'AbortError')
+  if (reason instanceof CapstanError || !(reason instanceof Error) || reason.name === 'AbortError')
     return 'aborted by parent'
   return reason.message
 }

@@ -1,4 +1,4 @@
-import type { ToolCallContext } from '../tool/contract.js'
+import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
 import { type Envelope, type EnvelopeMetadata, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { JsonObject, JsonSchema, JsonValue } from '../tool/json.js'
@@ -31,7 +31,7 @@ const taskProperties = {
 export const taskTool = createJsonTool<TaskArgs>({
   name: 'task',
   description:
-    'Hand work to an agent with a context of its own; it sees only your prompt and gives one answer. agent: explore (finds, reads), general (edits, runs), plan, verification, review. background: its result comes to you later as a message.',
+    'Hand work to an agent; it sees only your prompt and gives one answer. agent: explore (finds, reads), general (edits, runs), plan, verification, review. background: the result comes later as a message.',
   kind: 'other',
   parameters: {
     type: 'object',
@@ -93,12 +93,20 @@ function oddIn(task: object, at: number): string | undefined {
       expected === 'integer'
         ? Number.isInteger(value) && Number(value) > 0
         : typeof value === expected && value !== null && !Array.isArray(value)
-    if (!fits) return `tasks[${at}].${name} must be ${expected === 'integer' ? 'a whole number above 0' : `of the type ${expected}`}.`
+    if (!fits)
+      return `tasks[${at}].${name} must be ${expected === 'integer' ? 'a whole number above 0' : `of the type ${expected}`}.`
   }
   return undefined
 }
 
-function requestOf({ agent, subagent_type, description, prompt, max_steps, output_schema }: TaskArgs): TaskRequest {
+function requestOf({
+  agent,
+  subagent_type,
+  description,
+  prompt,
+  max_steps,
+  output_schema,
+}: TaskArgs): TaskRequest {
   return {
     agent: agent ?? subagent_type ?? 'general',
     description: description ?? firstWords(prompt),
@@ -154,3 +162,6 @@ function tasksOf(context: ToolCallContext): RuntimeTasks {
 function signalOf({ signal }: ToolCallContext): { readonly signal?: AbortSignal } {
   return signal === undefined ? {} : { signal }
 }
+
+/** Both of them, in the order in which a model sees them. */
+export const taskTools: readonly AnyGovernedTool[] = [taskTool, parallelTaskTool]

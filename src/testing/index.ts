@@ -1,6 +1,7 @@
 /** For those who write tools and hosts: checks and stand-ins to test them with. */
 
 export { type RecordedModelOptions, recordedModel } from '../session/replay/recorded-model.js'
+export { checkMemoryStore } from './memory-store-kit.js'
 export type { ServedRequest, ServedStep } from './model-server/served-step.js'
 export {
   type ModelServer,

@@ -25,7 +25,9 @@ export function describeProblems(
 
 /** One line a problem, the first ones; `whole` is what the value itself is called. */
 export function listProblems(problems: readonly ArgumentProblem[], value: unknown, whole: string): string {
-  const shown = problems.slice(0, mostProblems).map((problem) => `- ${describeProblem(problem, value, whole)}`)
+  const shown = problems
+    .slice(0, mostProblems)
+    .map((problem) => `- ${describeProblem(problem, value, whole)}`)
   const rest = problems.length - shown.length
   if (rest > 0) shown.push(`- and ${rest} more`)
   return shown.join('\n')

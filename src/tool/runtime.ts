@@ -242,9 +242,10 @@ export interface RuntimeSession {
   readonly verify?: (
     subject: string,
     commands: readonly (string | VerificationCommand)[],
-    options?: { readonly signal?: AbortSignal },
+    options?: { readonly signal?: AbortSignal; readonly watch?: CallWatch },
   ) => Promise<VerificationReport>
   readonly tasks?: RuntimeTasks
+  readonly skills?: RuntimeSkills
 }
 
 export type Invocation = {
@@ -399,4 +400,28 @@ export interface RuntimeTasks {
   ): Promise<readonly TaskOutcome[]>
   /** Begins one that nobody waits for; what comes of it is told to the model later. */
   start(request: TaskRequest): Promise<{ readonly taskId: string; readonly sessionId: string }>
+}
+
+/** A skill as a model chooses among them. */
+export type SkillSummary = {
+  readonly name: string
+  readonly description: string
+  readonly kind: string
+  readonly allowedTools: readonly string[]
+}
+
+/** Texts that say how kinds of work are done. */
+export interface RuntimeSkills {
+  /** The best first. */
+  search(
+    query: string,
+    limit: number,
+  ): Promise<{ readonly found: readonly SkillSummary[]; readonly total: number }>
+  /** The text of a skill; where the model has it before it already, only words that say so, unless `reload`. Rejects for an unknown name. */
+  load(
+    name: string,
+    options?: { readonly reload?: boolean },
+  ): Promise<{ readonly text: string; readonly already: boolean }>
+  /** The agent that does this skill by itself. Rejects for an unknown name. */
+  agent(name: string): Promise<TaskAgent>
 }

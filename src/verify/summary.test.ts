@@ -6,7 +6,7 @@ import { reportOf, statusOf } from './report.js'
 import { ReportBook } from './report-book.js'
 import { formatVerificationSummary, summarise } from './summary.js'
 
-const check = (status: VerificationStatus, required = true, id = status): VerificationCheck => ({
+const check = (status: VerificationStatus, required = true, id: string = status): VerificationCheck => ({
   id,
   kind: 'test',
   description: id,

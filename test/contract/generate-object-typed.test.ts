@@ -65,8 +65,7 @@ describe('session.generateObject', () => {
       },
     })
     const tree = { name: 'a', children: [{ name: 'b', children: [] }] }
-    const { session } = await openSession([emits({ value: tree }), emits(tree)])
-    expect((await session.generateObject(node, { prompt: 'x', mode: 'tool' })).object).toEqual(tree)
+    const { session } = await openSession([emits(tree)])
     expect((await session.generateObject(node, { prompt: 'x', mode: 'tool' })).object).toEqual(tree)
   })
 

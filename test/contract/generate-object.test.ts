@@ -152,9 +152,13 @@ describe('generate_object called by the host', () => {
     const refusing = await openSession([
       { status: 400, message: 'response_format is not supported' },
       emits(fits),
+      emits(fits),
     ])
     const second = await refusing.session.tool('generate_object', auto)
     expect(JSON.parse(second.output)).toMatchObject({ object: fits, mode_used: 'tool', repair_attempts: 0 })
+    // It is not asked for again.
+    await refusing.session.tool('generate_object', auto)
+    expect(refusing.server.requests).toHaveLength(3)
   })
 
   it('writes the schema into the prompt when it is told to', async () => {
@@ -191,9 +195,9 @@ describe('generate_object called by the host', () => {
     expect(result.metadata).toMatchObject({ error_code: 'object_timeout' })
   })
 
-  it('ends in the middle when it is aborted, and the connection with it', async () => {
+  it('ends when it is aborted, and the connection with it', async () => {
     const stop = new AbortController()
-    const { server, session } = await openSession([emits(fits, { stall: 3 })])
+    const { server, session } = await openSession([emits(fits, { stall: true })])
     const calling = session.tool('generate_object', request, { signal: stop.signal })
     const arrived = await server.request(0)
     stop.abort()
@@ -324,17 +328,16 @@ describe('generate_object called by the model', () => {
     expect(texts.at(-1)).toEqual({ object_partial: items })
   })
 
-  it('is cancelled with its run', async () => {
+  it('is cancelled in the middle with its run', async () => {
     const { server, session } = await openSession([
       calls(['generate_object', request]),
-      emits(fits, { stall: 3 }),
+      emits(fits, { stall: 4 }),
     ])
     const stream = await session.stream('go')
-    await until(stream, 'tool_execution_start')
-    const arrived = await server.request(1)
+    expect(JSON.parse((await until(stream, 'tool_output_delta')).text)).toEqual({ object_partial: {} })
     await session.cancel()
-    expect(await arrived.ended).toBe('left')
     expect((await collect(stream)).at(-1)?.type).toBe('agent_cancelled')
+    expect(await server.requests[1]?.ended).toBe('left')
   })
 })
 

@@ -75,6 +75,22 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
   memory_recalled: { memoryId: 'always', content: 'always', relevance: 'always' },
   memories_searched: { query: 'maybe', tags: 'always', resultCount: 'always' },
   memory_cleared: { tier: 'always', count: 'always' },
+  verification_start: { subject: 'always', checkCount: 'always' },
+  verification_check_start: { subject: 'always', checkId: 'always', description: 'always' },
+  verification_check_end: {
+    subject: 'always',
+    checkId: 'always',
+    status: 'always',
+    required: 'always',
+    durationMs: 'always',
+    exitCode: 'maybe',
+  },
+  verification_end: {
+    subject: 'always',
+    status: 'always',
+    failedCheckCount: 'always',
+    pendingCheckCount: 'always',
+  },
   budget_threshold_hit: {
     resource: 'always',
     kind: 'always',

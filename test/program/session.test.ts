@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
+import { createJsonTool } from '../../src/tool/create-json-tool.js'
 
 let base: string
 let work: string
@@ -94,5 +95,167 @@ describe('session.program', () => {
     expect(result).toMatch(/\\"write\\": 1/)
     expect(result).toContain('is denied by the rule')
     expect(result).not.toContain('SECRET=1')
+  })
+
+  it('reads files as they are, lists paths, and checks with commands', async () => {
+    await writeFile(join(work, 'dos.txt'), '\uFEFFone\r\ntwo\r\n')
+    const session = agent.session(work)
+    const { metadata, output } = await session.program({
+      source: `export default async (ctx) => ({
+        text: await ctx.readFile('dos.txt'),
+        line: await ctx.readFile('dos.txt', { offset: 1 }),
+        view: (await ctx.read('dos.txt')).output,
+        paths: await ctx.glob('**/*.rs'),
+        ls: (await ctx.ls()).includes('README.md'),
+        bash: await ctx.bash('printf here'),
+        git: (await ctx.git('status')).exitCode,
+        search: (await ctx.webSearch('capstan')).exitCode,
+        same: (await ctx.tool('grep', { pattern: 'planning' })).output === (await ctx.tools.grep({ pattern: 'planning' })).output,
+        report: await ctx.verify('docs', [{ id: 'unit', command: 'printf checked' }, 'exit 3']),
+      })`,
+    })
+    expect(metadata?.['script_result'], output).toMatchObject({
+      text: '\uFEFFone\r\ntwo\r\n',
+      line: 'two\r\n',
+      view: expect.stringContaining('1\tone'),
+      paths: ['crates/a/lib.rs'],
+      ls: true,
+      bash: 'here',
+      git: 1,
+      search: 1,
+      same: true,
+      report: { subject: 'docs' },
+    })
+    expect(session.verificationReports()).toHaveLength(1)
+  })
+
+  it('takes the types out of a file of the workspace', async () => {
+    await writeFile(join(work, 'typed.ts'), 'export default (_: unknown, n: number): number => n * 2\n')
+    const { metadata } = await agent.session(work).program({ path: 'typed.ts', inputs: 21 })
+    expect(metadata?.['script_result']).toBe(42)
+  })
+
+  it('has a time limit of its own, and its calls have that of the session', async () => {
+    const slow = createJsonTool({
+      name: 'slow',
+      description: '',
+      parameters: { type: 'object' },
+      execute: (_, { signal }) => new Promise((resolve) => signal?.addEventListener('abort', resolve)),
+    })
+    const session = agent.session(work, { toolTimeoutMs: 300, tools: [slow] })
+    const { metadata } = await session.program({
+      source: `export default async (ctx) => {
+        await sleep(500)
+        return (await ctx.tools.slow()).output
+      }`,
+    })
+    expect(metadata?.['script_result']).toContain('did not finish within 300 ms')
+    const late = await session.program({
+      source: 'export default () => sleep(60000)',
+      limits: { timeoutMs: 400 },
+    })
+    expect(late.output).toContain('program script timed out after 400 ms')
+  })
+})
+
+describe('a program that a model runs', () => {
+  const asked = (source: string, limits = {}) =>
+    scriptedModel([{ toolCalls: [{ name: 'program', args: { source, limits } }] }, 'done'])
+  const resultIn = (model: ReturnType<typeof scriptedModel>): string =>
+    JSON.stringify(model.requests[1]?.chatHistory.at(-1))
+
+  it('waits for a yes without using its time', async () => {
+    const model = asked(
+      `export default async function run(ctx) {
+        const [one, two] = await Promise.all([
+          ctx.tool('write', { file_path: 'x.txt', content: 'x' }),
+          ctx.tool('batch', { invocations: [{ tool: 'write', args: { file_path: 'y.txt', content: 'y' } }] }),
+        ])
+        return { codes: [one.exitCode, two.exitCode] }
+      }`,
+      { timeoutMs: 500 },
+    )
+    const session = agent.session(work, {
+      model,
+      permissionPolicy: { ask: ['write'] },
+      onAsk: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 700))
+        return { decision: 'once' }
+      },
+    })
+    await session.send('go')
+    expect(resultIn(model)).toMatch(/codes.{1,30}0,.{1,30}0/)
+    expect(await readFile(join(work, 'x.txt'), 'utf8')).toBe('x')
+  })
+
+  it('reads and lists under the rules of the tools whose data it takes', async () => {
+    const model = asked(`export default async function run(ctx) {
+      const refused = await ctx.readFile('.env').catch((error) => error.message)
+      return { refused, paths: await ctx.glob('**/*') }
+    }`)
+    const session = agent.session(work, { model, permissionPolicy: { deny: ['read(**/.env*)'] } })
+    await session.send('go')
+    expect(resultIn(model)).toContain('is denied by the rule')
+    expect(resultIn(model)).not.toContain('SECRET=1')
+  })
+
+  it('may not verify what it may not run', async () => {
+    const model = asked(`export default async function run(ctx) {
+      return await ctx.verify('all', ['touch made.txt'])
+    }`)
+    const session = agent.session(work, { model, permissionPolicy: { deny: ['bash'] } })
+    await session.send('go')
+    expect(resultIn(model)).toContain('not_run')
+    await expect(readFile(join(work, 'made.txt'))).rejects.toThrow()
+  })
+
+  it('runs the script that was agreed to, and no other (SEC-219)', async () => {
+    const path = join(work, 'script.js')
+    const good = `export default async function run() { return { summary: 'good' } }`
+    await writeFile(path, good)
+    const model = scriptedModel([
+      { toolCalls: [{ name: 'program', args: { path: 'script.js' } }] },
+      { toolCalls: [{ name: 'program', args: { path: 'script.js' } }] },
+      { toolCalls: [{ name: 'program', args: { path: '../outside.js' } }] },
+      { toolCalls: [{ name: 'program', args: { path: 'link.js' } }] },
+      'done',
+    ])
+    await writeFile(join(base, 'outside.js'), good)
+    await symlink(join(base, 'outside.js'), join(work, 'link.js'))
+    const keys: string[] = []
+    const session = agent.session(work, {
+      model,
+      permissionPolicy: { ask: ['program'] },
+      onAsk: async ({ key, notes }) => {
+        expect(notes.join()).toMatch(/It runs (script\.js as it is now \(\w+\)|link\.js .*cannot be read)/)
+        keys.push(key)
+        if (keys.length === 1) await writeFile(path, good.replace('good', 'evil'))
+        return { decision: 'once' }
+      },
+    })
+    await session.send('go')
+    const results = session
+      .history()
+      .filter(({ role }) => role === 'tool')
+      .map((one) => JSON.stringify(one))
+    expect(results[0]).toContain('was changed after the call was judged')
+    expect(results[1]).toContain('evil')
+    // Another content is another question.
+    expect(new Set(keys).size).toBe(keys.length)
+    for (const refused of results.slice(2)) expect(refused).not.toContain('completed')
+  })
+
+  it('is described by the tools that there are, and by the same words for as long as the session lives', async () => {
+    const model = scriptedModel(['one', 'two'])
+    const session = agent.session(work, { model, builtinTools: ['read', 'program'] })
+    const described = (at: number) => model.requests[at]?.tools?.find(({ name }) => name === 'program')
+    await session.send('go')
+    expect(described(0)?.description).toContain('readFile(path: string')
+    expect(described(0)?.description).not.toContain('bash(')
+    const more = { name: 'bash', description: '', parameters: { type: 'object' }, execute: () => '' } as const
+    session.registerTool(createJsonTool(more))
+    await session.send('go on')
+    expect(model.requests[1]?.tools?.map(({ name }) => name)).toContain('bash')
+    expect(described(1)).toEqual(described(0))
   })
 })

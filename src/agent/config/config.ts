@@ -148,7 +148,7 @@ export type SearchEngineConfig = {
   readonly timeout?: number
 }
 
-export const mcpTransports = ['stdio', 'http', 'streamable-http'] as const
+export const mcpTransports = ['stdio', 'http', 'streamable-http', 'sse'] as const
 export type McpTransport = (typeof mcpTransports)[number]
 
 export type McpServerConfig = {
@@ -161,6 +161,9 @@ export type McpServerConfig = {
   readonly env?: Readonly<Record<string, string>>
   readonly enabled?: boolean
   readonly toolTimeoutSecs?: number
+  readonly allowHosts?: readonly string[]
+  readonly writable?: readonly string[]
+  readonly readOnly?: readonly string[]
   readonly oauth?: McpOauthConfig
 }
 

@@ -4,7 +4,7 @@ import { createNew, errnoOf, type FileLayer, nodeFiles, writeAll } from '../../s
 import { CapstanError } from '../../tool/errors.js'
 import { MemoryError, type MemoryErrorCode } from '../errors.js'
 import { idTaken } from '../in-process-store.js'
-import { checkedItem, isMemoryId, type MemoryItem } from '../memory-item.js'
+import { checkMemoryItem, isMemoryId, type MemoryItem } from '../memory-item.js'
 import type { MemoryStore } from '../memory-store.js'
 import { extension, ItemFiles } from './item-files.js'
 import { itemText } from './item-text.js'
@@ -38,7 +38,7 @@ export class FileMemoryStore implements MemoryStore {
   }
 
   async add(item: MemoryItem): Promise<void> {
-    const checked = checkedItem(item)
+    const checked = checkMemoryItem(item)
     try {
       await this.#write(checked)
     } catch (error) {

@@ -22,7 +22,7 @@ export class ItemFiles {
   /** Names to read, or to read again. */
   readonly #stale = new Set<string>()
   #listed: Listed | undefined
-  #turn: Iterator<[string, Seen]> | undefined
+  #turn: Iterator<string> | undefined
   #items: ReadonlyMap<string, MemoryItem> = new Map()
   #reading: Promise<unknown> = Promise.resolve()
   #leftOut = 0
@@ -59,10 +59,10 @@ export class ItemFiles {
     this.#lookAtSome()
     if (left === 0 && this.#stale.size === 0) return this.#items
     const stale = [...this.#stale]
-    await inSlices(stale, async (name) => {
+    await inSlices(stale, (name) => {
       // Before it is read: whoever finds it changed meanwhile marks it again.
       this.#stale.delete(name)
-      const seen = await this.#readFile(name)
+      const seen = this.#readFile(name)
       if (seen === undefined) this.#seen.delete(name)
       else this.#seen.set(name, seen)
     })
@@ -78,10 +78,14 @@ export class ItemFiles {
     if (facts !== undefined && !this.#mayHaveOtherNames(facts)) return 0
     const names = new Set(facts === undefined ? [] : this.#namesNow())
     for (const name of names) if (!this.#seen.has(name)) this.#stale.add(name)
-    const gone = [...this.#seen.keys()].filter((name) => !names.has(name))
-    for (const name of gone) this.#seen.delete(name)
+    let gone = 0
+    for (const name of this.#seen.keys()) {
+      if (names.has(name)) continue
+      this.#seen.delete(name)
+      gone++
+    }
     for (const name of this.#stale) if (!names.has(name)) this.#stale.delete(name)
-    return gone.length
+    return gone
   }
 
   /**
@@ -99,7 +103,9 @@ export class ItemFiles {
 
   #namesNow(): string[] {
     try {
-      const names = this.#files.list(this.#directory).filter(isItemName)
+      const names = this.#files
+        .list(this.#directory)
+        .filter((name) => this.#seen.has(name) || isItemName(name))
       this.#leftOut = Math.max(0, names.length - mostFiles)
       // Names begin with a date: the oldest are left out.
       return this.#leftOut === 0 ? names : names.toSorted().slice(-mostFiles)
@@ -112,10 +118,17 @@ export class ItemFiles {
 
   #lookAtSome(): void {
     for (let left = Math.min(looksEachTime, this.#seen.size); left > 0; left--) {
-      const next = this.#turn?.next()
-      if (next === undefined || next.done) this.#turn = this.#seen[Symbol.iterator]()
-      else this.#lookAt(next.value[0])
+      const name = this.#nextInTurn()
+      if (name !== undefined) this.#lookAt(name)
     }
+  }
+
+  #nextInTurn(): string | undefined {
+    const next = this.#turn?.next()
+    if (next !== undefined && !next.done) return next.value
+    this.#turn = this.#seen.keys()
+    const first = this.#turn.next()
+    return first.done ? undefined : first.value
   }
 
   #lookAt(name: string): boolean {
@@ -127,19 +140,19 @@ export class ItemFiles {
     return true
   }
 
-  async #readFile(name: string): Promise<Seen | undefined> {
+  #readFile(name: string): Seen | undefined {
     const path = join(this.#directory, name)
     const facts = this.#files.factsAt(path)
     if (facts === undefined) return undefined
     try {
-      return await this.#readItem(name, path)
+      return this.#readItem(name, path)
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return undefined
       return { facts, problem: problemOf(error) }
     }
   }
 
-  async #readItem(name: string, path: string): Promise<Seen> {
+  #readItem(name: string, path: string): Seen {
     // Opening what is no file, but a pipe, must not wait for somebody at its other end.
     const fd = this.#files.open(path, readOnly | (constants.O_NONBLOCK ?? 0))
     try {
@@ -150,7 +163,7 @@ export class ItemFiles {
       const bytes = Buffer.alloc(facts.size)
       const length = this.#files.read(fd, bytes, 0, bytes.length, 0)
       const id = name.slice(0, -extension.length)
-      const item = await readItem(id, bytes.toString('utf8', 0, length), facts.mtimeMs)
+      const item = readItem(id, bytes.toString('utf8', 0, length), facts.mtimeMs)
       return { facts, ...(item !== undefined && { item }) }
     } finally {
       this.#files.close(fd)
@@ -180,10 +193,6 @@ function problemOf(error: unknown): string {
   if (errno === 'ELOOP') return 'it is a symbolic link, and links are not followed'
   if (errno === 'EACCES' || errno === 'EPERM') return 'this process may not read it'
   return errno === undefined
-    ? `its front matter is not YAML (${firstLine(error)})`
+    ? `its front matter cannot be read (${messageOf(error)})`
     : `it cannot be read (${errno})`
-}
-
-function firstLine(error: unknown): string {
-  return messageOf(error).split('\n', 1)[0] ?? ''
 }

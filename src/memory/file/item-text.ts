@@ -1,4 +1,5 @@
 import { isRecord, type JsonObject } from '../../tool/json.js'
+import { readYaml } from '../../workspace/yaml/read-yaml.js'
 import { itemLimits, type MemoryItem, type MemoryType, memoryTypes } from '../memory-item.js'
 
 /** An item as its file holds it: what is known about it as YAML between two lines, then its content, all for people to read. */
@@ -24,10 +25,10 @@ export function itemText({
  * What a file says. People edit these files: what they leave out has a default, and a note without anything around it is an item too.
  * Throws, with words for a person, only for what is not YAML.
  */
-export async function readItem(id: string, text: string, fileMs: number): Promise<MemoryItem | undefined> {
+export function readItem(id: string, text: string, fileMs: number): MemoryItem | undefined {
   const { front, content } = parts(text.startsWith('\ufeff') ? text.slice(1) : text)
   if (content.trim() === '') return undefined
-  const fields = front === undefined ? {} : (plainFields(front) ?? (await yamlFields(front)))
+  const fields = front === undefined ? {} : (plainFields(front) ?? readYaml(front, 2).fields)
   return {
     id,
     content,
@@ -81,15 +82,8 @@ function plainValue(value: string): unknown {
   }
 }
 
-async function yamlFields(front: string): Promise<Record<string, unknown>> {
-  const { parse } = await import('yaml')
-  const fields: unknown = parse(front, { maxAliasCount: 0, logLevel: 'silent' })
-  return isRecord(fields) ? fields : {}
-}
-
 function timeOf(value: unknown): number | undefined {
-  const ms =
-    value instanceof Date ? value.getTime() : typeof value === 'string' ? Date.parse(value) : Number.NaN
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isFinite(ms) ? ms : undefined
 }
 

@@ -11,6 +11,7 @@ export class ItemVectors {
   readonly #model: EmbeddingModel
   readonly #block = new VectorBlock()
   readonly #rows: MemoryItem[] = []
+  #followed: ReadonlyMap<string, MemoryItem> | undefined
   #busy = false
 
   constructor(model: EmbeddingModel) {
@@ -42,6 +43,7 @@ export class ItemVectors {
   }
 
   async #follow(items: ReadonlyMap<string, MemoryItem>): Promise<void> {
+    if (items === this.#followed) return
     for (let at = this.#rows.length - 1; at >= 0; at--) {
       const item = this.#rows[at]
       if (item === undefined || items.get(item.id) === item) continue
@@ -60,6 +62,7 @@ export class ItemVectors {
         this.#rows.push(item)
       }
     }
+    this.#followed = items
   }
 }
 

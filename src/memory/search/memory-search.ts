@@ -70,21 +70,12 @@ class MemorySearch {
 
   async #follow(items: ReadonlyMap<string, MemoryItem>): Promise<void> {
     if (items === this.#items) return
-    // A store that makes new objects every time has not changed every time.
-    const kept = new Map([...items].map(([id, item]) => [id, this.#same(item)]))
-    for (const [id, item] of this.#items) if (kept.get(id) !== item) this.#remove(item)
-    if (this.#bySlot.length > 2 * kept.size + spareSlots) this.#reset()
-    await inSlices(kept.values(), (item) => {
-      if (!this.#slots.has(item.id)) this.#add(item)
-    })
-    this.#items = isSame(items, kept) ? items : kept
-  }
-
-  #same(item: MemoryItem): MemoryItem {
-    const known = this.#items.get(item.id)
-    return known !== undefined && (known === item || JSON.stringify(known) === JSON.stringify(item))
-      ? known
-      : item
+    for (const [id, item] of this.#items) if (items.get(id) !== item) this.#remove(item)
+    if (this.#bySlot.length > 2 * items.size + spareSlots) this.#reset()
+    this.#items = items
+    const added: MemoryItem[] = []
+    for (const item of items.values()) if (!this.#slots.has(item.id)) added.push(item)
+    await inSlices(added, (item) => this.#add(item))
   }
 
   #add(item: MemoryItem): void {
@@ -154,9 +145,4 @@ const spareSlots = 1000
 
 function wordsIn({ content, tags }: MemoryItem): string[] {
   return termsOf(`${content}\n${tags.join('\n')}`)
-}
-
-function isSame(a: ReadonlyMap<string, MemoryItem>, b: ReadonlyMap<string, MemoryItem>): boolean {
-  for (const [id, item] of a) if (b.get(id) !== item) return false
-  return true
 }

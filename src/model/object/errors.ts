@@ -2,14 +2,12 @@ import type { CompletionUsage } from '../../tool/completion.js'
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 import type { ArgumentProblem } from '../../tool/problem.js'
 
-export const objectErrorCodes = [
+export type ObjectErrorCode =
   /** What was asked for cannot be asked for: a setting out of bounds, a schema that is none or too large. */
-  'object_request_invalid',
+  | 'object_request_invalid'
   /** No answer fitted, the last repair included. */
-  'object_invalid',
-  'object_timeout',
-] as const
-export type ObjectErrorCode = (typeof objectErrorCodes)[number]
+  | 'object_invalid'
+  | 'object_timeout'
 
 /** What was wrong with one place of an object. */
 export type ObjectIssue = Pick<ArgumentProblem, 'path' | 'message'>

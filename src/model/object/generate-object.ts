@@ -39,7 +39,7 @@ export async function generateObject<Value = unknown>(
   // The schema of the request is the caller's promise that what passes it is a `Value`.
   const check = parts.check ?? (schemaCheck(task.shape.schema) as Validate<Value>)
   const clock = startClock(task.timeoutMs, parts.signal)
-  const state: State = { ways: waysFor(task.mode, parts.facts), said: [], usage: Usage.empty(), repairs: 0 }
+  const state: State = { ways: waysLeft(task, parts.facts), said: [], usage: Usage.empty(), repairs: 0 }
   try {
     return await untilItFits(task, { ...parts, check }, state, clock.signal)
   } catch (error) {
@@ -120,8 +120,25 @@ async function askInSomeWay<Value>(
       if (!(error instanceof ModelError) || error.code !== 'model_request_refused' || error.emitted)
         throw error
       refusal ??= error
+      noteRefusal(parts.facts, way, error)
     }
   }
+}
+
+/** What a model's server does not know at all, by the facts of that model: it is not asked for again. */
+const unknownTo = new WeakMap<object, Set<ObjectWay>>()
+
+function noteRefusal(facts: object, way: ObjectWay, { message }: ModelError): void {
+  // A schema that it does not take is no reason to give up on others.
+  if (!/response_format|tool_choice/.test(message) || /invalid schema/i.test(message)) return
+  const known = unknownTo.get(facts) ?? new Set()
+  unknownTo.set(facts, known.add(way))
+}
+
+function waysLeft({ mode }: ObjectTask, facts: ObjectParts['facts']): readonly ObjectWay[] {
+  const ways = waysFor(mode, facts)
+  const left = ways.filter((way) => unknownTo.get(facts)?.has(way) !== true)
+  return left.length === 0 ? ways : left
 }
 
 type Judged<Value> = { readonly rawText: string } & (

@@ -1,10 +1,3 @@
-export {
-  type ObjectErrorCode,
-  type ObjectErrorFacts,
-  ObjectGenerationError,
-  type ObjectIssue,
-  objectErrorCodes,
-} from './errors.js'
 export { generateObject, type ObjectAnswer, type ObjectParts } from './generate-object.js'
 export type { ObjectAsk } from './object-asks.js'
 export type { HeardPiece } from './partial-objects.js'

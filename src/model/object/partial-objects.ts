@@ -1,6 +1,5 @@
-import { Allow, parse } from 'partial-json'
 import { isRecord } from '../../tool/json.js'
-import { jsonStart } from './json-start.js'
+import { partialIn } from './partial-value.js'
 
 /** A piece of what a model says: of its text, or of the arguments of the call with this id. */
 export type HeardPiece = { readonly text: string; readonly callId?: string }
@@ -80,15 +79,6 @@ export function createPartialObjects(options: {
         over = true
       }),
   }
-}
-
-/** The object as far as a text tells it; undefined when it does not tell anything yet. */
-export function partialIn(text: string, wrapped: boolean): { readonly value: unknown } | undefined {
-  const start = jsonStart(text)
-  if (start === undefined) return undefined
-  const value: unknown = parse(text.slice(start), Allow.STR | Allow.OBJ | Allow.ARR)
-  if (!wrapped || !isRecord(value)) return { value }
-  return Object.hasOwn(value, 'value') ? { value: value['value'] } : undefined
 }
 
 /** Whether a later partial has everything that an earlier one had. */

@@ -123,7 +123,10 @@ export function createAnswers(options: AnswersOptions): Answers {
     timers.add(timer)
   }
   const start = (call: GuestCall, begunBefore: boolean): void => {
-    if (call.operation === 'sleep') return sleep(call)
+    if (call.operation === 'sleep') {
+      sleep(call)
+      return
+    }
     const made = make(call, begunBefore).finally(() => running.delete(made))
     running.add(made)
   }
@@ -142,14 +145,15 @@ export function createAnswers(options: AnswersOptions): Answers {
   return {
     take(call) {
       const met = replay.meet(call, journal === undefined ? '' : keyOf(call))
-      if (met.how === 'other') return broken(notRepeatable(`its request ${call.id} is another one now`))
-      if (met.how === 'answered') {
+      if (met.how === 'other') broken(notRepeatable(`its request ${call.id} is another one now`))
+      else if (met.how === 'answered') {
         if (met.answer.call !== undefined) calls.restore(met.answer.call)
-        return repeat()
+        repeat()
+      } else {
+        const begin = (): void => start(call, met.how === 'interrupted')
+        if (replay.over) begin()
+        else later.push(begin)
       }
-      const begin = (): void => start(call, met.how === 'interrupted')
-      if (replay.over) begin()
-      else later.push(begin)
     },
     taken(id) {
       bulky.get(id)?.()

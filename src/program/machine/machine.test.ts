@@ -14,7 +14,7 @@ function hostOf(tools: Readonly<Record<string, Answer>>): ProgramHost & { readon
   const asked: Invocation[] = []
   return {
     asked,
-    async call(invocation, signal): Promise<Envelope> {
+    async call(invocation, { signal }): Promise<Envelope> {
       asked.push(invocation)
       const tool = tools[invocation.tool]
       if (tool === undefined) return errorEnvelope(`Unknown tool "${invocation.tool}".`)
@@ -217,13 +217,11 @@ describe('ctx', () => {
     ])
     const verifying: ProgramHost = {
       ...host,
-      verify: async (commands) => outputEnvelope({ passed: commands }),
+      verify: async (asked) => outputEnvelope(asked),
     }
     expect(
-      await value(`export default (ctx) => ctx.verify([{ command: 'x' }])`, { host: verifying }),
-    ).toEqual({
-      passed: [{ command: 'x' }],
-    })
+      await value(`export default (ctx) => ctx.verify('release', [{ command: 'x' }])`, { host: verifying }),
+    ).toEqual({ subject: 'release', commands: [{ command: 'x' }] })
   })
 
   it('throws from the helpers that give text or paths', async () => {
@@ -379,7 +377,7 @@ describe('the machine', () => {
   it('does not hold up the main thread while a script is busy', async () => {
     let ticks = 0
     const timer = setInterval(() => ticks++, 10)
-    await value('export default () => { const end = Date.now() + 1000; while (Date.now() < end); return 1 }')
+    await failure('export default () => { for (;;); }', { limits: { timeoutMs: 1_000 } })
     clearInterval(timer)
     expect(ticks).toBeGreaterThan(40)
   })

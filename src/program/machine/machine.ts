@@ -103,7 +103,11 @@ export function createProgramMachine(options: ProgramMachineOptions = {}): Progr
 
 /** Loaded with the first TypeScript. */
 async function findStripper(): Promise<string> {
-  const { stripperUrl } = await import('./type-stripper.js')
+  return urlOf(await import('./type-stripper.js'))
+}
+
+/** The module is handed over whole: a bundler leaves out what nobody seems to use, and here a thread uses the rest of it. */
+function urlOf({ stripperUrl }: typeof import('./type-stripper.js')): string {
   return stripperUrl()
 }
 

@@ -144,7 +144,7 @@ async function serve(
       wasi: (memory) => ({
         clock_time_get: (_id: number, _precision: bigint, at: number) => {
           const millis = (state.running?.startedAt ?? 0) + state.at
-          new DataView(memory.buffer).setBigUint64(at, BigInt(Math.round(millis * 1e6)), true)
+          new DataView(memory.buffer).setBigUint64(at, BigInt(Math.round(millis)) * 1_000_000n, true)
           return 0
         },
         // The engine's own words for its standard streams belong to nobody.
@@ -224,7 +224,11 @@ async function serve(
   /** Takes the types out here, where a source that is made to keep the parser busy holds up nobody and is ended on time. */
   const scriptOf = async ({ source, fileName, stripper }: Start): Promise<string> => {
     if (stripper === undefined) return source
-    const { transform } = await load<TypeStripper>(stripper)
+    const { transform } = await load<Partial<TypeStripper>>(stripper)
+    if (transform === undefined)
+      throw new Error(
+        'what takes types out was not found: leave capstan out of your bundle, or write JavaScript',
+      )
     return transform(source, { transforms: ['typescript'], disableESTransforms: true, filePath: fileName })
       .code
   }

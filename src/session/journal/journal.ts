@@ -1,4 +1,4 @@
-import { StoreError } from '../../store/errors.js'
+import { damagedLog, StoreError } from '../../store/errors.js'
 import type { SessionRecord } from '../../store/records.js'
 import type { Durability, SessionLog, SessionStore } from '../../store/session-store.js'
 import { redactValue } from '../security/index.js'
@@ -11,8 +11,8 @@ export type JournalOptions = {
   readonly durability?: Durability
   /** Takes out of every text what must not be written down. */
   readonly redact?: (text: string) => string
-  /** How many records of the session are known here. */
-  readonly known: number
+  /** How many records of the session are known here, and whether nothing was wrong with them. */
+  readonly known: { readonly records: number; readonly whole: boolean }
   /** What comes first when the log is opened, knowing whether it was damaged. */
   first(damage: string | undefined): readonly SessionRecord[]
   now(): number
@@ -139,7 +139,7 @@ export class Journal {
     const { store, sessionId, holder, durability, now } = this.#options
     const log = await store.open(sessionId, { holder, now, ...(durability !== undefined && { durability }) })
     try {
-      await this.#refuseStale()
+      await this.#refuseStale(log)
       await log.append(this.#clean(this.#options.first(log.damage)))
       return log
     } catch (error) {
@@ -149,20 +149,18 @@ export class Journal {
   }
 
   /** Between reading and taking a session somebody else may have gone on with it. */
-  async #refuseStale(): Promise<void> {
+  async #refuseStale({ recordCount }: SessionLog): Promise<void> {
     const { store, sessionId, known } = this.#options
+    // It was whole when it was read here, and it is as long as it was then: reading all of it again would tell nothing more.
+    if (known.whole && recordCount === known.records) return
     const stored = await store.read(sessionId)
     // A store that could mend itself has done so when it was opened: behind what is still broken nothing would be read again.
-    if (stored?.damage !== undefined)
-      throw new StoreError(
-        'store_damaged',
-        `Session '${sessionId}' cannot be gone on with: ${stored.damage}. What is whole can still be read.`,
-      )
+    if (stored?.damage !== undefined) throw damagedLog(sessionId, stored.damage)
     const there = stored?.records.length ?? 0
-    if (there !== known)
+    if (there !== known.records)
       throw new StoreError(
         'store_stale',
-        `Session '${sessionId}' has changed since it was read here (${there} records, ${known} were known). Resume it again.`,
+        `Session '${sessionId}' has changed since it was read here (${there} records, ${known.records} were known). Resume it again.`,
       )
   }
 

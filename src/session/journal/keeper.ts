@@ -10,6 +10,7 @@ import {
   type SessionRecord,
   type SessionRow,
   schemaVersion,
+  type TaskNote,
   type ToolQuestion,
 } from '../../store/records.js'
 import type { Durability, SessionStore } from '../../store/session-store.js'
@@ -60,7 +61,7 @@ export class Keeper {
       sessionId,
       holder,
       now,
-      known: restored?.recordCount ?? 0,
+      known: { records: restored?.recordCount ?? 0, whole: restored?.damage === undefined },
       first: (damage) => this.#first(damage),
       ...(durability !== undefined && { durability }),
       ...(redact !== undefined && { redact }),
@@ -212,6 +213,14 @@ export class Keeper {
     const messageId = this.conversation.kept.at(-1)?.id ?? ''
     const content = { type: 'verification', report } as const
     const data = { id: newId(), messageId, sessionId, index: -1, content }
+    return this.#journal.append([{ type: 'part', data }])
+  }
+
+  /** Work that was handed to another agent, as it stands. */
+  task(note: TaskNote): Promise<void> {
+    const { sessionId, newId } = this.#options
+    const messageId = this.conversation.kept.at(-1)?.id ?? ''
+    const data = { id: newId(), messageId, sessionId, index: -1, content: note }
     return this.#journal.append([{ type: 'part', data }])
   }
 

@@ -1,4 +1,5 @@
 import type { Conversation, MessageFacts } from '../../loop/conversation.js'
+import { appendOnly } from '../../model/append-only.js'
 import { viewOf } from '../../store/fold-session.js'
 import { messageRecords } from '../../store/message-records.js'
 import { type MessageRow, schemaVersion } from '../../store/records.js'
@@ -50,7 +51,7 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
     kept = order.filter(({ hidden, row }) => !hidden && row.role !== 'compaction')
     messages = kept.map(({ message }) => message)
     view = from.map((one) => (one.pruned ? { ...one, message: leaveOut(one.message) } : one))
-    shown = view.map(({ message }) => message)
+    shown = appendOnly(view.map(({ message }) => message))
   }
   look(start?.view ?? [])
 
@@ -133,7 +134,7 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
         ...(summary === undefined ? [] : [entry]),
         ...tail.map((one, at) => ({ ...one, message: next[next.length - tail.length + at] ?? one.message })),
       ]
-      shown = view.map((one) => one.message)
+      shown = appendOnly(view.map((one) => one.message))
       await write(message, row)
     },
     clear() {

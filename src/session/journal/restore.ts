@@ -67,6 +67,13 @@ const keptOptions = [
   'toolTimeoutMs',
   'whenBusy',
   'instructionFiles',
+  'skillDirs',
+  'inlineSkills',
+  'builtinSkills',
+  'discoverSkills',
+  'agentDirs',
+  'workerAgents',
+  'discoverAgents',
   'verify',
   ...limitNames,
 ] as const satisfies readonly (keyof SessionOptions)[]

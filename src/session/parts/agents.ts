@@ -1,17 +1,21 @@
 import { agentLines } from '../../subagents/agent-definition.js'
-import { AgentShelf } from '../../subagents/agent-shelf.js'
+import type { AgentShelf } from '../../subagents/agent-shelf.js'
 import type { SessionCore } from '../core.js'
 import type { SessionPart } from '../part.js'
+import { findAgents } from './agent-files.js'
 
 /** The agents that a session may hand work to; a subagent knows those of its parent. */
 export const agentsPart: SessionPart<AgentShelf> = {
   name: 'agents',
-  make: ({ parts }) => parts.parent?.agents ?? new AgentShelf(parts.children?.agents ?? []),
+  make: (core) => core.parts.parent?.agents ?? findAgents(core),
 }
 
 /** What the model is told of agents that came in addition: those that are always there, the tool names itself. */
 export function agentsSection(core: SessionCore): string[] {
-  const lines = agentLines(core.peekPart(agentsPart)?.added() ?? [])
-  if (lines.length === 0 || !core.shelf.isShown('task')) return []
+  if (!core.shelf.isShown('task')) return []
+  const agents = core.part(agentsPart)
+  for (const message of agents.problems) core.emit({ type: 'notice', source: 'agents', message })
+  const lines = agentLines(agents.added())
+  if (lines.length === 0) return []
   return [`# Agents for task, beside those it names\n${lines.join('\n')}`]
 }

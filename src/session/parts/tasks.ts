@@ -3,6 +3,7 @@ import type { TaskNote } from '../../store/records.js'
 import type { AgentDefinition } from '../../subagents/agent-definition.js'
 import { defaultParallelTasks, defaultTaskTimeoutMs, Slots, TaskFamily } from '../../subagents/limits.js'
 import { performTask, type TaskSession, type TaskWork } from '../../subagents/perform-task.js'
+import { type SharedTokens, sharedBudget } from '../../subagents/shared-tokens.js'
 import { TaskBoard } from '../../subagents/task-board.js'
 import type { SubagentTaskSnapshot, TaskRecord } from '../../subagents/task-record.js'
 import { arrivalText } from '../../subagents/task-text.js'
@@ -14,10 +15,7 @@ import type { SessionCore } from '../core.js'
 import { hostCalls } from '../history/file-changes.js'
 import type { QuestionHandler } from '../options.js'
 import type { SessionPart } from '../part.js'
-import { readRequest } from '../request.js'
 import { defaultRetention } from '../runs.js'
-import { startRun } from '../start-run.js'
-import { coreOf } from '../surface/session-surface.js'
 import { agentsPart } from './agents.js'
 import { noteOf, snapshotOf } from './task-notes.js'
 
@@ -30,6 +28,20 @@ export const tasksPart: SessionPart<Tasks> = {
 
 /** A step of a workflow, which outlives the process under its name. */
 export type WorkflowStep = NonNullable<TaskNote['workflow']>
+
+/** The tasks of a session that has any, here or in its log. */
+export function knownTasks(core: SessionCore): Tasks | undefined {
+  const kept = (core.parts.restored?.tasks.size ?? 0) > 0
+  return kept ? core.part(tasksPart) : core.peekPart(tasksPart)
+}
+
+export type RunTasksOptions = {
+  readonly signal?: AbortSignal
+  /** The step of a workflow that it is. */
+  readonly workflow?: WorkflowStep
+  /** Tokens that several share: once they are used up, nothing more is asked. */
+  readonly budget?: SharedTokens
+}
 
 type Begun = { readonly record: TaskRecord; readonly request: TaskRequest; readonly agent: AgentDefinition }
 
@@ -57,31 +69,18 @@ class Tasks implements RuntimeTasks {
 
   async run(
     requests: readonly TaskRequest[],
-    options: { readonly signal?: AbortSignal } = {},
+    options: RunTasksOptions = {},
   ): Promise<readonly TaskOutcome[]> {
     const begun = this.#begin(requests, false)
-    return Promise.all(begun.map((task) => this.#perform(task, options.signal)))
-  }
-
-  /** The same for steps that are remembered by name until their workflow is over. */
-  async runSteps(
-    steps: readonly { readonly request: TaskRequest; readonly workflow: WorkflowStep }[],
-  ): Promise<readonly TaskOutcome[]> {
-    const begun = this.#begin(
-      steps.map(({ request }) => request),
-      false,
-    )
-    for (const [at, { record }] of begun.entries()) {
-      const step = steps[at]
-      if (step !== undefined) this.#steps.set(record.id, step.workflow)
-    }
-    return Promise.all(begun.map((task) => this.#perform(task, undefined)))
+    if (options.workflow !== undefined)
+      for (const { record } of begun) this.#steps.set(record.id, options.workflow)
+    return Promise.all(begun.map((task) => this.#perform(task, options)))
   }
 
   async start(request: TaskRequest): Promise<{ readonly taskId: string; readonly sessionId: string }> {
     const [task] = this.#begin([request], true)
     if (task === undefined) throw new TypeError('There is no task to be started.')
-    void this.#perform(task, undefined)
+    void this.#perform(task)
     const { taskId, childSessionId } = task.record.snapshot()
     return { taskId, sessionId: childSessionId }
   }
@@ -111,14 +110,11 @@ class Tasks implements RuntimeTasks {
     return this.#board.pending().filter((task) => task.cancel(why)).length > 0
   }
 
-  /** Resolves when those that were told to stop have. */
-  async stopped(): Promise<void> {
-    await Promise.all(
-      this.#board
-        .list()
-        .filter(({ signal }) => signal.aborted)
-        .map(({ ended }) => ended),
-    )
+  /** The same; resolves when nothing of them is left. */
+  async stopAll(why: string): Promise<void> {
+    const tasks = this.#board.pending()
+    this.cancelAll(why)
+    await Promise.all(tasks.map(({ ended }) => ended))
   }
 
   /** What has come of background tasks since this was last asked for, as the model is told. */
@@ -147,9 +143,8 @@ class Tasks implements RuntimeTasks {
     }
   }
 
-  async close(): Promise<void> {
-    this.cancelAll('the session was closed')
-    await Promise.all(this.#board.list().map(({ ended }) => ended))
+  close(): Promise<void> {
+    return this.stopAll('the session was closed')
   }
 
   #begin(requests: readonly TaskRequest[], background: boolean): Begun[] {
@@ -178,7 +173,7 @@ class Tasks implements RuntimeTasks {
     return { description: wanted.name, ...wanted }
   }
 
-  #perform(task: Begun, signal: AbortSignal | undefined): Promise<TaskOutcome> {
+  #perform(task: Begun, { signal, budget }: RunTasksOptions = {}): Promise<TaskOutcome> {
     const { record } = task
     const { closing } = this.#core
     const signals = [record.signal, closing.signal, ...(signal === undefined ? [] : [signal])]
@@ -187,7 +182,7 @@ class Tasks implements RuntimeTasks {
       prompt: task.request.prompt,
       ...(task.request.outputSchema !== undefined && { outputSchema: task.request.outputSchema }),
       signal: AbortSignal.any(signals),
-      open: () => this.#open(task),
+      open: () => this.#open(task, budget),
       emit: this.#core.emit,
       keep: () => this.#keep(record),
     }
@@ -209,7 +204,7 @@ class Tasks implements RuntimeTasks {
     }
   }
 
-  async #open({ record, request, agent }: Begun): Promise<TaskSession> {
+  async #open({ record, request, agent }: Begun, tokens: SharedTokens | undefined): Promise<TaskSession> {
     const core = this.#core
     const { children, options, parent } = core.parts
     if (children === undefined) throw new DelegationError()
@@ -221,6 +216,8 @@ class Tasks implements RuntimeTasks {
       sessionId: record.snapshot().childSessionId,
       agent,
       timeoutMs: options.delegation?.timeoutMs ?? defaultTaskTimeoutMs,
+      family: this.#family,
+      budget: tokens === undefined ? core.budget : sharedBudget(core.budget, tokens),
       changesOf: parent?.changesOf ?? core.active?.id ?? hostCalls,
       ...(request.maxSteps !== undefined && { maxSteps: request.maxSteps }),
       ...(message !== undefined && { messageId: message.id }),
@@ -228,18 +225,8 @@ class Tasks implements RuntimeTasks {
       ...(asked.question !== undefined && { onQuestion: asked.question }),
     }
     const child = children.open(core, engine, task)
-    const childCore = coreOf(child)
     return {
-      sessionId: task.sessionId,
-      async ask(prompt, signal, told) {
-        const run = startRun(childCore, { ...readRequest(prompt), signal, verbatim: true })
-        try {
-          for await (const event of run.stream) told(event)
-          return await run.result
-        } finally {
-          asked.withdraw()
-        }
-      },
+      ask: (prompt, signal, told) => child.ask(prompt, signal, told).finally(() => asked.withdraw()),
       close: () => child.close(),
     }
   }

@@ -1,6 +1,8 @@
 import { platform } from 'node:process'
 import { readInstructions } from '../../workspace/instructions/read-instructions.js'
 import type { SessionCore } from '../core.js'
+import { agentsSection } from '../parts/agents.js'
+import { skillsSection } from '../parts/skills.js'
 import { sharedText } from './shared-text.js'
 import { systemPrompt } from './system-prompt.js'
 
@@ -18,10 +20,12 @@ export async function makePrompt(core: SessionCore): Promise<string> {
           ...(instructionFiles !== undefined && { fileNames: instructionFiles }),
         })
   for (const message of found.problems) core.emit({ type: 'notice', source: 'instructions', message })
+  const skills = await skillsSection(core)
   const text = systemPrompt({
     slots: options,
     planning: options.planningMode !== 'disabled' && core.shelf.isShown('todo'),
     instructions: found.files,
+    sections: [...skills, ...agentsSection(core)],
     environment: { workspace: root, platform, date: dayOf(core.now()) },
   })
   return sharedText(text)

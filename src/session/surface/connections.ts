@@ -1,4 +1,76 @@
+import type { McpFile, McpServerOptions, McpServerStatus, McpTransportName } from '../../mcp/index.js'
+import { mcpPart } from '../parts/mcp.js'
 import { RecallSurface } from './recall.js'
+import { coreOf } from './session-surface.js'
 
 /** Servers that bring further tools. */
-export abstract class ConnectionSurface extends RecallSurface {}
+export abstract class ConnectionSurface extends RecallSurface {
+  /** Starts or reaches an MCP server. Its tools are called `mcp__<name>__<tool>`; gives how many there are. */
+  async addMcpServer(
+    name: string,
+    transport: McpTransportName = 'stdio',
+    command?: string,
+    args?: readonly string[],
+    url?: string,
+    headers?: Readonly<Record<string, string>>,
+    env?: Readonly<Record<string, string>>,
+    timeoutMs?: number,
+  ): Promise<number> {
+    return coreOf(this).part(mcpPart).add({ name, transport, command, args, url, headers, env, timeoutMs })
+  }
+
+  /** The same, as an object. */
+  async addMcp(server: McpServerOptions): Promise<number> {
+    return coreOf(this).part(mcpPart).add(server)
+  }
+
+  /** Ends an MCP server and takes its tools away. False when there is none of that name. */
+  async removeMcpServer(name: string): Promise<boolean> {
+    return coreOf(this).part(mcpPart).remove(name)
+  }
+
+  /** The same. */
+  async removeMcp(name: string): Promise<boolean> {
+    return this.removeMcpServer(name)
+  }
+
+  /** Every MCP server of the session and how it is. */
+  async mcpStatus(): Promise<McpServerStatus[]> {
+    return coreOf(this).part(mcpPart).list()
+  }
+
+  /** The same. */
+  async mcps(): Promise<McpServerStatus[]> {
+    return this.mcpStatus()
+  }
+
+  /** Reads again what the servers offer, of one or of all, and connects those that were lost without waiting for their turn. */
+  async refreshMcpTools(name?: string): Promise<void> {
+    return coreOf(this).part(mcpPart).refresh(name)
+  }
+
+  /** The same for all, in a session that has used any of its servers. */
+  async refreshUsedMcpTools(): Promise<void> {
+    await coreOf(this).peekPart(mcpPart)?.refresh()
+  }
+
+  /** Lets go of servers that nobody has used for so long; their next call connects them again. Gives their names. */
+  async disconnectIdleMcp(thresholdMs: number): Promise<string[]> {
+    return (await coreOf(this).peekPart(mcpPart)?.disconnectIdle(thresholdMs)) ?? []
+  }
+
+  /** A server was used by a way that the session does not see: it is not idle. */
+  async touchMcp(name: string): Promise<void> {
+    return coreOf(this).part(mcpPart).touch(name)
+  }
+
+  /** The `.mcp.json` of the workspace, and whether the user has confirmed it. */
+  async mcpFile(): Promise<McpFile | undefined> {
+    return coreOf(this).part(mcpPart).file()
+  }
+
+  /** The user has read `.mcp.json` as it is, and its servers may be used, now and in later sessions, until it changes. */
+  async confirmMcpFile(confirmation: string): Promise<void> {
+    return coreOf(this).part(mcpPart).confirmFile(confirmation)
+  }
+}

@@ -1,10 +1,22 @@
 import type { MemoryItem, MemoryStats, RecalledMemory } from '../../memory/index.js'
+import type { SkillInfo } from '../../skills/skill.js'
 import { memoryOf } from '../parts/memory.js'
+import { skillsPart } from '../parts/skills.js'
 import { coreOf } from './session-surface.js'
 import { TaskSurface } from './tasks.js'
 
 /** What is known from before: memories and skills. */
 export abstract class RecallSurface extends TaskSurface {
+  /** The skills that were found, in the order in which they count, without their texts. */
+  async skills(): Promise<SkillInfo[]> {
+    return coreOf(this).part(skillsPart).list()
+  }
+
+  /** What was wrong with files that should be skills, and which names were taken: a sentence each. */
+  async skillProblems(): Promise<readonly string[]> {
+    return (await coreOf(this).part(skillsPart).library()).problems
+  }
+
   /** Whether the session was given a memory. Without one the methods below say so. */
   get hasMemory(): boolean {
     return coreOf(this).parts.options.memoryStore !== undefined

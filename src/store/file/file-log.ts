@@ -6,6 +6,7 @@ import { digestOf, keepBlob, syncBlobs } from './blob-files.js'
 import { type FileLayer, writeAll } from './file-layer.js'
 import { type HeldLease, isStillHeld, releaseLease, showLife } from './lease-file.js'
 import { encodeBatch } from './log-line.js'
+import { rewriteLog } from './mend-log.js'
 import { storeFailure } from './system-failure.js'
 
 export type FileLogParts = {
@@ -20,6 +21,7 @@ export type FileLogParts = {
   readonly durability: Durability
   readonly heartbeatMs: number
   readonly damage?: string | undefined
+  readonly recordCount?: number | undefined
   /** Directories whose names may not be on disk yet: made now, or by someone who did not live to see to it. */
   readonly newNamesIn: readonly string[]
 }
@@ -31,6 +33,7 @@ const soonMs = 50
 export class FileLog implements SessionLog {
   readonly lease: Lease
   readonly damage?: string
+  readonly recordCount?: number
   readonly #parts: FileLogParts
   readonly #heartbeat: NodeJS.Timeout
   #length: number
@@ -49,6 +52,7 @@ export class FileLog implements SessionLog {
     this.#parts = parts
     this.lease = parts.held.lease
     if (parts.damage !== undefined) this.damage = parts.damage
+    if (parts.recordCount !== undefined) this.recordCount = parts.recordCount
     this.#length = parts.length
     this.#checksum = parts.checksum
     this.#newNamesIn = parts.newNamesIn
@@ -90,6 +94,18 @@ export class FileLog implements SessionLog {
     this.#refuseWhenOver()
     await this.#sync()
     this.#refuseWhenLost()
+  }
+
+  /** Puts other records in the place of all that are there. Nothing can be appended afterwards: it is another file. */
+  async rewrite(records: readonly SessionRecord[]): Promise<void> {
+    this.#refuseWhenOver()
+    const { files, directory, sessionId } = this.#parts
+    try {
+      await rewriteLog(files, directory, records, () => this.#refuseWhenLost())
+    } catch (error) {
+      this.#tell()
+      throw this.#fail(storeFailure(error, sessionId, 'rewritten'), 'rewritten')
+    }
   }
 
   close(): Promise<void> {

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { basename, dirname, join, resolve } from 'node:path'
 import { CapstanError, messageOf } from '../../tool/errors.js'
 import { type Owner, thisProcess } from '../../workspace/scratch/owner.js'
+import { damagedLog } from '../errors.js'
 import { newestFirst } from '../session-info.js'
 import type {
+  EditRecords,
   OpenLogOptions,
   SessionInfo,
-  SessionLog,
   SessionStore,
   StoredSession,
 } from '../session-store.js'
@@ -50,7 +51,7 @@ export class FileSessionStore implements SessionStore {
   readonly #files: FileLayer
   readonly #owner: Owner
   readonly #leaseExpiryMs: number
-  #lastRead: (LogEnd & { readonly facts: FileFacts }) | undefined
+  #lastRead: (LogEnd & { readonly facts: FileFacts; readonly recordCount: number }) | undefined
 
   constructor(directory: string, options: FileSessionStoreOptions = {}) {
     this.directory = resolve(directory)
@@ -98,7 +99,7 @@ export class FileSessionStore implements SessionStore {
     }
   }
 
-  async open(sessionId: string, options: OpenLogOptions): Promise<SessionLog> {
+  async open(sessionId: string, options: OpenLogOptions): Promise<FileLog> {
     const directory = this.#directoryOf(sessionId)
     try {
       for (let attempt = 1; ; attempt++) {
@@ -111,6 +112,23 @@ export class FileSessionStore implements SessionStore {
       }
     } catch (error) {
       throw storeFailure(error, sessionId, 'opened')
+    }
+  }
+
+  async rewrite(
+    sessionId: string,
+    edit: EditRecords,
+    options: Omit<OpenLogOptions, 'durability'>,
+  ): Promise<void> {
+    if (this.#files.factsAt(this.#directoryOf(sessionId)) === undefined) return
+    const log = await this.open(sessionId, options)
+    try {
+      const { records = [], damage } = (await this.read(sessionId)) ?? {}
+      if (damage !== undefined) throw damagedLog(sessionId, damage)
+      const edited = edit(records)
+      if (edited !== records) await log.rewrite(edited)
+    } finally {
+      await log.close()
     }
   }
 
@@ -194,12 +212,15 @@ export class FileSessionStore implements SessionStore {
   #stored(fd: number, scan: LogScan): StoredSession {
     const facts = this.#files.facts(fd)
     const { end, checksum, problem } = scan
-    if (problem === undefined && end === facts.size) this.#lastRead = { end, checksum, problem, facts }
+    if (problem === undefined && end === facts.size) {
+      const recordCount = scan.records.length
+      this.#lastRead = { end, checksum, problem, facts, recordCount }
+    }
     const damage = damageOf(scan, facts.size)
     return { records: scan.records, ...(damage !== undefined && { damage }) }
   }
 
-  async #openLog(sessionId: string, directory: string, options: OpenLogOptions): Promise<SessionLog> {
+  async #openLog(sessionId: string, directory: string, options: OpenLogOptions): Promise<FileLog> {
     const files = this.#files
     const made = files.makeDirectory(directory)
     this.#writeId(sessionId, directory)
@@ -225,6 +246,7 @@ export class FileSessionStore implements SessionStore {
         checksum: logEnd.checksum,
         durability: options.durability ?? 'sync',
         heartbeatMs: this.#leaseExpiryMs / 3,
+        recordCount: logEnd.recordCount,
         damage: lost ? `${logName}: it was missing, and is begun anew` : mended,
         newNamesIn: namesToSync(directory, made ?? directory),
       })
@@ -236,7 +258,7 @@ export class FileSessionStore implements SessionStore {
   }
 
   /** Where to go on. A log that was read right before, as for a resumed session, is not checked a second time. */
-  async #checkedEnd(sessionId: string, fd: number): Promise<LogEnd> {
+  async #checkedEnd(sessionId: string, fd: number): Promise<LogEnd & { readonly recordCount?: number }> {
     const { identity, size, mtimeMs } = this.#files.facts(fd)
     const last = this.#lastRead
     if (last?.facts.identity === identity && last.facts.size === size && last.facts.mtimeMs === mtimeMs)

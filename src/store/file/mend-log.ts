@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { createNew, type FileLayer, writeAll } from './file-layer.js'
+import type { SessionRecord } from '../records.js'
+import { encodeBatch } from './log-line.js'
 import type { LogEnd } from './scan-log.js'
 
 export const logName = 'log.jsonl'
@@ -31,20 +33,57 @@ export async function mendLog(
 
 /** Copies a log into a new file in its place: whoever still writes to the old one writes to a file that no longer has a name. */
 export async function replaceLog(files: FileLayer, directory: string, fd: number): Promise<number> {
-  const copy = join(directory, `.${logName}.new`)
-  if (files.factsAt(copy) !== undefined) files.unlink(copy)
-  const copied = files.open(copy, createNew)
-  try {
-    copyFrom(files, fd, 0, copied)
-    await files.sync(copied)
-    files.rename(copy, join(directory, logName))
-    await files.syncDirectory(directory)
-  } catch (error) {
-    files.close(copied)
-    throw error
-  }
+  const copied = await putInPlace(files, directory, (copy) => copyFrom(files, fd, 0, copy))
   files.close(fd)
   return copied
+}
+
+/** Puts a log of these records in the place of the one that is there. Each can be read without those behind it. */
+export async function rewriteLog(
+  files: FileLayer,
+  directory: string,
+  records: readonly SessionRecord[],
+  assertHeld: () => void,
+): Promise<void> {
+  const written = await putInPlace(
+    files,
+    directory,
+    (fd) => {
+      let length = 0
+      let checksum = 0
+      for (const record of records) {
+        const batch = encodeBatch([record], checksum)
+        writeAll(files, fd, batch.bytes, length)
+        length += batch.bytes.length
+        checksum = batch.checksum
+      }
+    },
+    assertHeld,
+  )
+  files.close(written)
+}
+
+/** Written aside, on disk, and only then under the name: whoever looks finds the old log or the new one. */
+async function putInPlace(
+  files: FileLayer,
+  directory: string,
+  write: (fd: number) => void,
+  assertHeld: () => void = () => undefined,
+): Promise<number> {
+  const aside = join(directory, `.${logName}.new`)
+  if (files.factsAt(aside) !== undefined) files.unlink(aside)
+  const fd = files.open(aside, createNew)
+  try {
+    write(fd)
+    await files.sync(fd)
+    assertHeld()
+    files.rename(aside, join(directory, logName))
+    await files.syncDirectory(directory)
+    return fd
+  } catch (error) {
+    files.close(fd)
+    throw error
+  }
 }
 
 async function keepAside(files: FileLayer, directory: string, fd: number, from: number): Promise<string> {

@@ -8,7 +8,12 @@ import type { SqlDatabase, SqlRow } from './driver.js'
 import { integerIn, textIn } from './row.js'
 
 /** Makes the session ours, with a fence that nobody had before. Refused while a living process holds it. */
-export function takeLease(database: SqlDatabase, sessionId: string, holder: string, now: number): Lease {
+export function takeLease(
+  database: SqlDatabase,
+  sessionId: string,
+  holder: string,
+  now: number,
+): { readonly lease: Lease; readonly recordCount: number } {
   const before = assertFree(database, sessionId)
   const lastSeq = before === undefined ? 0 : integerIn(before, 'last_seq')
   const lastAt = typeof before?.['last_at'] === 'number' ? before['last_at'] : null
@@ -20,7 +25,9 @@ export function takeLease(database: SqlDatabase, sessionId: string, holder: stri
       VALUES (?, ?, ?, ?, ?, ?, ?, unixepoch()) RETURNING fence`,
     )
     .get(sessionId, lastSeq, lastAt, holder, hostname(), now, JSON.stringify(thisProcess()))
-  return { holder, host: hostname(), pid: process.pid, acquiredAtMs: now, fence: integerIn(row, 'fence') }
+  const fence = integerIn(row, 'fence')
+  const lease = { holder, host: hostname(), pid: process.pid, acquiredAtMs: now, fence }
+  return { lease, recordCount: lastSeq }
 }
 
 /** Throws while a living process holds the session. Gives its row, when it ever had a holder. */

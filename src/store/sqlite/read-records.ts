@@ -65,8 +65,8 @@ function readHead(database: SqlDatabase, sessionId: string): Head | 'none' {
 }
 
 /**
- * Every record, if all of them are there as they were written. Rows come many at a time as lines of one text: drivers take longer to
- * hand over a row than SQLite to find it. JSON has no line breaks of its own, and what damage puts there fits no checksum.
+ * Every record, if all of them are there as they were written. Rows come many at a time, as one list of JSON: drivers take longer to hand
+ * over a row than SQLite to find it, and one long text is parsed faster than many short ones.
  */
 function readAll(
   database: SqlDatabase,
@@ -75,66 +75,75 @@ function readAll(
 ): readonly SessionRecord[] | undefined {
   const slots = new Slots(lastSeq)
   try {
-    for (const { name, type } of sources)
-      for (const lines of linesOf(database, name, type, sessionId))
-        for (const line of lines.split('\n')) if (!slots.put(line, type)) return undefined
+    for (const source of sources)
+      for (const rows of rowsOf(database, source, sessionId))
+        if (!slots.put(rows, source.type)) return undefined
   } catch (thrown) {
-    // Also what is too long for one text: row by row it may be had.
-    if (thrown instanceof SqliteFault) return undefined
+    // What is damaged, or too long for one text: row by row more may be had of it.
+    if (thrown instanceof SqliteFault || thrown instanceof SyntaxError) return undefined
     throw thrown
   }
   return slots.whole()
 }
 
-function* linesOf(
+/** Some rows: `[seq, more, crc, type?, …]`, and their records, each on a line of its own. JSON has no other line breaks. */
+type SomeRows = { readonly facts: string; readonly data: string }
+
+function* rowsOf(
   database: SqlDatabase,
-  name: string,
-  type: Source['type'],
+  { name, type }: Source,
   sessionId: string,
-): Generator<string, void, undefined> {
-  const row = database
+): Generator<SomeRows, void, undefined> {
+  const found = database
     .prepare(`SELECT group_concat(rowid) AS places FROM ${name} WHERE session_id = ?`)
     .get(sessionId)
-  if (typeof row?.['places'] !== 'string') return
-  const places = row['places'].split(',')
-  const line = `seq || ' ' || more || ' ' || crc || ' '${type === undefined ? " || type || ' '" : ''} || data_json`
+  if (typeof found?.['places'] !== 'string') return
+  const places = found['places'].split(',')
+  const facts = `seq || ',' || more || ',' || crc${type === undefined ? ` || ',"' || type || '"'` : ''}`
   const some = database.prepare(
-    `SELECT group_concat(${line}, char(10)) AS lines FROM ${name} WHERE rowid IN (SELECT value FROM json_each(?))`,
+    `SELECT '[' || group_concat(${facts}) || ']' AS facts, '[' || group_concat(data_json, '${between}') || ']' AS data
+    FROM ${name} WHERE rowid IN (SELECT value FROM json_each(?))`,
   )
-  for (let at = 0; at < places.length; at += rowsAtOnce)
-    yield textIn(some.get(`[${places.slice(at, at + rowsAtOnce).join()}]`), 'lines')
+  for (let at = 0; at < places.length; at += rowsAtOnce) {
+    const row = some.get(`[${places.slice(at, at + rowsAtOnce).join()}]`)
+    yield { facts: textIn(row, 'facts'), data: textIn(row, 'data') }
+  }
 }
 
-/** A piece in the log has at most 64 KB, so this many make a text that is no burden. */
-const rowsAtOnce = 256
+const between = ',\n'
+const rowsAtOnce = 128
 
 /** The records of a session by their place. */
 class Slots {
   readonly #records: (SessionRecord | undefined)[]
   #empty: number
-  #lastMore = 0
+  #lastMore: unknown = 0
 
   constructor(count: number) {
     this.#records = Array.from({ length: count })
     this.#empty = count
   }
 
-  /** False for a line that is not what was written, or not in its place. */
-  put(line: string, known: SessionRecordType | undefined): boolean {
-    const afterSeq = line.indexOf(' ')
-    const afterMore = line.indexOf(' ', afterSeq + 1)
-    const afterCrc = line.indexOf(' ', afterMore + 1)
-    const afterType = known === undefined ? line.indexOf(' ', afterCrc + 1) : afterCrc
-    const type = known ?? line.slice(afterCrc + 1, afterType)
-    const seq = Number(line.slice(0, afterSeq))
-    const json = line.slice(afterType + 1)
-    if (!isRecordType(type) || !(seq >= 1 && seq <= this.#records.length)) return false
-    if (this.#records[seq - 1] !== undefined) return false
-    if (checksum(json, seq) !== Number(line.slice(afterMore + 1, afterCrc))) return false
-    // The checksum says that these are the very characters that were written from such a record.
-    this.#records[seq - 1] = { type, data: JSON.parse(json) } as SessionRecord
-    this.#empty--
-    if (seq === this.#records.length) this.#lastMore = Number(line.slice(afterSeq + 1, afterMore))
+  /** False when one of them is not what was written, or not in its place. */
+  put({ facts, data }: SomeRows, known: SessionRecordType | undefined): boolean {
+    const told: unknown[] = JSON.parse(facts)
+    const values: unknown[] = JSON.parse(data)
+    const texts = data.slice(1, -1).split(between)
+    const each = known === undefined ? 4 : 3
+    if (told.length !== each * values.length || texts.length !== values.length) return false
+    for (let at = 0; at < values.length; at++) {
+      const first = at * each
+      const seq = told[first]
+      const type = known ?? told[first + 3]
+      if (typeof seq !== 'number' || !(seq >= 1 && seq <= this.#records.length)) return false
+      if (typeof type !== 'string' || !isRecordType(type)) return false
+      if (this.#records[seq - 1] !== undefined || checksum(texts[at] ?? '', seq) !== told[first + 2])
+        return false
+      // The checksum says that these are the very characters that were written from such a record.
+      this.#records[seq - 1] = { type, data: values[at] } as SessionRecord
+      this.#empty--
+      if (seq === this.#records.length) this.#lastMore = told[first + 1]
+    }
     return true
   }
 

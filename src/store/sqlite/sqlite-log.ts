@@ -10,6 +10,7 @@ import { encodeBatch, writeBatch } from './write-records.js'
 export type LogOptions = {
   readonly sessionId: string
   readonly lease: Lease
+  readonly recordCount: number
   readonly durability: Durability
   readonly queue: CommitQueue
   /** Told when the log ended, whether it could give its lease back or not. */
@@ -18,6 +19,7 @@ export type LogOptions = {
 
 export class SqliteLog implements SessionLog {
   readonly lease: Lease
+  readonly recordCount: number
   readonly #options: LogOptions
   #failure: Error | undefined
   #closing: Promise<void> | undefined
@@ -28,6 +30,7 @@ export class SqliteLog implements SessionLog {
   constructor(options: LogOptions) {
     this.#options = options
     this.lease = options.lease
+    this.recordCount = options.recordCount
   }
 
   async append(records: readonly SessionRecord[]): Promise<void> {

@@ -57,7 +57,7 @@ export class SqliteSessionStore implements SessionStore {
   async open(sessionId: string, { holder, durability = 'sync', now }: OpenLogOptions): Promise<SessionLog> {
     assertId(sessionId)
     const openedAt = now()
-    const lease = await this.#queue.add({
+    const { lease, recordCount } = await this.#queue.add({
       durable: false,
       work: ({ database }) => {
         const taken = takeLease(database, sessionId, holder, openedAt)
@@ -67,10 +67,32 @@ export class SqliteSessionStore implements SessionStore {
       },
     })
     const ended = (): void => this.#forget(lease.fence)
-    const log = new SqliteLog({ sessionId, lease, durability, queue: this.#queue, ended })
+    const log = new SqliteLog({ sessionId, lease, recordCount, durability, queue: this.#queue, ended })
     this.#open.set(lease.fence, log)
     this.#renewal ??= setInterval(() => this.#renew(), renewEveryMs).unref()
     return log
+  }
+
+  async rewrite(
+    sessionId: string,
+    edit: EditRecords,
+    { holder, now }: Omit<OpenLogOptions, 'durability'>,
+  ): Promise<void> {
+    assertId(sessionId)
+    if (!this.#isThere()) return
+    const at = now()
+    await this.#queue.add({
+      durable: true,
+      work: ({ database }) => {
+        const stored = readRecords(database, sessionId)
+        if (stored === undefined) return
+        const { lease } = takeLease(database, sessionId, holder, at)
+        if (stored.damage !== undefined) throw damagedLog(sessionId, stored.damage)
+        const edited = edit(stored.records)
+        if (edited !== stored.records) replaceRecords(database, sessionId, lease, edited)
+        releaseLease(database, lease)
+      },
+    })
   }
 
   async delete(sessionId: string): Promise<boolean> {

@@ -41,6 +41,20 @@ export function writeBatch(
   }
 }
 
+/** Puts these in the place of all records of a session; runs inside a transaction. Each can be read without those behind it. */
+export function replaceRecords(
+  database: SqlDatabase,
+  sessionId: string,
+  lease: Lease,
+  records: readonly SessionRecord[],
+): void {
+  for (const name of [...Object.values(tables).map((table) => table.name), 'record_history'])
+    database.prepare(`DELETE FROM ${name} WHERE session_id = ?`).run(sessionId)
+  database.prepare(`UPDATE chat_sessions SET state_json = '{}' WHERE id = ?`).run(sessionId)
+  database.prepare('UPDATE leases SET last_seq = 0 WHERE session_id = ?').run(sessionId)
+  for (const record of records) writeBatch(database, sessionId, lease, encodeBatch(sessionId, [record]))
+}
+
 /** Over the record and its place, so that neither a flipped bit nor a row that got elsewhere goes unnoticed. */
 export function checksum(json: string, seq: number): number {
   return crc32(json, seq)

@@ -1,7 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import {
   formatProjectRules,
   isOneLine,
@@ -13,7 +11,8 @@ import {
 import type { Rule } from '../../authority/rule.js'
 import type { Scope } from '../../authority/scope.js'
 import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
-import { exclusively } from './exclusive.js'
+import { changeFile } from './change-file.js'
+import { openConfirmations } from './confirmations.js'
 import { readIfThere } from './read-if-there.js'
 
 export type RuleFilesOptions = {
@@ -57,13 +56,9 @@ export class RuleFileError extends CapstanError {
 markErrorClass(RuleFileError, 'RuleFileError')
 
 export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promise<RuleFiles> {
-  const own = join(userDir, 'projects', createHash('sha256').update(root).digest('hex').slice(0, 32))
-  const userFile = join(own, 'rules')
-  const confirmedFile = join(own, 'confirmed')
+  const confirmations = openConfirmations({ root, userDir })
+  const userFile = join(confirmations.directory, 'rules')
   const workspaceFile = join(root, '.capstan', 'rules')
-
-  const confirmations = async (): Promise<ReadonlySet<string>> =>
-    new Set(((await readIfThere(confirmedFile, longestFile)) ?? '').split('\n').filter(Boolean))
 
   return {
     userFile,
@@ -71,7 +66,7 @@ export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promis
     async load(scope) {
       const mine = await readRules(userFile, (text) => parseProjectRules(text, scope))
       const theirs = await readRules(workspaceFile, async (text) =>
-        loadProjectRules(text, { root, scope, confirmations: await confirmations() }),
+        loadProjectRules(text, { root, scope, confirmations: await confirmations.all() }),
       )
       const rules = [...(theirs?.rules ?? []), ...(mine ?? [])]
       return theirs === undefined ? { rules } : { rules, workspace: theirs }
@@ -85,10 +80,9 @@ export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promis
     async confirm(confirmation) {
       if (!/^[0-9a-f]{64}$/.test(confirmation))
         throw new RuleFileError(workspaceFile, 'that is not a confirmation of its text')
-      await change(
-        confirmedFile,
-        async () => `${[...new Set([...(await confirmations()), confirmation])].join('\n')}\n`,
-      )
+      await confirmations.add(confirmation).catch((cause: unknown) => {
+        throw new RuleFileError(join(confirmations.directory, 'confirmed'), cause)
+      })
     },
   }
 }
@@ -139,29 +133,7 @@ async function readRules<Read>(
 
 /** From what the file says to what it shall say, with nobody else in between. */
 async function change(file: string, next: () => Promise<string>): Promise<void> {
-  try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-    await exclusively(file, async (assertMine) => replace(file, await next(), assertMine))
-  } catch (cause) {
+  await changeFile(file, next).catch((cause: unknown) => {
     throw new RuleFileError(file, cause)
-  }
-}
-
-/** In one step, and for this user's eyes only. */
-async function replace(file: string, text: string, assertMine: () => Promise<void>): Promise<void> {
-  const next = `${file}.${randomUUID()}.new`
-  const handle = await open(next, 'wx', 0o600)
-  try {
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await assertMine()
-    await rename(next, file)
-  } catch (error) {
-    await rm(next, { force: true })
-    throw error
-  }
+  })
 }

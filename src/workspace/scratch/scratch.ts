@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { RuntimeScratch } from '../../tool/runtime.js'
 import { fromSystem } from '../files/system-error.js'
 import { safeBase } from './base-directory.js'
+import { type CopiedTree, copyTree } from './copy-tree.js'
 import { ScratchClosedError, ScratchForeignError, ScratchFullError } from './errors.js'
 import { directoryName, thisProcess } from './owner.js'
 import { type Identity, removeTree } from './remove-tree.js'
@@ -26,6 +27,8 @@ export interface Scratch extends RuntimeScratch {
   dir(): Promise<string>
   /** A new file to write to bit by bit. The caller closes it. */
   create(label: string): Promise<{ readonly path: string; readonly file: { close(): Promise<void> } }>
+  /** A copy of the plain files below a directory, for reading and running only. */
+  copy(label: string, directory: string): Promise<CopiedTree>
   /** Removes the directory with everything in it. Again: nothing more happens. */
   close(): Promise<void>
 }
@@ -77,12 +80,21 @@ export function createScratch(options: ScratchOptions): Scratch {
       }
       return target
     },
+    copy: async (label, source) => {
+      const target = join((await directory()).path, `${plainLabel(label)}-${unguessable()}`)
+      const { bytes, files, notes } = await copyTree(source, target, Math.min(mostCopied, maxBytes - used))
+      used += bytes
+      return { path: target, files, notes }
+    },
     close: () => {
       closed ??= removeMade(made)
       return closed
     },
   }
 }
+
+/** What one copy may take. */
+const mostCopied = 32 * 1024 * 1024
 
 type Made = {
   readonly base: string
@@ -116,11 +128,15 @@ async function removeMade(made: Promise<Made> | undefined): Promise<void> {
 
 /** The label for people, the rest against guessing. */
 function fileName(label: string): string {
+  return `${plainLabel(label)}-${unguessable()}.txt`
+}
+
+function plainLabel(label: string): string {
   const plain = label
     .replace(/[^A-Za-z0-9_-]+/g, '-')
     .replace(/^-+|-+$/g, '')
     .slice(0, 40)
-  return `${plain === '' ? 'output' : plain}-${unguessable()}.txt`
+  return plain === '' ? 'output' : plain
 }
 
 function unguessable(): string {

@@ -55,7 +55,10 @@ const prunePolicy: Shape<Inside<MemoryConfig, 'prunePolicy'>> = {
 const memory: Shape<MemoryConfig> = {
   maxShortTerm: field(whole(0), 'how many short-term memories a session keeps; 100 when left out'),
   maxWorking: field(whole(0), 'how many working memories a session keeps; 10 when left out'),
-  pruneIntervalSecs: field(whole(0), 'how often old ones are cleared away at most, in seconds; 3600 when left out'),
+  pruneIntervalSecs: field(
+    whole(0),
+    'how often old ones are cleared away at most, in seconds; 3600 when left out',
+  ),
   llmExtraction: field(flag, 'read and checked, without effect: no model picks what is remembered'),
   llmExtractionMaxItems: field(whole(1), 'likewise'),
   llmExtractionMaxInputChars: field(whole(1), 'likewise'),
@@ -104,7 +107,10 @@ export const agentShape: Shape<AgentConfig> = {
   storageBackend: field(word(storageBackends), 'where sessions are kept'),
   storageUrl: field(location, 'the place itself: a directory with `file`, or an address'),
   sessionsDir: field(path, 'the directory of the sessions; the same as `storage_url` with `file`'),
-  memoryDir: field(path, 'the directory of the memories; left out, a session has none unless it is given a `memoryStore`'),
+  memoryDir: field(
+    path,
+    'the directory of the memories; left out, a session has none unless it is given a `memoryStore`',
+  ),
   skillDirs: field(oneOrMore(path), 'directories of skills', 'skills'),
   agentDirs: field(oneOrMore(path), 'directories of agents'),
   userInstructionsDir: field(path, "the directory of the user's own AGENTS.md", 'globalInstructionsDir'),

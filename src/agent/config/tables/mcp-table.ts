@@ -27,6 +27,12 @@ const server: Shape<ServerFields> = {
   env: field(secretMap, 'variables of the environment of the program'),
   enabled: field(flag, 'whether it is used; true when left out'),
   toolTimeoutSecs: field(whole(1), 'how long a call may take, in seconds; 60 when left out'),
+  allowHosts: field(listOf(text), 'hosts that the program may reach in a sandbox; none when left out'),
+  writable: field(
+    listOf(text),
+    'directories of the workspace that the program may write to in a sandbox, `.` for all; none when left out',
+  ),
+  readOnly: field(listOf(text), 'places that the program sees although the sandbox hides what is around them'),
   oauth: field(group(oauth), 'how to sign in'),
 }
 

@@ -1,8 +1,8 @@
-import { parsePolicyString } from '../authority/policy.js'
-import { formatRule } from '../authority/rule.js'
 import { messageOf } from '../tool/errors.js'
+import { parsePolicyString } from './policy.js'
+import { formatRule } from './rule.js'
 
-export type AllowedTools = {
+export type ToolList = {
   /** Policy strings, each once. */
   readonly rules: readonly string[]
   /** What could not be understood, and was left out: less is allowed, never more. */
@@ -10,25 +10,26 @@ export type AllowedTools = {
 }
 
 /**
- * Reads `allowed-tools`: a list, or a text whose entries are parted by commas or blanks. `Read`, `Bash(git *)` and `Bash(git:*)` of
+ * Reads the tools that a skill or an agent names: a list, or a text whose entries are parted by commas or blanks. `Read`, `Bash(git *)` and `Bash(git:*)` of
  * other systems become the rules that mean the same here.
  *
  * @example
- * readAllowedTools('Read, Bash(git status), Bash(npm test:*)').rules // ['read', 'bash(git status)', 'bash(npm test)', 'bash(npm test *)']
+ * readToolList('Read, Bash(git status), Bash(npm test:*)').rules // ['read', 'bash(git status)', 'bash(npm test)', 'bash(npm test *)']
  */
-export function readAllowedTools(value: unknown): AllowedTools {
+export function readToolList(value: unknown): ToolList {
   if (value === undefined || value === null) return { rules: [], problems: [] }
   const entries = typeof value === 'string' ? splitEntries(value) : value
-  if (!Array.isArray(entries)) return { rules: [], problems: ['allowed-tools must be a text or a list of texts'] }
+  if (!Array.isArray(entries))
+    return { rules: [], problems: ['a list of tools must be a text or a list of texts'] }
   const rules: string[] = []
   const problems: string[] = []
   for (const entry of entries) {
-    if (typeof entry !== 'string') problems.push('allowed-tools must be a text or a list of texts')
+    if (typeof entry !== 'string') problems.push('a list of tools must be a text or a list of texts')
     else
       try {
         rules.push(...rulesOf(entry.trim()))
       } catch (error) {
-        problems.push(`allowed-tools: ${messageOf(error)}`)
+        problems.push(messageOf(error))
       }
   }
   return { rules: [...new Set(rules)], problems: [...new Set(problems)] }

@@ -1,0 +1,201 @@
+import type { PermissionPolicy } from '../authority/policy.js'
+import { SequentialIdGenerator } from '../loop/host-env.js'
+import { builtinTools } from '../session/builtin-tools.js'
+import type { ChildMaker, ChildTask, ParentLink } from '../session/child.js'
+import type { SessionCore, SessionParts } from '../session/core.js'
+import type { Engine } from '../session/engine.js'
+import { limitNames } from '../session/limit-names.js'
+import type { SessionOptions } from '../session/options.js'
+import { agentsPart } from '../session/parts/agents.js'
+import { readRequest } from '../session/request.js'
+import { Session } from '../session/session.js'
+import { startRun } from '../session/start-run.js'
+import { coreOf } from '../session/surface/session-surface.js'
+import type { AgentDefinition } from '../subagents/agent-definition.js'
+import type { AnyTool } from '../tool/contract.js'
+import { builtinAgents } from './named-agents.js'
+import type { OpenSessions } from './open-sessions.js'
+
+/** Makes the sessions of subagents for the sessions of one agent. Those that people look at by themselves are listed with the others. */
+export function childMaker(sessions: OpenSessions): ChildMaker {
+  return {
+    agents: builtinAgents,
+    open(parent, engine, task) {
+      let listed: Session | undefined
+      const session = new Session({
+        ...childParts(parent, engine, task),
+        closed: (ended) => sessions.closed(listed, ended),
+      })
+      if (task.agent.inspectable) {
+        listed = session
+        sessions.add(session)
+      }
+      return {
+        async ask(prompt, signal, told) {
+          const run = startRun(coreOf(session), { ...readRequest(prompt), signal, verbatim: true })
+          for await (const event of run.stream) told(event)
+          return run.result
+        },
+        close: () => session.close(),
+      }
+    },
+  }
+}
+
+/**
+ * What the session of a subagent is made from: the machinery of its parent with a history of its own. It has no tool, no right, no
+ * money and no time that its parent has not.
+ */
+function childParts(parent: SessionCore, engine: Engine, task: ChildTask): Omit<SessionParts, 'closed'> {
+  const { parts } = parent
+  const { agent } = task
+  return {
+    sessionId: task.sessionId,
+    agentId: agent.name,
+    root: parts.root,
+    userDir: parts.userDir,
+    warnings: [],
+    options: optionsFor(parent, task),
+    resolveModel: (name) => parts.resolveModel(name),
+    ...(parts.instructions !== undefined && { instructions: parts.instructions }),
+    ...(parts.secrets !== undefined && { secrets: parts.secrets }),
+    ...(parts.agentTools !== undefined && { agentTools: parts.agentTools }),
+    ...(parts.children !== undefined && { children: parts.children }),
+    parent: {
+      sessionId: parts.sessionId,
+      taskId: task.taskId,
+      inspectable: agent.inspectable ?? false,
+      depth: (parts.parent?.depth ?? 0) + 1,
+      family: task.family,
+      agents: parent.part(agentsPart),
+      hooks: parent.hooks,
+      budget: task.budget,
+      authority: (child) => engine.authority.delegated(child),
+      changes: parent.changes,
+      changesOf: task.changesOf,
+      kept: keptFor(parent, engine, agent),
+      ...(task.messageId !== undefined && { messageId: task.messageId }),
+    },
+  }
+}
+
+function optionsFor(parent: SessionCore, task: ChildTask): SessionOptions {
+  const { options } = parent.parts
+  const { agent, maxSteps = Number.POSITIVE_INFINITY } = task
+  const steps = Math.min(maxSteps, agent.maxSteps ?? defaultSteps)
+  return {
+    ...inherited(options),
+    role: agent.prompt,
+    ...(agent.caller === 'agent' && { extra: callerLine }),
+    model: agent.model ?? parent.model(),
+    maxToolRounds: steps,
+    maxExecutionTimeMs: Math.min(task.timeoutMs, options.maxExecutionTimeMs ?? task.timeoutMs),
+    permissionPolicy: ownRules(agent),
+    builtinTools: false,
+    tools: toolsFor(parent.shelf.all(), agent),
+    env: delegatedEnv(options),
+    ...(task.onAsk !== undefined && agent.confirmationInheritance !== 'deny_on_ask' && { onAsk: task.onAsk }),
+    ...(task.onQuestion !== undefined && { onQuestion: task.onQuestion }),
+    hostEnv: {
+      clock: parent.clock,
+      // Children at work at the same time take ids in no certain order: each has its own.
+      ...(options.hostEnv?.idGenerator !== undefined && {
+        idGenerator: new SequentialIdGenerator(task.taskId),
+      }),
+    },
+  }
+}
+
+const defaultSteps = 50
+
+/** What holds for a parent holds for its children. Hooks and budget are the parent's own, and what a host is told by is not for them. */
+const inheritedNames = [
+  ...limitNames,
+  'tenantId',
+  'principal',
+  'agentTemplateId',
+  'correlationId',
+  'guidelines',
+  'temperature',
+  'maxTokens',
+  'thinkingBudget',
+  'watchdog',
+  'ceiling',
+  'sandbox',
+  'network',
+  'roots',
+  'middleware',
+  'approvals',
+  'webSearch',
+  'securityProvider',
+  'retentionLimits',
+  'sessionStore',
+  'durability',
+  'autoCompact',
+  'autoCompactThreshold',
+  'toolTimeoutMs',
+  'instructionFiles',
+  'skillDirs',
+  'inlineSkills',
+  'builtinSkills',
+  'discoverSkills',
+  'delegation',
+] as const satisfies readonly (keyof SessionOptions)[]
+
+function inherited(options: SessionOptions): SessionOptions {
+  return Object.fromEntries(
+    inheritedNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  )
+}
+
+const callerLine =
+  'Your caller is an agent: answer with what it asked for, in a form it can use, and nothing else.'
+
+/** Rules of its own; without any, those of its parent are all there are. */
+function ownRules({ permissions, confirmationInheritance }: AgentDefinition): PermissionPolicy {
+  if (permissions === undefined) return { defaultDecision: 'allow' }
+  if (confirmationInheritance !== 'auto_approve') return permissions
+  const { ask = [], allow = [], defaultDecision = 'ask', ...rest } = permissions
+  return {
+    ...rest,
+    allow: [...allow, ...ask],
+    defaultDecision: defaultDecision === 'ask' ? 'allow' : defaultDecision,
+  }
+}
+
+/** Of the parent's tools those that the agent names; the one that finds others comes by itself where it is needed. */
+function toolsFor(tools: readonly AnyTool[], { tools: names }: AgentDefinition): readonly AnyTool[] {
+  return tools.filter(({ name }) => name !== 'tool_search' && (names === undefined || names.includes(name)))
+}
+
+/** Variables of a host may well be credentials: they are handed on only where the host says so. */
+function delegatedEnv({ env = {}, delegation }: SessionOptions): Readonly<Record<string, string>> {
+  const names = delegation?.env ?? false
+  if (typeof names === 'boolean') return names ? env : {}
+  return Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)))
+}
+
+/** Opened by itself later, the session has the denies of all above it and the allows of none. */
+function keptFor(
+  { parts, shelf }: SessionCore,
+  { authority }: Engine,
+  agent: AgentDefinition,
+): ParentLink['kept'] {
+  const { permissionPolicy: given = {} } = parts.options
+  const above = parts.parent?.kept.permissionPolicy ?? (given.enabled === false ? {} : given)
+  const policies: readonly PermissionPolicy[] = [above, agent.permissions ?? {}]
+  const deny = [...new Set(policies.flatMap((policy) => policy.deny ?? []))]
+  const modes = [authority.mode, parts.parent?.kept.mode]
+  // Only those that hold back: others would let pass what nobody above agreed to.
+  const mode = (['plan', 'read-only'] as const).find((name) => modes.includes(name))
+  const builtin = builtinTools({}, parts.agentTools ?? [])
+  const own = toolsFor(shelf.all(), agent).map(({ name }) => name)
+  return {
+    builtinTools: builtin.map(({ name }) => name).filter((name) => own.includes(name)),
+    permissionPolicy: {
+      deny,
+      defaultDecision: policies.some(({ defaultDecision }) => defaultDecision === 'deny') ? 'deny' : 'ask',
+    },
+    ...(mode !== undefined && { mode }),
+  }
+}

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { messageOf } from '../tool/errors.js'
+import { isRecord } from '../tool/json.js'
+import { parseJsonText } from '../tool/json-text.js'
+import { visibleLine } from '../toolbox/untrusted-text.js'
+import { openConfirmations } from '../workspace/rules/confirmations.js'
+import { readIfThere } from '../workspace/rules/read-if-there.js'
+import { McpError } from './errors.js'
+import { type McpServerSpec, readServer } from './server-options.js'
+
+/** The `.mcp.json` of a workspace. It came with the workspace: until the user confirms its very text, nothing of it has effect. */
+export type McpFile = {
+  readonly path: string
+  readonly confirmed: boolean
+  /** What the user confirms: this text in this directory, and no other (SEC-144, SEC-145). */
+  readonly confirmation: string
+  /** What it would start or reach, for the one who decides. */
+  readonly servers: readonly { readonly name: string; readonly runs: string }[]
+  readonly problems: readonly string[]
+}
+
+export type McpFileOptions = {
+  /** The real path of the workspace. */
+  readonly root: string
+  readonly userDir: string
+  /** The variables that `${NAME}` may stand for: those the host named, and no other (SEC-149). */
+  readonly env: Readonly<Record<string, string>>
+}
+
+const longestFile = 256 * 1024
+
+/** Undefined where there is none. Throws `McpError` for one that cannot be read. */
+export async function readMcpFile(
+  options: McpFileOptions,
+): Promise<(McpFile & { readonly specs: readonly McpServerSpec[] }) | undefined> {
+  const path = join(options.root, '.mcp.json')
+  const text = await readIfThere(path, longestFile).catch((error: unknown) => {
+    throw new McpError('mcp_config', `${path} cannot be used: ${messageOf(error)}`)
+  })
+  if (text === undefined) return undefined
+  const confirmation = createHash('sha256')
+    .update(`capstan-mcp-file-1\0${options.root}\0${text}`)
+    .digest('hex')
+  const confirmed = (await openConfirmations(options).all()).has(confirmation)
+  const { specs, problems } = readServers(text, path, options.env)
+  const servers = specs.map(({ name, reach }) => ({
+    name,
+    runs: visibleLine(reach.by === 'stdio' ? reach.argv.join(' ') : reach.url.href, 500),
+  }))
+  return { path, confirmed, confirmation, servers, problems, specs }
+}
+
+export async function confirmMcpFile(options: McpFileOptions, confirmation: string): Promise<void> {
+  const file = await readMcpFile(options)
+  if (file === undefined || file.confirmation !== confirmation)
+    throw new McpError(
+      'mcp_config',
+      'The file is not the one that was confirmed: it is gone, or has changed. Look at it again.',
+    )
+  await openConfirmations(options).add(confirmation)
+}
+
+/** What else stands there (what to approve, what to trust) is not the file's to say. */
+const taken = ['type', 'transport', 'command', 'args', 'cwd', 'env', 'url', 'headers'] as const
+
+function readServers(
+  text: string,
+  path: string,
+  env: Readonly<Record<string, string>>,
+): { specs: McpServerSpec[]; problems: string[] } {
+  const value = strictJson(text, path)
+  const servers = isRecord(value) ? value['mcpServers'] : undefined
+  if (!isRecord(servers)) throw new McpError('mcp_config', `${path} has no "mcpServers" object.`)
+  const specs: McpServerSpec[] = []
+  const problems: string[] = []
+  for (const [name, given] of Object.entries(servers)) {
+    try {
+      if (!isRecord(given)) throw new McpError('mcp_config', 'it is not an object')
+      const known = Object.fromEntries(
+        taken.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]]])),
+      )
+      const spec = readServer({ ...(expanded(known, env) as object), name })
+      if (specs.some(({ label }) => label === spec.label))
+        throw new McpError('mcp_config', 'there are two of that name')
+      specs.push(spec)
+    } catch (error) {
+      problems.push(`the server "${visibleLine(name, 80)}" is left out: ${messageOf(error)}`)
+    }
+  }
+  return { specs, problems }
+}
+
+/** Nothing that two readers could read differently (SEC-152). */
+function strictJson(text: string, path: string): unknown {
+  let value: unknown
+  try {
+    value = parseJsonText(text)
+  } catch (error) {
+    throw new McpError('mcp_config', `${path} cannot be used: ${messageOf(error)}`)
+  }
+  const written = [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(
+    ([, colon]) => colon !== undefined,
+  ).length
+  if (written !== keysIn(value))
+    throw new McpError(
+      'mcp_config',
+      `${path} cannot be used: a name stands there twice, or is one that may not.`,
+    )
+  return value
+}
+
+function keysIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length
+  return Object.values(value).reduce((sum: number, member) => sum + keysIn(member), own)
+}
+
+/** `${NAME}` and `${NAME:-default}`, once: what stands in a variable is not looked at again. */
+function expanded(value: unknown, env: Readonly<Record<string, string>>): unknown {
+  if (typeof value === 'string')
+    return value.replace(/\$\{([^}]*)\}/g, (_, inner: string) => {
+      const [, name = '', fallback] = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s.exec(inner) ?? []
+      const known = Object.hasOwn(env, name) ? env[name] : fallback
+      if (known === undefined)
+        throw new McpError(
+          'mcp_config',
+          `\${${visibleLine(inner, 60)}} is not a variable that the session was given in env`,
+        )
+      return known
+    })
+  if (Array.isArray(value)) return value.map((one) => expanded(one, env))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, expanded(member, env)]))
+}

@@ -1,0 +1,102 @@
+import type { Readable, Writable } from 'node:stream'
+import { isToolResultContentArray } from '../tool/content.js'
+import type { ToolDefinition } from '../tool/definition.js'
+import type { Envelope } from '../tool/envelope.js'
+import { isRecord } from '../tool/json.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import { StreamChannel } from './channel/stream-channel.js'
+
+/** Where another agent is listening: lines of JSON over two streams. */
+export type McpServeTransport = { readonly input: Readable; readonly output: Writable }
+
+/** What is offered, and how its calls are made. */
+export type ServedTools = {
+  readonly version?: string
+  list(): Promise<readonly ToolDefinition[]>
+  call(
+    name: string,
+    args: unknown,
+    options: { readonly signal: AbortSignal; readonly progress: (partial: unknown) => void },
+  ): Promise<Envelope>
+}
+
+export type McpServing = {
+  /** Settles when the other side has gone, or `close` was called. */
+  readonly ended: Promise<void>
+  close(): Promise<void>
+}
+
+/** Offers tools to another agent as an MCP server, over one connection. */
+export async function serveTools(
+  tools: ServedTools,
+  { input, output }: McpServeTransport,
+): Promise<McpServing> {
+  const { Server } = await import('@modelcontextprotocol/server')
+  const server = new Server(
+    { name: 'capstan', version: tools.version ?? '0' },
+    { capabilities: { tools: {} } },
+  )
+  const channel = new StreamChannel(input, output)
+  const leaving = new AbortController()
+  let tell: () => void = () => undefined
+  const ended = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  server.setRequestHandler('tools/list', async () => ({
+    tools: (await tools.list()).map(({ name, description, parameters }) => ({
+      name,
+      description,
+      inputSchema: { ...parameters, type: 'object' as const },
+    })),
+  }))
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+    const token = mcpReq._meta?.progressToken
+    let count = 0
+    const progress = (partial: unknown): void => {
+      if (token === undefined) return
+      const message = serializeToolOutput(partial).slice(0, 4_000)
+      void mcpReq
+        .notify({
+          method: 'notifications/progress',
+          params: { progressToken: token, progress: ++count, message },
+        })
+        .catch(() => undefined)
+    }
+    // Whoever asked has cancelled, or is gone.
+    const signal = AbortSignal.any([mcpReq.signal, leaving.signal])
+    return resultOf(await tools.call(params.name, params.arguments ?? {}, { signal, progress }))
+  })
+  server.onerror = () => undefined
+  server.onclose = () => {
+    leaving.abort(new DOMException('the other side has gone', 'AbortError'))
+    tell()
+  }
+  await server.connect(channel as never)
+  return { ended, close: () => server.close() }
+}
+
+type Content = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
+
+function resultOf(envelope: Envelope): {
+  content: Content[]
+  isError?: boolean
+  structuredContent?: Record<string, unknown>
+} {
+  if (envelope.type === 'error')
+    return { content: [{ type: 'text', text: envelope.error_text }], isError: true }
+  const { data } = envelope
+  if (isToolResultContentArray(data))
+    return {
+      content: data.map((part) =>
+        part.type === 'text'
+          ? { type: 'text', text: part.text }
+          : { type: 'image', data: part.data, mimeType: part.mediaType ?? 'image/png' },
+      ),
+    }
+  const text = serializeToolOutput(data)
+  const more = envelope.metadata.output_path
+  return {
+    content: [{ type: 'text', text: more === undefined ? text : `${text}\n[More of it is in ${more}.]` }],
+    ...(isRecord(data) && { structuredContent: data }),
+  }
+}

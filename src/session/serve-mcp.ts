@@ -1,0 +1,55 @@
+import type { McpServeTransport, McpServing } from '../mcp/serve.js'
+import { errorEnvelope } from '../tool/envelope.js'
+import type { Session } from './session.js'
+import { coreOf } from './surface/session-surface.js'
+
+export type ServeMcpOptions = {
+  /** The tools to offer; absent: those that a model of the session is shown, without those of other MCP servers. */
+  readonly tools?: readonly string[]
+}
+
+/**
+ * Offers the tools of a session to another agent, as an MCP server. Every call walks the gate as one of a model would: rules, watchdog,
+ * hooks, approval. Whoever is on the other side has none of the host's privileges.
+ *
+ * @example
+ * const serving = await serveMcp(session, 'stdio')
+ * await serving.ended
+ */
+export async function serveMcp(
+  session: Session,
+  transport: 'stdio' | McpServeTransport = 'stdio',
+  options: ServeMcpOptions = {},
+): Promise<McpServing> {
+  const core = coreOf(session)
+  core.assertOpen()
+  const { serveTools } = await import('../mcp/serve.js')
+  const { gate } = await core.engine()
+  await core.start(core.closing.signal)
+  const isOffered = (name: string): boolean =>
+    options.tools === undefined
+      ? !name.startsWith('mcp__') && name !== 'tool_search'
+      : options.tools.includes(name)
+  const serving = await serveTools(
+    {
+      list: async () => (await core.shelf.definitions()).filter(({ name }) => isOffered(name)),
+      async call(name, args, { signal, progress }) {
+        if (core.isClosed) return errorEnvelope('The session was closed.')
+        if (!isOffered(name)) return errorEnvelope(`The tool "${name}" is not offered here.`)
+        const outcome = await gate.call({
+          name,
+          input: { value: args },
+          origin: 'model',
+          signal: AbortSignal.any([signal, core.closing.signal]),
+          progress,
+        })
+        return outcome.envelope
+      },
+    },
+    transport === 'stdio' ? { input: process.stdin, output: process.stdout } : transport,
+  )
+  const end = (): void => void serving.close()
+  core.closing.signal.addEventListener('abort', end, { once: true })
+  void serving.ended.then(() => core.closing.signal.removeEventListener('abort', end))
+  return serving
+}

@@ -1,0 +1,47 @@
+import { basename, dirname, join } from 'node:path'
+import { isDirectory, type SearchedDirectory } from '../workspace/find-files.js'
+import { projectDirectories } from '../workspace/project-directories.js'
+import type { InlineSkill, SkillSource } from './skill.js'
+
+/** Where skills are looked for. */
+export type SkillPlaces = {
+  readonly inline?: readonly InlineSkill[]
+  /** Directories that a host names. */
+  readonly directories?: readonly string[]
+  /** The user's own directory, `~/.capstan`: skills are in `skills` below it. Absent: no skills of the user. */
+  readonly userDir?: string
+  /** The real path of the workspace. Absent: no skills of the project. */
+  readonly root?: string
+  readonly builtin?: boolean
+}
+
+/** A directory with skills in it. */
+export type SkillDirectory = SearchedDirectory & { readonly source: SkillSource }
+
+/** The directories that are there, in the order in which they count. Costs a few looks at the disk. */
+export function skillDirectories({ directories = [], userDir, root }: SkillPlaces): SkillDirectory[] {
+  const user = (userDir === undefined ? [] : userPlaces(userDir)).filter(isDirectory)
+  const project = (root === undefined ? [] : projectDirectories(root)).reverse()
+  return [
+    ...directories
+      .filter(isDirectory)
+      .map((path): SkillDirectory => ({ source: 'directory', path, trees: [path] })),
+    // Tools that install skills put them in one of these and links to them in the others.
+    ...user.map((path): SkillDirectory => ({ source: 'user', path, trees: user })),
+    ...project.flatMap(({ directory, tree }) =>
+      projectPlaces
+        .map((place) => join(directory, place))
+        .filter(isDirectory)
+        .map((path): SkillDirectory => ({ source: 'project', path, trees: [tree] })),
+    ),
+  ]
+}
+
+const projectPlaces = ['.capstan/skills', '.agents/skills', '.claude/skills']
+
+/** Beside `~/.capstan` other systems have theirs. */
+function userPlaces(userDir: string): string[] {
+  const own = join(userDir, 'skills')
+  if (basename(userDir) !== '.capstan') return [own]
+  return [own, ...['.agents', '.claude'].map((name) => join(dirname(userDir), name, 'skills'))]
+}

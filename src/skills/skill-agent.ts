@@ -1,0 +1,23 @@
+import { toolsOf } from '../authority/tool-list.js'
+import type { TaskAgent } from '../tool/runtime.js'
+import type { Skill } from './skill.js'
+import { type SkillFiles, skillText } from './skill-text.js'
+
+/**
+ * The agent that does a skill by itself: it has the tools that the skill names, may do with them what the skill says, and nothing else.
+ * What the one who asks may not do, it may not do either.
+ */
+export function skillAgent(skill: Skill, beside?: SkillFiles): TaskAgent {
+  const tools = toolsOf(skill.allowedTools)
+  return {
+    name: `skill:${skill.name}`,
+    prompt: skill.kind === 'persona' ? skill.body : `${work}\n\n${skillText(skill, beside)}`,
+    ...(tools !== undefined && { tools }),
+    permissions: { allow: skill.allowedTools, defaultDecision: 'deny' },
+    maxSteps: mostSteps,
+  }
+}
+
+const work =
+  'You do one piece of work by the skill below. Finish it, and report briefly what you did and what came of it.'
+const mostSteps = 30

@@ -1,0 +1,7 @@
+import type { AnyGovernedTool } from '../tool/contract.js'
+import { skillTool } from './load-skill.js'
+import { runSkillTool } from './run-skill.js'
+import { searchSkillsTool } from './search-skills.js'
+
+/** The tools for skills, in the order in which a model sees them. */
+export const skillTools: readonly AnyGovernedTool[] = [skillTool, searchSkillsTool, runSkillTool]

@@ -1,0 +1,107 @@
+import { nearestNames, quoteNames } from '../../tool/nearest.js'
+import { visibleText } from '../../toolbox/untrusted-text.js'
+import { readFrontMatter } from '../../workspace/front-matter.js'
+import { readYaml } from '../../workspace/yaml/read-yaml.js'
+import type { AgentDefinition } from '../agent-definition.js'
+import {
+  type Fields,
+  fieldOf,
+  flagField,
+  modelOf,
+  nameOf,
+  rightsOf,
+  stepsOf,
+  textField,
+  wordField,
+} from './agent-fields.js'
+import { AgentFileError } from './errors.js'
+import { confirmationInheritances, workerAgent } from './worker-spec.js'
+
+export type AgentText = {
+  readonly text: string
+  /** The name of the file without its ending. */
+  readonly stem: string
+  readonly format: 'markdown' | 'yaml'
+}
+
+export type ParsedAgent = { readonly agent: AgentDefinition; readonly problems: readonly string[] }
+
+/**
+ * Makes an agent of a file: YAML, or Markdown with fields at its head and the prompt below. One with a `kind` is a worker. Throws
+ * {@link AgentFileError} or `YamlError` for what cannot be used: half an agent would do more than it was meant to.
+ */
+export function parseAgentFile(
+  { text, stem, format }: AgentText,
+  known: readonly AgentDefinition[],
+): ParsedAgent {
+  const { fields, lines, body } = format === 'yaml' ? { ...readYaml(text), body: '' } : readFrontMatter(text)
+  const problems = oddFields(fields, lines)
+  const prompt = textField(fields, 'prompt') ?? visibleText(body).trim()
+  if (fieldOf(fields, 'kind') !== undefined) {
+    const spec = { ...fields, name: fields['name'] ?? stem, ...(prompt !== '' && { prompt }) }
+    return { agent: workerAgent(spec, known), problems }
+  }
+  if (prompt === '') throw new AgentFileError('it has no prompt')
+  const mode = wordField(fieldOf(fields, 'mode'), 'mode', ['primary', 'subagent', 'all'])
+  const caller = wordField(fieldOf(fields, 'caller'), 'caller', ['agent'])
+  const inheritance = wordField(
+    fieldOf(fields, 'confirmation_inheritance', 'confirmationInheritance'),
+    'confirmation_inheritance',
+    confirmationInheritances,
+  )
+  return {
+    agent: {
+      name: nameOf(fieldOf(fields, 'name'), stem),
+      description: oneLine(textField(fields, 'description') ?? prompt),
+      prompt,
+      ...rightsOf(fields),
+      ...stepsOf(fieldOf(fields, 'max_steps', 'maxSteps', 'max-steps', 'maxTurns')),
+      ...modelOf(fieldOf(fields, 'model'), problems),
+      ...flagField(fields, 'hidden'),
+      ...flagField(fields, 'inspectable'),
+      ...(mode !== undefined && { mode }),
+      ...(caller !== undefined && { caller }),
+      ...(inheritance !== undefined && { confirmationInheritance: inheritance }),
+    },
+    problems,
+  }
+}
+
+/** Fields that hold back: one that is nearly such a name was meant to be one. */
+const restricting = [
+  'tools',
+  'allowedTools',
+  'allowed_tools',
+  'allowed-tools',
+  'disallowedTools',
+  'disallowed_tools',
+  'disallowed-tools',
+  'permissions',
+  'max_steps',
+  'maxSteps',
+  'max-steps',
+  'maxTurns',
+  'confirmation_inheritance',
+  'confirmationInheritance',
+]
+const others = ['name', 'description', 'prompt', 'model', 'mode', 'hidden', 'inspectable', 'caller', 'kind']
+/** For people, or for other systems, and harmless to leave out. */
+const silent = ['color', 'icon', 'version', 'author', 'license', 'tags', 'metadata', 'category']
+
+function oddFields(fields: Fields, lines: ReadonlyMap<string, number>): string[] {
+  return Object.keys(fields).flatMap((name) => {
+    if (restricting.includes(name) || others.includes(name) || silent.includes(name)) return []
+    const line = `line ${lines.get(name) ?? 1}`
+    const near = nearestNames(name, restricting)
+    if (near.length > 0)
+      throw new AgentFileError(`${line}: the field "${name}" is not known; did you mean ${quoteNames(near)}?`)
+    return [`${line}: the field "${name}" has no effect here`]
+  })
+}
+
+function oneLine(text: string): string {
+  const line = visibleText(text).replace(/\s+/g, ' ').trim()
+  return line.length <= longestDescription ? line : `${line.slice(0, longestDescription - 1)}…`
+}
+
+const longestDescription = 1_024

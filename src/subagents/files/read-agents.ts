@@ -1,0 +1,96 @@
+import { basename, dirname, join } from 'node:path'
+import { messageOf } from '../../tool/errors.js'
+import { findFiles, isDirectory, type SearchedDirectory } from '../../workspace/find-files.js'
+import { projectDirectories } from '../../workspace/project-directories.js'
+import type { AgentDefinition } from '../agent-definition.js'
+import { parseAgentFile } from './parse-agent-file.js'
+
+export type ReadAgents = { readonly agents: readonly AgentDefinition[]; readonly problems: readonly string[] }
+
+/**
+ * The agents of a directory that a host names, of each name the first. Read at once; what is wrong with a file is told, and the
+ * others count.
+ */
+export function readAgentDirectory(path: string, known: readonly AgentDefinition[]): ReadAgents {
+  if (!isDirectory(path)) return { agents: [], problems: [`${path} is no directory that can be read`] }
+  return readDirectories([{ path, trees: [path] }], known)
+}
+
+/** The user's own agents: in `agents` below `~/.capstan`, and where other systems have theirs. */
+export function readUserAgents(userDir: string, known: readonly AgentDefinition[]): ReadAgents {
+  const beside = basename(userDir) === '.capstan' ? ['.agents', '.claude'] : []
+  const paths = [userDir, ...beside.map((name) => join(dirname(userDir), name))]
+    .map((path) => join(path, 'agents'))
+    .filter(isDirectory)
+  return readDirectories(
+    paths.map((path) => ({ path, trees: paths })),
+    known,
+  )
+}
+
+/** Agents that came with the project, the nearest first. They are by people whom nobody asked: see {@link askingFirst}. */
+export function readProjectAgents(root: string, known: readonly AgentDefinition[]): ReadAgents {
+  const directories = projectDirectories(root)
+    .reverse()
+    .flatMap(({ directory, tree }) =>
+      projectPlaces
+        .map((place) => join(directory, place))
+        .filter(isDirectory)
+        .map((path) => ({ path, trees: [tree] })),
+    )
+  return readDirectories(directories, known)
+}
+
+const projectPlaces = ['.capstan/agents', '.agents/agents', '.claude/agents']
+const mostAgents = 500
+const wanted = { names: /\.(?:md|ya?ml)$/i, maxBytes: 128 * 1024, maxDepth: 3 }
+
+function readDirectories(
+  directories: readonly SearchedDirectory[],
+  known: readonly AgentDefinition[],
+): ReadAgents {
+  const agents = new Map<string, AgentDefinition>()
+  const problems: string[] = []
+  const seen = new Set<string>()
+  for (const directory of directories)
+    for (const found of findFiles(directory, { ...wanted, seen })) {
+      if ('problem' in found) problems.push(found.problem)
+      else if (agents.size >= mostAgents)
+        problems.push(`${found.path} was left out: there are ${mostAgents} agents already`)
+      else read(found)
+    }
+  return { agents: [...agents.values()], problems }
+
+  function read({ path, text }: { readonly path: string; readonly text: string }): void {
+    const format = /\.md$/i.test(path) ? 'markdown' : 'yaml'
+    // Beside agents there are files for people.
+    if (format === 'markdown' && !/^\ufeff?---[ \t]*\r?\n/.test(text)) return
+    try {
+      const stem = basename(path).replace(/\.[^.]*$/, '')
+      const { agent, problems: odd } = parseAgentFile({ text, stem, format }, known)
+      problems.push(...odd.map((problem) => `${path}: ${problem}`))
+      if (agents.has(agent.name))
+        problems.push(`${path} was left out: there is an agent "${agent.name}" already`)
+      else agents.set(agent.name, agent)
+    } catch (error) {
+      problems.push(`${path} is no agent: ${messageOf(error)}`)
+    }
+  }
+}
+
+/**
+ * An agent of a project as a session of its own, where nothing stands above its rules: what they would allow is asked about. Doing a
+ * task it needs no such care, since what the one who asks may not do is not done for it.
+ */
+export function askingFirst({ permissions, ...agent }: AgentDefinition): AgentDefinition {
+  if (permissions === undefined) return agent
+  const { allow = [], ask = [], defaultDecision = 'ask', ...rest } = permissions
+  return {
+    ...agent,
+    permissions: {
+      ...rest,
+      ask: [...new Set([...ask, ...allow])],
+      defaultDecision: defaultDecision === 'allow' ? 'ask' : defaultDecision,
+    },
+  }
+}

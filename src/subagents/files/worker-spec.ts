@@ -1,0 +1,100 @@
+import type { PermissionPolicy } from '../../authority/policy.js'
+import { type AgentDefinition, agentNamed } from '../agent-definition.js'
+import {
+  checked,
+  type Fields,
+  fieldOf,
+  flagField,
+  modelOf,
+  nameOf,
+  permissionsOf,
+  stepsOf,
+  textField,
+  wordField,
+} from './agent-fields.js'
+import { AgentFileError } from './errors.js'
+
+export const workerKinds = ['read_only', 'planner', 'implementer', 'verifier', 'reviewer', 'custom'] as const
+export type WorkerKind = (typeof workerKinds)[number]
+
+export const confirmationInheritances = ['auto_approve', 'deny_on_ask', 'inherit_parent'] as const
+
+/** An agent in a few words: a kind of worker, and how it differs from others of its kind. */
+export type WorkerAgentSpec = {
+  readonly name: string
+  readonly description: string
+  /** `custom` unless said otherwise: what it may is what its rules say, or all that the one who asks may. */
+  readonly kind?: WorkerKind
+  readonly hidden?: boolean
+  readonly permissions?: PermissionPolicy
+  /** `provider/model` of the configuration. */
+  readonly model?: string | { readonly provider: string; readonly model: string }
+  readonly prompt?: string
+  readonly maxSteps?: number
+  /** What becomes of calls that its own rules ask about: refused, unless said otherwise. */
+  readonly confirmationInheritance?: (typeof confirmationInheritances)[number]
+}
+
+/** The agents that kinds of workers are like. */
+const likeness: Readonly<Record<WorkerKind, string | undefined>> = {
+  read_only: 'explore',
+  planner: 'plan',
+  implementer: 'general',
+  verifier: 'verification',
+  reviewer: 'review',
+  custom: undefined,
+}
+
+/**
+ * Makes an agent of a specification. What its kind may not, it may not either. `known` are the agents to be like. Throws
+ * {@link AgentFileError}.
+ */
+export function workerAgent(
+  spec: WorkerAgentSpec | Fields,
+  known: readonly AgentDefinition[],
+): AgentDefinition {
+  const fields = spec as Fields
+  const name = textField(fields, 'name')
+  const description = textField(fields, 'description')
+  if (name === undefined) throw new AgentFileError('worker agent name is required')
+  if (description === undefined) throw new AgentFileError('worker agent description is required')
+  const kind = wordField(fieldOf(fields, 'kind'), 'kind', workerKinds) ?? 'custom'
+  const like = likeness[kind]
+  const base = like === undefined ? undefined : agentNamed(like, known)
+  const problems: string[] = []
+  const { maxSteps = base?.maxSteps } = stepsOf(fieldOf(fields, 'maxSteps', 'max_steps'))
+  const model = modelOf(fieldOf(fields, 'model'), problems)
+  if (problems[0] !== undefined) throw new AgentFileError(problems[0])
+  const permissions = rulesFor(permissionsOf(fieldOf(fields, 'permissions')), base?.permissions)
+  return {
+    name: nameOf(name),
+    description,
+    prompt: textField(fields, 'prompt') ?? base?.prompt ?? `You do one kind of work: ${description}`,
+    confirmationInheritance:
+      wordField(
+        fieldOf(fields, 'confirmationInheritance', 'confirmation_inheritance'),
+        'confirmation_inheritance',
+        confirmationInheritances,
+      ) ?? 'deny_on_ask',
+    caller: 'agent',
+    ...(base?.tools !== undefined && { tools: base.tools }),
+    ...(permissions !== undefined && { permissions: checked(permissions) }),
+    ...(maxSteps !== undefined && { maxSteps }),
+    ...model,
+    ...flagField(fields, 'hidden'),
+  }
+}
+
+function rulesFor(
+  own: PermissionPolicy | undefined,
+  base: PermissionPolicy | undefined,
+): PermissionPolicy | undefined {
+  if (own === undefined || base === undefined) return own ?? base
+  const deny = [...new Set([...(base.deny ?? []), ...(own.deny ?? [])])]
+  return {
+    ...(base.defaultDecision !== undefined && { defaultDecision: base.defaultDecision }),
+    ...own,
+    ...(own.allow !== undefined && { allow: own.allow.filter((rule) => !deny.includes(rule)) }),
+    ...(deny.length > 0 && { deny }),
+  }
+}

@@ -1,0 +1,143 @@
+import { messageOf } from '../tool/errors.js'
+import type { JsonSchema } from '../tool/json.js'
+import type { TaskOutcome, TaskRequest } from '../tool/runtime.js'
+
+/** One step of a workflow that a host puts together. */
+export type StepSpec = {
+  /** The host's own name of the step; its outcome has it, and a workflow is remembered by it. */
+  readonly taskId: string
+  readonly agent: string
+  readonly description?: string
+  readonly prompt: string
+  readonly maxSteps?: number
+  /** The answer must be JSON that fits; else the step has failed. */
+  readonly outputSchema?: JsonSchema
+}
+
+export type StepOutcome = {
+  readonly taskId: string
+  readonly sessionId: string
+  readonly agent: string
+  readonly output: string
+  readonly success: boolean
+  readonly error?: string
+  /** The answer as data, where there was a schema. */
+  readonly structured?: unknown
+}
+
+export type ParallelOutcome = {
+  readonly outcomes: StepOutcome[]
+  readonly budget: { readonly consumedTokens: number; readonly limitTokens: number }
+}
+
+/** Makes the next step of an item from what came before; null ends it there. */
+export type PipelineStage<Item> = (context: {
+  readonly previous: StepOutcome | null
+  readonly item: Item
+}) => StepSpec | null
+
+/** Does steps; never rejects for one that failed. */
+export type StepRunner = (spec: StepSpec, signal?: AbortSignal) => Promise<StepOutcome>
+
+/** Throws `TypeError` for what is no step. */
+export function assertSteps(specs: readonly StepSpec[]): void {
+  const seen = new Set<string>()
+  for (const [at, spec] of specs.entries()) {
+    const problem = problemOf(spec)
+    if (problem !== undefined) throw new TypeError(`Step ${at}: ${problem}`)
+    if (seen.has(spec.taskId))
+      throw new TypeError(`Step ${at}: another step has the taskId '${spec.taskId}'.`)
+    seen.add(spec.taskId)
+  }
+}
+
+function problemOf(spec: unknown): string | undefined {
+  if (typeof spec !== 'object' || spec === null || spec instanceof Promise) return 'it must be an object.'
+  const given: Partial<StepSpec> = spec
+  for (const name of ['taskId', 'agent', 'prompt'] as const)
+    if (typeof given[name] !== 'string' || given[name] === '')
+      return `${name} must be a string that says something.`
+  return undefined
+}
+
+export function requestFor(spec: StepSpec): TaskRequest {
+  const { taskId, agent, description = taskId, prompt, maxSteps, outputSchema } = spec
+  return {
+    agent,
+    description,
+    prompt,
+    ...(maxSteps !== undefined && { maxSteps }),
+    ...(outputSchema !== undefined && { outputSchema }),
+  }
+}
+
+export function stepOutcome(spec: StepSpec, outcome: TaskOutcome): StepOutcome {
+  const { sessionId, agent, output, success, error, structured } = outcome
+  return {
+    taskId: spec.taskId,
+    sessionId,
+    agent,
+    output,
+    success,
+    ...(error !== undefined && { error }),
+    ...(structured !== undefined && { structured }),
+  }
+}
+
+/** A step that was not begun. */
+export function failedStep({ taskId, agent }: StepSpec, error: unknown): StepOutcome {
+  return { taskId, sessionId: '', agent, output: '', success: false, error: messageOf(error) }
+}
+
+/** Each item through all stages; items do not wait for each other. A stage that fails, or takes too long, ends its item with null. */
+export function runPipeline<Item>(
+  items: readonly Item[],
+  stages: readonly PipelineStage<Item>[],
+  timeoutMs: number,
+  run: StepRunner,
+): Promise<(StepOutcome | null)[]> {
+  return Promise.all(
+    items.map(async (item) => {
+      let previous: StepOutcome | null = null
+      for (const stage of stages) {
+        const spec = specFrom(stage, { previous, item })
+        if (spec === 'failed') return null
+        if (spec === null) break
+        const outcome = await inTime(spec, timeoutMs, run)
+        if (outcome === undefined) return null
+        previous = outcome
+        // What failed is not built upon.
+        if (!outcome.success) break
+      }
+      return previous
+    }),
+  )
+}
+
+function specFrom<Item>(
+  stage: PipelineStage<Item>,
+  context: { readonly previous: StepOutcome | null; readonly item: Item },
+): StepSpec | null | 'failed' {
+  try {
+    const spec = stage(context)
+    if (spec === null) return null
+    return problemOf(spec) === undefined ? spec : 'failed'
+  } catch {
+    // A stage that throws ends its own item alone: null says so.
+    return 'failed'
+  }
+}
+
+async function inTime(spec: StepSpec, timeoutMs: number, run: StepRunner): Promise<StepOutcome | undefined> {
+  const late = new AbortController()
+  const timer = setTimeout(
+    () => late.abort(new Error(`the step took longer than ${timeoutMs} ms`)),
+    timeoutMs,
+  )
+  try {
+    const outcome = await run(spec, late.signal)
+    return late.signal.aborted ? undefined : outcome
+  } finally {
+    clearTimeout(timer)
+  }
+}

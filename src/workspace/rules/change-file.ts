@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { exclusively } from './exclusive.js'
+
+/** From what a file of the user's says to what it shall say, with nobody else in between. */
+export async function changeFile(file: string, next: () => Promise<string>): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  await exclusively(file, async (assertMine) => replace(file, await next(), assertMine))
+}
+
+/** In one step, and for this user's eyes only. */
+async function replace(file: string, text: string, assertMine: () => Promise<void>): Promise<void> {
+  const next = `${file}.${randomUUID()}.new`
+  const handle = await open(next, 'wx', 0o600)
+  try {
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await assertMine()
+    await rename(next, file)
+  } catch (error) {
+    await rm(next, { force: true })
+    throw error
+  }
+}

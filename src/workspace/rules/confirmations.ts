@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { changeFile } from './change-file.js'
+import { readIfThere } from './read-if-there.js'
+
+/** What the user has confirmed of the files that came with one workspace, each by a digest of its place and its text. */
+export interface Confirmations {
+  /** The user's own directory for this workspace. */
+  readonly directory: string
+  all(): Promise<ReadonlySet<string>>
+  /** Takes only what is a digest. */
+  add(confirmation: string): Promise<void>
+}
+
+/** Kept in the user's directory, outside every workspace: nothing that comes with a workspace can confirm itself. */
+export function openConfirmations({ root, userDir }: { root: string; userDir: string }): Confirmations {
+  const directory = join(userDir, 'projects', createHash('sha256').update(root).digest('hex').slice(0, 32))
+  const file = join(directory, 'confirmed')
+  const all = async (): Promise<ReadonlySet<string>> =>
+    new Set(((await readIfThere(file, longestFile)) ?? '').split('\n').filter(Boolean))
+  return {
+    directory,
+    all,
+    async add(confirmation) {
+      if (!/^[0-9a-f]{64}$/.test(confirmation)) throw new TypeError('that is not a confirmation of a text')
+      await changeFile(file, async () => `${[...new Set([...(await all()), confirmation])].join('\n')}\n`)
+    },
+  }
+}
+
+const longestFile = 1_048_576

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest'
+import { eventsOf, ofType } from './open-session.js'
+import { byPrompt, call, open } from './subagents.js'
+
+describe('a task', () => {
+  it('is done by an agent in a session of its own, and its answer is the result', async () => {
+    const model = byPrompt(({ prompt, turn, results }) => {
+      if (prompt === 'Where is the sign?')
+        return turn === 0
+          ? call('task', { agent: 'explore', description: 'find the sign', prompt: 'Read a.txt' })
+          : `It says: ${results.join()}`
+      return turn === 0 ? call('read', { file_path: 'a.txt' }) : 'the sign is in a.txt'
+    })
+    const { session } = await open({ model }, { 'a.txt': 'sign' })
+    const events = await eventsOf(session, 'Where is the sign?')
+    const [end] = ofType(events, 'agent_end')
+    expect(end?.result.text).toContain('the sign is in a.txt')
+    const [start] = ofType(events, 'subagent_start')
+    expect(start).toMatchObject({
+      agent: 'explore',
+      description: 'find the sign',
+      parentSessionId: session.sessionId,
+    })
+    expect(start?.sessionId).toBe(`task-run-${start?.taskId}`)
+    expect(ofType(events, 'subagent_progress').map(({ status }) => status)).toEqual([
+      'round 1 done',
+      'calls read',
+      'round 2 done',
+    ])
+    expect(ofType(events, 'subagent_end')).toMatchObject([
+      { taskId: start?.taskId, agent: 'explore', output: 'the sign is in a.txt', success: true },
+    ])
+    // The parent's history has the call and its result, and nothing of how it came about.
+    expect(session.history().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+    expect(await session.subagentTasks()).toMatchObject([
+      { taskId: start?.taskId, status: 'completed', success: true, counters: { rounds: 2, toolCalls: 1 } },
+    ])
+    expect(await session.pendingSubagentTasks()).toEqual([])
+  })
+
+  it('can be given by the host, and gives a ToolResult', async () => {
+    const model = byPrompt(() => 'short')
+    const { session } = await open({ model })
+    const result = await session.task({
+      agent: 'general',
+      description: 'docs delegated check',
+      prompt: 'Return a short response.',
+      maxSteps: 1,
+    })
+    expect(result).toMatchObject({ name: 'task', exitCode: 0 })
+    expect(result.output).toContain('short')
+    expect(result.metadata).toMatchObject({ agent: 'general', success: true, rounds: 1 })
+    const both = await session.tasks([
+      { agent: 'general', description: 'one', prompt: 'Return one response.', maxSteps: 1 },
+      { agent: 'general', description: 'two', prompt: 'Return another response.', maxSteps: 1 },
+    ])
+    expect(both).toMatchObject({ name: 'parallel_task', exitCode: 0 })
+    expect(both.metadata).toMatchObject({
+      task_count: 2,
+      success_count: 2,
+      failed_count: 0,
+      all_success: true,
+    })
+  })
+
+  it('names the agents there are when it is given to one that is not', async () => {
+    const { session } = await open({ model: byPrompt(() => 'x') })
+    const result = await session.task({ agent: 'exploer', prompt: 'go' })
+    expect(result.exitCode).toBe(1)
+    expect(result.output).toContain("agent 'exploer' not found")
+    expect(result.output).toContain('explore')
+  })
+
+  it('keeps what was said when it fails, and says why', async () => {
+    const model = byPrompt(({ turn }) => ({
+      text: `step ${turn}`,
+      toolCalls: [{ name: 'ls', args: { path: '.' } }],
+    }))
+    const { session } = await open({ model })
+    const result = await session.task({ agent: 'explore', prompt: 'loop', maxSteps: 1 })
+    expect(result.exitCode).toBe(1)
+    expect(result.output).toContain('Task failed')
+    expect(result.output).toContain('step 1')
+    expect(await session.subagentTasks()).toMatchObject([{ status: 'failed', success: false }])
+  })
+
+  it('has a deadline', async () => {
+    const model = byPrompt(() => ({ text: 'thinking', hang: true }))
+    const { session } = await open({ model, delegation: { timeoutMs: 50 } })
+    const result = await session.task({ agent: 'explore', prompt: 'hang' })
+    expect(result.output).toMatch(/50 ms/)
+    expect(result.output).toContain('thinking')
+  })
+
+  it('does not take what a model wrote for a command of the host', async () => {
+    const model = byPrompt(({ prompt }) => `asked: ${prompt}`)
+    const { session } = await open({ model })
+    expect((await session.task({ prompt: '/help' })).output).toContain('asked: /help')
+  })
+
+  it('works with the tools that its parent has and its agent names', async () => {
+    let shown: string[] = []
+    const model = byPrompt(({ request }) => {
+      shown = request.tools.map(({ name }) => name)
+      return 'ok'
+    })
+    const { session } = await open({ model, builtinTools: ['read', 'grep', 'task'] })
+    await session.task({ agent: 'general', prompt: 'go' })
+    expect(shown).toEqual(['read', 'grep'])
+  })
+
+  it('answers with data where a schema is given, and is asked once more when it does not fit', async () => {
+    const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
+    const answers = ['{"n":"one"}', '```json\n{"n":1}\n```']
+    let asked = 0
+    const model = byPrompt(() => answers[asked++] ?? '')
+    const { session } = await open({ model })
+    const result = await session.task({ agent: 'general', prompt: 'count', outputSchema: schema })
+    expect(result.metadata?.['structured']).toEqual({ n: 1 })
+    const bad = await session.task({ agent: 'general', prompt: 'count', outputSchema: schema })
+    expect(bad.exitCode).toBe(1)
+    expect(bad.output).toContain('does not fit its schema')
+  })
+})
+
+describe('what a subagent spends', () => {
+  it('is counted by its parent, and held to its guard', async () => {
+    const usage = { inputTokens: 100, outputTokens: 10, totalTokens: 110 }
+    const model = byPrompt(() => ({ text: 'done', usage }))
+    const seen: string[] = []
+    let spent = 0
+    const { session } = await open({
+      model,
+      budgetGuard: {
+        checkBeforeLlm: (sessionId: string) => {
+          seen.push(sessionId)
+          return spent >= 220
+            ? { decision: 'deny', resource: 'tokens', reason: 'all gone' }
+            : { decision: 'allow' }
+        },
+        recordAfterLlm: (_: string, { totalTokens }: { totalTokens: number }) => {
+          spent += totalTokens
+        },
+      },
+    })
+    await session.task({ agent: 'general', prompt: 'one' })
+    await session.task({ agent: 'general', prompt: 'two' })
+    expect(spent).toBe(220)
+    expect(new Set(seen)).toEqual(new Set([session.sessionId]))
+    const refused = await session.task({ agent: 'general', prompt: 'three' })
+    expect(refused.exitCode).toBe(1)
+    expect(refused.output).toContain('all gone')
+    await expect(session.send('four')).rejects.toThrow('all gone')
+  })
+})
+
+describe('undo', () => {
+  it('takes back what subagents changed for a run', async () => {
+    const model = byPrompt(({ prompt, turn }) => {
+      if (prompt === 'Change it')
+        return turn === 0 ? call('task', { agent: 'general', prompt: 'write it' }) : 'done'
+      return turn === 0 ? call('write', { file_path: 'a.txt', content: 'new' }) : 'written'
+    })
+    const { session } = await open({ model, mode: 'accept-edits' }, { 'a.txt': 'old' })
+    await session.send('Change it')
+    expect(await session.readFile('a.txt')).toBe('new')
+    await session.undo()
+    expect(await session.readFile('a.txt')).toBe('old')
+  })
+})

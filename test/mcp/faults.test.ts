@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import type { Session } from '../../src/session/session.js'
+import { calls, makeWorkspace, openSession, toolResults } from '../contract/open-session.js'
+import { badServer, eventually } from './support.js'
+
+const limit = 30_000
+const unhandled: unknown[] = []
+const note = (reason: unknown): void => void unhandled.push(reason)
+beforeAll(() => void process.on('unhandledRejection', note))
+afterAll(() => {
+  process.off('unhandledRejection', note)
+  expect(unhandled).toEqual([])
+})
+
+async function sessionWith(): Promise<Session> {
+  return (await openSession([])).session
+}
+
+describe('a server that cannot be started says why', { timeout: limit }, () => {
+  it.each([
+    [
+      'exit-at-start',
+      's3cr3t-value',
+      /ended with exit code 1; it said: cannot start: the token \[hidden\] is wrong/,
+    ],
+    ['hang-initialize', '', /no answer within 1500 ms/],
+    ['error-initialize', 's3cr3t-value', /not today, \[hidden\]/],
+    ['initialize-nothing', '', /./],
+    ['odd-version', '', /version/i],
+    ['exit-after-initialize', '', /ended with exit code 3|closed/],
+    ['hang-list', '', /no answer within \d+ ms/],
+    ['error-list', '', /broken list/],
+    ['deaf', '', /no answer within 1500 ms/],
+    ['slow-start', '60000', /no answer within 1500 ms/],
+  ])('%s', async (fault, extra, words) => {
+    const session = await sessionWith()
+    const started = performance.now()
+    const error = await session
+      .addMcp(badServer(fault, extra, { startTimeoutMs: 1_500, env: { TOKEN: 's3cr3t-value' } }))
+      .catch((thrown: Error) => thrown)
+    expect(error).toMatchObject({ name: 'McpError', message: expect.stringMatching(words) })
+    expect((error as Error).message).toContain('mcp server bad is unavailable')
+    expect((error as Error).message).not.toContain('s3cr3t')
+    expect(performance.now() - started).toBeLessThan(10_000)
+    expect(await session.mcpStatus()).toEqual([])
+    expect(await session.readFile('.').catch((thrown: Error) => thrown.name)).toBe('ToolFailedError')
+  })
+
+  it('a command that does not exist', async () => {
+    const session = await sessionWith()
+    const missing = session.addMcp({ name: 'x', command: '/no/such/program' })
+    await expect(missing).rejects.toThrow(/mcp server x is unavailable.*exit code 127/)
+  })
+})
+
+describe('a call that goes wrong is an error that can be read', { timeout: limit }, () => {
+  it.each([
+    [
+      'exit-mid-call',
+      's3cr3t-value',
+      /unavailable: it ended with exit code 7; it said: fatal: out of luck \[hidden\]/,
+    ],
+    ['kill-mid-call', '', /unavailable: it was ended by SIGKILL/],
+    ['hang-call', '', /gave no answer within 800 ms; what it had already done may remain/],
+    ['partial-json', '', /gave no answer within 800 ms/],
+    ['long-line', '', /unavailable: it sent a line of more than 10485760 bytes/],
+    ['wrong-id', '', /gave no answer within 800 ms/],
+    ['late-answer', '5000', /gave no answer within 800 ms/],
+    ['not-a-result', '', /not a result|mcp server bad/],
+    ['no-result', '', /gave no answer|mcp server bad/],
+    ['error-result', 's3cr3t-value', /it broke .*\[hidden\]/],
+    ['tool-error', '', /the disk is full/],
+    ['closes-stdout', '', /gave no answer|unavailable/],
+  ])('%s', async (fault, extra, words) => {
+    const session = await sessionWith()
+    await session.addMcp(badServer(fault, extra, { timeoutMs: 800, env: { TOKEN: 's3cr3t-value' } }))
+    const started = performance.now()
+    const result = await session.tool('mcp__bad__echo', { message: 'x' })
+    expect(result).toMatchObject({ exitCode: 1, output: expect.stringMatching(words) })
+    expect(result.output).not.toContain('s3cr3t')
+    expect(result.output).not.toContain('\u001b')
+    expect(performance.now() - started).toBeLessThan(8_000)
+  })
+
+  it.each([
+    ['garbage', 'Echo: x'],
+    ['stderr-flood', 'Echo: x'],
+    ['partial-then-whole', 'Echo: x'],
+    ['split-bytes', 'ä€🔧'],
+    ['duplicate-id', 'Echo: x'],
+    ['stale', 'Echo: x'],
+    ['change-storm', 'Echo: x'],
+    ['slow-start', 'Echo: x'],
+  ])('%s does no harm', async (fault, output) => {
+    const session = await sessionWith()
+    await session.addMcp(badServer(fault, fault === 'slow-start' ? '500' : ''))
+    expect(await session.tool('mcp__bad__echo', { message: 'x' })).toMatchObject({ output, exitCode: 0 })
+    expect(await session.tool('mcp__bad__echo', { message: 'x' })).toMatchObject({ output, exitCode: 0 })
+  })
+
+  it.each([
+    ['huge-result', (output: string) => output.length < 300_000],
+    ['many-parts', (output: string) => output.length < 50_000],
+    ['odd-content', (output: string) => output.includes('fine') && output.includes('not understood')],
+  ])('%s is held to its bounds', async (fault, isFine) => {
+    const session = await sessionWith()
+    await session.addMcp(badServer(fault))
+    const { output } = await session.tool('mcp__bad__echo', { message: 'x' })
+    expect(isFine(output)).toBe(true)
+  })
+})
+
+describe('a list that goes wrong', { timeout: limit }, () => {
+  it.each([
+    ['endless-pages', 50, 'more than 50 pages'],
+    ['same-cursor', 1, 'a page that follows itself'],
+    ['tools-not-a-list', 0, undefined],
+    ['bad-schemas', 3, 'left out'],
+  ])('%s is cut off', async (fault, count, problem) => {
+    const session = await sessionWith()
+    expect(await session.addMcp(badServer(fault))).toBe(count)
+    const [status] = await session.mcpStatus()
+    if (problem === undefined) expect(status?.problems).toBeUndefined()
+    else expect(status?.problems?.join('\n')).toContain(problem)
+  })
+
+  it('a server that invents tools without end is held to a number', async () => {
+    const session = await sessionWith()
+    await session.addMcp(badServer('inventive'))
+    for (let at = 0; at < 7; at++) await session.refreshMcpTools('bad')
+    const [status] = await session.mcpStatus()
+    expect(status?.toolCount).toBe(0)
+    expect(status?.problems?.join()).toContain('keeps offering new tools')
+  })
+})
+
+describe('a server that was lost', { timeout: limit }, () => {
+  it('is found again between turns; meanwhile the model reads that it is unavailable', async () => {
+    const call = calls(['mcp__bad__echo', { message: 'x' }])
+    const { session, server } = await openSession(
+      [call, call, 'one', calls(['mcp__bad__echo', { message: 'calls' }]), 'two'],
+      {
+        permissionPolicy: { allow: ['mcp__bad'] },
+        builtinTools: false,
+        mcpServers: [badServer('exit-mid-call')],
+      },
+    )
+    await session.send('go')
+    expect(toolResults(server, 1)[0]).toMatch(/mcp server bad is unavailable: it ended with exit code 7/)
+    expect(toolResults(server, 2)[1]).toMatch(
+      /mcp server bad is unavailable: .* It is tried again before the next turn/,
+    )
+    expect(await session.mcpStatus()).toMatchObject([{ connected: false, state: 'down', toolCount: 1 }])
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await session.send('go on')
+    expect(toolResults(server, 4).at(-1)).toBe('1')
+  })
+
+  it('is one that only pours out noise', async () => {
+    const session = await sessionWith()
+    const added = await session.addMcp(badServer('garbage-forever')).catch((thrown: Error) => thrown.message)
+    if (typeof added === 'string') expect(added).toContain('bytes that are no messages')
+    else
+      await eventually(async () => {
+        const [status] = await session.mcpStatus()
+        return status?.error?.includes('bytes that are no messages') === true
+      })
+  })
+
+  it('is found again at once when the host says so', async () => {
+    const session = await sessionWith()
+    await session.addMcp(badServer('kill-mid-call'))
+    await session.tool('mcp__bad__echo', { message: 'x' })
+    expect((await session.tool('mcp__bad__echo', { message: 'pid' })).output).toContain('unavailable')
+    await session.refreshMcpTools('bad')
+    expect((await session.tool('mcp__bad__echo', { message: 'pid' })).output).toMatch(/^\d+$/)
+  })
+
+  it('does not keep a run from beginning, nor another server from answering', async () => {
+    const { root, userDir } = await makeWorkspace()
+    const agent = await Agent.create(
+      { mcpServers: { slow: badServer('hang-initialize') as never } } as never,
+      { userDir, env: {} },
+    )
+    const session = agent.session(root, { sandbox: 'off' })
+    await session.addMcp({ ...badServer('none'), name: 'good' })
+    const slow = session.refreshMcpTools('slow').catch(() => undefined)
+    const times: number[] = []
+    for (let at = 0; at < 20; at++) {
+      const started = performance.now()
+      expect((await session.tool('mcp__good__echo', { message: 'x' })).output).toBe('Echo: x')
+      times.push(performance.now() - started)
+    }
+    await agent.close()
+    await slow
+    times.sort((a, b) => a - b)
+    // The first waits for those that are still coming up; the middle one must not notice them.
+    expect(times[10]).toBeLessThan(100)
+  })
+
+  it.each(['change-storm', 'stderr-flood'])(
+    '%s beside another server delays it by less than 100 ms',
+    async (fault) => {
+      const session = await sessionWith()
+      await session.addMcp({ ...badServer('none'), name: 'good' })
+      await session.addMcp(badServer(fault))
+      const times: number[] = []
+      for (let at = 0; at < 30; at++) {
+        const started = performance.now()
+        await session.tool('mcp__good__echo', { message: 'x' })
+        times.push(performance.now() - started)
+      }
+      times.sort((a, b) => a - b)
+      expect(times[15]).toBeLessThan(100)
+    },
+  )
+})

@@ -1,0 +1,258 @@
+import { describe, expect, it } from 'vitest'
+import type { McpServerOptions } from '../../src/mcp/server-options.js'
+import type { SessionOptions } from '../../src/session/options.js'
+import { openSession, whenDone } from '../contract/open-session.js'
+import { type Behave, type HttpServer, resultOf, startHttp } from './http-server.js'
+
+async function open(
+  behave?: Behave,
+  more: Partial<McpServerOptions> = {},
+  options: SessionOptions = {},
+): Promise<{
+  server: HttpServer
+  add(): Promise<number>
+  echo(message: string): Promise<string>
+  session: Awaited<ReturnType<typeof openSession>>['session']
+}> {
+  const server = await startHttp(behave)
+  whenDone(server.close)
+  const { session } = await openSession([], options)
+  return {
+    server,
+    session,
+    add: () =>
+      session.addMcp({ name: 'web', url: server.url, timeoutMs: 1_500, startTimeoutMs: 3_000, ...more }),
+    echo: async (message) => (await session.tool('mcp__web__echo', { message })).output,
+  }
+}
+
+describe('a server over HTTP that goes wrong', { timeout: 30_000 }, () => {
+  it('has forgotten the connection: it is made again, and the call with it', async () => {
+    let forgotten = false
+    const { add, echo, server } = await open((rpc, request, response) => {
+      if (rpc?.method !== 'tools/call' || forgotten || request.headers['mcp-session-id'] !== 'session-1')
+        return false
+      forgotten = true
+      response.writeHead(404).end('{}')
+      return true
+    })
+    await add()
+    expect(await echo('once')).toBe('Echo: once')
+    expect(server.seen.filter(({ rpc }) => rpc === 'initialize')).toHaveLength(2)
+  })
+
+  it('breaks off its stream: the answer comes with the next one', async () => {
+    let answer = ''
+    const { add, echo, server } = await open((rpc, request, response) => {
+      const events = { 'content-type': 'text/event-stream' }
+      if (rpc?.method === 'tools/call') {
+        answer = JSON.stringify({ jsonrpc: '2.0', id: rpc.id, result: resultOf(rpc) })
+        response.writeHead(200, events).end('id: e-1\nretry: 10\ndata: \n\n')
+        return true
+      }
+      if (request.method !== 'GET' || request.headers['last-event-id'] !== 'e-1') return false
+      response.writeHead(200, events).end(`id: e-2\ndata: ${answer}\n\n`)
+      return true
+    })
+    await add()
+    expect(await echo('later')).toBe('Echo: later')
+    expect(server.seen.some(({ headers }) => headers['last-event-id'] === 'e-1')).toBe(true)
+  })
+
+  const answers: readonly [string, Behave, RegExp][] = [
+    [
+      '500',
+      (rpc, _, response) =>
+        rpc?.method === 'tools/call' && !!response.writeHead(500).end('s3cr3t-header stack'),
+      /HTTP status 500/,
+    ],
+    ['no answer', (rpc) => rpc?.method === 'tools/call', /no answer within 1500 ms/],
+    [
+      'HTML',
+      (rpc, _, response) =>
+        rpc?.method === 'tools/call' &&
+        !!response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+      /mcp server web/,
+    ],
+    [
+      'broken JSON',
+      (rpc, _, response) =>
+        rpc?.method === 'tools/call' &&
+        !!response.writeHead(200, { 'content-type': 'application/json' }).end('{"jsonrpc'),
+      /mcp server web/,
+    ],
+    [
+      'a cut connection',
+      (rpc, request) => rpc?.method === 'tools/call' && !!request.socket.destroy(),
+      /mcp server web is unavailable/,
+    ],
+    [
+      'a body without end',
+      (rpc, _, response) => {
+        if (rpc?.method !== 'tools/call') return false
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        const chunk = `data: ${'x'.repeat(1024 * 1024)}`
+        const pour = (): void => {
+          if (response.destroyed) return
+          if (response.write(chunk)) setImmediate(pour)
+          else response.once('drain', pour)
+        }
+        pour()
+        return true
+      },
+      /mcp server web/,
+    ],
+    [
+      'a compressed body',
+      (rpc, _, response) =>
+        rpc?.method === 'tools/call' &&
+        !!response
+          .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+          .end('x'),
+      /encoding "gzip"|mcp server web/,
+    ],
+  ]
+  it.each(answers)('answers with %s', async (_, behave, words) => {
+    const { add, echo } = await open(behave, { headers: { authorization: 'Bearer s3cr3t-header' } })
+    await add()
+    const output = await echo('x')
+    expect(output).toMatch(words)
+    expect(output).not.toContain('s3cr3t')
+  })
+
+  it('is not followed to another host, and the token does not go there', async () => {
+    const other = await startHttp()
+    whenDone(other.close)
+    const { add } = await open(
+      (_, __, response) => !!response.writeHead(307, { location: other.url }).end(),
+      { headers: { authorization: 'Bearer s3cr3t-header' } },
+    )
+    await expect(add()).rejects.toThrow('mcp server web is unavailable')
+    expect(other.seen).toEqual([])
+  })
+
+  it('sends what was configured with each request, and nothing else that is secret', async () => {
+    const { add, echo, server } = await open(undefined, { headers: { 'x-api-key': 'k-123456' } })
+    await add()
+    await echo('x')
+    expect(server.seen.every(({ headers }) => headers['x-api-key'] === 'k-123456')).toBe(true)
+    expect(server.seen.every(({ headers }) => headers.cookie === undefined)).toBe(true)
+  })
+
+  it('refuses metadata services, also when they are configured (SEC-156)', async () => {
+    const { session } = await openSession([])
+    const add = session.addMcp({ name: 'x', url: 'http://169.254.169.254/mcp', startTimeoutMs: 2_000 })
+    await expect(add).rejects.toThrow(/refused|unavailable/)
+  })
+})
+
+describe('signing in', { timeout: 30_000 }, () => {
+  type Kept = Map<string, string>
+  const storeOf = (kept: Kept) => ({
+    load: (key: string) => kept.get(key),
+    save: (key: string, value: string) => void kept.set(key, value),
+    remove: (key: string) => void kept.delete(key),
+  })
+
+  /** A server that wants a token, and an authorization server beside it. */
+  async function guarded(): Promise<{ server: HttpServer; refreshed: () => number }> {
+    let refreshed = 0
+    let valid = 'token-1'
+    let server: HttpServer | undefined
+    const json = (response: Parameters<Behave>[2], body: object, status = 200): true => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+      return true
+    }
+    server = await startHttp((rpc, request, response) => {
+      const origin = server?.origin ?? ''
+      const url = new URL(request.url ?? '/', origin)
+      if (url.pathname.startsWith('/.well-known/oauth-protected-resource'))
+        return json(response, { resource: `${origin}/mcp`, authorization_servers: [origin] })
+      if (url.pathname.startsWith('/.well-known/'))
+        return json(response, {
+          issuer: origin,
+          authorization_endpoint: `${origin}/authorize`,
+          token_endpoint: `${origin}/token`,
+          registration_endpoint: `${origin}/register`,
+          response_types_supported: ['code'],
+          code_challenge_methods_supported: ['S256'],
+        })
+      if (url.pathname === '/register')
+        return json(response, { client_id: 'me', redirect_uris: ['http://127.0.0.1/callback'] }, 201)
+      if (url.pathname === '/token') {
+        if (server?.seen.filter((one) => one.url === '/token').length !== 1) {
+          refreshed++
+          valid = `token-${refreshed + 1}`
+        }
+        return json(response, {
+          access_token: valid,
+          token_type: 'Bearer',
+          refresh_token: 'r-1',
+          expires_in: 3_600,
+        })
+      }
+      if (rpc === undefined) return false
+      if (request.headers.authorization === `Bearer ${valid}`) return false
+      response
+        .writeHead(401, {
+          'www-authenticate': `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
+        })
+        .end()
+      return true
+    })
+    whenDone(server.close)
+    return { server, refreshed: () => refreshed }
+  }
+
+  it('leads a person to the address, checks what comes back, and keeps the tokens where the host says', async () => {
+    const { server } = await guarded()
+    const kept: Kept = new Map()
+    const asked: string[] = []
+    const authorize = async ({ url }: { url: string }): Promise<string> => {
+      asked.push(url)
+      const { searchParams } = new URL(url)
+      expect(searchParams.get('code_challenge_method')).toBe('S256')
+      return `http://127.0.0.1/callback?code=c-1&state=${searchParams.get('state')}`
+    }
+    const { session } = await openSession([], { mcp: { signIn: { store: storeOf(kept), authorize } } })
+    expect(await session.addMcp({ name: 'web', url: server.url, oauth: {} })).toBe(1)
+    expect((await session.tool('mcp__web__echo', { message: 'in' })).output).toBe('Echo: in')
+    expect(asked).toHaveLength(1)
+    const [[key, value] = ['', '']] = kept
+    expect(key).toContain('web http://127.0.0.1:')
+    expect(value).toContain('token-1')
+
+    const { session: later } = await openSession([], { mcp: { signIn: { store: storeOf(kept) } } })
+    await later.addMcp({ name: 'web', url: server.url, oauth: {} })
+    expect((await later.tool('mcp__web__echo', { message: 'again' })).output).toBe('Echo: again')
+  })
+
+  it.each([
+    [
+      'the answer belongs to another attempt',
+      async () => 'http://127.0.0.1/callback?code=c-1&state=other',
+      'another attempt',
+    ],
+    [
+      'the person says no',
+      async ({ url }: { url: string }) =>
+        `http://127.0.0.1/callback?error=denied&state=${new URL(url).searchParams.get('state')}`,
+      'refused',
+    ],
+    ['nobody is there', undefined, 'no authorize handler'],
+  ])('fails when %s', async (_, authorize, words) => {
+    const { server } = await guarded()
+    const signIn = { store: storeOf(new Map()), ...(authorize !== undefined && { authorize }) }
+    const { session } = await openSession([], { mcp: { signIn } })
+    await expect(session.addMcp({ name: 'web', url: server.url, oauth: {} })).rejects.toThrow(words)
+  })
+
+  it('a token that exists is sent as it is, and one that is wrong is not shown', async () => {
+    const { server } = await guarded()
+    const { session } = await openSession([])
+    await session.addMcp({ name: 'web', url: server.url, oauth: { accessToken: 'token-1' } })
+    expect((await session.tool('mcp__web__echo', { message: 'in' })).output).toBe('Echo: in')
+    const wrong = session.addMcp({ name: 'no', url: server.url, oauth: { accessToken: 'wrong-token' } })
+    await expect(wrong).rejects.toThrow('mcp server no is unavailable: authentication failed')
+  })
+})

@@ -1,0 +1,325 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of a configuration file look like that
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import { FixedClock } from '../../src/loop/host-env.js'
+import {
+  calls,
+  eventsOf,
+  makeWorkspace,
+  ofType,
+  openSession,
+  shownTools,
+  toolResults,
+  whenDone,
+} from '../contract/open-session.js'
+import { startEverything } from './everything-http.js'
+import { badEntry, badServer, entryOf } from './support.js'
+
+const limit = 60_000
+const allow = { permissionPolicy: { allow: ['mcp__*'] } }
+const everything = { name: 'every', command: process.execPath, args: [entryOf('everything'), 'stdio'] }
+
+const open: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0)) await close()
+})
+
+describe('a server over stdio', { timeout: limit }, () => {
+  it('is added by position, called, and removed', async () => {
+    const { session } = await openSession([])
+    const count = await session.addMcpServer('echo', 'stdio', process.execPath, [badEntry, 'none'])
+    expect(count).toBe(1)
+    expect(await session.mcpStatus()).toMatchObject([{ name: 'echo', connected: true, toolCount: 1 }])
+    expect(await session.mcps()).toEqual(await session.mcpStatus())
+    expect(session.toolNames().filter((name) => name.startsWith('mcp__echo__'))).toEqual(['mcp__echo__echo'])
+    const result = await session.tool('mcp__echo__echo', { message: 'docs mcp ok' })
+    expect(result).toMatchObject({ output: 'Echo: docs mcp ok', exitCode: 0 })
+    expect(await session.removeMcpServer('echo')).toBe(true)
+    expect(await session.removeMcp('echo')).toBe(false)
+    expect(session.toolNames().filter((name) => name.startsWith('mcp__'))).toEqual([])
+    expect(await session.mcpStatus()).toEqual([])
+  })
+
+  it.each([
+    [{ name: 'x' }, "'command' is required for stdio transport"],
+    [{ name: 'x', transport: 'http' }, "'url' is required for http transport"],
+    [
+      { name: 'x', transport: 'carrier-pigeon' },
+      "Unknown transport 'carrier-pigeon'. Use 'stdio', 'http', or 'streamable-http'",
+    ],
+    [{ name: '  ' }, 'needs a name'],
+    [{ name: 'x', command: 'a', comand: 'b' }, 'no option "comand"'],
+    [{ name: 'x', url: 'https://user:hunter2@example.test' }, "use 'headers' or 'oauth'"],
+  ])('is refused when it cannot be: %j', async (server, words) => {
+    const { session } = await openSession([])
+    const error = await session.addMcp(server as never).catch((thrown: Error) => thrown)
+    expect(error).toMatchObject({ name: 'McpError', code: 'mcp_config' })
+    expect((error as Error).message).toContain(words)
+    expect((error as Error).message).not.toContain('hunter2')
+  })
+
+  it('comes from the options, with the first run, and its tools are found by searching', async () => {
+    const { session, server } = await openSession(
+      [
+        calls(['tool_search', { query: 'thing number 37', limit: 1 }]),
+        calls(['mcp__bad__tool37', { message: 'hi' }]),
+        'done',
+      ],
+      { ...allow, mcpServers: { bad: { command: process.execPath, args: [badEntry, 'many'] } } },
+    )
+    expect(await session.mcpStatus()).toMatchObject([{ name: 'bad', connected: false, state: 'idle' }])
+    expect((await session.send('go')).text).toBe('done')
+    expect(shownTools(server, 0).filter((name) => name.startsWith('mcp__'))).toEqual([])
+    expect(shownTools(server, 1)).toEqual([...shownTools(server, 0), 'mcp__bad__tool37'])
+    expect(toolResults(server, 2).at(-1)).toBe('Echo: hi')
+    expect((await session.send('/mcp')).text).toBe('MCP servers: 1\n  bad: 60 tools')
+  })
+
+  it('is shown as it is while there are few tools', async () => {
+    const { session, server } = await openSession([calls(['mcp__bad__echo', { message: 'hi' }]), 'done'], {
+      ...allow,
+      builtinTools: ['read'],
+      mcpServers: [badServer('none')],
+    })
+    await session.send('go')
+    expect(shownTools(server, 0)).toEqual(['read', 'mcp__bad__echo'])
+    expect(toolResults(server, 1)).toEqual(['Echo: hi'])
+  })
+
+  it('comes from the configuration; one of the session stands in front of it until it is removed', async () => {
+    const { root, userDir } = await makeWorkspace()
+    const agent = await Agent.create(
+      `mcp_servers "bad" { command = "${process.execPath}" args = ["${badEntry}", "none"] }
+       mcp_servers "off" { command = "false" enabled = false }`,
+      { userDir, env: {} },
+    )
+    whenDone(() => agent.close())
+    const session = agent.session(root, { sandbox: 'off' })
+    expect((await session.tool('mcp__bad__echo', { message: 'a' })).output).toBe('Echo: a')
+    expect(await session.mcpStatus()).toMatchObject([
+      { name: 'bad', state: 'connected' },
+      { name: 'off', state: 'disabled', connected: false },
+    ])
+    await session.addMcp(badServer('tool-error'))
+    expect(await session.tool('mcp__bad__echo', { message: 'a' })).toMatchObject({
+      output: 'the disk is full',
+      exitCode: 1,
+    })
+    await session.removeMcp('bad')
+    await session.refreshMcpTools('bad')
+    expect((await session.tool('mcp__bad__echo', { message: 'a' })).output).toBe('Echo: a')
+    await agent.refreshMcpTools()
+  })
+
+  it('tells how far it is', async () => {
+    const args = { duration: 1, steps: 4 }
+    const { session } = await openSession(
+      [calls(['mcp__every__trigger-long-running-operation', args]), 'done'],
+      { ...allow, builtinTools: false, mcpServers: [everything] },
+    )
+    const deltas = ofType(await eventsOf(session, 'go'), 'tool_output_delta').map(({ text }) => text)
+    expect(deltas.join('')).toMatch(/1\/4[\s\S]*4\/4/)
+  })
+
+  it('is told when a call is cancelled, and answers the next one', async () => {
+    const { session } = await openSession([])
+    await session.addMcp(everything)
+    const stop = new AbortController()
+    const call = session.tool(
+      'mcp__every__trigger-long-running-operation',
+      { duration: 60, steps: 60 },
+      { signal: stop.signal },
+    )
+    setTimeout(() => stop.abort(), 200)
+    expect((await call).output).toMatch(/abort|cancel/)
+    expect((await session.tool('mcp__every__echo', { message: 'still here' })).output).toBe(
+      'Echo: still here',
+    )
+  })
+
+  it('gives resources, and prompts as commands for the model', async () => {
+    const { session, server } = await openSession(['a poem'])
+    await session.addMcp(everything)
+    const list = await session.tool('mcp__every__list_resources')
+    const [first] = JSON.parse(list.output) as { uri: string }[]
+    const read = await session.tool('mcp__every__read_resource', { uri: first?.uri })
+    expect(read).toMatchObject({ exitCode: 0 })
+    expect(read.output.length).toBeGreaterThan(100)
+    expect(session.listCommands().map(({ name }) => name)).toContain('mcp__every__args-prompt')
+    expect((await session.send('/mcp__every__args-prompt Paris Texas')).text).toBe('a poem')
+    const asked = JSON.stringify(server.requests[0]?.body)
+    expect(asked).toContain('Paris, Texas')
+    await expect(session.send('/mcp__every__args-prompt')).rejects.toThrow('needs: city')
+  })
+
+  it('has its questions answered by the person, and by nobody when nobody is there', async () => {
+    const { session } = await openSession([], { onQuestion: (all) => ({ answers: all.map(() => ['Ada']) }) })
+    await session.addMcp(everything)
+    expect(session.toolNames()).toContain('mcp__every__trigger-elicitation-request')
+    const answered = await session.tool('mcp__every__trigger-elicitation-request')
+    expect(answered.output).toMatch(/Ada|accept/i)
+    const roots = await session.tool('mcp__every__get-roots-list')
+    expect(roots.output).toContain(`file://${session.workspace}`)
+    const { session: alone } = await openSession([])
+    await alone.addMcp(everything)
+    expect(alone.toolNames()).not.toContain('mcp__every__trigger-elicitation-request')
+    expect(alone.toolNames()).not.toContain('mcp__every__trigger-sampling-request')
+  })
+
+  it('has a model asked only by a host that says so', async () => {
+    const asked: unknown[] = []
+    const sampling = async (request: unknown) => {
+      asked.push(request)
+      return { model: 'mine', text: 'sampled' }
+    }
+    const { session } = await openSession([], { mcp: { sampling } })
+    await session.addMcp(everything)
+    const result = await session.tool('mcp__every__trigger-sampling-request', { prompt: 'hm', maxTokens: 5 })
+    expect(result.output).toContain('sampled')
+    expect(asked).toMatchObject([{ server: 'every', maxTokens: 5 }])
+  })
+
+  it('keeps pictures as pictures', async () => {
+    const { session } = await openSession([])
+    await session.addMcp(everything)
+    const { envelope } = await session.tool('mcp__every__get-tiny-image')
+    expect(envelope).toMatchObject({
+      data: [{ type: 'text' }, { type: 'image', mediaType: 'image/png' }, { type: 'text' }],
+    })
+  })
+
+  it('is let go of when it is idle, and connected again by the next call', async () => {
+    const clock = new FixedClock(1_000_000)
+    let now = 1_000_000
+    clock.now = () => now
+    const { session, agent } = await openSession([], { hostEnv: { clock } as never })
+    await session.addMcp(badServer('none'))
+    const pid = async () => (await session.tool('mcp__bad__echo', { message: 'pid' })).output
+    const before = await pid()
+    now += 4_000
+    expect(await agent.disconnectIdleMcp(5_000)).toEqual([])
+    now += 2_000
+    await session.touchMcp('bad')
+    expect(await agent.disconnectIdleMcp(5_000)).toEqual([])
+    now += 6_000
+    expect(await agent.disconnectIdleMcp(5_000)).toEqual(['bad'])
+    expect(await session.mcpStatus()).toMatchObject([{ connected: false, state: 'idle', toolCount: 1 }])
+    expect(await agent.disconnectIdleMcp(5_000)).toEqual([])
+    const after = await pid()
+    expect(after).not.toBe(before)
+    expect(await session.mcpStatus()).toMatchObject([{ connected: true }])
+  })
+})
+
+describe('a server over HTTP', { timeout: limit }, () => {
+  it.each(['streamableHttp', 'sse'] as const)('is reached by %s', async (kind) => {
+    const server = await startEverything(kind)
+    open.push(server.close)
+    const { session } = await openSession([])
+    const count = await session.addMcpServer(
+      'web',
+      kind === 'sse' ? 'sse' : 'http',
+      undefined,
+      undefined,
+      server.url,
+    )
+    expect(count).toBeGreaterThan(5)
+    expect((await session.tool('mcp__web__echo', { message: 'over there' })).output).toBe('Echo: over there')
+    const slow = await session.tool('mcp__web__trigger-long-running-operation', { duration: 0.2, steps: 2 })
+    expect(slow.exitCode).toBe(0)
+    await session.removeMcp('web')
+  })
+
+  it('falls back to event streams where the server knows nothing else', async () => {
+    const server = await startEverything('sse')
+    open.push(server.close)
+    const { session } = await openSession([])
+    expect(await session.addMcp({ name: 'web', url: server.url })).toBeGreaterThan(5)
+    expect((await session.tool('mcp__web__echo', { message: 'old' })).output).toBe('Echo: old')
+  })
+
+  it('is idle, lost and found like any other', async () => {
+    const server = await startEverything('streamableHttp')
+    const { session } = await openSession([])
+    await session.addMcp({ name: 'web', url: server.url })
+    expect(await session.disconnectIdleMcp(0)).toEqual(['web'])
+    expect((await session.tool('mcp__web__echo', { message: 'again' })).output).toBe('Echo: again')
+    await server.close()
+    const lost = await session.tool('mcp__web__echo', { message: 'gone' })
+    expect(lost.exitCode).toBe(1)
+    expect(lost.output).toMatch(/mcp server web/)
+  })
+})
+
+describe('the filesystem server', { timeout: limit }, () => {
+  it('reads the workspace, and in a sandbox writes only where it was let', async () => {
+    const { session, root } = await openSession([], { sandbox: 'auto' }, { 'a.txt': 'hello from here' })
+    const args = [entryOf('filesystem'), root]
+    const server = { name: 'fs', command: process.execPath, args }
+    await session.addMcp(server)
+    const [status] = await session.mcpStatus()
+    const read = await session.tool('mcp__fs__read_text_file', { path: join(root, 'a.txt') })
+    expect(read.output).toContain('hello from here')
+    const write = () => session.tool('mcp__fs__write_file', { path: join(root, 'b.txt'), content: 'x' })
+    if (status?.sandbox === 'bubblewrap') expect((await write()).exitCode).toBe(1)
+    await session.removeMcp('fs')
+    await session.addMcp({ ...server, writable: ['.'] })
+    expect(await write()).toMatchObject({ exitCode: 0 })
+  })
+})
+
+describe('.mcp.json', { timeout: limit }, () => {
+  const file = JSON.stringify({
+    mcpServers: { bad: { command: process.execPath, args: [badEntry, 'none'], env: { TOKEN: '${TOKEN}' } } },
+  })
+
+  it('starts nothing before the user has confirmed it, and nothing again once it has changed', async () => {
+    const options = { env: { TOKEN: 'tok-123456' }, sandbox: 'off' as const }
+    const { session, agent, root } = await openSession(['one', 'two', 'three'], options, {
+      '.mcp.json': file,
+    })
+    const notices = ofType(await eventsOf(session, 'go'), 'notice').filter(({ source }) => source === 'mcp')
+    expect(notices[0]?.message).toContain('was not confirmed')
+    expect(await session.mcpStatus()).toEqual([])
+    const shown = await session.mcpFile()
+    expect(shown).toMatchObject({ confirmed: false, servers: [{ name: 'bad' }], problems: [] })
+    await expect(session.confirmMcpFile('0'.repeat(64))).rejects.toThrow('not the one that was confirmed')
+    await session.confirmMcpFile(shown?.confirmation ?? '')
+    expect((await session.tool('mcp__bad__echo', { message: 'hi' })).output).toBe('Echo: hi')
+
+    const later = agent.session(root, options)
+    expect((await later.tool('mcp__bad__echo', { message: 'env' })).output).toContain('"TOKEN":"tok-123456"')
+    await writeFile(join(root, '.mcp.json'), `${file} `)
+    const changed = agent.session(root, options)
+    await changed.send('go')
+    expect(await changed.mcpStatus()).toEqual([])
+  })
+
+  it.each([
+    ['a name twice', '{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}'],
+    ['a prototype', '{"mcpServers":{"__proto__":{"command":"x"}}}'],
+    ['a comment', '{"mcpServers":{} // no\n}'],
+    ['no end of nesting', `{"mcpServers":${'['.repeat(10_000)}${']'.repeat(10_000)}}`],
+  ])('is refused with %s', async (_, text) => {
+    const { session } = await openSession([], {}, { '.mcp.json': text })
+    await expect(session.mcpFile()).rejects.toThrow('cannot be used')
+  })
+
+  it('has only the variables that the session was given', async () => {
+    process.env['CAPSTAN_TEST_SECRET'] = 'hunter2-hunter2'
+    const text = JSON.stringify({
+      mcpServers: {
+        a: { command: 'x', env: { A: '${CAPSTAN_TEST_SECRET}' } },
+        b: { command: 'x', args: ['${B:-c}'] },
+      },
+    })
+    const { session } = await openSession([], {}, { '.mcp.json': text })
+    const shown = await session.mcpFile()
+    delete process.env['CAPSTAN_TEST_SECRET']
+    expect(shown?.servers).toEqual([{ name: 'b', runs: 'x c' }])
+    expect(shown?.problems[0]).toContain('CAPSTAN_TEST_SECRET')
+    expect(JSON.stringify(shown)).not.toContain('hunter2')
+  })
+})
