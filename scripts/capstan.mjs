@@ -59,11 +59,11 @@ async function fuzz([cases = '50000']) {
 }
 
 /** What is broken on purpose, more often than a test run has time for. @param {string[]} args */
-async function faults([factor = '10']) {
+async function faults([factor = '10', ...names]) {
   await ensureBuilt()
   process.env['FAULT_FACTOR'] = factor
-  const folders = ['test/persistence', 'test/faults', 'src/store']
-  return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...folders])
+  const wanted = names.length > 0 ? names : ['test/persistence', 'test/faults', 'src/store']
+  return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...wanted])
 }
 
 async function format() {
@@ -78,7 +78,7 @@ npm test -- NAME …        only the tests whose files match
 npm run build             compile src/ to dist/
 npm run format            format and fix what can be fixed
 npm run fuzz -- CASES      the command evaluator against real bash (50,000 when left out)
-npm run faults -- FACTOR   processes killed, stores that fail, soaks: so many times the short form (10 when left out)
+npm run faults -- FACTOR NAME …  processes killed, stores that fail, soaks: so many times the short form (10 when left out)
 npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look)`)
   return command === 'help' ? 0 : 2
 }

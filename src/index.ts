@@ -36,6 +36,7 @@ export type {
   AgentEventType,
   ClusterEvent,
   RunSummary,
+  SubagentEvent,
   VerificationEvent,
   VerificationSummary,
 } from './loop/events.js'
@@ -94,11 +95,18 @@ export {
 } from './model/object/errors.js'
 export { createModel, type ModelConfig } from './model/provider.js'
 export * from './session/index.js'
+export { SkillError, SkillNotFoundError } from './skills/errors.js'
+export type { InlineSkill, SkillInfo, SkillKind, SkillSource } from './skills/skill.js'
 export { SessionLockedError, StoreError, type StoreErrorCode } from './store/errors.js'
 export { FileSessionStore } from './store/file/file-session-store.js'
 export { MemorySessionStore } from './store/memory-store.js'
 export type { Durability, SessionInfo, SessionStore } from './store/session-store.js'
 export { SqliteSessionStore } from './store/sqlite/sqlite-store.js'
+export { AgentFileError } from './subagents/files/errors.js'
+export type { WorkerAgentSpec, WorkerKind } from './subagents/files/worker-spec.js'
+export { TaskLimitError } from './subagents/limits.js'
+export type { ParallelOutcome, PipelineStage, StepOutcome, StepSpec } from './subagents/orchestrate.js'
+export type { SubagentTaskSnapshot, TaskProgress, TaskStatus } from './subagents/task-record.js'
 export * from './tool/index.js'
 export type {
   VerificationCheck,

@@ -12,6 +12,7 @@ import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
 import type { ImportedSession, ImportSessionOptions } from '../store/import-session.js'
+import type { PrunedSession, PruneSessionOptions } from '../store/prune-session.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
 import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
@@ -213,6 +214,21 @@ export class Agent {
     const store = this.#storeFor({ ...(sessionStore !== undefined && { sessionStore }) }, 'import')
     const { importSession } = await import('../store/import-session.js')
     return importSession(store, lines, { ...rest, now: () => systemClock.now() })
+  }
+
+  /**
+   * Takes out of a kept session what only looks back: events of runs that are over, except those of the last `keepRuns`, and notes that
+   * later records made worthless. What was said, what a run can go on from, what can be undone and all counts stay. Nothing is ever
+   * taken out of a log unless this is called. Refused while somebody has the session.
+   */
+  async pruneSession(
+    sessionId: string,
+    options: Omit<PruneSessionOptions, 'now'> & Pick<SessionOptions, 'sessionStore'> = {},
+  ): Promise<PrunedSession> {
+    const { sessionStore, ...rest } = options
+    const store = this.#storeFor({ ...(sessionStore !== undefined && { sessionStore }) }, 'prune')
+    const { pruneSession } = await import('../store/prune-session.js')
+    return pruneSession(store, sessionId, { ...rest, now: () => systemClock.now() })
   }
 
   /** The ids of the sessions that are open, sorted. */

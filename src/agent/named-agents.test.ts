@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compilePolicy } from '../authority/policy.js'
+import { builtinToolNames } from '../session/builtin-tools.js'
 import { scriptedModel } from '../testing/scripted-model.js'
 import { CapstanError } from '../tool/errors.js'
-import { createToolbox } from '../toolbox/toolbox.js'
 import { Agent } from './agent.js'
 import { AgentNotFoundError, builtinAgents, findAgent } from './named-agents.js'
 
-const toolNames = createToolbox().map(({ name }) => name)
+const toolNames = builtinToolNames()
 
 describe('an agent by name', () => {
   it.each([

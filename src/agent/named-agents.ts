@@ -11,6 +11,8 @@ export function findAgent(name: string, extra: readonly AgentDefinition[] = []):
 
 const reading = ['read', 'grep', 'glob', 'ls']
 const web = ['web_fetch', 'web_search']
+/** How work is done here, all of them may look up. */
+const knowing = ['search_skills', 'skill']
 /** None of them hands on what was handed to it. */
 const handing = ['task', 'parallel_task']
 const readOnly: PermissionPolicy = {
@@ -29,7 +31,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
     description: 'Finds its way through a workspace and reports what is where. Changes nothing.',
     prompt:
       'You explore a workspace. Search broadly, read what matters, and report findings with paths and line numbers. You change nothing.',
-    tools: [...reading, ...web, 'bash'],
+    tools: [...reading, ...web, 'bash', ...knowing],
     permissions: { ...readOnly, allow: [...reading, ...web, ...lookingCommands] },
     maxSteps: 20,
     caller: 'agent',
@@ -40,7 +42,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
     description: 'Works on a task of several steps with the usual tools.',
     prompt:
       'You work on one task that was handed to you. Finish it, check it, and report briefly what you did.',
-    tools: [...reading, ...web, 'write', 'edit', 'patch', 'bash', 'git', 'batch', 'todo'],
+    tools: [...reading, ...web, 'write', 'edit', 'patch', 'bash', 'git', 'batch', 'todo', ...knowing],
     permissions: {
       allow: [...reading, ...web, 'write', 'edit', 'patch', 'bash', 'git', 'batch', 'todo'],
       deny: handing,
@@ -53,7 +55,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
     description: 'Reads, thinks and writes a plan. Changes nothing.',
     prompt:
       'You plan. Read what you need, then give numbered steps with the files each one touches, the risks, and how to check it. You change nothing.',
-    tools: [...reading, ...web, 'todo'],
+    tools: [...reading, ...web, 'todo', ...knowing],
     permissions: readOnly,
     maxSteps: 30,
     caller: 'agent',
@@ -64,7 +66,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
     description: 'Checks whether something works, by running it. Changes no files.',
     prompt:
       'You verify. Run the checks that would show the claim to be wrong, and report for each what you ran and what came out. You change no files.',
-    tools: [...reading, ...web, 'bash', 'git'],
+    tools: [...reading, ...web, 'bash', 'git', ...knowing],
     permissions: { ...readOnly, allow: [...reading, ...web, 'bash', 'git'] },
     maxSteps: 30,
     caller: 'agent',
@@ -75,7 +77,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
     description: 'Reviews a change for defects. Changes nothing.',
     prompt:
       'You review. Look for defects first: wrong behaviour, lost data, security, missing tests. Name file and line for each, most serious first. You change nothing.',
-    tools: [...reading, 'git'],
+    tools: [...reading, 'git', ...knowing],
     // Git may look without a rule; whatever it changes is denied.
     permissions: { ...readOnly, allow: reading },
     maxSteps: 25,

@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { isRecord } from '../tool/json.js'
-import type { HttpReach } from './channel/http-fetch.js'
+import { fetchFor, type HttpReach } from './channel/http-fetch.js'
 import { McpError } from './errors.js'
 import type { Redact } from './secrets.js'
 import type { McpServerSpec } from './server-options.js'
@@ -106,7 +106,6 @@ export async function signInFor(
       throw new McpError('mcp_unauthorized', 'the answer of the sign-in belongs to another attempt')
     const code = answer.get('code')
     if (code === null) throw new McpError('mcp_unauthorized', redact(`signing in was refused`))
-    const { fetchFor } = await import('./channel/http-fetch.js')
     const net = await fetchFor({ by: 'http', url, headers: {}, sse: 'fallback', ...(oauth && { oauth }) })
     try {
       const iss = answer.get('iss')

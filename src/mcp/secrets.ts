@@ -8,7 +8,7 @@ export type Redact = (text: string) => string
 export function redactorFor({ reach }: McpServerSpec): Redact {
   const values =
     reach.by === 'stdio'
-      ? Object.values(reach.env ?? {})
+      ? [...Object.values(reach.env ?? {}), ...secretWords(reach.argv)]
       : [
           ...Object.values(reach.headers),
           // `Bearer abc`: what is repeated elsewhere is the token alone.
@@ -26,4 +26,14 @@ export function redactorFor({ reach }: McpServerSpec): Redact {
 /** What a server or a library says, as one line that may be shown. */
 export function shownLine(text: string, redact: Redact, most = 300): string {
   return visibleLine(redact(text.slice(0, 8_000)), most)
+}
+
+/** What stands behind `--token`, `--api-key=` and the like. Other words are paths and names, which messages need. */
+function secretWords(argv: readonly string[]): string[] {
+  const telling = /(token|secret|password|passwd|api[-_]?key|credential|auth)/i
+  return argv.flatMap((word, at) => {
+    const [name = '', ...value] = word.split('=')
+    if (value.length > 0 && telling.test(name)) return [value.join('=')]
+    return /^-/.test(argv[at - 1] ?? '') && telling.test(argv[at - 1] ?? '') ? [word] : []
+  })
 }

@@ -105,7 +105,8 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       const settle = (answer: AskAnswer): void => {
         clearTimeout(timer)
         waiting.delete(toolId)
-        if (answer.decision === 'reject') kept?.refused(toolId, answer.message ?? rejectedBefore)
+        const { approved, message = rejectedBefore } = readAnswer(answer)
+        if (!approved) kept?.refused(toolId, message)
         resolve(answer)
       }
       const own: Waiting = { request, settle, ...(endsAt !== undefined && { endsAt }) }

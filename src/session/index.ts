@@ -10,7 +10,18 @@ export type { MessageInfo, RewindOutcome } from './history/rewind.js'
 export type { FileChangeInfo, UndoOutcome } from './history/undo.js'
 export type { ContentBlock, HistoryMessage } from './history-blocks.js'
 export type { ObjectOptions, ObjectResult } from './objects-for-host.js'
-export type { CommandOption, HookOption, RetentionLimits, SessionLabels, SessionOptions } from './options.js'
+export type {
+  AutoDelegation,
+  CommandOption,
+  DelegationOptions,
+  HookOption,
+  QuestionHandler,
+  QuestionSource,
+  RetentionLimits,
+  SessionLabels,
+  SessionOptions,
+} from './options.js'
+export type { AgentInfo } from './parts/known-agents.js'
 export type { PromptSlots } from './prompt/system-prompt.js'
 export { type ReplayDifference, ReplayError } from './replay/difference.js'
 export { type RecordedModelOptions, recordedModel } from './replay/recorded-model.js'
@@ -23,6 +34,7 @@ export type { RunSnapshot, RunStatus } from './runs.js'
 export * from './security/index.js'
 export { type ServeMcpOptions, serveMcp } from './serve-mcp.js'
 export type { Session } from './session.js'
+export type { TaskOptions } from './surface/tasks.js'
 export type { TraceEvent } from './trace.js'
 export type { UiDataChunk, UiFinishReason, UiMessageChunk, UiToolChunk } from './ui-message-chunk.js'
 export { toUiMessageChunks, toUiMessageResponse, type UiMessageSource } from './ui-message-stream.js'

@@ -30,8 +30,10 @@ export class RunEvents {
     for (const wake of this.#watchers) wake()
   }
 
-  /** The events of a run that is over, as a log keeps them: without streamed text, and numbered anew. */
+  /** The events of a run that is over, as a log keeps them: without streamed text, and numbered without it. */
   restore(rows: readonly RunEventRow[]): void {
+    // What was taken out of the log is counted all the same.
+    this.#dropped = Math.max(0, Math.floor(rows[0]?.sequence ?? 1) - 1)
     // They were events when they were written.
     for (const { event, timestampMs } of rows) this.add(event as unknown as AgentEvent, timestampMs)
     this.#ended = true

@@ -128,10 +128,7 @@ export class Runs {
   create(id: string, sessionId: string, prompt: string, now: number): RunRecord {
     const run = new RunRecord(id, sessionId, prompt, now, this.#maxEvents)
     this.#runs.set(id, run)
-    for (const [oldId, old] of this.#runs) {
-      if (this.#runs.size <= this.#maxRuns) break
-      if (old.ended) this.#runs.delete(oldId)
-    }
+    this.#forgetOldest()
     return run
   }
 
@@ -139,6 +136,7 @@ export class Runs {
   restore({ runs, events }: Pick<SessionState, 'runs' | 'events'>): void {
     for (const row of runs.values())
       this.#runs.set(row.id, RunRecord.restored(row, events.get(row.id) ?? [], this.#maxEvents))
+    this.#forgetOldest()
   }
 
   get(id: string): RunRecord | undefined {
@@ -151,5 +149,12 @@ export class Runs {
 
   events(id: string): RunEvent[] {
     return this.#runs.get(id)?.events.list() ?? []
+  }
+
+  #forgetOldest(): void {
+    for (const [id, run] of this.#runs) {
+      if (this.#runs.size <= this.#maxRuns) break
+      if (run.ended) this.#runs.delete(id)
+    }
   }
 }

@@ -133,4 +133,21 @@ describe('the tools of a session', () => {
     expect(new ToolShelf([one], search, [one]).isShown('t0')).toBe(false)
     expect(new ToolShelf([one], search).isShown('t0')).toBe(true)
   })
+
+  it('of a server are shown when all of them fit, and else all of them are found, by all that is said of them', async () => {
+    const shelf = new ToolShelf(many(15), search)
+    shelf.addTogether(['a', 'b'].map((name) => tool(name, name)))
+    expect(shelf.shownNames().slice(15)).toEqual(['a', 'b'])
+    const full = { ...tool('c', 'all of it'), definition: () => ({ ...tool('c', 'all').definition('') as object }) } as AnyTool
+    shelf.addTogether([full, ...['d', 'e', 'f'].map((name) => tool(name, name))])
+    expect(shelf.shownNames().slice(15)).toEqual(['a', 'b', search.name])
+    expect(shelf.hidden().map(({ name, description }) => [name, description])).toEqual([
+      ['c', 'all of it'],
+      ['d', 'd'],
+      ['e', 'e'],
+      ['f', 'f'],
+    ])
+    shelf.addTogether([tool('a', 'another')])
+    expect(shelf.shownNames().slice(15)).toEqual(['a', 'b', search.name])
+  })
 })

@@ -78,7 +78,7 @@ export function parseInlineSkill({
 }
 
 /** Letters, digits and `. _ : -`: it stands in a marker, in messages and in lists. */
-export function isSkillName(name: unknown): name is string {
+function isSkillName(name: unknown): name is string {
   return typeof name === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/.test(name)
 }
 

@@ -27,11 +27,14 @@ export const runSkillTool = createJsonTool<{
     if (name === undefined) return errorEnvelope('Name the skill in skill_name.')
     const { tasks } = lentPart(context, 'session')
     if (tasks === undefined) throw new RuntimePartError('session.tasks')
-    const agent = await lentSkills(context).agent(name)
-    const [outcome] = await tasks.run(
-      [{ agent, description: `skill ${name}`, prompt: prompt ?? `Do what the skill ${name} says.` }],
-      context.signal === undefined ? {} : { signal: context.signal },
-    )
+    const skills = lentSkills(context)
+    const agent = await skills.agent(name)
+    const [outcome] = await tasks
+      .run(
+        [{ agent, description: `skill ${name}`, prompt: prompt ?? `Do what the skill ${name} says.` }],
+        context.signal === undefined ? {} : { signal: context.signal },
+      )
+      .finally(() => skills.ended(name))
     if (outcome === undefined) return errorEnvelope(`The skill '${name}' gave no outcome.`)
     const { taskId, sessionId, output, success, error, counters } = outcome
     const metadata = {

@@ -3,8 +3,7 @@ export const skillKinds = ['instruction', 'persona', 'tool'] as const
 export type SkillKind = (typeof skillKinds)[number]
 
 /** Who a skill comes from; of two with one name the earlier in this list counts. */
-export const skillSources = ['inline', 'directory', 'user', 'project', 'builtin'] as const
-export type SkillSource = (typeof skillSources)[number]
+export type SkillSource = 'inline' | 'directory' | 'user' | 'project' | 'builtin'
 
 /** A text that says how a kind of work is done. It gives no authority: what it names can only be less than what there is. */
 export type Skill = {

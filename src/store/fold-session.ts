@@ -11,8 +11,8 @@ import type {
   RunRow,
   SessionRecord,
   SessionRow,
-  ToolStep,
   TaskNote,
+  ToolStep,
 } from './records.js'
 import type { OpenIntent, OpenQuestion, SessionState, StoredMessage } from './session-state.js'
 
@@ -218,7 +218,14 @@ class Fold {
       [...this.#steps].map(([callId, { messageId, steps }]) => {
         const all = steps.map((step) => (step.type === 'blob' ? (this.#fetched(step) as ToolStep) : step))
         const over = all.some((step) => step.over || step.step === null)
-        return [callId, { messageId, steps: all.map(({ ends, step }) => ({ step, ...(ends !== undefined && { ends }) })), over }]
+        return [
+          callId,
+          {
+            messageId,
+            steps: all.map(({ ends, step }) => ({ step, ...(ends !== undefined && { ends }) })),
+            over,
+          },
+        ]
       }),
     )
   }

@@ -26,6 +26,7 @@ export {
   importSession,
 } from './import-session.js'
 export { MemorySessionStore } from './memory-store.js'
+export { type PrunedSession, type PruneSessionOptions, pruneSession } from './prune-session.js'
 export {
   type BlobPart,
   type CheckpointRow,
@@ -47,6 +48,7 @@ export type { OpenIntent, OpenQuestion, SessionState, StoredMessage } from './se
 export {
   type Durability,
   durabilities,
+  type EditRecords,
   type Lease,
   type OpenLogOptions,
   type SessionInfo,

@@ -1,8 +1,8 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-export const defaultMaxDepth = 5
+const defaultMaxDepth = 5
 /** Tasks of one family that have not ended: however wide and deep it branches. */
-export const defaultMaxTasks = 64
+const defaultMaxTasks = 64
 /** Tasks of one call. */
 export const mostTasksAtOnce = 32
 export const defaultTaskTimeoutMs = 600_000

@@ -28,11 +28,13 @@ const taskProperties = {
 } as const
 
 /** Hands a piece of work to another agent. */
-export const taskTool = createJsonTool<TaskArgs>({
+const taskTool = createJsonTool<TaskArgs>({
   name: 'task',
   description:
     'Hand work to an agent; it sees only your prompt and gives one answer. agent: explore (finds, reads), general (edits, runs), plan, verification, review. background: the result comes later as a message.',
   kind: 'other',
+  // A task has a time limit of its own.
+  ownTime: true,
   parameters: {
     type: 'object',
     properties: { ...taskProperties, background: { type: 'boolean' } },
@@ -58,10 +60,11 @@ export const taskTool = createJsonTool<TaskArgs>({
 })
 
 /** Hands several pieces of work to agents that work at the same time. */
-export const parallelTaskTool = createJsonTool<{ tasks: Omit<TaskArgs, 'background'>[] }>({
+const parallelTaskTool = createJsonTool<{ tasks: Omit<TaskArgs, 'background'>[] }>({
   name: 'parallel_task',
   description: 'Independent tasks at once; answers come in their order. Fields as in task.',
   kind: 'other',
+  ownTime: true,
   parameters: {
     type: 'object',
     properties: {

@@ -306,6 +306,57 @@ const checks: Readonly<Record<string, Check>> = {
     await other.close?.()
   },
 
+  async 'a log that is opened says how many records it has, or nothing'(store) {
+    const first = await store.open('s', opener())
+    await first.append([session('s'), message('m1')])
+    await first.append([message('m1'), session('s')])
+    await first.close()
+    await recordsOf(store, 's')
+    const log = await store.open('s', opener())
+    if (log.recordCount !== undefined) same(log.recordCount, 4)
+    await log.close()
+  },
+
+  async 'records are rewritten as a whole, by whoever could open the session'(store) {
+    if (store.rewrite === undefined) return
+    const log = await store.open('s', opener('the holder'))
+    const digest = await log.writeBlob(text('kept beside'))
+    await log.append([session('s', { title: 'first' }), message('m1'), part('m1', 'one')])
+    await log.append([run('running'), runEvent(1), runEvent(2), run('completed'), checkpoint(1)])
+    await rejects(
+      store.rewrite('s', () => [], opener('another')),
+      'session_locked',
+    )
+    await log.close()
+    const before = await recordsOf(store, 's')
+    await store.rewrite('s', (records) => records, opener())
+    same(await recordsOf(store, 's'), before)
+    const failing = store.rewrite(
+      's',
+      () => {
+        throw new StoreError('store_failed', 'it was not to be')
+      },
+      opener(),
+    )
+    await rejects(failing, 'store_failed')
+    same(await recordsOf(store, 's'), before)
+    const kept = before.filter(({ type }) => type !== 'run_event')
+    await store.rewrite('s', () => kept, opener())
+    same(await recordsOf(store, 's'), kept)
+    same(
+      (await store.list()).map(({ id, title }) => [id, title]),
+      [['s', 'first']],
+    )
+    if ((await store.readBlob('s', digest)) === undefined) throw new Error('large content is gone')
+    const next = await store.open('s', opener())
+    if (next.lease.fence <= log.lease.fence) throw new Error('a fence is given out twice')
+    await next.append([message('m2'), runEvent(3)])
+    await next.close()
+    same(await recordsOf(store, 's'), [...kept, message('m2'), runEvent(3)])
+    await store.rewrite('nowhere', () => [session('nowhere')], opener())
+    if ((await store.read('nowhere')) !== undefined) throw new Error('a session is made of nothing')
+  },
+
   async 'a future schema is refused by name'(store) {
     const log = await store.open('s', opener())
     await log.append([session('s', { schemaVersion: schemaVersion + 1 })])

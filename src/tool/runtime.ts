@@ -1,8 +1,8 @@
 import type { CompletionUsage } from './completion.js'
 import type { ToolDefinition } from './definition.js'
 import type { Envelope } from './envelope.js'
-import type { VerificationCommand, VerificationReport } from './verification.js'
 import type { JsonSchema, JsonValue } from './json.js'
+import type { VerificationCommand, VerificationReport } from './verification.js'
 
 /**
  * The surface a tool works through. Whatever a tool does to a machine goes through the runtime it is handed, which holds every
@@ -424,4 +424,6 @@ export interface RuntimeSkills {
   ): Promise<{ readonly text: string; readonly already: boolean }>
   /** The agent that does this skill by itself. Rejects for an unknown name. */
   agent(name: string): Promise<TaskAgent>
+  /** That agent has come to its end. */
+  ended(name: string): Promise<void>
 }

@@ -1,5 +1,5 @@
 export { VerificationError } from './errors.js'
-export { defaultPresets, findPresets } from './presets/find-presets.js'
+export { findPresets } from './presets/find-presets.js'
 export type { Listing, PresetCommand, VerificationPreset } from './presets/project.js'
 export { type CheckCommand, readCommands, readSubject } from './read-commands.js'
 export { type GivenCheck, type GivenReport, readReports, restoredReport } from './read-report.js'

@@ -1,6 +1,6 @@
 import type { VerificationCheck, VerificationReport, VerificationStatus } from '../tool/verification.js'
 
-export const reportSchema = 'capstan.verification_report.v1'
+const reportSchema = 'capstan.verification_report.v1'
 
 /** A report from its checks. `risks` are those that belong to no check. */
 export function reportOf(
@@ -22,10 +22,7 @@ export function reportOf(
 }
 
 /** A required check that failed fails all; one that nobody knows of, or an optional one that did not pass, is for a person to look at. */
-export function statusOf(
-  checks: readonly VerificationCheck[],
-  risks: readonly string[] = [],
-): VerificationStatus {
+function statusOf(checks: readonly VerificationCheck[], risks: readonly string[] = []): VerificationStatus {
   if (checks.some(({ required, status }) => required && status === 'failed')) return 'failed'
   if (checks.some(isPending)) return 'needs_review'
   if (checks.some(({ status }) => status === 'failed' || status === 'needs_review')) return 'needs_review'

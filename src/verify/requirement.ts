@@ -15,26 +15,30 @@ export type VerifyRequirement = {
   readonly maxAttempts?: number
 }
 
-export const defaultAttempts = 3
-export const defaultSubject = 'required checks'
+const defaultAttempts = 3
+const defaultSubject = 'required checks'
 
 /** What is to be run, and what is odd about it. */
 export type Plan = {
   readonly commands: readonly CheckCommand[]
   /** By the id of the command. */
   readonly doubts: ReadonlyMap<string, string>
+  /** The ids of those that came, or were changed, while the work was done: the model may have written them. */
+  readonly brought: ReadonlySet<string>
   /** About no command at all. */
   readonly risks: readonly string[]
 }
 
 /**
  * Knows what is required. What the project offers is remembered from before the work began: a check that is gone when the work is done
- * was required all the same, and one whose script was changed meanwhile is run with a doubt.
+ * was required all the same, and one whose script was changed meanwhile is run with a doubt. What was not there before is the model's.
  */
 export class Requirement {
   readonly #option: VerifyRequirement
   readonly #findPresets: () => readonly VerificationPreset[]
   readonly #offered = new Map<string, PresetCommand>()
+  readonly #brought = new Set<string>()
+  #hasLooked = false
 
   constructor(option: VerifyRequirement, findPresets: () => readonly VerificationPreset[]) {
     this.#option = option
@@ -49,12 +53,12 @@ export class Requirement {
     return this.#option.maxAttempts ?? defaultAttempts
   }
 
-  /** Before the work begins. */
+  /** Before any work begins. What is there later may be the model's, in later runs too. */
   look(): void {
-    this.#chosen().presets.forEach(({ commands }) => {
-      for (const command of commands)
-        if (!this.#offered.has(command.id)) this.#offered.set(command.id, command)
-    })
+    if (this.#hasLooked) return
+    this.#hasLooked = true
+    for (const { commands } of this.#chosen().presets)
+      for (const command of commands) this.#offered.set(command.id, command)
   }
 
   plan(): Plan {
@@ -66,7 +70,12 @@ export class Requirement {
       if (definition !== undefined && found !== definition)
         doubts.set(id, `Its script was changed while the work was done: ${was(definition)}, ${is(found)}.`)
     }
-    this.look()
+    for (const [id, command] of now) {
+      if (this.#offered.has(id)) continue
+      this.#offered.set(id, command)
+      this.#brought.add(id)
+    }
+    const brought = new Set([...this.#brought, ...doubts.keys()])
     const own = readCommands(this.#option.commands ?? [])
     const ids = new Set(own.map(({ id }) => id))
     const offered = readCommands([...this.#offered.values()].filter(({ id }) => !ids.has(id)))
@@ -74,7 +83,7 @@ export class Requirement {
     const nothing = commands.some(({ required }) => required)
       ? []
       : ['Nothing was found that shows whether the work is right.']
-    return { commands, doubts, risks: [...missing, ...nothing] }
+    return { commands, doubts, brought, risks: [...missing, ...nothing] }
   }
 
   #chosen(): { readonly presets: readonly VerificationPreset[]; readonly missing: readonly string[] } {

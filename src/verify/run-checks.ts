@@ -8,7 +8,10 @@ import type { CheckCommand } from './read-commands.js'
 
 export type CheckParts = {
   /** One call of `bash` through the gate, with the authority of whoever verifies. */
-  bash(args: { readonly command: string; readonly timeout?: number }): Promise<Envelope>
+  bash(
+    args: { readonly command: string; readonly timeout?: number },
+    command: CheckCommand,
+  ): Promise<Envelope>
   readonly keepOutput: KeepOutput
   readonly signal: AbortSignal
   started?(command: CheckCommand): void
@@ -34,10 +37,11 @@ export async function runChecks(
 async function runCheck(command: CheckCommand, parts: CheckParts): Promise<VerificationCheck> {
   if (parts.signal.aborted) return cancelled(command, 'It was cancelled before it began.')
   const began = parts.now()
-  const envelope = await parts.bash({
+  const args = {
     command: textOf(command),
     ...(command.timeoutMs !== undefined && { timeout: command.timeoutMs }),
-  })
+  }
+  const envelope = await parts.bash(args, command)
   const duration_ms = Math.max(0, Math.round(parts.now() - began))
   const { exit_code, timed_out, output_path, output_bytes, job_id } = envelope.metadata
   const ran = envelope.type === 'output' && typeof exit_code === 'number'

@@ -135,8 +135,8 @@ describe('skills of a session', () => {
       ({ source }) => source === 'skills',
     )
     expect(notices.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/bad\/SKILL\.md is no skill: line 2/),
       expect.stringMatching(/link\.md was not read: it is a link that leads out/),
-      expect.stringMatching(/bad\/SKILL\.md is no skill: line/),
     ])
     expect(await session.skillProblems()).toHaveLength(2)
     expect((await session.skills()).map(({ name }) => name)).toEqual(['good'])
@@ -196,7 +196,9 @@ describe('skills of a session', () => {
     const session = agent.session(root, { sandbox: 'off' })
     await session.send('go')
     const [near, far] = toolResults(server, 1)
-    expect(near).toContain('Its files are in .claude/skills/near ')
+    expect(near).toContain(
+      'Its files are in .claude/skills/near (read them as the text says):\n- references/a.md',
+    )
     expect(await session.readFile('.claude/skills/near/references/a.md')).toBe('near reference')
     const directory = /Its files are in (\S+) /.exec(far ?? '')?.[1] ?? ''
     expect(directory.startsWith('/')).toBe(true)

@@ -196,6 +196,29 @@ describe('evidence from what the workspace offers', () => {
     expect(session.verificationReports()[0]?.checks).toMatchObject([{ id: 'make-test', status: 'passed' }])
   })
 
+  it('is run with the authority of the model where the model brought it', async () => {
+    const touches = makefile('touch ran')
+    const script = [calls(['write', { file_path: 'Makefile', content: touches }]), 'done', 'done again']
+    const policy = { permissionPolicy: { allow: ['write(*)'] } }
+    const brought = await openSession(script, { ...policy, verify: { presets: true } })
+    expect(await brought.session.send('do it')).toMatchObject({ verificationStatus: 'needs_review' })
+    expect(brought.session.verificationReports()[0]?.checks).toMatchObject([{ outcome: 'not_run' }])
+    expect(await brought.session.send('and again')).toMatchObject({ verificationStatus: 'needs_review' })
+    expect(existsSync(join(brought.root, 'ran'))).toBe(false)
+
+    const changed = await openSession(
+      script,
+      { ...policy, verify: { presets: true } },
+      { Makefile: makefile('true') },
+    )
+    expect(await changed.session.send('do it')).toMatchObject({ verificationStatus: 'needs_review' })
+    expect(existsSync(join(changed.root, 'ran'))).toBe(false)
+
+    const there = await openSession(['done'], { ...policy, verify: { presets: true } }, { Makefile: touches })
+    expect(await there.session.send('do it')).toMatchObject({ verificationStatus: 'passed' })
+    expect(existsSync(join(there.root, 'ran'))).toBe(true)
+  })
+
   it('is not there where nothing is offered, and that is said', async () => {
     const { session } = await openSession(['done'], { verify: { presets: true } })
     expect(await session.send('do it')).toMatchObject({

@@ -50,7 +50,7 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
   },
   confirmation_received: { toolId: 'always', approved: 'always', reason: 'maybe' },
   confirmation_timeout: { toolId: 'always', actionTaken: 'always' },
-  user_question: { questions: 'always' },
+  user_question: { questions: 'always', agent: 'maybe', taskId: 'maybe' },
   context_compacted: {
     how: 'always',
     beforeMessages: 'always',
@@ -90,6 +90,22 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
     status: 'always',
     failedCheckCount: 'always',
     pendingCheckCount: 'always',
+  },
+  subagent_start: {
+    taskId: 'always',
+    sessionId: 'always',
+    parentSessionId: 'always',
+    agent: 'always',
+    description: 'always',
+  },
+  subagent_progress: { taskId: 'always', sessionId: 'always', status: 'always', metadata: 'always' },
+  subagent_end: {
+    taskId: 'always',
+    sessionId: 'always',
+    agent: 'always',
+    output: 'always',
+    success: 'always',
+    error: 'maybe',
   },
   budget_threshold_hit: {
     resource: 'always',

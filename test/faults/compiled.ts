@@ -41,12 +41,18 @@ export function startHost(
   program: string,
   order: object,
   flags: readonly string[] = [],
+  /** The command that starts it, with its arguments in front. */
+  under: readonly string[] = [],
 ): Host {
-  const child = spawn(
+  const [command = process.execPath, ...words] = [
+    ...under,
     process.execPath,
-    [...flags, join(import.meta.dirname, program), compiled, JSON.stringify(order)],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
+    ...flags,
+    join(import.meta.dirname, program),
+    compiled,
+    JSON.stringify(order),
+  ]
+  const child = spawn(command, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   return {
     child,

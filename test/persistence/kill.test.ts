@@ -2,7 +2,11 @@
  * FT-01: a process works through 20 rounds in a kept session, some with calls side by side, and is killed with SIGKILL at a random
  * moment; another goes on, and is killed too, until the work is done; then the next session begins. Short form: 15 kills with each store;
  * `FAULT_FACTOR=67` makes it 1,000. `FAULT_SEED` repeats a sequence of moments, as far as the machine repeats itself.
+ *
+ * FT-02: the same, killed exactly where it enters the k-th write to its store, sync, rename or link, where `strace` can do that. Short
+ * form: some of them; `FAULT_FACTOR=10` or more: every one.
  */
+import { execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -27,7 +31,6 @@ const rounds = Array.from({ length: 20 }, (_, round) =>
     word: `r${round}c${at}`,
   })),
 )
-const words = rounds.flat().map(({ word }) => word)
 
 type Life = {
   readonly acknowledged: readonly string[]
@@ -36,9 +39,9 @@ type Life = {
 }
 
 /** One process, killed so long after it was ready unless it is done before. */
-async function live(order: object, killAfterMs: number): Promise<Life> {
-  const host = startHost(compiled, '../persistence/kill-host.mjs', order)
-  await host.next()
+async function live(order: object, killAfterMs: number, under: readonly string[] = []): Promise<Life> {
+  const host = startHost(compiled, '../persistence/kill-host.mjs', order, [], under)
+  await host.next().catch(() => undefined)
   const timer = setTimeout(() => host.child.kill('SIGKILL'), killAfterMs)
   let acknowledged: readonly string[] = []
   let end: Record<string, unknown> | undefined
@@ -58,41 +61,108 @@ describe.each<[string, (place: string) => SessionStore]>([
   ['file', (place) => new FileSessionStore(place)],
   ['sqlite', (place) => new SqliteSessionStore(place)],
 ])('FT-01: a process that is killed at any moment, with the store "%s"', (backend, openStore) => {
-  it('loses no round that was finished, and repeats none', async () => {
-    const random = numbers(seed)
-    const { base, root, userDir } = await makeWorkspace()
-    const place = join(base, 'sessions')
-    await mkdir(place)
-    const order = {
-      backend,
-      place: backend === 'file' ? place : join(place, 'all.db'),
-      workspace: root,
-      userDir,
-    }
-    const figures = { kills: 0, sessions: 0, interrupted: 0, resumeMs: [] as number[] }
-    while (figures.kills < kills) {
-      const sessionId = `s${figures.sessions++}`
-      const ledger = join(base, `${sessionId}.txt`)
-      await writeFile(ledger, '')
-      const mine = { ...order, sessionId, ledger, rounds, toolMs: 2 }
-      const told = new Set<string>()
-      let end: Life['end']
-      for (let lives = 0; end === undefined; lives++) {
-        expect(lives, 'it never came to its end').toBeLessThan(100)
-        const life = await live(mine, figures.kills < kills ? random() * 250 : 600_000)
-        for (const word of life.acknowledged) told.add(word)
-        if (life.killed) figures.kills++
-        end = life.end
-        if (life.killed && end === undefined) await expectKept(openStore(mine.place), sessionId, told)
+  it(
+    'loses no round that was finished, and repeats none',
+    async () => {
+      const random = numbers(seed)
+      const { base, root, userDir } = await makeWorkspace()
+      const place = join(base, 'sessions')
+      await mkdir(place)
+      const order = {
+        backend,
+        place: backend === 'file' ? place : join(place, 'all.db'),
+        workspace: root,
+        userDir,
       }
-      await expectDone(openStore(mine.place), sessionId, ledger, end, figures)
-    }
-    console.info(
-      `FT-01: ${backend}: seed ${seed}, ${figures.kills} kills, ${figures.sessions} sessions, ${figures.interrupted} calls cut off, last resume to first request p50 ${percentile(figures.resumeMs, 0.5)} ms, p99 ${percentile(figures.resumeMs, 0.99)} ms`,
-    )
-    expect(percentile(figures.resumeMs, 0.5)).toBeLessThan(500)
-  }, 1_200_000)
+      const figures = { kills: 0, sessions: 0, interrupted: 0, resumeMs: [] as number[] }
+      while (figures.kills < kills) {
+        const sessionId = `s${figures.sessions++}`
+        const ledger = join(base, `${sessionId}.txt`)
+        await writeFile(ledger, '')
+        const mine = { ...order, sessionId, ledger, rounds, toolMs: 2 }
+        const told = new Set<string>()
+        let end: Life['end']
+        for (let lives = 0; end === undefined; lives++) {
+          expect(lives, 'it never came to its end').toBeLessThan(100)
+          const life = await live(mine, figures.kills < kills ? random() * 250 : 600_000)
+          for (const word of life.acknowledged) told.add(word)
+          if (life.killed) figures.kills++
+          end = life.end
+          if (life.killed && end === undefined) await expectKept(openStore(mine.place), sessionId, told)
+        }
+        await expectDone(openStore(mine.place), sessionId, ledger, end, figures)
+      }
+      console.info(
+        `FT-01: ${backend}: seed ${seed}, ${figures.kills} kills, ${figures.sessions} sessions, ${figures.interrupted} calls cut off, last resume to first request p50 ${percentile(figures.resumeMs, 0.5)} ms, p99 ${percentile(figures.resumeMs, 0.99)} ms`,
+      )
+      expect(percentile(figures.resumeMs, 0.5)).toBeLessThan(500)
+    },
+    120_000 * factor,
+  )
 })
+
+const isShort = factor < 10
+/** What a store does to its files, and what nothing else in that process does. */
+const calls = ['pwrite64', 'fdatasync', 'fsync', 'rename', 'link', 'unlink', 'ftruncate']
+
+describe.skipIf(!canInject()).each<[string, (place: string) => SessionStore]>([
+  ['file', (place) => new FileSessionStore(place)],
+  ['sqlite', (place) => new SqliteSessionStore(place)],
+])(
+  'FT-02: a process that is killed as it enters a system call, with the store "%s"',
+  (backend, openStore) => {
+    it(
+      'leaves a session that goes on',
+      async () => {
+        const { base, root, userDir } = await makeWorkspace()
+        const few = rounds.slice(0, 4)
+        const points: Record<string, number> = {}
+        const figures = { interrupted: 0, resumeMs: [] as number[] }
+        for (const call of isShort ? calls.slice(0, 3) : calls) {
+          for (let k = isShort ? 2 : 1; !isShort || k < 12; k += isShort ? 7 : 1) {
+            const sessionId = `${call}-${k}`
+            const place = join(base, backend === 'file' ? sessionId : `${sessionId}.db`)
+            const ledger = join(base, `${sessionId}.txt`)
+            await writeFile(ledger, '')
+            const order = {
+              backend,
+              place,
+              workspace: root,
+              userDir,
+              sessionId,
+              ledger,
+              rounds: few,
+              toolMs: 1,
+            }
+            const first = await live(order, 600_000, [
+              ...['env', 'UV_THREADPOOL_SIZE=1', 'strace', '-f', '-qq', '-o', '/dev/null'],
+              ...['-e', `trace=${call}`, '-e', `inject=${call}:signal=SIGKILL:when=${k}`],
+            ])
+            if (!first.killed) break
+            points[call] = (points[call] ?? 0) + 1
+            await expectKept(openStore(place), sessionId, new Set(first.acknowledged))
+            const { end } = first.end === undefined ? await live(order, 600_000) : first
+            if (end === undefined) throw new Error(`${sessionId} never came to its end`)
+            await expectDone(openStore(place), sessionId, ledger, end, figures, few)
+          }
+        }
+        const total = Object.values(points).reduce((sum, count) => sum + count, 0)
+        console.info(`FT-02: ${backend}: killed at ${total} system calls ${JSON.stringify(points)}`)
+        expect(total).toBeGreaterThan(isShort ? 3 : 30)
+      },
+      120_000 * factor,
+    )
+  },
+)
+
+function canInject(): boolean {
+  try {
+    execFileSync('strace', ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=rename', 'true'])
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** What the model had been shown as done is there. */
 async function expectKept(store: SessionStore, sessionId: string, told: ReadonlySet<string>): Promise<void> {
@@ -108,6 +178,7 @@ async function expectDone(
   ledgerFile: string,
   end: Record<string, unknown>,
   figures: { interrupted: number; resumeMs: number[] },
+  plan = rounds,
 ): Promise<void> {
   const state = await stateOf(store, sessionId)
   const messages = state.messages.map(({ message }) => message)
@@ -139,7 +210,7 @@ async function expectDone(
     const { word } = call.arguments as { word: string }
     said.set(word, `${said.get(word) ?? ''}${results.get(id)}`)
   }
-  for (const word of words) expect(said.get(word), word).toMatch(/noted|outcome unknown/)
+  for (const { word } of plan.flat()) expect(said.get(word), word).toMatch(/noted|outcome unknown/)
   const answers = messages.filter(({ role }) => role === 'assistant').length
   for (const { status } of [...state.runs.values()].slice(0, -1)) expect(status).toBe('interrupted')
   expect([...state.runs.values()].at(-1)).toMatchObject({ status: 'completed', resultText: 'All is noted.' })

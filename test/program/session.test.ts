@@ -173,13 +173,13 @@ describe('a program that a model runs', () => {
         ])
         return { codes: [one.exitCode, two.exitCode] }
       }`,
-      { timeoutMs: 500 },
+      { timeoutMs: 1_500 },
     )
     const session = agent.session(work, {
       model,
       permissionPolicy: { ask: ['write'] },
       onAsk: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 700))
+        await new Promise((resolve) => setTimeout(resolve, 1_700))
         return { decision: 'once' }
       },
     })

@@ -35,8 +35,9 @@ export function wireMessage(message: Message, style: WireStyle): WireMessage {
 }
 
 function userContent(content: readonly UserContent[], style: WireStyle): string | JsonObject[] {
-  const only = content.length === 1 ? content[0] : undefined
-  if (only?.type === 'text') return only.text
+  // Many servers read nothing but a string.
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  if (texts.length > 0 && texts.length === content.length) return texts.join('\n\n')
   return content.map((part) => userPart(part, style))
 }
 

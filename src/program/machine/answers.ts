@@ -14,6 +14,8 @@ export type AnswersOptions = {
   readonly clock: ProgramClock
   readonly replay: Replay
   readonly journal?: ProgramJournal
+  /** Milliseconds since the program began. */
+  elapsed(): number
   /** The first thing to keep. */
   readonly begin: ProgramStep
   /** The program cannot go on. */
@@ -51,6 +53,8 @@ export function createAnswers(options: AnswersOptions): Answers {
   /** What waits until the answers from before were given. */
   let later: (() => void)[] = []
   let lastSent = 0
+  /** What the guest's clock shows; it never goes back. */
+  let { at } = replay
   let busy = 0
   let waiting = 0
   /** Steps that are kept with the next that counts: a sleep alone is slept again. */
@@ -70,19 +74,10 @@ export function createAnswers(options: AnswersOptions): Answers {
     }
   }
   const give = (call: GuestCall, { ok, text, call: made }: CallAnswer): void => {
-    const at = Math.floor(replay.at + clock.elapsed())
+    at = Math.max(at, Math.floor(options.elapsed()))
     if (journal !== undefined) {
-      const usedMs = Math.round(clock.used())
-      unkept.push({
-        step: 'answer',
-        id: call.id,
-        key: keyOf(call),
-        ok,
-        text,
-        at,
-        usedMs,
-        ...(made && { call: made }),
-      })
+      const answer = { step: 'answer', id: call.id, key: keyOf(call), ok, text, at } as const
+      unkept.push(made === undefined ? answer : { ...answer, call: made })
       if (made !== undefined) void keep(unkept.splice(0))
     }
     thread.send({ kind: 'answer', id: call.id, ok, text, at, ack: bulky.has(call.id) })
@@ -133,9 +128,9 @@ export function createAnswers(options: AnswersOptions): Answers {
   /** Gives what was given before, as far as the script has asked for it. */
   const repeat = (): void => {
     for (let answer = replay.next(); answer !== undefined; answer = replay.next()) {
-      const { id, ok, text, at } = answer
+      const { id, ok, text } = answer
       lastSent = id
-      thread.send({ kind: 'answer', id, ok, text, at, ack: true })
+      thread.send({ kind: 'answer', id, ok, text, at: answer.at, ack: true })
     }
     if (!replay.over) return
     for (const begin of later) begin()

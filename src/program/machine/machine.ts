@@ -26,6 +26,8 @@ export type Program = {
   readonly signal?: AbortSignal
   /** Where the script's clock starts, in milliseconds; its random numbers follow from it. Between answers the clock stands still. */
   readonly startedAt: number
+  /** The host's clock, in milliseconds, which the script's is set by. Default: what has passed since it began. */
+  now?(): number
   /** Keeps what it does, so that another process can go on with it. Default: nothing is kept. */
   readonly journal?: ProgramJournal
 }

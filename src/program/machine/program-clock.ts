@@ -6,8 +6,6 @@ export interface ProgramClock {
   readonly up: Promise<void>
   /** Whether it waits for a person and for nothing else: then only the script's own work counts. */
   wait(waits: boolean): void
-  /** Milliseconds of its time that are used. */
-  used(): number
   /** Milliseconds since it began, waiting included. */
   elapsed(): number
   stop(): void
@@ -20,9 +18,9 @@ const stopGraceMs = 50
  * The time of one program: it runs while the script or a call is at work, and stands still while a person thinks. A script that is
  * busy meanwhile uses its time all the same. `shared` is where the thread reads when to stop; what does not stop is told by `up`.
  */
-export function startProgramClock(shared: Float64Array, limitMs: number, usedBefore = 0): ProgramClock {
+export function startProgramClock(shared: Float64Array, limitMs: number): ProgramClock {
   const began = monotonic()
-  let settled = usedBefore
+  let settled = 0
   /** Where the present stretch began: of the clock, or of the script's own work while it waits. */
   let from = began
   let waits = false
@@ -45,7 +43,6 @@ export function startProgramClock(shared: Float64Array, limitMs: number, usedBef
   arm()
   return {
     up,
-    used,
     elapsed: () => monotonic() - began,
     wait(now) {
       if (now === waits) return

@@ -19,9 +19,8 @@ export type ProgramStep =
       readonly key: string
       readonly ok: boolean
       readonly text: string
-      /** What the guest's clock showed from then on, and how much of its time the program had used. */
+      /** What the guest's clock showed from then on. */
       readonly at: number
-      readonly usedMs: number
       /** Absent for what is no call of a tool. */
       readonly call?: ProgramToolCall
     }
@@ -52,9 +51,8 @@ export interface Replay {
   /** The next answer, once the script has asked for it; undefined while it has not, and when all were given. */
   next(): Answer | undefined
   readonly over: boolean
-  /** Where the guest's clock and the program's own stood at last. */
+  /** Where the guest's clock stood at last. */
   readonly at: number
-  readonly usedMs: number
   readonly startedAt: number | undefined
   readonly program: string | undefined
 }
@@ -84,7 +82,6 @@ export function createReplay({ before, begun }: Pick<ProgramJournal, 'before' | 
       return given === answers.length
     },
     at: answers.at(-1)?.at ?? 0,
-    usedMs: answers.at(-1)?.usedMs ?? 0,
     startedAt: begin?.startedAt,
     program: begin?.program,
   }

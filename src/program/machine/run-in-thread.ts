@@ -30,7 +30,7 @@ export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
   const calls = createProgramCalls(program.host, program.allows ?? (() => true), limits)
   const lines: ConsoleLine[] = []
   const replay = createReplay(journal ?? nothingKept)
-  const clock = startProgramClock(thread.clock, limits.timeoutMs, replay.usedMs)
+  const clock = startProgramClock(thread.clock, limits.timeoutMs)
   let broken: (failure: Failure) => void = () => undefined
   const breaking = new Promise<RunEnd>((resolve) => {
     broken = (failure) => resolve({ kind: 'broken', failure })
@@ -42,6 +42,7 @@ export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
     calls,
     clock,
     replay,
+    elapsed: () => (program.now === undefined ? replay.at + clock.elapsed() : program.now() - startedAt),
     begin: { step: 'begin', program: identity, startedAt },
     broken,
     ...(journal !== undefined && { journal }),

@@ -1,4 +1,6 @@
 import { relative, resolve } from 'node:path'
+import { toolsOf } from '../../authority/tool-list.js'
+import { filesBeside, isBeside } from '../../skills/files-beside.js'
 import { SkillLibrary } from '../../skills/library.js'
 import { type SkillPlaces, skillDirectories } from '../../skills/places.js'
 import type { Skill, SkillInfo } from '../../skills/skill.js'
@@ -27,11 +29,11 @@ export async function skillsSection(core: SessionCore): Promise<string[]> {
   return [section]
 }
 
-export class SessionSkills {
+class SessionSkills {
   readonly #core: SessionCore
   #library: Promise<SkillLibrary> | undefined
   /** What lies beside skills that are not in the workspace, in the scratch directory. */
-  readonly #copies = new Map<string, Promise<SkillFiles>>()
+  #copies: Map<string, Promise<SkillFiles>> | undefined
 
   constructor(core: SessionCore) {
     this.#core = core
@@ -64,13 +66,33 @@ export class SessionSkills {
         const skill = await named(name)
         if (forModel && !reload && this.#isThere(skill))
           return { text: `The skill "${name}" is loaded already: its text stands above.`, already: true }
-        return { text: skillText(skill, await this.#beside(skill)), already: false }
+        const text = skillText(skill, await this.#beside(skill))
+        await this.#tellLoaded(skill)
+        return { text, already: false }
       },
       agent: async (name) => {
         const skill = await named(name)
-        return skillAgent(skill, await this.#beside(skill))
+        const agent = skillAgent(skill, await this.#beside(skill))
+        await this.#tellLoaded(skill)
+        return agent
+      },
+      ended: async (name) => {
+        const { hooks } = this.#core
+        if (hooks.has('skill_unload')) await hooks.run('skill_unload', { skill_name: name })
       },
     }
+  }
+
+  async #tellLoaded({ name, allowedTools, version, description }: Skill): Promise<void> {
+    const { hooks, now } = this.#core
+    if (!hooks.has('skill_load')) return
+    await hooks.run('skill_load', {
+      skill_name: name,
+      tool_names: toolsOf(allowedTools) ?? ['*'],
+      description,
+      loaded_at: now(),
+      ...(version !== undefined && { version }),
+    })
   }
 
   /** Whether the model has the text before it: not so once it was summarised, or rewound. */
@@ -87,21 +109,24 @@ export class SessionSkills {
   }
 
   /** Its other files, where the tools of this session reach them. What is not in the workspace is copied: nobody changes the skill. */
-  async #beside(skill: Skill): Promise<SkillFiles | undefined> {
-    const { folder, name } = skill
+  async #beside({ folder, name }: Skill): Promise<SkillFiles | undefined> {
     if (folder === undefined) return undefined
-    const { workspace } = await this.#core.engine()
-    if (isInside(workspace.root, folder))
-      return { directory: relative(workspace.root, folder), files: [], notes: [] }
-    const known = this.#copies.get(name)
-    const copied =
-      known ??
-      workspace.scratch
-        .copy(name, folder)
-        .then(({ path, files, notes }) => ({ directory: path, files, notes }))
-    this.#copies.set(name, copied)
-    copied.catch(() => this.#copies.delete(name))
+    const { root } = this.#core.parts
+    const beside = filesBeside(folder)
+    if (beside.length === 0) return undefined
+    if (isInside(root, folder)) return { directory: relative(root, folder), files: beside, notes: [] }
+    this.#copies ??= new Map()
+    const copies = this.#copies
+    const copied = copies.get(name) ?? this.#copy(name, folder)
+    copies.set(name, copied)
+    copied.catch(() => copies.delete(name))
     return copied
+  }
+
+  async #copy(name: string, folder: string): Promise<SkillFiles> {
+    const { workspace } = await this.#core.engine()
+    const { path, files, notes } = await workspace.scratch.copy(name, folder)
+    return { directory: path, files: files.filter(isBeside), notes }
   }
 }
 
@@ -109,17 +134,22 @@ function placesOf({ parts }: SessionCore): SkillPlaces {
   const { options, root, userDir } = parts
   return {
     ...(options.inlineSkills !== undefined && { inline: options.inlineSkills }),
-    ...(options.skillDirs !== undefined && { directories: options.skillDirs.map((path) => resolve(root, path)) }),
+    ...(options.skillDirs !== undefined && {
+      directories: options.skillDirs.map((path) => resolve(root, path)),
+    }),
     ...(options.builtinSkills !== undefined && { builtin: options.builtinSkills }),
     ...(options.discoverSkills !== false && { root, userDir }),
   }
 }
 
+/** Shared by all sessions that have none. */
+const noSkills = new SkillLibrary([], [])
+
 /** A session without skills pays for a look at the places where they could be, and loads nothing. */
 async function openLibrary(places: SkillPlaces): Promise<SkillLibrary> {
   const { inline = [], directories = [], builtin = false } = places
   const given = inline.length > 0 || directories.length > 0 || builtin
-  if (!given && skillDirectories(places).length === 0) return new SkillLibrary([], [])
+  if (!given && skillDirectories(places).length === 0) return noSkills
   const { openSkillLibrary } = await import('../../skills/open-library.js')
   return openSkillLibrary(places)
 }

@@ -32,11 +32,12 @@ export const verificationPart: SessionPart<Verification> = {
 /** Who runs the commands: with whose authority, and until when. */
 export type Verifier = {
   readonly origin: VerificationReport['origin']
-  bash(args: { readonly command: string; readonly timeout?: number }): Promise<Envelope>
+  /** `asModel`: whoever verifies may do more than the one whose command it is. */
+  bash(args: { readonly command: string; readonly timeout?: number }, asModel: boolean): Promise<Envelope>
   readonly signal: AbortSignal
 }
 
-export class Verification {
+class Verification {
   readonly #core: SessionCore
   readonly book = new ReportBook()
   #requirement: Requirement | undefined
@@ -50,7 +51,12 @@ export class Verification {
   }
 
   async verify(subject: unknown, commands: unknown, verifier: Verifier): Promise<VerificationReport> {
-    const plan = { commands: readCommands(commands), doubts: new Map(), risks: [] }
+    const plan = {
+      commands: readCommands(commands),
+      doubts: new Map(),
+      brought: new Set<string>(),
+      risks: [],
+    }
     return this.#run(readSubject(subject), plan, verifier)
   }
 
@@ -89,7 +95,7 @@ export class Verification {
     const facts = this.#facts(verifier.origin)
     emit({ type: 'verification_start', subject, checkCount: plan.commands.length })
     const checks = await runChecks(plan.commands, {
-      bash: (args) => verifier.bash(args),
+      bash: (args, { id }) => verifier.bash(args, plan.brought.has(id)),
       keepOutput: async (label, text) => (await this.#core.engine()).workspace.scratch.write(label, text),
       signal: verifier.signal,
       started: ({ id, description }: CheckCommand) =>
@@ -135,13 +141,30 @@ export class Verification {
 }
 
 /** With the host's own authority, as every direct call has it. */
-export function hostVerifier(core: SessionCore, signal?: AbortSignal): Verifier {
+export function hostVerifier(core: SessionCore, given?: AbortSignal): Verifier {
   const closing = core.closing.signal
+  const signal = given === undefined ? closing : AbortSignal.any([given, closing])
   return {
     origin: 'host',
-    signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
-    bash: async (args) => (await callTool(core, bashFor(core, args.timeout), args, signal)).envelope,
+    signal,
+    bash: async (args, asModel) => {
+      if (asModel) return bashOfModel(core, args, signal)
+      return (await callTool(core, bashFor(core, args.timeout), args, signal)).envelope
+    },
   }
+}
+
+/** Rules hold, and whoever is to be asked is asked. */
+async function bashOfModel(core: SessionCore, args: unknown, signal: AbortSignal): Promise<Envelope> {
+  const { gate } = await core.engine()
+  const { envelope, fatal } = await gate.call({
+    name: 'bash',
+    input: { value: args },
+    origin: 'model',
+    signal,
+  })
+  if (fatal !== undefined) throw fatal.error
+  return envelope
 }
 
 /** The tool that the model has, so that whoever watches it sees these too; the host's own where that one does not do. */

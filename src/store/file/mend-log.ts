@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { createNew, type FileLayer, writeAll } from './file-layer.js'
 import type { SessionRecord } from '../records.js'
+import { createNew, type FileLayer, writeAll } from './file-layer.js'
 import { encodeBatch } from './log-line.js'
 import type { LogEnd } from './scan-log.js'
 

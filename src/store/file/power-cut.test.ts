@@ -161,7 +161,11 @@ class ForgetfulDisk implements FileLayer {
     const survivors = new Map<Inode, Inode>()
     for (const names of tree.values())
       for (const [name, inode] of names)
-        if (inode !== 'directory') names.set(name, survivor(inode, survivors, random))
+        if (inode !== 'directory') {
+          const survived = survivor(inode, survivors, random)
+          survived.links++
+          names.set(name, survived)
+        }
     return new ForgetfulDisk(tree)
   }
 
@@ -236,7 +240,7 @@ function survivor(inode: Inode, known: Map<Inode, Inode>, random: (below: number
   const kept = mood === 0 ? [] : mood === 1 ? pieces : pieces.filter(() => random(2) === 0)
   if (mood === 3) kept.sort(() => random(3) - 1)
   const data = kept.reduce(applied, inode.onDisk)
-  const made = { ...inode, data, onDisk: data, unsynced: [] }
+  const made = { ...inode, data, onDisk: data, unsynced: [], links: 0 }
   known.set(inode, made)
   return made
 }
@@ -339,6 +343,57 @@ it('keeps every acknowledged record over a power cut at any moment', async () =>
   }
   expect(images).toBeGreaterThanOrEqual(500)
 }, 120_000)
+
+it('has the old records or the new ones when the power is cut while a log is rewritten', async () => {
+  let seed = 5
+  const random = (below: number): number => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+    return Math.floor((seed / 2 ** 32) * below)
+  }
+  const all = [part(1), part(2), part(3), part(4), part(5)]
+  const some = [part(2), part(5)]
+  const rewrite = async (disk: ForgetfulDisk, left: number): Promise<boolean> => {
+    const store = new FileSessionStore('/a/sessions', {
+      files: disk,
+      owner: { ...thisProcess(), boot: 'before' },
+    })
+    const log = await store.open('s', opener)
+    await log.append(all)
+    await log.close()
+    disk.left = left
+    disk.changes = 0
+    return store
+      .rewrite('s', () => some, opener)
+      .then(
+        () => true,
+        () => false,
+      )
+  }
+  const whole = new ForgetfulDisk()
+  expect(await rewrite(whole, Number.POSITIVE_INFINITY)).toBe(true)
+  const seen = { old: 0, new: 0 }
+  const perMoment = Math.ceil((100 * factor) / whole.changes)
+  for (let moment = 0; moment <= whole.changes; moment++) {
+    const disk = new ForgetfulDisk()
+    const done = await rewrite(disk, moment)
+    for (let image = 0; image < perMoment; image++) {
+      const after = disk.afterPowerCut(random)
+      const store = new FileSessionStore('/a/sessions', { files: after })
+      const stored = store.readSync('s')
+      const where = `cut at ${moment}, image ${image}`
+      expect(stored?.damage, where).toBeUndefined()
+      const isNew = stored?.records.length === some.length
+      expect(stored?.records, where).toEqual(isNew ? some : all)
+      if (done) expect(isNew, where).toBe(true)
+      seen[isNew ? 'new' : 'old']++
+      const log = await openAfter(store, after)
+      await log.append([part(999)])
+      await log.close()
+      expect(store.readSync('s')?.records, where).toEqual([...(isNew ? some : all), part(999)])
+    }
+  }
+  expect(Math.min(seen.old, seen.new)).toBeGreaterThan(0)
+})
 
 /** A lease whose bytes were forgotten while its name was not counts by its age: that time has to pass. */
 async function openAfter(store: FileSessionStore, disk: ForgetfulDisk) {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { StoreError } from '../errors.js'
+import { damagedLog, StoreError } from '../errors.js'
 import { refuseFutureSchema } from '../schema.js'
 import { newestFirst, sessionInfo } from '../session-info.js'
 import type {
+  EditRecords,
   OpenLogOptions,
   SessionInfo,
   SessionLog,
@@ -15,10 +16,11 @@ import { CommitQueue } from './commit-queue.js'
 import { type Connection, connect } from './connection.js'
 import type { SqlDatabase, SqlRow } from './driver.js'
 import { damageFault, storeErrorOf } from './faults.js'
-import { assertFree, renewEveryMs, renewLeases, takeLease } from './leases.js'
+import { assertFree, releaseLease, renewEveryMs, renewLeases, takeLease } from './leases.js'
 import { assertWhole, readRecords } from './read-records.js'
 import { bytesIn, textIn } from './row.js'
 import { SqliteLog } from './sqlite-log.js'
+import { replaceRecords } from './write-records.js'
 
 /**
  * Sessions in one SQLite file, which several processes may use at once. The file is made when the first session is opened.

@@ -1,4 +1,4 @@
-import { nearestNames, quoteNames } from '../../tool/nearest.js'
+import { nearestNames } from '../../tool/nearest.js'
 import { visibleText } from '../../toolbox/untrusted-text.js'
 import { readFrontMatter } from '../../workspace/front-matter.js'
 import { readYaml } from '../../workspace/yaml/read-yaml.js'
@@ -84,17 +84,38 @@ const restricting = [
   'confirmation_inheritance',
   'confirmationInheritance',
 ]
+/** Each of them once. */
+const plainNames = [
+  'tools',
+  'allowedTools',
+  'disallowedTools',
+  'permissions',
+  'max_steps',
+  'confirmation_inheritance',
+]
 const others = ['name', 'description', 'prompt', 'model', 'mode', 'hidden', 'inspectable', 'caller', 'kind']
 /** For people, or for other systems, and harmless to leave out. */
 const silent = ['color', 'icon', 'version', 'author', 'license', 'tags', 'metadata', 'category']
+
+/** Of other systems: known not to be misspelt, and without effect. */
+const foreign = [
+  'permissionMode',
+  'mcpServers',
+  'hooks',
+  'skills',
+  'memory',
+  'isolation',
+  'background',
+  'effort',
+]
 
 function oddFields(fields: Fields, lines: ReadonlyMap<string, number>): string[] {
   return Object.keys(fields).flatMap((name) => {
     if (restricting.includes(name) || others.includes(name) || silent.includes(name)) return []
     const line = `line ${lines.get(name) ?? 1}`
-    const near = nearestNames(name, restricting)
-    if (near.length > 0)
-      throw new AgentFileError(`${line}: the field "${name}" is not known; did you mean ${quoteNames(near)}?`)
+    const [near] = foreign.includes(name) ? [] : nearestNames(name, plainNames)
+    if (near !== undefined)
+      throw new AgentFileError(`${line}: the field "${name}" is not known; did you mean "${near}"?`)
     return [`${line}: the field "${name}" has no effect here`]
   })
 }

@@ -98,26 +98,28 @@ export const makeKind: Kind = {
     const rules = file === undefined ? undefined : text(file)
     if (rules === undefined) return undefined
     const targets = targetsOf(rules)
-    const has = (...some: readonly string[]): string | undefined => some.find((name) => targets.has(name))
-    const tests = has('test', 'tests', 'check')
-    const lint = has('lint')
-    const types = has('typecheck', 'types')
+    const make = (wanted: readonly string[], check: (what: string, command: string) => FoundCheck) => {
+      const name = wanted.find((one) => targets.has(one))
+      if (name === undefined) return []
+      return [{ ...check(`The target ${name}`, `make ${name}`), definition: targets.get(name) ?? '' }]
+    }
     return {
       tool: 'make',
       checks: [
-        ...(tests === undefined ? [] : [test(`The target ${tests}`, `make ${tests}`)]),
-        ...(types === undefined ? [] : [optional('typecheck', `The target ${types}`, `make ${types}`)]),
-        ...(lint === undefined ? [] : [optional('lint', `The target ${lint}`, `make ${lint}`)]),
+        ...make(['test', 'tests', 'check'], test),
+        ...make(['typecheck', 'types'], (what, command) => optional('typecheck', what, command)),
+        ...make(['lint'], (what, command) => optional('lint', what, command)),
       ],
     }
   },
 }
 
-/** Names before a colon at the beginning of a line; `a := b` is a variable. */
-function targetsOf(rules: string): ReadonlySet<string> {
-  const targets = new Set<string>()
-  for (const [, names = ''] of rules.matchAll(/^([A-Za-z0-9_.\-/ ]+?)\s*::?(?!=|:=)/gm))
-    for (const name of names.split(/\s+/)) targets.add(name)
+/** Names before a colon at the beginning of a line, with what stands there and below; `a := b` is a variable. */
+function targetsOf(rules: string): ReadonlyMap<string, string> {
+  const targets = new Map<string, string>()
+  const rule = /^([A-Za-z0-9_.\-/ ]+?)\s*::?(?!=|:=)(.*(?:\n\t.*)*)/gm
+  for (const [, names = '', recipe = ''] of rules.matchAll(rule))
+    for (const name of names.split(/\s+/)) targets.set(name, `${targets.get(name) ?? ''}${recipe}`.trim())
   return targets
 }
 

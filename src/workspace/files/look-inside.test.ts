@@ -30,6 +30,7 @@ describe('a look inside a directory', () => {
   it('sees nothing outside, by whatever way', async () => {
     await symlink(base, join(root, 'up'))
     await symlink(join(base, 'secret.txt'), join(root, 'linked.txt'))
+    await symlink(join(root, 'a.txt'), join(root, 'again.txt'))
     const glance = lookInside(root)
     for (const path of [
       '../secret.txt',
@@ -41,6 +42,7 @@ describe('a look inside a directory', () => {
       expect(glance.text(path, 100), path).toBeUndefined()
     for (const path of ['..', 'up', 'inner/../..']) expect(glance.names(path), path).toEqual([])
     expect(glance.names('.')).not.toContain('linked.txt')
+    expect(glance.text('again.txt', 100)).toBeUndefined()
   })
 
   it('does not wait for a pipe', () => {

@@ -93,6 +93,7 @@ function readMap(source: SourceText, offset: number, depth: number): Read {
 
 function readItem(source: SourceText, offset: number, depth: number): Read {
   const char = source.text[offset]
+  if (char === undefined) throw source.problem('a bracket that is never closed')
   source.goTo(offset)
   if (char === '"' || char === "'") return readQuoted(source, offset)
   if (char === '[' || char === '{') return readFlow(source, offset, depth + 1)
@@ -101,7 +102,7 @@ function readItem(source: SourceText, offset: number, depth: number): Read {
   const lines = raw.split('\n').map(trimBlanks)
   while (lines.length > 1 && lines.at(-1) === '') lines.pop()
   const text = foldLines(lines)
-  if (text === '') throw source.problem('a bracket that is never closed, or an empty item')
+  if (text === '') throw source.problem('an empty item')
   refuseSigns(source, text)
   return { value: plainValue(text), end: offset + raw.length }
 }

@@ -9,7 +9,7 @@ export type YamlFields = {
 }
 
 /** The longest text that is read. */
-export const longestYaml = 64 * 1024
+const longestYaml = 64 * 1024
 
 /**
  * Reads the YAML that people write at the head of a Markdown file and in small configuration files: one mapping, of block and flow

@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+import type { Io } from './io.js'
+import { runCli } from './run-cli.js'
+
+// The bin of the package. It loads next to nothing by itself, so that `capstan --version` is there at once.
+const stopping = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(name, () => {
+    // The first is a request; whoever asks twice does not want to wait for what is being put in order.
+    if (stopping.signal.aborted) process.exit(name === 'SIGINT' ? 130 : 143)
+    stopping.abort(name)
+  })
+
+// A reader that goes away (`capstan sessions | head`) ends the work quietly.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  stopping.abort('SIGPIPE')
+})
+
+// Looked at only when it is needed: each of these streams costs milliseconds to open.
+const io: Io = {
+  get stdin() {
+    return process.stdin
+  },
+  get stdout() {
+    return process.stdout
+  },
+  get stderr() {
+    return process.stderr
+  },
+  env: process.env,
+  cwd: process.cwd(),
+  isTTY: {
+    get stdin() {
+      return process.stdin.isTTY === true
+    },
+    get stdout() {
+      return process.stdout.isTTY === true
+    },
+    get stderr() {
+      return process.stderr.isTTY === true
+    },
+  },
+  columns: () => process.stdout.columns || 80,
+  signal: stopping.signal,
+}
+process.exitCode = await runCli(process.argv.slice(2), io)
+// All is said and written. What a library may have left open must not keep a script waiting.
+setTimeout(() => process.exit(), 2_000).unref()

@@ -1,0 +1,54 @@
+import type { BudgetGuard } from '../../loop/budget.js'
+import type { ModelPrice } from '../../model/model.js'
+import { UsageError } from '../errors.js'
+
+export type Budget =
+  | { readonly unit: 'tokens'; readonly limit: number }
+  | { readonly unit: 'usd'; readonly limit: number }
+
+/** Reads `--budget`: `0.50usd` or `$0.50`, `200000tokens` or `200k`. A bare number could be either, and is refused. */
+export function readBudget(text: string): Budget {
+  const written = text.trim().toLowerCase()
+  const money = /^(?:\$(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?) ?(?:usd|\$))$/.exec(written)
+  const dollars = Number(money?.[1] ?? money?.[2])
+  if (money !== null && dollars > 0) return { unit: 'usd', limit: dollars }
+  const tokens = /^(\d+(?:\.\d+)?) ?(k|m|tokens?|k ?tokens|m ?tokens)$/.exec(written)
+  const factor = tokens?.[2]?.startsWith('k') ? 1_000 : tokens?.[2]?.startsWith('m') ? 1_000_000 : 1
+  const limit = Math.floor(Number(tokens?.[1]) * factor)
+  if (tokens !== null && limit > 0) return { unit: 'tokens', limit }
+  throw new UsageError(
+    `--budget takes an amount with its unit, not ${JSON.stringify(text)}.`,
+    'Dollars: --budget 0.50usd. Tokens: --budget 200k.',
+  )
+}
+
+/** Refuses the model call that would go past the budget, by what was counted so far and what the call is estimated at. */
+export function budgetGuard(budget: Budget, price: ModelPrice | undefined): BudgetGuard {
+  if (budget.unit === 'usd' && price === undefined)
+    throw new UsageError(
+      'A budget in dollars cannot be held: the price of this model is not known.',
+      'Give the budget in tokens (--budget 200k), or declare the model with its cost in a configuration.',
+    )
+  let spent = 0
+  return {
+    // A guard that fails must not open the purse.
+    onError: 'deny',
+    checkBeforeLlm(_session, estimatedTokens) {
+      const next =
+        budget.unit === 'tokens' ? estimatedTokens : (estimatedTokens * (price?.input ?? 0)) / 1_000_000
+      if (spent + next <= budget.limit) return { decision: 'allow' }
+      return {
+        decision: 'deny',
+        resource: budget.unit,
+        reason: `${shown(spent, budget.unit)} of ${shown(budget.limit, budget.unit)} are used, and the next request needs about ${shown(next, budget.unit)}`,
+      }
+    },
+    recordAfterLlm(_session, usage) {
+      spent += budget.unit === 'tokens' ? usage.totalTokens : (usage.costUsd ?? 0)
+    },
+  }
+}
+
+function shown(amount: number, unit: Budget['unit']): string {
+  return unit === 'usd' ? `${amount.toFixed(4)} dollars` : `${Math.ceil(amount)} tokens`
+}

@@ -1,0 +1,32 @@
+import { join, resolve } from 'node:path'
+import type { AgentConfig } from '../../agent/config/index.js'
+import { configuredStore } from '../../agent/configured-store.js'
+import type { SessionStore } from '../../store/session-store.js'
+import type { Io } from '../io.js'
+
+export type StoreWish = {
+  /** `--store`: a directory, a database file (`.db`, `.sqlite`), or `none`. */
+  readonly named?: string | undefined
+  readonly config: AgentConfig
+  readonly userDir: string
+}
+
+/** Where sessions of the command are kept: the flag, else the configuration, else the user's directory. Undefined: nowhere. */
+export async function openStore(
+  wish: StoreWish,
+  { cwd }: Pick<Io, 'cwd'>,
+): Promise<SessionStore | undefined> {
+  const { named, config, userDir } = wish
+  if (named === 'none') return undefined
+  if (named === undefined) {
+    const configured = await configuredStore(config)
+    if (configured !== undefined) return configured
+  }
+  const place = named === undefined ? join(userDir, 'sessions') : resolve(cwd, named)
+  if (/\.(db|sqlite)$/.test(place)) {
+    const { SqliteSessionStore } = await import('../../store/sqlite/sqlite-store.js')
+    return new SqliteSessionStore(place)
+  }
+  const { FileSessionStore } = await import('../../store/file/file-session-store.js')
+  return new FileSessionStore(place)
+}

@@ -1,0 +1,129 @@
+import { Agent } from '../../agent/agent.js'
+import type { AgentConfig } from '../../agent/config/index.js'
+import { resolveModel } from '../../agent/config/index.js'
+import { workspaceRoot } from '../../agent/workspace-root.js'
+import { modeNames } from '../../authority/mode.js'
+import { compilePolicy } from '../../authority/policy.js'
+import type { ModelPrice } from '../../model/model.js'
+import type { SessionOptions } from '../../session/options.js'
+import type { Session } from '../../session/session.js'
+import type { SessionStore } from '../../store/session-store.js'
+import type { Args } from '../args.js'
+import { UsageError } from '../errors.js'
+import type { Io } from '../io.js'
+import { budgetGuard, readBudget } from './budget.js'
+import { type ChosenModel, chooseModel } from './choose-model.js'
+import { readDuration } from './duration.js'
+import { loadSettings } from './load-settings.js'
+import { openStore } from './open-store.js'
+import { userDirOf } from './user-dir.js'
+
+/** Everything that a command needs to open a session, made of its flags, the configuration and the environment. */
+export type Prepared = {
+  readonly agent: Agent
+  /** The real path. */
+  readonly workspace: string
+  readonly userDir: string
+  readonly config: AgentConfig
+  readonly model: ChosenModel
+  readonly store: SessionStore | undefined
+  /** What is odd about the configuration, a sentence each. */
+  readonly warnings: readonly string[]
+  /** Opens a session as the flags say, with more options on top. */
+  open(more?: SessionOptions): Promise<Session>
+  close(): Promise<void>
+}
+
+/** Reads the flags of {@link import('./session-flags.js').sessionFlags}. Throws before anything is begun. */
+export async function prepare(args: Args, io: Io): Promise<Prepared> {
+  const options = optionsOf(args)
+  const userDir = userDirOf(io)
+  const workspace = workspaceRoot(args.value('directory') ?? '.', io.cwd)
+  const settings = await loadSettings({ root: workspace, userDir }, io, args.value('config'))
+  const { config } = settings
+  const model = await chooseModel({ env: io.env, config, named: args.value('model') })
+  const budget = args.value('budget')
+  const guard =
+    budget === undefined ? {} : { budgetGuard: budgetGuard(readBudget(budget), priceOf(model, config)) }
+  const store = await openStore({ named: args.value('store'), config, userDir }, io)
+  const agent = await Agent.create(withoutStore(config), { env: io.env, cwd: io.cwd, userDir })
+  const given: SessionOptions = {
+    ...options,
+    ...guard,
+    model: model.model,
+    ...(store !== undefined && { sessionStore: store }),
+  }
+  return {
+    agent,
+    workspace,
+    userDir,
+    config,
+    model,
+    store,
+    warnings: [...settings.warnings],
+    open: async (more = {}) => {
+      const sessionId = await sessionIdOf(args, store, workspace)
+      const all = { ...given, ...(sessionId !== undefined && { sessionId }), ...more }
+      const name = args.value('agent')
+      return name === undefined
+        ? agent.session(workspace, all)
+        : agent.sessionForAgent(workspace, name, [], all)
+    },
+    close: async () => {
+      await agent.close()
+      await store?.close?.()
+    },
+  }
+}
+
+function optionsOf(args: Args): SessionOptions {
+  const [allow, deny, ask] = [args.values('allow'), args.values('deny'), args.values('ask')]
+  const policy = { allow, deny, ask }
+  // What is wrong with a rule is said before anything else happens.
+  compilePolicy(policy)
+  const mode = modeNames.find((name) => name === args.value('mode'))
+  const sandbox = (['auto', 'required', 'off'] as const).find((how) => how === args.value('sandbox'))
+  const maxToolRounds = args.count('max-rounds')
+  const timeout = args.value('timeout')
+  const hosts = args.values('allow-host')
+  return {
+    ...(allow.length + deny.length + ask.length > 0 && { permissionPolicy: policy }),
+    ...(mode !== undefined && { mode }),
+    ...(sandbox !== undefined && { sandbox }),
+    ...(hosts.length > 0 && { network: { allowHosts: hosts } }),
+    ...(maxToolRounds !== undefined && { maxToolRounds }),
+    ...(timeout !== undefined && { maxExecutionTimeMs: readDuration('timeout', timeout) }),
+  }
+}
+
+/** The store is the command's to open and to close. */
+function withoutStore({
+  storageBackend: _b,
+  storageUrl: _u,
+  sessionsDir: _s,
+  ...rest
+}: AgentConfig): AgentConfig {
+  return rest
+}
+
+function priceOf({ model }: ChosenModel, config: AgentConfig): ModelPrice | undefined {
+  return typeof model === 'string' ? resolveModel(config, model).price : model.facts.price
+}
+
+async function sessionIdOf(
+  args: Args,
+  store: SessionStore | undefined,
+  workspace: string,
+): Promise<string | undefined> {
+  const named = args.value('session')
+  if (!args.has('continue')) return named
+  if (named !== undefined) throw new UsageError('--session and --continue cannot be given together.')
+  if (store === undefined) throw new UsageError('--continue needs a store.', 'Leave out --store none.')
+  const newest = (await store.list()).find(({ workspaceRoot: root }) => root === workspace)
+  if (newest === undefined)
+    throw new UsageError(
+      'There is no session of this directory to go on with.',
+      '"capstan sessions list --all" has those of others.',
+    )
+  return newest.id
+}

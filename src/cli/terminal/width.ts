@@ -1,0 +1,51 @@
+/** How many columns a text takes on a terminal. Styles of our own (`ESC [ … m`) take none. */
+export function widthOf(text: string): number {
+  const plain = text.replace(styles, '')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the printable letters of ASCII, by far the most texts
+  if (/^[\x20-\x7e]*$/.test(plain)) return plain.length
+  let width = 0
+  for (const { segment } of segmenter().segment(plain)) width += widthOfLetter(segment)
+  return width
+}
+
+/** The columns of one letter as people see it: with its accents, or an emoji with its joiners. */
+export function widthOfLetter(letter: string): number {
+  const code = letter.codePointAt(0) ?? 0
+  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return 0
+  if (code < 0x300) return letter.includes('\ufe0f') ? 2 : 1
+  if (invisible.test(letter)) return 0
+  return wide.test(letter) || letter.includes('\ufe0f') || emoji.test(letter) ? 2 : 1
+}
+
+/** The letters of a text as people see them. */
+export function lettersOf(text: string): string[] {
+  return Array.from(segmenter().segment(text), ({ segment }) => segment)
+}
+
+/** Cut to so many columns, with a sign that there is more. */
+export function cutTo(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const letter of lettersOf(text.replace(styles, ''))) {
+    width += widthOfLetter(letter)
+    if (width > columns - 1) break
+    kept += letter
+  }
+  return columns < 1 ? '' : `${kept}…`
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the introducer of a style
+const styles = /\x1b\[[\d;]*m/g
+const invisible = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
+const emoji = /\p{Emoji_Presentation}/u
+// East Asian Wide and Fullwidth, by block.
+const wide =
+  /^[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]/u
+
+let made: Intl.Segmenter | undefined
+
+function segmenter(): Intl.Segmenter {
+  made ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+  return made
+}

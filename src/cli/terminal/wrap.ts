@@ -1,0 +1,53 @@
+import { lettersOf, widthOf, widthOfLetter } from './width.js'
+
+/**
+ * Breaks text into lines of so many columns: at blanks, and inside a word only where it is longer than a line. Wide letters count two,
+ * styles of our own count nothing and are never broken. Lines after the first begin with `indent`.
+ */
+export function wrapText(text: string, columns: number, indent = ''): string[] {
+  const room = Math.max(8, columns)
+  return text.split('\n').flatMap((line) => wrapLine(line, room, indent))
+}
+
+function wrapLine(line: string, columns: number, indent: string): string[] {
+  if (widthOf(line) <= columns) return [line]
+  const lines: string[] = []
+  const margin = widthOf(indent)
+  let current = ''
+  let width = 0
+  const flush = (): void => {
+    lines.push(current.trimEnd())
+    current = indent
+    width = margin
+  }
+  for (const word of line.match(/ +|[^ ]+/g) ?? []) {
+    const wordWidth = widthOf(word)
+    const isBlank = word.startsWith(' ')
+    const isFresh = width === margin && lines.length > 0
+    if (width + wordWidth <= columns) {
+      // A blank that the break stands for is not carried over.
+      if (isBlank && isFresh) continue
+      current += word
+      width += wordWidth
+    } else if (isBlank) flush()
+    else {
+      if (width > margin || (lines.length === 0 && width > 0)) flush()
+      for (const piece of pieces(word)) {
+        const pieceWidth = piece.startsWith('\u001b') ? 0 : widthOfLetter(piece)
+        if (width + pieceWidth > columns) flush()
+        current += piece
+        width += pieceWidth
+      }
+    }
+  }
+  if (current.trim() !== '' || lines.length === 0) lines.push(current)
+  return lines
+}
+
+/** The letters of a word, and styles as one piece each. */
+function pieces(word: string): string[] {
+  return word.split(style).flatMap((part) => (part.startsWith('\u001b') ? [part] : lettersOf(part)))
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the introducer of a style
+const style = /(\x1b\[[\d;]*m)/

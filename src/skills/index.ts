@@ -1,6 +1,0 @@
-export { builtinSkills } from './builtin/index.js'
-export { SkillError, SkillNotFoundError } from './errors.js'
-export { skillTool } from './load-skill.js'
-export { runSkillTool } from './run-skill.js'
-export { searchSkillsTool } from './search-skills.js'
-export type { InlineSkill, Skill, SkillInfo, SkillKind, SkillSource } from './skill.js'

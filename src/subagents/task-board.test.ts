@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest'
+import { TaskBoard } from './task-board.js'
+
+const task = (taskId: string) => ({
+  taskId,
+  parentSessionId: 'parent',
+  childSessionId: `task-run-${taskId}`,
+  agent: 'general',
+  description: taskId,
+  background: false,
+})
+const counters = { rounds: 0, toolCalls: 0, totalTokens: 0 }
+const outcome = (taskId: string) => ({
+  ...task(taskId),
+  sessionId: `task-run-${taskId}`,
+  success: true,
+  output: 'done',
+  counters,
+})
+
+it('forgets the first that ended, never one that is at work', () => {
+  let now = 0
+  const board = new TaskBoard(1, () => ++now)
+  const [a, b, c] = ['a', 'b', 'c'].map((id) => board.add(task(id)))
+  for (const one of [b, a]) one?.finish('completed', outcome(one.id))
+  board.forget()
+  expect(board.list().map(({ id }) => id)).toEqual(['a', 'c'])
+  expect(c?.pending).toBe(true)
+  c?.finish('completed', outcome('c'))
+  board.forget()
+  expect(board.list().map(({ id }) => id)).toEqual(['c'])
+})
+
+it('an end is final, and what has ended is not cancelled', () => {
+  const board = new TaskBoard(10, () => 1)
+  const one = board.add(task('a'))
+  expect(one.cancel('why')).toBe(true)
+  expect(one.cancel('why')).toBe(false)
+  one.finish('cancelled', { ...outcome('a'), success: false, error: 'why' })
+  one.finish('completed', outcome('a'))
+  expect(one.snapshot()).toMatchObject({ status: 'cancelled', error: 'why' })
+})
+
+it('keeps the last steps of its progress', () => {
+  const one = new TaskBoard(10, () => 1).add(task('a'))
+  for (let step = 0; step < 50; step++) one.note(`step ${step}`, { ...counters, rounds: step })
+  expect(one.snapshot().progress).toHaveLength(20)
+  expect(one.snapshot().progress.at(-1)?.status).toBe('step 49')
+  expect(one.snapshot().counters.rounds).toBe(49)
+})
+
+it('what an earlier process was at is interrupted', () => {
+  const board = new TaskBoard(10, () => 7)
+  const { snapshot } = { snapshot: new TaskBoard(10, () => 1).add(task('a')).snapshot() }
+  board.restore({ ...snapshot, status: 'running' })
+  expect(board.get('a')?.snapshot()).toMatchObject({ status: 'interrupted', success: false, finishedAtMs: 7 })
+  expect(board.pending()).toEqual([])
+})

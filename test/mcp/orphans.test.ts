@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { openSession } from '../contract/open-session.js'
+import { compilePackage, startHost } from '../faults/compiled.js'
+import { badEntry, badServer, eventually, processesWith } from './support.js'
+
+const limit = 60_000
+const newWord = (): string => `orphan-${randomBytes(6).toString('hex')}`
+
+describe('no process of a server is left', { timeout: limit }, () => {
+  it.each(['off', 'auto'] as const)('after close, removal and a loss (sandbox %s)', async (sandbox) => {
+    const options = { sandbox }
+    const readOnly = [badEntry.replace(/[^/]*$/, '')]
+    for (const fault of ['none', 'ignores-sigterm', 'daemonises', 'hang-call'])
+      for (const how of ['close', 'remove'] as const) {
+        const word = newWord()
+        const { session } = await openSession([], options)
+        await session.addMcp(badServer(fault, word, { readOnly }))
+        expect(processesWith(word).length).toBeGreaterThan(0)
+        await (how === 'close' ? session.close() : session.removeMcp('bad'))
+        expect(processesWith(word), `${fault} ${how}`).toEqual([])
+      }
+    const word = newWord()
+    const { session } = await openSession([], options)
+    await session.addMcp(badServer('daemonises', word, { readOnly }))
+    const [pid = 0] = [Number((await session.tool('mcp__bad__echo', { message: 'pid' })).output)]
+    // Inside a sandbox its number means nothing here.
+    if (sandbox === 'off') process.kill(pid, 'SIGKILL')
+    else await session.removeMcp('bad')
+    await eventually(() => processesWith(word).length === 0)
+  })
+
+  it('after a start that failed', async () => {
+    const word = newWord()
+    const { session } = await openSession([])
+    const add = session.addMcp(badServer('hang-initialize', word, { startTimeoutMs: 500 }))
+    await expect(add).rejects.toThrow('no answer within 500 ms')
+    expect(processesWith(word)).toEqual([])
+  })
+
+  it('after the host was killed with SIGKILL', async () => {
+    const compiled = compilePackage()
+    for (const fault of ['none', 'ignores-sigterm', 'daemonises']) {
+      const word = newWord()
+      const host = startHost(compiled, '../mcp/orphans-host.mjs', { fault, word, badEntry })
+      await host.next()
+      expect(processesWith(word).filter((pid) => pid !== host.child.pid).length).toBeGreaterThan(0)
+      host.child.kill('SIGKILL')
+      await eventually(() => processesWith(word).length === 0)
+    }
+  })
+})
