@@ -4,12 +4,32 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 
+/**
+ * Libraries that go into our files instead of being installed beside them: small, or needed by few and large in packages. Each is
+ * loaded with the first use of its part.
+ */
+export const bundled = [
+  '@modelcontextprotocol/client',
+  '@modelcontextprotocol/server',
+  'cac',
+  'croner',
+  'diff',
+  'marked',
+  'p-queue',
+  'partial-json',
+  'picocolors',
+  'sucrase',
+  'ws',
+  'yaml',
+]
+
 /** @param {string} modules where the compiler put the scripts @param {string} target */
 export async function bundle(modules, target) {
-  const { exports, dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
-  const scripts = Object.values(exports).flatMap((entry) =>
+  const { exports, bin, dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const entries = Object.values(exports).flatMap((entry) =>
     typeof entry === 'string' ? [] : [entry.default],
   )
+  const scripts = [...entries, ...Object.values(bin)]
   const names = scripts.map((script) => script.replace(/^\.\/dist\//, '').replace(/\.js$/, ''))
   const foreign = [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
   const build = await rolldown({

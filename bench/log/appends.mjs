@@ -86,7 +86,8 @@ async function measure(store, durability, samples, size) {
         batch.push(...roundRecords(n), checkpointRecord(n))
       await log.append(batch)
     }
-    const [round, checkpoint, bytes] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([]), []]
+    /** @type {{ round: number[], checkpoint: number[], bytes: number[] }} */
+    const { round, checkpoint, bytes } = { round: [], checkpoint: [], bytes: [] }
     for (let sample = 0; sample < samples; sample++, n++) {
       round.push(await timed(() => log.append(roundRecords(n))))
       const before = size?.() ?? 0
@@ -116,7 +117,8 @@ function byHand(base, synced, samples) {
     if (synced) fdatasyncSync(fd)
     return (performance.now() - start) * 1000
   }
-  const [round, checkpoint] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])]
+  /** @type {{ round: number[], checkpoint: number[] }} */
+  const { round, checkpoint } = { round: [], checkpoint: [] }
   for (let n = 0; n < samples; n++) {
     round.push(write(roundRecords(n)))
     checkpoint.push(write([checkpointRecord(n)]))

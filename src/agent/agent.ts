@@ -381,9 +381,12 @@ export class Agent {
   /** What the configuration says for every session. */
   #defaults(): SessionOptions {
     const { maxToolRounds, maxParallelTasks, thinkingBudget, llmApiTimeoutMs } = this.#config
+    const { autoDelegation, autoParallel } = this.#config
     return {
       ...(maxToolRounds !== undefined && { maxToolRounds }),
       ...(maxParallelTasks !== undefined && { maxParallelTasks }),
+      ...(autoDelegation !== undefined && { autoDelegation }),
+      ...(autoParallel !== undefined && { autoParallel }),
       ...(thinkingBudget !== undefined && { thinkingBudget }),
       ...(llmApiTimeoutMs !== undefined && { llmApiTimeoutMs }),
       ...(this.#store !== undefined && { sessionStore: this.#store }),

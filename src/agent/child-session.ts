@@ -36,6 +36,7 @@ export function childMaker(sessions: OpenSessions): ChildMaker {
           for await (const event of run.stream) told(event)
           return run.result
         },
+        usage: () => coreOf(session).usage,
         close: () => session.close(),
       }
     },

@@ -14,6 +14,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./interactive/command.js')).command,
   },
   {
+    name: 'run',
+    summary: 'do what a prompt says, without anybody being asked',
+    load: async () => (await import('./commands/run.js')).command,
+  },
+  {
     name: 'trust',
     summary: 'confirm the capstan.acl that came with this directory',
     load: async () => (await import('./commands/trust.js')).command,

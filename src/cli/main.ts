@@ -1,49 +1,57 @@
 #!/usr/bin/env node
 import type { Io } from './io.js'
-import { runCli } from './run-cli.js'
+import { packageVersion } from './version.js'
 
-// The bin of the package. It loads next to nothing by itself, so that `capstan --version` is there at once.
-const stopping = new AbortController()
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.on(name, () => {
-    // The first is a request; whoever asks twice does not want to wait for what is being put in order.
-    if (stopping.signal.aborted) process.exit(name === 'SIGINT' ? 130 : 143)
-    stopping.abort(name)
+// The bin of the package. It loads next to nothing by itself, so that it is there at once.
+const argv = process.argv.slice(2)
+if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) console.log(packageVersion())
+else await start()
+
+async function start(): Promise<void> {
+  const stopping = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(name, () => {
+      // The first is a request; whoever asks twice does not want to wait for what is being put in order.
+      if (stopping.signal.aborted) process.exit(name === 'SIGINT' ? 130 : 143)
+      stopping.abort(name)
+    })
+  // A reader that goes away (`capstan sessions | head`) ends the work quietly.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    stopping.abort('SIGPIPE')
   })
+  const { runCli } = await import('./run-cli.js')
+  process.exitCode = await runCli(argv, ioOf(stopping.signal))
+  // All is said and written. What a library may have left open must not keep a script waiting.
+  setTimeout(() => process.exit(), 2_000).unref()
+}
 
-// A reader that goes away (`capstan sessions | head`) ends the work quietly.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  stopping.abort('SIGPIPE')
-})
-
-// Looked at only when it is needed: each of these streams costs milliseconds to open.
-const io: Io = {
-  get stdin() {
-    return process.stdin
-  },
-  get stdout() {
-    return process.stdout
-  },
-  get stderr() {
-    return process.stderr
-  },
-  env: process.env,
-  cwd: process.cwd(),
-  isTTY: {
+/** Streams are looked at only when they are needed: each costs milliseconds to open. */
+function ioOf(signal: AbortSignal): Io {
+  return {
     get stdin() {
-      return process.stdin.isTTY === true
+      return process.stdin
     },
     get stdout() {
-      return process.stdout.isTTY === true
+      return process.stdout
     },
     get stderr() {
-      return process.stderr.isTTY === true
+      return process.stderr
     },
-  },
-  columns: () => process.stdout.columns || 80,
-  signal: stopping.signal,
+    env: process.env,
+    cwd: process.cwd(),
+    isTTY: {
+      get stdin() {
+        return process.stdin.isTTY === true
+      },
+      get stdout() {
+        return process.stdout.isTTY === true
+      },
+      get stderr() {
+        return process.stderr.isTTY === true
+      },
+    },
+    columns: () => process.stdout.columns || 80,
+    signal,
+  }
 }
-process.exitCode = await runCli(process.argv.slice(2), io)
-// All is said and written. What a library may have left open must not keep a script waiting.
-setTimeout(() => process.exit(), 2_000).unref()

@@ -133,6 +133,7 @@ async function askPerson(
   const notes = [
     ...(passage.expanded === undefined ? [] : approvalNotes(passage.expanded)),
     ...serverNotes(tool),
+    ...heardNotes(passage),
     ...pinNotes(passage),
   ]
   const request: AskRequest = {
@@ -189,6 +190,11 @@ function pinNotes({ pins = new Map() }: Passage): string[] {
 /** A model reads only the beginning of what a server says of its tool; who decides sees all of it. */
 function serverNotes({ mcp, description }: AnyGovernedTool): string[] {
   return mcp === undefined ? [] : [`The MCP server "${mcp.server}" says of it: ${description}`]
+}
+
+/** Where the idea may have come from (SEC-186). */
+function heardNotes({ heard: { from } }: Passage): string[] {
+  return from === undefined ? [] : [`The model has read what "${from}" brought from outside.`]
 }
 
 function refuse(

@@ -1,11 +1,13 @@
 import { appendOnly } from '../model/append-only.js'
 import type { Message } from '../tool/completion.js'
+import type { JsonObject } from '../tool/json.js'
 import type { Usage } from './usage.js'
 
 /** What is known of a message beside what it says. */
 export type MessageFacts = {
   readonly usage?: Usage
   readonly model?: { readonly provider: string; readonly id: string }
+  readonly metadata?: JsonObject
 }
 
 /** What was said so far. Messages are only ever appended, and none is changed once it is there. */

@@ -37,8 +37,9 @@ export interface Gate {
 export function createGate(parts: GateParts): Gate {
   const refused: RefusedAsk[] = []
   const governed = new WeakMap<AnyTool, Promise<AnyGovernedTool>>()
+  const heard: Passage['heard'] = {}
   return {
-    call: (request) => passGate(request, parts, refused, governed),
+    call: (request) => passGate(request, parts, { refused, governed, heard }),
     takeRefusedAsks: () => refused.splice(0),
   }
 }
@@ -49,6 +50,8 @@ export type Passage = {
   readonly parts: GateParts
   readonly refused: RefusedAsk[]
   readonly governed: WeakMap<AnyTool, Promise<AnyGovernedTool>>
+  /** The last tool whose words came from outside: what the model does next may be their doing. */
+  readonly heard: { from?: string }
   readonly id: string
   readonly start: number
   readonly run?: RunIdentity
@@ -75,14 +78,12 @@ export type Ready = Preparation & { ok: true }
 async function passGate(
   request: GateCall,
   parts: GateParts,
-  refused: RefusedAsk[],
-  governed: Passage['governed'],
+  shared: Pick<Passage, 'refused' | 'governed' | 'heard'>,
 ): Promise<GateOutcome> {
   const passage: Passage = {
     request,
     parts,
-    refused,
-    governed,
+    ...shared,
     ...begin(parts),
     step: 'resolve',
     text: '',
@@ -358,6 +359,8 @@ async function finish(
   const rewritten = await rewriteOutput(passage, tool, bounded)
   const shown = rewritten === bounded ? bounded : await boundOutput(tool.name, rewritten, limits, parts.spill)
   passage.step = 'done'
+  if (shown.metadata['untrusted'] === true && passage.request.origin !== 'host')
+    passage.heard.from = tool.name
   if (parts.after === undefined) return shown
   try {
     await guarded(passage, 'a hook', parts.after({ ...hookCall(passage, ready), envelope: shown }))

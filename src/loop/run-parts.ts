@@ -5,7 +5,7 @@ import type { Envelope } from '../tool/envelope.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
 import type { Budget } from './budget.js'
 import type { CompactionSettings } from './compaction/settings.js'
-import type { Conversation } from './conversation.js'
+import type { Conversation, MessageFacts } from './conversation.js'
 import type { AgentEvent } from './events.js'
 import type { Gate } from './gate.js'
 import type { StopCondition } from './stop-conditions.js'
@@ -67,6 +67,8 @@ export type RunParts = {
   beforeDone?(done: WorkDone): UserMessage | undefined | Promise<UserMessage | undefined>
   /** Lets hooks see. What it throws is a notice, except from `pre_compact`, which it stops. */
   observe?(event: ObservedEvent, payload: Readonly<Record<string, unknown>>): void | Promise<void>
+  /** What is kept with the prompt. */
+  readonly promptFacts?: MessageFacts
   /** What an earlier run had used up that this one goes on from. */
   readonly before?: RunTotals
   /** The answer that the conversation ends with, whose calls are still to be made. Never with a prompt. */

@@ -34,7 +34,7 @@ export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOut
   const before = parts.conversation.messages.length
   try {
     clock.signal.throwIfAborted()
-    if (prompt !== undefined) await parts.conversation.append(prompt)
+    if (prompt !== undefined) await parts.conversation.append(prompt, parts.promptFacts)
     const finish = await rounds(state, clock)
     // It ends here whatever is found.
     if (finish === 'stop_condition') await lookAtWork(state, clock, finish)

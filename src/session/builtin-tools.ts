@@ -7,13 +7,13 @@ import type { SessionOptions } from './options.js'
 
 /** The tools that come with a session: those of the toolbox, those that hand work on, and those that the agent lends. */
 export function builtinTools(
-  { builtinTools: chosen, webSearch }: SessionOptions,
+  { builtinTools: chosen, webSearch, autoDelegation }: SessionOptions,
   more: readonly AnyTool[],
 ): readonly AnyTool[] {
   if (chosen === false) return []
   const all = [
     ...createToolbox({ ...(webSearch !== undefined && { webSearch }) }),
-    ...taskTools,
+    ...(autoDelegation?.allowManualDelegation === false ? [] : taskTools),
     ...more,
     ...skillTools,
   ]

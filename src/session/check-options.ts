@@ -287,6 +287,7 @@ const checks: Readonly<Record<string, Check>> = {
   autoDelegation: fields({
     enabled: is('boolean'),
     autoParallel: is('boolean'),
+    allowManualDelegation: is('boolean'),
     minConfidence: between(0, 1),
     maxTasks: count(1),
   }),

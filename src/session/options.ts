@@ -87,6 +87,8 @@ export type AutoDelegation = {
   readonly enabled?: boolean
   /** Whether several are asked at the same time. */
   readonly autoParallel?: boolean
+  /** False: the model itself cannot hand work on; there is no `task` and no `parallel_task`. */
+  readonly allowManualDelegation?: boolean
   /** From 0 to 1; 0.72 unless said otherwise. */
   readonly minConfidence?: number
   /** 4 unless said otherwise. */

@@ -1,4 +1,5 @@
 import type { RunTotals } from '../loop/run-parts.js'
+import type { RunTrigger } from '../store/records.js'
 import type { Message, UserContent, UserMessage } from '../tool/completion.js'
 import { fromHistory, type HistoryMessage } from './history-blocks.js'
 
@@ -36,6 +37,8 @@ export type RunRequest = {
   readonly signal?: AbortSignal
   /** The prompt is what it says, also when it begins like a command: it was not written by the one who holds the session. */
   readonly verbatim?: boolean
+  /** What began it, when that was no person. */
+  readonly trigger?: RunTrigger
 }
 
 /** Takes every way in which a prompt may be given. */

@@ -77,7 +77,12 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
     active.record.start(startedAt)
     await core.keeper?.open()
     // In the log before the prompt; whoever waits for the prompt waits for this too.
-    void core.keeper?.run(active.record.snapshot(), request.from && { resumedFrom: request.from.runId })
+    const begun = core.keeper?.run(active.record.snapshot(), {
+      ...(request.from !== undefined && { resumedFrom: request.from.runId }),
+      ...(request.trigger !== undefined && { trigger: request.trigger }),
+    })
+    // A fire is claimed with it: nothing of it may happen before.
+    if (request.trigger !== undefined) await begun
     active.emit({ type: 'agent_start', runId: active.id, prompt: request.text })
     active.signal.throwIfAborted()
     const result = await answer(core, active, request)
@@ -148,6 +153,7 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
       ...(request.history === undefined && roundDone !== undefined && { roundDone }),
       ...(request.from && { before: request.from.totals }),
       ...(unfinished !== undefined && { unfinished }),
+      ...(request.trigger !== undefined && { promptFacts: { metadata: { trigger: { ...request.trigger } } } }),
       ...(request.unseen !== undefined && { unseen: request.unseen }),
     },
     message,

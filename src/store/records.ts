@@ -180,6 +180,7 @@ export type TaskNote = {
   readonly error?: string
   readonly structured?: JsonValue
   readonly counters: JsonObject
+  readonly usage?: JsonObject
   /** The step of a workflow that it was, until the workflow has ended. */
   readonly workflow?: { readonly id: string; readonly step: string; readonly digest: string } | null
 }
@@ -210,6 +211,14 @@ export type BlobPart = {
   readonly stub: UserContent | AssistantContent | ToolResultPart | ToolStep
 }
 
+/** What began a run that no person did. It stands in its row, and in `metadata.trigger` of its prompt. */
+export type RunTrigger = {
+  readonly source: 'schedule' | 'api'
+  /** In milliseconds: when it was due, whenever it began. */
+  readonly fired_at: number
+  readonly schedule_id: string
+}
+
 export type RunRow = {
   readonly id: string
   readonly sessionId: string
@@ -221,6 +230,8 @@ export type RunRow = {
   readonly error?: string
   /** The run that this one goes on from. */
   readonly resumedFrom?: string
+  /** What began it, when that was no person: with the lease of the session, this is the claim of a fire. */
+  readonly trigger?: RunTrigger
   readonly usage?: JsonObject
 }
 

@@ -1,4 +1,5 @@
 import type { AgentEvent, RunSummary, SubagentEvent } from '../loop/events.js'
+import { noUsage, type Usage } from '../loop/usage.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import type { JsonSchema } from '../tool/json.js'
 import type { TaskCounters, TaskOutcome } from '../tool/runtime.js'
@@ -9,6 +10,8 @@ import type { TaskRecord, TaskStatus } from './task-record.js'
 export interface TaskSession {
   /** One run. Everything that happens in it is told; rejects as the run does. */
   ask(prompt: string, signal: AbortSignal, told: (event: AgentEvent) => void): Promise<RunSummary>
+  /** What it has used so far, with those it handed work to. */
+  usage(): Usage
   /** Ends everything it has left. */
   close(): Promise<void>
 }
@@ -39,7 +42,7 @@ export async function performTask(work: TaskWork): Promise<TaskOutcome> {
     answer = { status: signal.aborted ? 'cancelled' : 'failed', error: wordsOf(error, signal) }
   }
   const outcome = outcomeOf(record, watch, answer)
-  record.finish(answer.status, outcome)
+  record.finish(answer.status, outcome, watch.usage)
   try {
     await work.keep()
   } catch (error) {
@@ -72,6 +75,7 @@ async function answered(work: TaskWork, watch: Watch): Promise<Answer> {
     if (repaired.ok) return { status: 'completed', structured: repaired.value }
     return { status: 'failed', error: `the answer does not fit its schema: ${repaired.problem}` }
   } finally {
+    watch.usage = session.usage()
     await session.close()
   }
 }
@@ -106,6 +110,8 @@ class Watch {
   #rounds = 0
   #toolCalls = 0
   #totalTokens = 0
+  /** Of the whole task, once it has ended. */
+  usage: Usage = noUsage
   /** What was said in the round at work. */
   #saying = ''
   text = ''
@@ -115,7 +121,8 @@ class Watch {
   }
 
   get counters(): TaskCounters {
-    return { rounds: this.#rounds, toolCalls: this.#toolCalls, totalTokens: this.#totalTokens }
+    const totalTokens = Math.max(this.#totalTokens, this.usage.totalTokens)
+    return { rounds: this.#rounds, toolCalls: this.#toolCalls, totalTokens }
   }
 
   start(): void {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { noUsage } from '../loop/usage.js'
 import { TaskBoard } from './task-board.js'
 
 const task = (taskId: string) => ({
@@ -22,11 +23,11 @@ it('forgets the first that ended, never one that is at work', () => {
   let now = 0
   const board = new TaskBoard(1, () => ++now)
   const [a, b, c] = ['a', 'b', 'c'].map((id) => board.add(task(id)))
-  for (const one of [b, a]) one?.finish('completed', outcome(one.id))
+  for (const one of [b, a]) one?.finish('completed', outcome(one.id), noUsage)
   board.forget()
   expect(board.list().map(({ id }) => id)).toEqual(['a', 'c'])
   expect(c?.pending).toBe(true)
-  c?.finish('completed', outcome('c'))
+  c?.finish('completed', outcome('c'), noUsage)
   board.forget()
   expect(board.list().map(({ id }) => id)).toEqual(['c'])
 })
@@ -36,8 +37,8 @@ it('an end is final, and what has ended is not cancelled', () => {
   const one = board.add(task('a'))
   expect(one.cancel('why')).toBe(true)
   expect(one.cancel('why')).toBe(false)
-  one.finish('cancelled', { ...outcome('a'), success: false, error: 'why' })
-  one.finish('completed', outcome('a'))
+  one.finish('cancelled', { ...outcome('a'), success: false, error: 'why' }, noUsage)
+  one.finish('completed', outcome('a'), noUsage)
   expect(one.snapshot()).toMatchObject({ status: 'cancelled', error: 'why' })
 })
 

@@ -1,3 +1,4 @@
+import type { Usage } from '../loop/usage.js'
 import type { TaskCounters, TaskOutcome } from '../tool/runtime.js'
 
 /** `interrupted`: its process ended before it did. */
@@ -28,6 +29,8 @@ export type SubagentTaskSnapshot = {
   readonly error?: string
   readonly structured?: unknown
   readonly counters: TaskCounters
+  /** What it has used, once it has ended, with those it handed work to. */
+  readonly usage?: Usage
   /** The last steps. */
   readonly progress: readonly TaskProgress[]
 }
@@ -96,7 +99,7 @@ export class TaskRecord {
   }
 
   /** An end is final. */
-  finish(status: Exclude<TaskStatus, 'queued' | 'running'>, outcome: TaskOutcome): void {
+  finish(status: Exclude<TaskStatus, 'queued' | 'running'>, outcome: TaskOutcome, usage: Usage): void {
     if (!this.pending) return
     const { output, success, error, structured, counters } = outcome
     this.#change({
@@ -105,6 +108,7 @@ export class TaskRecord {
       output,
       success,
       counters,
+      usage,
       ...(error !== undefined && { error }),
       ...(structured !== undefined && { structured }),
     })

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { eventsOf, ofType } from './open-session.js'
+import { Agent } from '../../src/agent/agent.js'
+import { SequentialIdGenerator } from '../../src/loop/host-env.js'
+import { agentsPart } from '../../src/session/parts/agents.js'
+import { coreOf } from '../../src/session/surface/session-surface.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
+import type { AgentDefinition } from '../../src/subagents/agent-definition.js'
+import { recordsOf, storeWith } from '../persistence/kept.js'
+import { eventsOf, later, makeWorkspace, ofType, whenDone } from './open-session.js'
 import { byPrompt, call, open } from './subagents.js'
 
 describe('a task', () => {
@@ -167,4 +174,118 @@ describe('undo', () => {
     await session.undo()
     expect(await session.readFile('a.txt')).toBe('old')
   })
+})
+
+describe('an agent', () => {
+  const named = (agent: Partial<AgentDefinition>): AgentDefinition => ({
+    name: 'own',
+    description: 'Does one thing.',
+    prompt: 'You are own.',
+    ...agent,
+  })
+
+  it('is told that an agent reads its answer only where it says so, and only in a task', async () => {
+    const model = byPrompt(({ request }) => request.instructions ?? '')
+    const { session, agent, root } = await open({ model })
+    coreOf(session).part(agentsPart).add(named({}))
+    const line = 'Your caller is an agent'
+    expect((await session.task({ agent: 'explore', prompt: 'x' })).output.split(line)).toHaveLength(2)
+    expect((await session.task({ agent: 'own', prompt: 'x' })).output).not.toContain(line)
+    const alone = agent.sessionForAgent(root, 'explore', [], { model, sandbox: 'off' })
+    expect((await alone.send('x')).text).not.toContain(line)
+  })
+
+  it('that is primary takes no tasks', async () => {
+    const { session } = await open({ model: byPrompt(() => 'x') })
+    coreOf(session)
+      .part(agentsPart)
+      .add(named({ mode: 'primary' }))
+    expect((await session.task({ agent: 'own', prompt: 'x' })).output).toContain("agent 'own' not found")
+    coreOf(session)
+      .part(agentsPart)
+      .add(named({ mode: 'subagent', hidden: true }))
+    expect((await session.task({ agent: 'own', prompt: 'x' })).exitCode).toBe(0)
+  })
+
+  it('that is inspectable is listed with the open sessions while it works', async () => {
+    const at = later()
+    const go = later()
+    const model = byPrompt(async () => {
+      at.resolve()
+      await go.promise
+      return 'x'
+    })
+    const { session, agent } = await open({ model })
+    coreOf(session)
+      .part(agentsPart)
+      .add(named({ inspectable: true }))
+    const done = session.task({ agent: 'own', prompt: 'x' })
+    await at.promise
+    expect(await agent.listSessions()).toHaveLength(2)
+    go.resolve()
+    const { metadata } = await done
+    expect(await agent.listSessions()).toEqual([session.sessionId])
+    expect(metadata?.['session_id']).toMatch(/^task-run-/)
+  })
+
+  it('that was added is told to the model in one line', async () => {
+    let told = ''
+    const model = byPrompt(({ request }) => {
+      told = request.instructions ?? ''
+      return 'x'
+    })
+    const { session } = await open({ model })
+    coreOf(session)
+      .part(agentsPart)
+      .add(named({ description: 'Does\none thing. '.repeat(40) }))
+    await session.send('x')
+    const lines = told.split('\n').filter((line) => line.startsWith('- own:'))
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.length).toBeLessThanOrEqual(160)
+  })
+
+  it('uses the ids of its host in an order that repeats', async () => {
+    const run = async (): Promise<unknown> => {
+      const model = byPrompt(async ({ prompt }) => {
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 5))
+        return prompt
+      })
+      const hostEnv = { idGenerator: new SequentialIdGenerator('id') }
+      const { session } = await open({ model, hostEnv })
+      await session.tasks(['a', 'b', 'c'].map((prompt) => ({ prompt })))
+      return (await session.subagentTasks()).map(({ taskId, childSessionId, output }) => [
+        taskId,
+        childSessionId,
+        output,
+      ])
+    }
+    expect(await run()).toEqual(await run())
+  })
+})
+
+it('what subagents used counts after a restart, too', async () => {
+  const usage = { inputTokens: 100, outputTokens: 10, totalTokens: 110 }
+  const model = byPrompt(({ prompt, turn }) =>
+    prompt === 'Begin' && turn === 0 ? { ...call('task', { prompt: 'x' }), usage } : { text: 'done', usage },
+  )
+  const store = new MemorySessionStore()
+  const first = await open({ model, sessionStore: store, sessionId: 'parent' })
+  await first.session.send('Begin')
+  expect(coreOf(first.session).usage.totalTokens).toBe(330)
+  const left = await storeWith('parent', await recordsOf(store, 'parent'))
+  const second = await open({ model, sessionStore: left, sessionId: 'parent' })
+  expect(coreOf(second.session).usage.totalTokens).toBe(330)
+})
+
+it('auto_delegation and its fellows of a configuration hold for every session', async () => {
+  const { root, userDir } = await makeWorkspace()
+  const config = 'auto_delegation { enabled = true allow_manual_delegation = false }\nauto_parallel = false'
+  const agent = await Agent.create(config, { userDir, env: {} })
+  whenDone(() => agent.close())
+  const model = byPrompt(({ request }) =>
+    request.chatHistory.length > 1 ? 'more' : JSON.stringify(request.chatHistory),
+  )
+  const session = agent.session(root, { model, sandbox: 'off' })
+  expect(session.toolNames()).not.toContain('task')
+  expect((await session.send('Where is it?')).text).toContain('<delegated-work>')
 })

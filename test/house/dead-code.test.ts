@@ -1,7 +1,8 @@
 import { builtinModules } from 'node:module'
 import { describe, expect, it } from 'vitest'
+import { bundled } from '../../scripts/bundle.mjs'
 import { exportedNames, unreachedFiles, unusedExports, usedNames } from './live-names.js'
-import { entries, packageJson } from './package-entries.js'
+import { entrySources, packageJson } from './package-entries.js'
 import { isTest, listFiles, parseSource, readSource, readSources, type SourceFile } from './source-tree.js'
 
 /** Names that are exported for tests, benchmarks or examples alone, each with its reason. */
@@ -23,7 +24,6 @@ const onlyForTests: Readonly<Record<string, string>> = {
 
 describe('the sources', () => {
   const sources = readSources()
-  const entrySources = entries.map(({ source }) => source)
   const unused = unusedExports(sources, entrySources)
 
   it('export no name that nobody takes', () => {
@@ -45,10 +45,10 @@ describe('the sources', () => {
 
   it('import every package that is installed with them, and no other', () => {
     const declared = Object.keys(packageJson.dependencies ?? {})
-    const allowed = [...declared, ...Object.keys(packageJson.peerDependencies ?? {})]
+    const allowed = [...declared, ...bundled, ...Object.keys(packageJson.peerDependencies ?? {})]
     const imported = importedPackages(sources)
     expect({
-      neverImported: declared.filter((name) => !imported.includes(name)),
+      neverImported: [...declared, ...bundled].filter((name) => !imported.includes(name)),
       neverDeclared: imported.filter((name) => !allowed.includes(name)),
     }).toEqual({ neverImported: [], neverDeclared: [] })
   })

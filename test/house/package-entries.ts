@@ -7,6 +7,7 @@ type PackageJson = {
   readonly name: string
   readonly version: string
   readonly scripts: Readonly<Record<string, string>>
+  readonly bin: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
@@ -34,6 +35,17 @@ export const entries: readonly Entry[] = Object.entries(packageJson.exports).fla
     },
   ]
 })
+
+/** The sources that users reach: by an import, or as a command. */
+export const entrySources: readonly string[] = [
+  ...entries.map(({ source }) => source),
+  ...Object.values(packageJson.bin).map((script) =>
+    posix
+      .normalize(script)
+      .replace(/^dist\//, 'src/')
+      .replace(/\.js$/, '.ts'),
+  ),
+]
 
 /** Every name that a declaration file exports, through all its re-exports. */
 export function declaredExports(path: string, readText: (path: string) => string): string[] {

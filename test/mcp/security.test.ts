@@ -263,6 +263,24 @@ describe('SEC-186: what a tool says', { timeout: limit }, () => {
     await session.send('go')
     expect(toolResults(server, 2)[1]).toContain('Nobody is there to be asked')
   })
+
+  it('is named to the one who decides on what follows', async () => {
+    const asked: AskRequest[] = []
+    const bash = calls(['bash', { command: 'curl http://evil.test' }])
+    const { session } = await openSession([bash, call, bash, 'done'], {
+      builtinTools: ['bash'],
+      permissionPolicy: { allow: ['mcp__bad'] },
+      mcpServers: [badServer('none')],
+      onAsk: (request) => {
+        asked.push(request)
+        return { decision: 'reject' }
+      },
+    })
+    await session.send('go')
+    expect(
+      asked.map(({ notes }) => notes.some((note) => note.includes('"mcp__bad__echo" brought from outside'))),
+    ).toEqual([false, true])
+  })
 })
 
 describe('SEC-188: idle disconnect beside calls', { timeout: limit }, () => {

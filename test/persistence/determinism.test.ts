@@ -85,7 +85,7 @@ it('the same run twice gives byte-identical records', async () => {
   await record(base, userDir, first)
   const expected = await lines(first)
   expect(expected.split('\n').length).toBeGreaterThan(60)
-  for (let n = 0; n < Math.min(100, 3 * factor); n++) {
+  for (let n = 0; n < Math.min(500, 3 * factor); n++) {
     const next = new MemorySessionStore()
     await record(base, userDir, next)
     expect(await lines(next)).toBe(expected)

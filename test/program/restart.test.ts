@@ -5,7 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import type { Session } from '../../src/session/session.js'
+import { exportSession } from '../../src/store/export-session.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
+import { importSession } from '../../src/store/import-session.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionRecord } from '../../src/store/records.js'
 import type { SessionStore } from '../../src/store/session-store.js'
@@ -13,7 +15,7 @@ import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import type { AnyTool } from '../../src/tool/contract.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
-import { BatchStore, expectWhole, recordsOf, storeWith } from '../persistence/kept.js'
+import { BatchStore, expectWhole, recordsOf, stateOf, storeWith } from '../persistence/kept.js'
 
 let base: string
 let work: string
@@ -128,6 +130,18 @@ describe('a program that waits for a yes', () => {
     await session.send('something else')
     expect(done).toEqual([])
     expect(JSON.stringify(session.history())).toContain('interrupted, outcome unknown')
+  })
+
+  it('is not gone on with from a log that nobody vouches for', async () => {
+    const { records } = await leftWaiting(new MemorySessionStore())
+    const from = await storeWith(sessionId, records)
+    const lines: string[] = []
+    for await (const line of exportSession(from, sessionId)) lines.push(line)
+    for (const trusted of [true, false]) {
+      const store = new MemorySessionStore()
+      const taken = await importSession(store, lines, { trusted, now: () => 0 })
+      expect((await stateOf(store, taken.id)).openSteps.size).toBe(trusted ? 1 : 0)
+    }
   })
 
   it('is refused when its file has changed since', async () => {

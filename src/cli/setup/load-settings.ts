@@ -60,15 +60,13 @@ async function load(
 }
 
 function merge(configs: readonly AgentConfig[]): AgentConfig {
-  const merged = configs.reduceRight<AgentConfig>((below, above) => ({ ...below, ...above }), nothing)
+  // What goes first is laid on top.
   return {
-    ...merged,
+    ...Object.assign({}, ...configs.toReversed()),
     providers: firstByName(configs.flatMap(({ providers }) => providers)),
     mcpServers: firstByName(configs.flatMap(({ mcpServers }) => mcpServers)),
   }
 }
-
-const nothing: AgentConfig = { providers: [], mcpServers: [] }
 
 function firstByName<Named extends { readonly name: string }>(all: readonly Named[]): Named[] {
   return all.filter(({ name }, at) => all.findIndex((other) => other.name === name) === at)

@@ -35,7 +35,6 @@ const dangerous =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}\p{Cs}]/gu
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the introducer of a style
 const styles = /\x1b\[[\d;:]*m/g
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is written out
 const beyondJson = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 
 function escaped(char: string): string {

@@ -1,7 +1,6 @@
 /** How many columns a text takes on a terminal. Styles of our own (`ESC [ … m`) take none. */
 export function widthOf(text: string): number {
   const plain = text.replace(styles, '')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the printable letters of ASCII, by far the most texts
   if (/^[\x20-\x7e]*$/.test(plain)) return plain.length
   let width = 0
   for (const { segment } of segmenter().segment(plain)) width += widthOfLetter(segment)

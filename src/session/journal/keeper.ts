@@ -101,7 +101,7 @@ export class Keeper {
     return this.#journal.append([{ type: 'session', data: { ...this.#base(), ...fields } }])
   }
 
-  run(snapshot: RunSnapshot, more: Pick<RunRow, 'resumedFrom' | 'usage'> = {}): Promise<void> {
+  run(snapshot: RunSnapshot, more: Pick<RunRow, 'resumedFrom' | 'usage' | 'trigger'> = {}): Promise<void> {
     const { eventCount: _, ...row } = snapshot
     return this.#journal.append([{ type: 'run', data: { ...shorten(row), ...more } }])
   }

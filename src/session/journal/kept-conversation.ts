@@ -64,6 +64,7 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
       ...(runId !== undefined && { runId }),
       ...(facts.usage !== undefined && { usage: facts.usage }),
       ...(facts.model !== undefined && { model: facts.model }),
+      ...(facts.metadata !== undefined && { metadata: facts.metadata }),
     }
   }
   const write = (

@@ -112,6 +112,7 @@ export function restoredRules(state: SessionState | undefined): readonly Rule[] 
 export function restoredUsage(state: SessionState | undefined): Usage {
   let usage = noUsage
   for (const { row } of state?.messages ?? []) usage = addUsage(usage, usageIn(row.usage))
+  for (const task of state?.tasks.values() ?? []) usage = addUsage(usage, usageIn(task.usage))
   return usage
 }
 

@@ -14,7 +14,8 @@ export const agentsPart: SessionPart<AgentShelf> = {
 export function agentsSection(core: SessionCore): string[] {
   if (!core.shelf.isShown('task')) return []
   const agents = core.part(agentsPart)
-  for (const message of agents.problems) core.emit({ type: 'notice', source: 'agents', message })
+  if (core.parts.parent === undefined)
+    for (const message of agents.problems) core.emit({ type: 'notice', source: 'agents', message })
   const lines = agentLines(agents.added())
   if (lines.length === 0) return []
   return [`# Agents for task, beside those it names\n${lines.join('\n')}`]

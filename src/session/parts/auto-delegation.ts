@@ -17,7 +17,7 @@ export async function withDelegated(
   signal: AbortSignal,
 ): Promise<UserMessage | undefined> {
   const { autoDelegation, autoParallel } = core.parts.options
-  if (message === undefined || autoDelegation?.enabled !== true || !core.shelf.isShown('task')) return message
+  if (message === undefined || autoDelegation?.enabled !== true) return message
   // What hooks made of the prompt comes first; what else was put beside it is not for others.
   const [first] = message.content
   const text = first?.type === 'text' ? first.text : ''

@@ -168,7 +168,8 @@ export class SessionServers {
   }
 
   async close(): Promise<void> {
-    await this.#servers?.close()
+    const servers = await this.#loading?.catch(() => undefined)
+    await servers?.close()
   }
 
   #load(): Promise<McpServers> {

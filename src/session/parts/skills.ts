@@ -22,7 +22,9 @@ export const skillsPart: SessionPart<SessionSkills> = {
 export async function skillsSection(core: SessionCore): Promise<string[]> {
   if (core.shelf.get('skill') === undefined) return []
   const library = await core.part(skillsPart).library()
-  for (const message of library.problems) core.emit({ type: 'notice', source: 'skills', message })
+  // Of a subagent, whoever is told was told by its parent.
+  if (core.parts.parent === undefined)
+    for (const message of library.problems) core.emit({ type: 'notice', source: 'skills', message })
   const section = skillSection(library.forModels())
   if (section === undefined) return []
   core.shelf.offer(['skill', 'search_skills', 'Skill'])

@@ -1,15 +1,17 @@
+import { noUsage } from '../../loop/usage.js'
 import type { TaskNote } from '../../store/records.js'
 import type { SubagentTaskSnapshot } from '../../subagents/task-record.js'
 import type { JsonValue } from '../../tool/json.js'
 
 /** A task as the log keeps it. */
 export function noteOf(task: SubagentTaskSnapshot, workflow: TaskNote['workflow']): TaskNote {
-  const { parentSessionId: _, progress: __, output, structured, counters, ...rest } = task
+  const { parentSessionId: _, progress: __, output, structured, counters, usage, ...rest } = task
   const cut = output !== undefined && output.length > longestOutput
   return {
     type: 'task',
     ...rest,
     counters: { ...counters },
+    ...(usage !== undefined && { usage: { ...usage } }),
     ...(output !== undefined && { output: cut ? output.slice(0, longestOutput) : output }),
     ...(cut && { outputCut: true }),
     // It was read from JSON.
@@ -20,7 +22,7 @@ export function noteOf(task: SubagentTaskSnapshot, workflow: TaskNote['workflow'
 
 /** What a log says of a task. */
 export function snapshotOf(note: TaskNote, parentSessionId: string): SubagentTaskSnapshot {
-  const { type: _, counters, outputCut: __, workflow: ___, ...rest } = note
+  const { type: _, counters, usage, outputCut: __, workflow: ___, ...rest } = note
   const count = (name: string): number => {
     const value = counters[name]
     return typeof value === 'number' && Number.isFinite(value) ? value : 0
@@ -28,6 +30,7 @@ export function snapshotOf(note: TaskNote, parentSessionId: string): SubagentTas
   return {
     ...rest,
     parentSessionId,
+    ...(usage !== undefined && { usage: { ...noUsage, ...usage } }),
     counters: {
       rounds: count('rounds'),
       toolCalls: count('toolCalls'),

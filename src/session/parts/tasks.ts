@@ -227,6 +227,7 @@ class Tasks implements RuntimeTasks {
     const child = children.open(core, engine, task)
     return {
       ask: (prompt, signal, told) => child.ask(prompt, signal, told).finally(() => asked.withdraw()),
+      usage: () => child.usage(),
       close: () => child.close(),
     }
   }

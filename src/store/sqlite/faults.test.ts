@@ -49,7 +49,7 @@ describe('the interface of stores', () => {
   })
 })
 
-describe('several processes', () => {
+describe('FT-25: several processes', () => {
   it('are killed anywhere: acknowledged batches are there, and none in part', async () => {
     for (let kill = 0; kill < 8; kill++) {
       const child = start(`
@@ -141,7 +141,7 @@ describe('several processes', () => {
   )
 })
 
-describe('damage', () => {
+describe('FT-25: damage', () => {
   it('shows where a record was changed, lost or moved, and what is before it can be read', async () => {
     const changes = [
       `UPDATE chat_parts SET data_json = replace(data_json, 'text 50', 'text 51') WHERE id = '50'`,
@@ -230,24 +230,28 @@ describe('damage', () => {
     }
   })
 
-  it.skipIf(!canMount())('a full disk is told, keeps what was acknowledged and nothing of the rest', () => {
-    const script = `${prelude(bundle, '/mnt/s.db')}
+  // The small one is full of the write-ahead log; the others fill up while that is brought into the database.
+  it.skipIf(!canMount()).each(['2m', '6m', '9m'])(
+    'a full disk of %s is told, keeps what was acknowledged and nothing of the rest',
+    (size) => {
+      const script = `${prelude(bundle, '/mnt/s.db')}
       const log = await store.open('s', opener)
       let n = 0
       const error = await (async () => { for (;; n++) await log.append([part(n + 'a', 'x'.repeat(20000)), part(n + 'b', 'x')]) })()
         .catch((thrown) => thrown)
       const left = store.readSync('s')
       console.log(JSON.stringify({ code: error.code, whole: left.records.length === 2 * n, damage: left.damage, some: n > 3 }))`
-    const said = execFileSync(
-      'unshare',
-      [
-        ...['-rm', 'sh', '-c', 'mount -t tmpfs -o size=2m none /mnt && exec "$0" "$@"'],
-        ...[process.execPath, '--input-type=module', '-e', script],
-      ],
-      { encoding: 'utf8' },
-    )
-    expect(JSON.parse(said)).toEqual({ code: 'store_full', whole: true, some: true })
-  })
+      const said = execFileSync(
+        'unshare',
+        [
+          ...['-rm', 'sh', '-c', `mount -t tmpfs -o size=${size} none /mnt && exec "$0" "$@"`],
+          ...[process.execPath, '--input-type=module', '-e', script],
+        ],
+        { encoding: 'utf8' },
+      )
+      expect(JSON.parse(said)).toEqual({ code: 'store_full', whole: true, some: true })
+    },
+  )
 })
 
 function canMount(): boolean {

@@ -1,0 +1,41 @@
+import { parseAcl } from '../config/acl/parse.js'
+import type { AgentConfig } from '../config/config.js'
+import { readConfig } from '../config/read-config.js'
+import { type Environment, startReading } from '../config/reading.js'
+import type { DirFile } from './dir-files.js'
+import type { Findings } from './findings.js'
+
+/**
+ * Reads `agent.acl`. Unlike in a configuration that a person starts with, a variable that is not set is told: at three in the morning
+ * nobody sees the warning that a key is missing.
+ */
+export function readConfigFile(
+  { file, text }: DirFile,
+  directory: string,
+  env: Environment,
+  findings: Findings,
+): AgentConfig | undefined {
+  const { items, problems } = parseAcl(text)
+  for (const { message, span } of problems) findings.add(file, span.line, message)
+  if (problems.length > 0) return undefined
+  const reading = startReading(env, directory)
+  const config = readConfig(items, {
+    ...reading,
+    evaluate(call, spot) {
+      const told = reading.problems.length + reading.warnings.length
+      const value = reading.evaluate(call, spot)
+      const [name] = call.args
+      if (value !== undefined || reading.problems.length + reading.warnings.length === told) return value
+      if (call.name !== 'env' || name?.type !== 'text') return value
+      reading.warnings.pop()
+      reading.fail(
+        call.span === undefined ? spot : { ...spot, span: call.span },
+        `${spot.path} is left without a value: the variable that env() names here is not set, or empty`,
+      )
+      return value
+    },
+  })
+  for (const { message, line = 1 } of reading.problems) findings.add(file, line, message)
+  findings.warnings.push(...reading.warnings.map((warning) => `${file}: ${warning}`))
+  return reading.problems.length > 0 ? undefined : config
+}

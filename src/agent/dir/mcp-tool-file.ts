@@ -1,0 +1,43 @@
+import { serverLabel } from '../../mcp/names.js'
+import { readServer } from '../../mcp/server-options.js'
+import { messageOf } from '../../tool/errors.js'
+import type { McpServerConfig } from '../config/config.js'
+import { spellings } from '../config/field.js'
+import { itemsOfObject } from '../config/from-object.js'
+import { type Environment, startReading } from '../config/reading.js'
+import { mcpServers } from '../config/tables/mcp-table.js'
+import type { FileFields } from './fields.js'
+import { withVariables } from './variables.js'
+
+/** Where `${NAME}` stands for a variable; elsewhere a file says what it means. */
+const withSecrets = ['args', 'env', 'url', 'headers', 'oauth']
+
+/** Reads `kind: mcp`: the same fields that `mcp_servers` of a configuration has. */
+export function readMcpTool(name: string, fields: FileFields, env: Environment): McpServerConfig | undefined {
+  const table = mcpServers.fields ?? {}
+  const own = Object.entries(table).flatMap(([key, field]) => spellings(key, field))
+  fields.refuseOthers(['kind', 'name', 'description', ...own])
+  if (serverLabel(name) === undefined || name.length > 100)
+    return fields.fail('name must be 1 to 100 characters, a letter or digit among them', fields.named('name'))
+  const given = Object.entries(fields.all).filter(([key]) => own.includes(key))
+  const items = itemsOfObject(
+    Object.fromEntries(
+      given.map(([key, value]) => [
+        key,
+        withSecrets.includes(key) ? withVariables(value, key, fields, env) : value,
+      ]),
+    ),
+  ).map((item) => ({ ...item, span: { line: fields.lineOf(item.name), column: 1, offset: 0, end: 0 } }))
+  const reading = startReading(env, '/')
+  const body = { type: 'object' as const, items }
+  const block = { type: 'block' as const, name: 'mcp', labels: [{ text: name }], body }
+  const [server] = mcpServers.readAll?.([block], { path: 'mcp' }, reading) ?? []
+  for (const { message, line = 1 } of reading.problems) fields.failAt(line, message)
+  if (reading.problems.length > 0 || server === undefined) return undefined
+  try {
+    readServer(server)
+  } catch (error) {
+    return fields.fail(messageOf(error), fields.named('url', 'command'))
+  }
+  return server
+}

@@ -1,0 +1,94 @@
+import { realpathSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { visibleText } from '../../toolbox/untrusted-text.js'
+import { isDirectory } from '../../workspace/find-files.js'
+import type { AgentConfig, McpServerConfig } from '../config/config.js'
+import type { Environment } from '../config/reading.js'
+import { describeConfig } from '../config/secrets.js'
+import type { AgentDir, ScriptToolDefinition } from './agent-dir.js'
+import { readConfigFile } from './config-file.js'
+import { isTimeZone } from './cron.js'
+import { digestOf, digestOfAll, readDirFiles } from './dir-files.js'
+import { AgentDirError } from './errors.js'
+import { Findings } from './findings.js'
+import { readSchedules, type Schedule } from './schedule-files.js'
+import { checkSkills } from './skill-files.js'
+import { readTools } from './tool-files.js'
+
+export type ReadAgentDirOptions = {
+  readonly env: Environment
+  readonly workspace?: string
+  readonly timeZone?: string
+  readonly hostTools?: readonly string[]
+  readonly serverNames?: readonly string[]
+}
+
+/** An agent directory with what is not for everybody's eyes: configuration and servers with their secrets. */
+export type ReadAgentDir = {
+  readonly dir: AgentDir
+  readonly config?: AgentConfig
+  readonly skillDir?: string
+  readonly servers: readonly McpServerConfig[]
+  readonly scripts: readonly ScriptToolDefinition[]
+  readonly schedules: readonly Schedule[]
+  /** Differs when anything in it does. */
+  readonly digest: string
+  /** Differs when anything but the schedules does. */
+  readonly sharedDigest: string
+}
+
+/** Reads all of an agent directory. Throws {@link AgentDirError} with everything that is wrong with it. */
+export function readAgentDir(directory: string, options: ReadAgentDirOptions): ReadAgentDir {
+  const { env, timeZone = 'UTC', workspace } = options
+  if (!isTimeZone(timeZone))
+    throw new TypeError(`timeZone must be a name such as Europe/Berlin or UTC, not '${timeZone}'.`)
+  const findings = new Findings()
+  if (!isDirectory(directory))
+    throw new AgentDirError(directory, [
+      { file: '.', line: 1, message: 'there is no such directory, or it may not be read' },
+    ])
+  const path = realpathSync.native(directory)
+  const files = readDirFiles(path, findings)
+  const instructions = visibleText(files.instructions?.text ?? '').trim()
+  if (instructions === '' && findings.list().every(({ file }) => file !== 'instructions.md'))
+    findings.add(
+      'instructions.md',
+      1,
+      files.instructions === undefined
+        ? 'it is missing: say in it who the agent is and what it does'
+        : 'it is empty: say in it who the agent is and what it does',
+    )
+  const config = files.config && readConfigFile(files.config, path, env, findings)
+  const schedules = readSchedules(files.schedules, timeZone, findings)
+  const serverNames = [...(options.serverNames ?? []), ...(config?.mcpServers ?? []).map(({ name }) => name)]
+  const hostTools = options.hostTools ?? []
+  const toolOptions = { env, hostTools, serverNames, ...(workspace !== undefined && { workspace }) }
+  const { tools, scripts, servers } = readTools(files.tools, toolOptions, findings)
+  const skills = checkSkills(files.skills, findings)
+  const problems = findings.list()
+  if (problems.length > 0) throw new AgentDirError(directory, problems)
+  return {
+    dir: {
+      path,
+      name: basename(path),
+      instructions,
+      ...(config !== undefined && { config: describeConfig(config) }),
+      skills,
+      schedules: schedules.map(({ definition }) => definition),
+      tools,
+      warnings: findings.warnings,
+    },
+    ...(config !== undefined && { config }),
+    ...(files.skills.length > 0 && { skillDir: join(path, 'skills') }),
+    servers,
+    scripts,
+    schedules,
+    digest: digestOfAll(files),
+    sharedDigest: digestOf([files.instructions, files.config, ...files.tools, ...files.skills]),
+  }
+}
+
+/** What an agent directory holds now, for telling whether it has changed; undefined when it cannot be had. */
+export function digestOfDir(path: string): string | undefined {
+  return isDirectory(path) ? digestOfAll(readDirFiles(realpathSync.native(path), new Findings())) : undefined
+}

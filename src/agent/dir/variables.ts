@@ -1,0 +1,29 @@
+import { isRecord } from '../../tool/json.js'
+import type { Environment } from '../config/reading.js'
+import type { FileFields } from './fields.js'
+
+/**
+ * The same value with every `${NAME}` in its texts replaced by the variable of that name. One that is not set, or empty, is told with
+ * the line that it stands on: a server that is started without its token would fail later, and say less.
+ */
+export function withVariables(value: unknown, field: string, fields: FileFields, env: Environment): unknown {
+  if (typeof value === 'string') return replaced(value, field, fields, env)
+  if (Array.isArray(value)) return value.map((one) => withVariables(one, field, fields, env))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, withVariables(one, field, fields, env)]),
+  )
+}
+
+function replaced(text: string, field: string, fields: FileFields, env: Environment): string {
+  const result = text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, name: string) => {
+    const value = Object.hasOwn(env, name) ? env[name] : undefined
+    if (value !== undefined && value !== '') return value
+    fields.fail(`${field} names \${${name}}, which is not set: set the variable ${name}`, field, whole)
+    return ''
+  })
+  const stray = /\$\{[^}]{0,40}\}?/.exec(text.replace(/\$\{[A-Za-z_][A-Za-z0-9_]*\}/g, ''))
+  if (stray !== null)
+    fields.fail(`${field} holds "\${" that names no variable: write \${NAME}`, field, stray[0])
+  return result
+}

@@ -1,0 +1,114 @@
+import type { AgentEvent } from '../../loop/events.js'
+import type { SessionOptions } from '../../session/options.js'
+import type { Session } from '../../session/session.js'
+import type { Args } from '../args.js'
+import { exitCodes } from '../exit-codes.js'
+import { type Io, write } from '../io.js'
+import { type Prepared, prepare } from '../setup/prepare.js'
+import { colorsFor } from '../terminal/colors.js'
+import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
+import { Progress } from './progress.js'
+import { RefusedAsks } from './refused-asks.js'
+import { type RunReport, runReport } from './run-result.js'
+
+export type OutputFormat = 'text' | 'json' | 'stream-json'
+
+/** Sends one prompt and tells what came of it. Nobody is asked anything: what needs a person is refused and reported. */
+export async function runHeadless(args: Args, io: Io, prompt: string, format: OutputFormat): Promise<number> {
+  const progress = new Progress(io, detailFor(args, io, format))
+  const prepared = await prepare(args, io)
+  try {
+    for (const warning of prepared.warnings) await progress.warn(warning)
+    if (prepared.model.says !== undefined) await progress.note(prepared.model.says)
+    const refused = new RefusedAsks()
+    const session = await prepared.open({ onAsk: refused.ask, ...verifyOption(args) })
+    const warnings = [...prepared.warnings, ...(session.initWarning?.split('\n') ?? [])]
+    const startedAt = performance.now()
+    const last = await follow(session, prepared, prompt, format, progress, io)
+    const report = runReport({
+      last,
+      sessionId: session.sessionId,
+      model: prepared.model.name,
+      refused: refused.calls,
+      warnings,
+      durationMs: Math.round(performance.now() - startedAt),
+      stoppedBy: io.signal.aborted ? String(io.signal.reason) : undefined,
+    })
+    await tellReport(report, refused, format, progress, io)
+    return report.exitCode
+  } finally {
+    await prepared.close()
+  }
+}
+
+async function follow(
+  session: Session,
+  prepared: Prepared,
+  prompt: string,
+  format: OutputFormat,
+  progress: Progress,
+  io: Io,
+): Promise<AgentEvent | undefined> {
+  const asLine = async (value: object): Promise<void> => {
+    if (format === 'stream-json') await write(io.stdout, `${safeJson(value)}\n`)
+  }
+  await asLine({
+    type: 'session',
+    sessionId: session.sessionId,
+    workspace: session.workspace,
+    model: prepared.model.name,
+    kept: prepared.store !== undefined,
+  })
+  let last: AgentEvent | undefined
+  for await (const event of await session.stream({ prompt, signal: io.signal })) {
+    last = event
+    await asLine(event)
+    await progress.tell(event)
+  }
+  return last
+}
+
+async function tellReport(
+  report: RunReport,
+  refused: RefusedAsks,
+  format: OutputFormat,
+  progress: Progress,
+  io: Io,
+): Promise<void> {
+  if (format !== 'text') {
+    await write(io.stdout, `${safeJson(report)}\n`)
+    return
+  }
+  const { red, yellow } = colorsFor(io, 'stderr')
+  const answer = safeText(report.text).trimEnd()
+  if (answer !== '') await write(io.stdout, `${answer}\n`)
+  if (report.error !== undefined) {
+    await write(io.stderr, `${red('capstan:')} ${safeLine(report.error.message, 2_000)}\n`)
+    const hint = hintFor(report)
+    if (hint !== undefined) await progress.note(`hint: ${hint}`)
+  }
+  if (report.finish === 'length' || report.finish === 'content_filter')
+    await progress.warn(`the answer was cut off (${report.finish})`)
+  if (report.verification !== undefined && report.verification.status !== 'passed')
+    await progress.warn(
+      `not verified: ${report.verification.failed} failed, ${report.verification.pending} not run`,
+    )
+  const refusals = refused.report()
+  if (refusals !== '') await write(io.stderr, `${yellow(refusals)}\n`)
+}
+
+function hintFor({ exitCode, sessionId, error }: RunReport): string | undefined {
+  if (error?.code === 'model_auth') return '"capstan doctor" says which keys are found.'
+  if (exitCode === exitCodes.limit || exitCode === exitCodes.cancelled)
+    return `go on with: capstan run --session ${sessionId} "go on"`
+  return undefined
+}
+
+function detailFor(args: Args, io: Io, format: OutputFormat): 'quiet' | 'plain' | 'full' {
+  if (args.has('quiet')) return 'quiet'
+  return args.has('verbose') || (io.isTTY.stderr && format === 'text') ? 'full' : 'plain'
+}
+
+function verifyOption(args: Args): SessionOptions {
+  return args.has('verify') ? { verify: { presets: true } } : {}
+}
