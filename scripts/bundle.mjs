@@ -20,7 +20,6 @@ export const bundled = [
   'picocolors',
   'sucrase',
   'ws',
-  'yaml',
 ]
 
 /** @param {string} modules where the compiler put the scripts @param {string} target */

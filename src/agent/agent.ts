@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { randomIds, systemClock } from '../loop/host-env.js'
 import type { ProgramMachine } from '../program/index.js'
@@ -28,6 +28,9 @@ import {
 } from './config/index.js'
 import { configuredMemory } from './configured-memory.js'
 import { configuredStore } from './configured-store.js'
+import type { AgentDirHandle } from './dir/handle.js'
+import type { ServeAgentDirOptions } from './dir/serve-options.js'
+import type { OpenerSetup, SessionOpener } from './dir/serving-host.js'
 import { SessionNotFoundError } from './errors.js'
 import { loadMachinery, type SessionMachinery } from './machinery.js'
 import { builtinAgents } from './named-agents.js'
@@ -65,7 +68,9 @@ export class Agent {
   readonly #agentTools: readonly AnyTool[]
   /** One list for all sessions, so that what is made of it can be shared. */
   readonly #secrets: readonly string[]
-  readonly #sessions = new OpenSessions()
+  readonly #sessions: OpenSessions
+  /** Agent directories that are served with it. */
+  readonly #served = new Set<Promise<AgentDirHandle>>()
   readonly #store: SessionStore | undefined
   readonly #memory: ReturnType<typeof configuredMemory>
   readonly #models: AgentModels
@@ -81,15 +86,17 @@ export class Agent {
     surroundings: AgentSurroundings,
     machinery: SessionMachinery,
     store: SessionStore | undefined,
+    lent?: LentParts,
   ) {
     this.#store = store
+    this.#sessions = lent?.sessions ?? new OpenSessions()
     this.#memory = configuredMemory(config)
     this.#config = config
     this.#models = new AgentModels(config)
-    this.#secrets = secretsOf(config)
+    this.#secrets = lent?.secrets ?? secretsOf(config)
     this.#machinery = machinery
     this.#children = machinery.childMaker(this.#sessions)
-    this.#machine = machinery.createProgramMachine()
+    this.#machine = lent?.machine ?? machinery.createProgramMachine()
     this.#agentTools = [machinery.createProgramTool({ machine: this.#machine })]
     this.warnings = warnings
     this.#surroundings = surroundings
@@ -231,6 +238,38 @@ export class Agent {
     return pruneSession(store, sessionId, { ...rest, now: () => systemClock.now() })
   }
 
+  /**
+   * Serves an agent directory: opens a session for each of its schedules, with its instructions, skills and tools, and fires them when
+   * they are due, until it is stopped. Rejects, and starts nothing, unless all of it is in order.
+   *
+   * @example
+   * const served = await agent.serveAgentDir('release-agent', '.', { onResult: (report) => console.log(report.status) })
+   * await served.runNow('daily')
+   * await served.stop()
+   */
+  async serveAgentDir(
+    dir: string,
+    workspace: string,
+    options: ServeAgentDirOptions = {},
+  ): Promise<AgentDirHandle> {
+    if (this.#closed) throw new SessionClosedError('agent')
+    const { cwd = '.', env = process.env } = this.#surroundings
+    const root = workspaceRoot(workspace, cwd)
+    const { serveAgentDir } = await import('./dir/serve-agent-dir.js')
+    const starting = serveAgentDir(resolve(cwd, dir), options, {
+      config: this.#config,
+      env,
+      workspace: root,
+      machine: this.#machine,
+      opener: (setup) => this.#openerOf(setup, root),
+    })
+    this.#served.add(starting)
+    starting.catch(() => this.#served.delete(starting))
+    const handle = await starting
+    handle.on(({ type }) => type === 'stopped' && this.#served.delete(starting))
+    return handle
+  }
+
   /** The ids of the sessions that are open, sorted. */
   async listSessions(): Promise<string[]> {
     return this.#sessions.ids()
@@ -260,12 +299,28 @@ export class Agent {
   /** Closes every session. Afterwards none can be opened. */
   async close(): Promise<void> {
     this.#closed = true
+    await Promise.all([...this.#served].map(stopServing))
     await this.#sessions.closeAll()
     await this.#machine.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  /** Sessions with another configuration, which count among this agent's and run their programs with it. */
+  #openerOf({ config, store = this.#store, agentId, secrets }: OpenerSetup, root: string): SessionOpener {
+    const lent = { sessions: this.#sessions, machine: this.#machine, secrets }
+    const other = new Agent(config, [], this.#surroundings, this.#machinery, store, lent)
+    return async (options) => {
+      const { sessionId, sessionStore = store } = options
+      if (this.#closed) throw new SessionClosedError('agent')
+      if (this.#sessions.find(sessionId) !== undefined)
+        throw new SessionOptionError('sessionId', `A session with the id '${sessionId}' is open already.`)
+      const kept = sessionStore && (await this.#machinery.load(sessionStore, sessionId))
+      const session = other.#make(root, options, [], agentId, kept && withoutOptions(kept))
+      return { session, runs: kept?.runs.values() ?? [] }
+    }
   }
 
   #storeFor({ sessionStore }: SessionOptions, doing = 'resume'): SessionStore {
@@ -407,6 +462,25 @@ async function* exportedFrom(
 ): AsyncGenerator<string, void, undefined> {
   const { exportSession } = await import('../store/export-session.js')
   yield* exportSession(store, sessionId)
+}
+
+/** What an agent lends to one that serves a directory for it. */
+type LentParts = {
+  readonly sessions: OpenSessions
+  readonly machine: ProgramMachine
+  readonly secrets: readonly string[]
+}
+
+async function stopServing(starting: Promise<AgentDirHandle>): Promise<void> {
+  const handle = await starting.catch(() => undefined)
+  await handle?.stop({ drainMs: 0 })
+}
+
+/** Whoever serves says what holds: options that were given another time must not outlive their being left out. */
+function withoutOptions(state: RestoredSession): RestoredSession {
+  if (state.session === undefined) return state
+  const { options: _, ...session } = state.session
+  return { ...state, session }
 }
 
 function damageIn(restored: RestoredSession | undefined): string[] {

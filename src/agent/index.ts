@@ -7,5 +7,6 @@ export {
   ConfigError,
   type ConfigProblem,
 } from './config/index.js'
+export * from './dir/index.js'
 export { SessionNotFoundError, WorkspaceError } from './errors.js'
 export { type AgentDefinition, AgentNotFoundError, builtinAgents } from './named-agents.js'

@@ -97,7 +97,7 @@ describe('modes are permission sets', () => {
     [
       'a child',
       { tool: 'task', subjects: [] },
-      { plan: 'ask', 'read-only': 'ask', 'accept-edits': 'ask', full: 'allow' },
+      { plan: 'allow', 'read-only': 'allow', 'accept-edits': 'allow', full: 'allow' },
     ],
     [
       'a hook of git',

@@ -35,6 +35,12 @@ export class Args {
     return Number(text)
   }
 
+  /** With other values for some options: for a command that calls another. */
+  with(values: Readonly<Record<string, string>>): Args {
+    const given = Object.entries(values).map(([name, value]): [string, string[]] => [name, [value]])
+    return new Args(this.positionals, new Map([...this.#values, ...given]))
+  }
+
   /** Without the first so many positionals: for commands that have words of their own. */
   after(count: number): Args {
     return new Args(this.positionals.slice(count), this.#values)

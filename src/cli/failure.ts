@@ -53,7 +53,8 @@ const usage: ReadonlySet<string> = new Set([
   'invalid_policy',
   'session_option',
   'workspace_unusable',
-  'config_invalid',
+  'config_error',
+  'agent_dir_invalid',
   'agent_not_found',
 ])
 

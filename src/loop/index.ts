@@ -16,6 +16,7 @@ export type {
 } from './gate-parts.js'
 export {
   createSessionAuthority,
+  type Delegation,
   type SessionAuthority,
   type SessionAuthorityOptions,
 } from './session-authority.js'

@@ -1,4 +1,3 @@
-export { McpError, type McpErrorCode } from './errors.js'
 export { confirmMcpFile, type McpFile, readMcpFile } from './mcp-file.js'
 export type { McpSignIn, McpTokenStore } from './oauth.js'
 export type { OfferedPrompt } from './prompts.js'

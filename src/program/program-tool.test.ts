@@ -172,7 +172,7 @@ describe('program', () => {
     const envelope = await program().execute({ source, allowed_tools: ['read', 'glob'] }, lending)
     expect(envelope.metadata['script_result']).toEqual(['lent a\r\n', ['x', 'y']])
     expect(asked).toEqual([
-      { tool: 'read', args: { file_path: 'a' }, form: 'data', id: '1' },
+      { tool: 'read', args: { file_path: 'a', max_bytes: 65_544 }, form: 'data', id: '1' },
       { tool: 'glob', args: { pattern: '*' }, form: 'data', id: '2' },
     ])
     const refused = await program().execute({ source, allowed_tools: ['glob'] }, lending)

@@ -78,7 +78,7 @@ describe('options of a session', () => {
   })
 
   it('that nobody knows are told with the nearest name, and have no effect', () => {
-    const { options, warnings } = checkOptions({ maxToolRound: 1, memoryStore: {}, zzz: 1 })
+    const { options, warnings } = checkOptions({ maxToolRound: 1, remoteGit: {}, zzz: 1 })
     expect(options).toEqual({})
     expect(warnings).toHaveLength(3)
     expect(warnings[0]).toMatch(/maxToolRound is not known.*maxToolRounds/)

@@ -72,7 +72,7 @@ function gateFor(
     tools: {
       get: (name, origin) => {
         if (origin === 'host') return shelf.get(name) ?? hostTools.get(name)
-        return shelf.isShown(name) ? shelf.get(name) : undefined
+        return shelf.isCallable(name) ? shelf.get(name) : undefined
       },
       names: (origin) => (origin === 'host' ? shelf.names() : shelf.shownNames()),
     },

@@ -1,5 +1,7 @@
 import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
+import { outputEnvelope } from '../tool/envelope.js'
+import type { RuntimeFiles } from '../tool/runtime.js'
 import { createBash } from '../toolbox/bash.js'
 import { globTool } from '../toolbox/glob.js'
 import { readTool } from '../toolbox/read.js'
@@ -8,8 +10,8 @@ import { readTool } from '../toolbox/read.js'
  * Calls that only a host makes, for what it wants as data rather than as a page for a model: a file's text as it is, the paths of a
  * search as a list. They walk the gate like every other call; no model is shown them, and none can name them.
  */
-const readText = (name: string) =>
-  createJsonTool<{ file_path: string; offset?: number; limit?: number }, string>({
+const readText = (name: string, longest: number) =>
+  createJsonTool<{ file_path: string; offset?: number; limit?: number; max_bytes?: number }, string>({
     name,
     description: 'The text of a file, or some of its lines.',
     kind: 'read',
@@ -22,13 +24,17 @@ const readText = (name: string) =>
         file_path: { type: 'string' },
         offset: { type: 'integer', minimum: 0 },
         limit: { type: 'integer', minimum: 0 },
+        max_bytes: { type: 'integer', minimum: 1, maximum: longest },
       },
       required: ['file_path'],
       additionalProperties: false,
     },
     touches: ({ file_path }) => [{ fs: 'read', path: file_path }],
-    execute: async ({ file_path, offset, limit }, { runtime }) => {
-      const text = (await runtime?.files?.readText(file_path, { maxBytes: longestFile })) ?? ''
+    execute: async ({ file_path, offset, limit, max_bytes }, { runtime }) => {
+      const files = runtime?.files
+      if (files === undefined) return ''
+      if (max_bytes !== undefined) return beginningOf(files, file_path, max_bytes)
+      const text = await files.readText(file_path, { maxBytes: longest })
       if (offset === undefined && limit === undefined) return text
       const start = offset ?? 0
       return text
@@ -38,8 +44,19 @@ const readText = (name: string) =>
     },
   })
 
-const globPaths = (name: string) =>
-  createJsonTool<{ pattern: string; path?: string }, readonly string[]>({
+/** As much of a file's text as fits; what stands behind it is not even read. */
+async function beginningOf(files: RuntimeFiles, path: string, maxBytes: number): Promise<string> {
+  const bytes = await files.readRange(path, 0, maxBytes)
+  try {
+    // A character that is cut at the end is left out; bytes that are none are an error.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true })
+  } catch (cause) {
+    throw new Error(`${path} is not UTF-8 text.`, { cause })
+  }
+}
+
+const globPaths = (name: string, most: number, cut: boolean) =>
+  createJsonTool<{ pattern: string; path?: string }>({
     name,
     description: 'The paths that match a pattern.',
     kind: 'search',
@@ -56,13 +73,14 @@ const globPaths = (name: string) =>
     execute: async ({ pattern, path }, { runtime, signal }) => {
       const found = await runtime?.search?.glob({
         pattern,
-        limit: mostPaths,
+        limit: most,
         ...(path !== undefined && { path }),
         ...(signal !== undefined && { signal }),
       })
       if (found?.incomplete !== undefined) throw new Error(`The list is not complete: ${found.incomplete}`)
-      if (found?.truncated) throw new Error(`More than ${mostPaths} files match "${pattern}": narrow it.`)
-      return found?.paths ?? []
+      if (found === undefined || !found.truncated) return found?.paths ?? []
+      if (cut) return outputEnvelope(found.paths, { truncated: true })
+      throw new Error(`More than ${most} files match "${pattern}": narrow it.`)
     },
   })
 
@@ -71,16 +89,18 @@ const hostBash = createBash('host_bash', 24 * 60 * 60 * 1000)
 
 const longestFile = 256 * 1024 * 1024
 const mostPaths = 1_000_000
+/** What one call of a script may bring into memory; many run at once. */
+const longestForScripts = 16 * 1024 * 1024 + 8
+const mostForScripts = 100_000
 
 export const hostTools: ReadonlyMap<string, AnyGovernedTool> = new Map(
-  [readText('host_read_text'), globPaths('host_glob'), hostBash].map((tool) => [
-    tool.name,
-    tool as AnyGovernedTool,
-  ]),
+  [readText('host_read_text', longestFile), globPaths('host_glob', mostPaths, false), hostBash].map(
+    (tool) => [tool.name, tool as AnyGovernedTool],
+  ),
 )
 
 /** The same for scripts, under the names of the tools that they are forms of: whoever may read may read so. */
 export const dataForms: ReadonlyMap<AnyTool, AnyGovernedTool> = new Map<AnyTool, AnyGovernedTool>([
-  [readTool as AnyTool, readText('read') as AnyGovernedTool],
-  [globTool as AnyTool, globPaths('glob') as AnyGovernedTool],
+  [readTool as AnyTool, readText('read', longestForScripts) as AnyGovernedTool],
+  [globTool as AnyTool, globPaths('glob', mostForScripts, true) as AnyGovernedTool],
 ])

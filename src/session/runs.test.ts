@@ -64,6 +64,20 @@ describe('the runs of a session', () => {
     expect(runs.list().map(({ id }) => id)).toEqual(['open', 'd', 'e'])
   })
 
+  it('hold to the limits with those of a log too, and count what is no longer in it', () => {
+    const runs = new Runs({ maxRuns: 2, maxEventsPerRun: 1 })
+    const row = { sessionId: 's', status: 'completed', prompt: '', createdAtMs: 0, updatedAtMs: 0 } as const
+    const event = { runId: 'b', timestampMs: 0, event: { type: 'turn_start', turn: 1 } }
+    runs.restore({
+      runs: new Map(['a', 'b', 'c'].map((id) => [id, { ...row, id }])),
+      events: new Map([['b', [{ ...event, sequence: 7 }]]]),
+    })
+    expect(runs.list().map(({ id, eventCount }) => [id, eventCount])).toEqual([
+      ['b', 7],
+      ['c', 0],
+    ])
+  })
+
   it('know nothing of a run that is not there', () => {
     const runs = new Runs()
     expect(runs.get('x')).toBeUndefined()

@@ -13,9 +13,9 @@ import { commandSession } from './command-session.js'
 import type { SessionCore } from './core.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
 import { partsFor } from './loop-parts.js'
-import { withServerPrompt } from './parts/mcp.js'
-import { rememberRun, withMemories } from './parts/memory.js'
 import { withDelegated } from './parts/auto-delegation.js'
+import { namesServerPrompt, withServerPrompt } from './parts/mcp.js'
+import { rememberRun, withMemories } from './parts/memory.js'
 import { knownTasks } from './parts/tasks.js'
 import { reportsOf } from './parts/verification.js'
 import type { RunRequest } from './request.js'
@@ -112,7 +112,9 @@ async function keepEnd(
 }
 
 async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): Promise<AgentResult> {
-  const request = await withServerPrompt(core, given, active.signal)
+  // Without a wait for those that name none: a run can be steered from its first moment on.
+  const names = !given.verbatim && namesServerPrompt(given)
+  const request = names ? await withServerPrompt(core, given, active.signal) : given
   if (!request.verbatim && parseCommand(request.text) !== undefined) {
     const text = await core.commands.run(request.text, commandSession(core), { signal: active.signal })
     active.signal.throwIfAborted()
@@ -153,7 +155,9 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
       ...(request.history === undefined && roundDone !== undefined && { roundDone }),
       ...(request.from && { before: request.from.totals }),
       ...(unfinished !== undefined && { unfinished }),
-      ...(request.trigger !== undefined && { promptFacts: { metadata: { trigger: { ...request.trigger } } } }),
+      ...(request.trigger !== undefined && {
+        promptFacts: { metadata: { trigger: { ...request.trigger } } },
+      }),
       ...(request.unseen !== undefined && { unseen: request.unseen }),
     },
     message,

@@ -69,6 +69,13 @@ export class ToolShelf {
     return this.#contents.shown.includes(name)
   }
 
+  /** What a model may call: what it is shown, and what sleeps, which says what it lacks. */
+  isCallable(name: string): boolean {
+    const { tools, asleep } = this.#contents
+    const tool = tools.get(name)
+    return this.isShown(name) || (tool !== undefined && asleep.includes(tool))
+  }
+
   shownNames(): readonly string[] {
     return this.#contents.shown
   }

@@ -34,7 +34,7 @@ export const batchTool = createJsonTool<BatchArgs>({
           additionalProperties: false,
         },
       },
-      max_concurrency: { type: 'integer', minimum: 1, maximum: 16, description: 'Default 8' },
+      max_concurrency: { type: 'integer', minimum: 1, maximum: 16, default: 8 },
     },
     required: ['invocations'],
     additionalProperties: false,

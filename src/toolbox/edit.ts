@@ -28,7 +28,7 @@ export const editTool = createJsonTool<EditArgs>({
       file_path: { type: 'string', description: 'From the workspace root' },
       old_string: { type: 'string' },
       new_string: { type: 'string' },
-      replace_all: { type: 'boolean', description: 'Default false' },
+      replace_all: { type: 'boolean' },
     },
     required: ['file_path', 'old_string', 'new_string'],
     additionalProperties: false,

@@ -32,7 +32,7 @@ const text = (description: string) => ({ type: 'string', description }) as const
 export const gitTool = createJsonTool<GitArgs>({
   name: 'git',
   description:
-    'Inspect the git repository of the workspace: status, log, diff, remote; list, create or remove branch and worktree; checkout; stash (lists; with message or include_untracked makes one). Runs no hooks or other programs of the repository. To add, commit, fetch or push use bash.',
+    'Inspect the git repository: status, log, diff, remote; branch and worktree; checkout; stash (a message makes one). Runs no hooks. To add, commit, fetch or push use bash.',
   kind: 'execute',
   requires: {
     shell: [{ cmd: 'git' }],
@@ -44,12 +44,12 @@ export const gitTool = createJsonTool<GitArgs>({
     properties: {
       command: text('status|log|branch|checkout|diff|stash|remote|worktree'),
       subcommand: { enum: ['list', 'create', 'remove'] },
-      name: text('Branch, for branch and worktree'),
-      path: text('log, diff: only this path; worktree: its directory'),
-      ref: text('Revision to checkout or log'),
-      target: text('diff: against this revision or range'),
-      base: text('create: start here, default HEAD'),
-      new_branch: { type: 'boolean', description: 'worktree create: default true' },
+      name: text('Branch'),
+      path: text('Only this path; worktree: its directory'),
+      ref: text('To checkout or log'),
+      target: text('diff: revision or range'),
+      base: text('create: from here'),
+      new_branch: { type: 'boolean', default: true },
       force: { type: 'boolean' },
       max_count: { type: 'integer', minimum: 1, maximum: 200 },
       message: { type: 'string' },

@@ -14,7 +14,7 @@ const maxSpilled = 2_000
 export const globTool = createJsonTool<GlobArgs>({
   name: 'glob',
   description:
-    'List files by glob: * stays within a name, ** crosses directories, {a,b} and [abc] choose; without a slash it matches at any depth. Obeys .gitignore, includes hidden files, lists no directories, follows no links. Shows 1,000 at most and says how many there are.',
+    'List files by glob: * stays within a name, ** crosses directories, {a,b} and [abc] choose; without a slash it matches at any depth. Obeys .gitignore; files only, 1,000 at most.',
   kind: 'search',
   idempotent: true,
   limits: { maxItems: maxEntries },

@@ -31,7 +31,7 @@ const lines = { type: 'integer', minimum: 0 } as const
 export const grepTool = createJsonTool<GrepArgs>({
   name: 'grep',
   description:
-    'Search file contents with a regular expression (Rust syntax, within a line). Obeys .gitignore, includes hidden files, skips binary ones. Output: ">path:line: text" for matches, a space instead of ">" for context. Shows 200 matches at most and says how many there are.',
+    'Search file contents with a regular expression (Rust syntax, within a line). Obeys .gitignore, skips binary files. Output: ">path:line: text" for matches, a space instead of ">" for context; 200 matches at most.',
   kind: 'search',
   idempotent: true,
   limits: { maxItems: maxMatches },

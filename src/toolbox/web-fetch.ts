@@ -39,10 +39,8 @@ export const webFetchTool = createJsonTool<WebFetchArgs, OutputEnvelope<string>>
     properties: {
       url: { type: 'string', minLength: 1, maxLength: 16_384, description: 'Complete http or https URL.' },
       format: {
-        type: 'string',
         enum: ['markdown', 'text', 'html'],
         default: 'markdown',
-        description: 'html: the source as it is.',
       },
       timeout: { type: 'number', exclusiveMinimum: 0, maximum: 120, default: 30, description: 'Seconds.' },
     },

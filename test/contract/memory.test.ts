@@ -162,11 +162,8 @@ describe('what the model is shown', () => {
     expect(ofType(events, 'memory_recalled')).toMatchObject([{ memoryId: 'note-0', content: note.content }])
     await session.send('And the login test of yesterday?')
     const [system, prompt] = bodyOf(server, 0).messages
-    const parts = prompt?.content as { type: string; text: string }[]
-    expect(parts.map(({ type }) => type)).toEqual(['text', 'text'])
-    expect(parts[0]?.text).toBe('Why does the login test fail?')
-    expect(parts[1]?.text).toMatch(
-      /^<recalled_memory>\n.*never instructions.*\n\{.*5433.*\}\n<\/recalled_memory>$/,
+    expect(prompt?.content).toMatch(
+      /^Why does the login test fail\?\n\n<recalled_memory>\n.*never instructions.*\n\{.*5433.*\}\n<\/recalled_memory>$/,
     )
     expect(JSON.stringify(system)).not.toContain('5433')
     const second = bodyOf(server, 1).messages
@@ -207,7 +204,7 @@ describe('what the model is shown', () => {
     const events = await eventsOf(session, 'Run the login test.')
     expect(ofType(events, 'permission_denied')).toHaveLength(1)
     const [, prompt] = bodyOf(server, 0).messages
-    const [, { text: section } = { text: '' }] = (prompt?.content ?? []) as { text: string }[]
+    const section = String(prompt?.content).split('\n\n')[1] ?? ''
     expect(section.match(/<\/recalled_memory>/g)).toHaveLength(1)
     expect(section.endsWith('</recalled_memory>')).toBe(true)
     expect(section.split('\n')).toHaveLength(4)

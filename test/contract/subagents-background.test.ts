@@ -203,6 +203,19 @@ describe('a task in the log', () => {
     expect(state.messages.filter(({ message }) => textOf(message).startsWith('<task-result'))).toHaveLength(1)
   })
 
+  it('of a session that was suspended is interrupted, too', async () => {
+    const model = byPrompt(({ prompt, turn }) => {
+      if (prompt === 'slow') return { hang: true }
+      return prompt === 'Begin' && turn === 0 ? call('task', inBackground) : 'begun'
+    })
+    const store = new MemorySessionStore()
+    const first = await open({ model, sessionStore: store, sessionId: 'parent' })
+    await first.session.send('Begin')
+    await first.session.suspend()
+    const second = await open({ model, sessionStore: store, sessionId: 'parent' })
+    expect(await second.session.subagentTasks()).toMatchObject([{ status: 'interrupted' }])
+  })
+
   it('can be cut behind any write: what is left is whole, and nothing is said to be at work', async () => {
     const store = new ParentBatches()
     const model = byPrompt(({ prompt, turn }) => {

@@ -79,7 +79,7 @@ const faultTools = {
 }
 
 function nested(levels) {
-  const text = '{"type":"object","properties":{"a":'.repeat(levels) + '{}' + '}}'.repeat(levels)
+  const text = `${'{"type":"object","properties":{"a":'.repeat(levels)}{}${'}}'.repeat(levels)}`
   return { marker: 'nested', text }
 }
 

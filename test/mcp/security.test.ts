@@ -46,6 +46,7 @@ describe('SEC-173: what a server says of its tools', { timeout: limit }, () => {
     await session.send('go')
     const shown = JSON.stringify(bodyOf(server, 0).tools)
     expect(shown.length).toBeLessThan(3_000)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
     expect(shown).not.toMatch(/[\u001b\u200b\u202e]|\\u001b|\\u200b|\\u202e|\u{e0041}/u)
     const note = asked[0]?.notes.join('\n') ?? ''
     expect(note).toContain('The MCP server "bad" says of it')

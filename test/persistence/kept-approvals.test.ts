@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
+import { DefaultSecurityProvider } from '../../src/session/security/index.js'
 import type { Session } from '../../src/session/session.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
@@ -241,6 +242,20 @@ describe('a question that a process left behind', () => {
       value === 'sea' ? 'lake' : value,
     ) as SessionRecord[]
     const { session, ledger } = await resumed(changed)
+    expect(session.pendingConfirmations()).toEqual([])
+    await expect(session.resumeRun(runId)).rejects.toThrow(/no loop checkpoint found/)
+    expect(ledger.begun).toEqual([])
+  })
+
+  it('about a secret has no secret in it, and is no question to whoever cannot read it', async () => {
+    const secret = 'hunter2-named-secret-9876543210'
+    const securityProvider = new DefaultSecurityProvider()
+    securityProvider.addSecret(secret)
+    const { records, runId } = await leftWaiting([{ toolCalls: [note(secret, 1)] }], { securityProvider })
+    expect(JSON.stringify(records)).not.toContain(secret)
+    expect((await stateOf(await storeWith(id, records), id)).openQuestions).toHaveLength(1)
+    const { session, ledger } = await resumed(records, { securityProvider })
+    // The log has another call than the one that was asked about, and that one must not run in its place.
     expect(session.pendingConfirmations()).toEqual([])
     await expect(session.resumeRun(runId)).rejects.toThrow(/no loop checkpoint found/)
     expect(ledger.begun).toEqual([])

@@ -25,6 +25,28 @@ const read = (n: number): ScriptedStep => ({
   usage: { inputTokens: 10, outputTokens: 1, totalTokens: 11 },
 })
 
+it('a session that goes on reads its log once', async () => {
+  let reads = 0
+  class CountingStore extends MemorySessionStore {
+    override readSync(sessionId: string) {
+      reads++
+      return super.readSync(sessionId)
+    }
+  }
+  const store = new CountingStore()
+  const agent = await newAgent()
+  const options = { sessionId: 'once', sessionStore: store }
+  const one = agent.session(work, { ...options, model: scriptedModel(['one']) })
+  await one.send('first')
+  await one.close()
+  reads = 0
+  const two = agent.resumeSession('once', { ...options, model: scriptedModel(['two']) })
+  await two.send('second')
+  expect(reads).toBe(1)
+  await two.close()
+  await agent.close()
+})
+
 const memory = new MemorySessionStore()
 describe.each<[string, () => SessionStore]>([
   ['files', () => new FileSessionStore(join(base, 'sessions'))],

@@ -99,11 +99,16 @@ describe('session.program', () => {
 
   it('reads files as they are, lists paths, and checks with commands', async () => {
     await writeFile(join(work, 'dos.txt'), '\uFEFFone\r\ntwo\r\n')
+    await writeFile(join(work, 'long.txt'), 'é'.repeat(9 * 1024 * 1024))
+    await writeFile(join(work, 'odd.bin'), Buffer.from([0x61, 0xff, 0xfe]))
     const session = agent.session(work)
     const { metadata, output } = await session.program({
       source: `export default async (ctx) => ({
         text: await ctx.readFile('dos.txt'),
         line: await ctx.readFile('dos.txt', { offset: 1 }),
+        long: (await ctx.readFile('long.txt')).slice(-60),
+        tooLong: await ctx.readFile('long.txt', { limit: 1 }).catch((error) => error.message),
+        odd: await ctx.readFile('odd.bin').catch((error) => error.message),
         view: (await ctx.read('dos.txt')).output,
         paths: await ctx.glob('**/*.rs'),
         ls: (await ctx.ls()).includes('README.md'),
@@ -117,6 +122,9 @@ describe('session.program', () => {
     expect(metadata?.['script_result'], output).toMatchObject({
       text: '\uFEFFone\r\ntwo\r\n',
       line: 'two\r\n',
+      long: expect.stringMatching(/é\n\[cut: the first 65536 bytes \(maxOutputBytes\)\]$/),
+      tooLong: expect.stringContaining('16777224'),
+      odd: 'odd.bin is not UTF-8 text.',
       view: expect.stringContaining('1\tone'),
       paths: ['crates/a/lib.rs'],
       ls: true,

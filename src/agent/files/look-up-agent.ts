@@ -29,7 +29,9 @@ export function lookUpAgent(
   const given = directories.map((path) => readAgentDirectory(resolve(root, path), builtinAgents))
   const user = discover ? readUserAgents(userDir, builtinAgents) : none
   const trusted = [...given, user].flatMap(({ agents }) => agents)
-  const isKnown = [...trusted, ...builtinAgents].some((one) => one.name === name || one.aliases?.includes(name))
+  const isKnown = [...trusted, ...builtinAgents].some(
+    (one) => one.name === name || one.aliases?.includes(name),
+  )
   const project = isKnown || !discover ? none : readProjectAgents(root, builtinAgents)
   return {
     agent: findAgent(name, [...trusted, ...project.agents.map(askingFirst)]),

@@ -24,9 +24,9 @@ export class RefusedAsks {
     }
   }
 
-  /** What was refused, for people, with what to add to the command so that it passes. */
-  report(): string {
-    const { calls } = this
+  /** What was refused, for people, with what to add to the command so that it passes; `from` leaves out so many. */
+  report(from = 0): string {
+    const calls = this.calls.slice(from)
     if (calls.length === 0) return ''
     const count = calls.length === 1 ? '1 call was' : `${calls.length} calls were`
     const rules = [...new Set(calls.flatMap((call) => call.rules))]
@@ -48,7 +48,7 @@ const mostShown = 20
 
 function described({ toolName, args, reasons, rules }: RefusedCall): string {
   const noRule = rules.length === 0 ? '; no rule can allow it for good' : ''
-  return `${toolName} ${safeLine(safeJson(args) ?? '', 300)} (${safeLine(reasons.join('; '), 300)}${noRule})`
+  return `${toolName} ${safeLine(safeJson(args), 300)} (${safeLine(reasons.join('; '), 300)}${noRule})`
 }
 
 /** For a POSIX shell. */

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import type { AgentConfig } from '../../agent/config/index.js'
 import type { Model } from '../../model/model.js'
 import { offlineModel } from '../../model/offline/index.js'
@@ -6,6 +5,7 @@ import { createModel } from '../../model/provider.js'
 import { wellKnownProvider } from '../../model/well-known.js'
 import { UsageError } from '../errors.js'
 import type { Io } from '../io.js'
+import { isInstalled } from './is-installed.js'
 import { type KeyedProvider, keyedProviders } from './known-models.js'
 import { findLocalModel, localServersOf } from './local-models.js'
 
@@ -133,14 +133,4 @@ function isSet(value: string | undefined): value is string {
 
 function isOnThisMachine(url: string | undefined): boolean {
   return url?.startsWith('http://127.0.0.1:') === true
-}
-
-function isInstalled(name: string): boolean {
-  try {
-    createRequire(import.meta.url).resolve(name)
-    return true
-  } catch {
-    // Not there, or not for us: the protocol that needs no package serves as well.
-    return false
-  }
 }

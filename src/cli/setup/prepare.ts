@@ -27,6 +27,8 @@ export type Prepared = {
   readonly config: AgentConfig
   readonly model: ChosenModel
   readonly store: SessionStore | undefined
+  /** What the flags come to, with model and store. */
+  readonly options: SessionOptions
   /** What is odd about the configuration, a sentence each. */
   readonly warnings: readonly string[]
   /** Opens a session as the flags say, with more options on top. */
@@ -60,6 +62,7 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
     config,
     model,
     store,
+    options: given,
     warnings: [...settings.warnings],
     open: async (more = {}) => {
       const sessionId = await sessionIdOf(args, store, workspace)

@@ -21,11 +21,14 @@ export function safeLine(text: string, most = 200): string {
   return letters.length <= most ? line : `${letters.slice(0, most - 1).join('')}…`
 }
 
-/** JSON for a pipe or a terminal: what JSON itself leaves as it is but terminals obey is written as `\u009b`. */
+/** JSON for a pipe or a terminal. */
 export function safeJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, undefined, indent).replace(beyondJson, (char) =>
-    unicode(char.codePointAt(0) ?? 0),
-  )
+  return safeJsonText(JSON.stringify(value, undefined, indent) ?? 'null')
+}
+
+/** What JSON leaves as it is but terminals obey is written as `\u009b`: the same JSON, harmless to look at. */
+export function safeJsonText(json: string): string {
+  return json.replace(beyondJson, (char) => unicode(char.codePointAt(0) ?? 0))
 }
 
 // Controls but tab and newline, direction marks and overrides, line separators, zero-width and tag characters, lone surrogates. The

@@ -2,7 +2,13 @@ import type { Envelope } from '../../tool/envelope.js'
 import type { JsonValue } from '../../tool/json.js'
 import type { CallWatch, Invocation } from '../../tool/runtime.js'
 
-export type TextRequest = { readonly file_path: string; readonly offset?: number; readonly limit?: number }
+export type TextRequest = {
+  readonly file_path: string
+  readonly offset?: number
+  readonly limit?: number
+  /** No more than its first bytes are wanted. */
+  readonly max_bytes?: number
+}
 export type PathsRequest = { readonly pattern: string; readonly path?: string }
 
 export type VerifyRequest = { readonly subject: string; readonly commands: readonly JsonValue[] }

@@ -342,11 +342,10 @@ describe('ctx', () => {
       return [await ctx.readFile('a'), files.length, files.truncated, await ctx.tools.big()]
     }`
     const outcome = await run(source, { host, limits: { maxOutputBytes: 101 } })
-    const mark = (bytes: number) => `\n[cut: the first 101 of ${bytes} bytes (maxOutputBytes)]`
     expect(outcome).toMatchObject({
       ok: true,
       result: [
-        `${'é'.repeat(50)}${mark(200)}`,
+        `${'é'.repeat(50)}\n[cut: the first 101 bytes (maxOutputBytes)]`,
         expect.any(Number),
         true,
         { output: 'y'.repeat(101), metadata: { duration_ms: 0 } },

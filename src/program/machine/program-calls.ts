@@ -188,8 +188,10 @@ function handedOver(wish: Wish, envelope: Envelope, maxBytes: number): HandedOve
   if (wish.kind === 'paths' && envelope.type === 'output') return paths(envelope.data, maxBytes)
   const bytes = Buffer.byteLength(output)
   const head = headOf(output, maxBytes)
+  // Of a file no more is read than fits, so how much there is nobody knows.
+  const of = wish.kind === 'text' ? '' : ` of ${bytes}`
   const text =
-    head === undefined ? output : `${head}\n[cut: the first ${maxBytes} of ${bytes} bytes (maxOutputBytes)]`
+    head === undefined ? output : `${head}\n[cut: the first ${maxBytes}${of} bytes (maxOutputBytes)]`
   const truncated = head !== undefined
   if (throws && envelope.type === 'error') return { bytes, truncated, answer: refusal(text) }
   if (wish.kind === 'text') return { bytes, truncated, answer: answerOf(text) }

@@ -16,11 +16,12 @@ export async function readText(
   maxBytes: number,
   options: CallOptions,
 ): Promise<Envelope> {
-  if (host.readText !== undefined) return host.readText(request, options)
   const { file_path, offset, limit } = request
   const byLines = offset !== undefined || limit !== undefined
   // A little more than fits shows that there is more.
   const wanted = byLines ? longestText : maxBytes + 8
+  if (host.readText !== undefined)
+    return host.readText(byLines ? request : { ...request, max_bytes: wanted }, options)
   let text = ''
   for (let at = 0; ; ) {
     const args = { file_path, start_byte: at, end_byte: at + Math.min(pageBytes, wanted - at) }

@@ -32,14 +32,19 @@ export async function prepareServers(core: SessionCore, signal: AbortSignal): Pr
   if (core.peekPart(mcpPart) !== undefined || mayHaveServers(core)) await core.part(mcpPart).prepare(signal)
 }
 
+/** Whether a request may stand for a prompt of a server. */
+export function namesServerPrompt({ verbatim, text }: RunRequest): boolean {
+  return !verbatim && parseCommand(text)?.name.startsWith('mcp__') === true
+}
+
 /** A prompt of a server in place of the command that names it. */
 export async function withServerPrompt(
   core: SessionCore,
   request: RunRequest,
   signal: AbortSignal,
 ): Promise<RunRequest> {
-  const command = request.verbatim ? undefined : parseCommand(request.text)
-  if (command === undefined || !command.name.startsWith('mcp__')) return request
+  const command = parseCommand(request.text)
+  if (command === undefined) return request
   await prepareServers(core, signal)
   const text = await core.peekPart(mcpPart)?.promptText(command.name, command.args, signal)
   if (text === undefined) return request
@@ -71,7 +76,7 @@ function namesOf(servers: SessionCore['parts']['options']['mcpServers']): number
 }
 
 /** Connects the servers with the shelf, the commands and the person of one session. */
-export class SessionServers {
+class SessionServers {
   readonly #core: SessionCore
   #loading: Promise<McpServers> | undefined
   #servers: McpServers | undefined

@@ -1,0 +1,31 @@
+import type { RunRow } from '../../store/records.js'
+import { toleranceMs } from './due-times.js'
+
+/** The fires of one schedule that are in its log, whichever node made them. */
+export class FiredTimes {
+  readonly #times = new Set<number>()
+  #latest: number | undefined
+
+  constructor(runs: Iterable<RunRow> = []) {
+    for (const { trigger } of runs) if (trigger?.source === 'schedule') this.add(trigger.fired_at)
+  }
+
+  add(time: number): void {
+    if (!Number.isFinite(time)) return
+    this.#times.add(time)
+    if (this.#times.size > mostKept) for (const first of this.#times) return void this.#times.delete(first)
+    this.#latest = Math.max(this.#latest ?? time, time)
+  }
+
+  get latest(): number | undefined {
+    return this.#latest
+  }
+
+  /** Whether it was made, or a later one was: unless that one lies so far ahead that the clock of its node must have been wrong. */
+  has(time: number, now: number): boolean {
+    if (this.#times.has(time)) return true
+    return this.#latest !== undefined && time < this.#latest && this.#latest <= now + toleranceMs
+  }
+}
+
+const mostKept = 1_000

@@ -1,0 +1,270 @@
+import { hostname } from 'node:os'
+import { RunError } from '../../loop/errors.js'
+import { SessionClosedError } from '../../session/errors.js'
+import type { Session } from '../../session/session.js'
+import { StoreError } from '../../store/errors.js'
+import { messageOf } from '../../tool/errors.js'
+import { fnv1a } from '../../tool/fnv1a.js'
+import { dueTimes, soundCursor } from './due-times.js'
+import { ScheduleError } from './errors.js'
+import type { ScheduleClock } from './schedule-clock.js'
+import type { Schedule } from './schedule-files.js'
+import { type OpenedSession, ScheduleSession } from './schedule-session.js'
+import type { FireReport, ScheduleStatus, ServeEvent, SkipReason } from './serve-events.js'
+
+export type ScheduleRunnerParts = {
+  readonly schedule: Schedule
+  readonly sessionId: string
+  /** What tells this place from others when fires are spread. */
+  readonly place: string
+  readonly clock: ScheduleClock
+  open(): Promise<OpenedSession>
+  emit(event: ServeEvent): void
+  /** Every fire, whatever became of it. */
+  ended(report: FireReport): void
+}
+
+/** A clock may be set, and a machine may sleep: timers alone would not notice. */
+const longestSleepMs = 30_000
+
+type Fire = {
+  readonly firedAtMs: number
+  readonly manual: boolean
+  done?(report: FireReport): void
+}
+
+/** Makes the fires of one schedule: each when it is due, one after the other, in one session. */
+export class ScheduleRunner {
+  #parts: ScheduleRunnerParts
+  #session: ScheduleSession
+  /** Aborted when no further fire may begin. */
+  readonly #stopping = new AbortController()
+  /** Wakes the loop when its times have changed. */
+  #changed = new AbortController()
+  #loop: Promise<void> | undefined
+  readonly #waiting: Fire[] = []
+  #work: Promise<void> | undefined
+  #working = false
+  #atWork = false
+  #cursor = 0
+  #last: FireReport | undefined
+  #reopen = false
+
+  constructor(parts: ScheduleRunnerParts) {
+    this.#parts = parts
+    this.#session = new ScheduleSession(parts.open, parts.clock)
+  }
+
+  /** Opens its session, so that what cannot work is known before anything is due. */
+  async open(): Promise<void> {
+    await this.#session.open()
+  }
+
+  /** From now on it fires. */
+  start(): void {
+    const { clock, schedule } = this.#parts
+    const now = clock.now()
+    const last = this.#session.lastFired
+    const { catchUp } = schedule.definition
+    this.#cursor = catchUp === 'none' || last === undefined ? now : soundCursor(last, now)
+    this.#loop = this.#keepTime()
+  }
+
+  get session(): Session | undefined {
+    return this.#session.current
+  }
+
+  status(): ScheduleStatus {
+    const { schedule, sessionId, clock } = this.#parts
+    const { name, cron, timeZone } = schedule.definition
+    const next = this.#stopping.signal.aborted ? undefined : schedule.times.next(this.#from(clock.now()))
+    return {
+      ...{ name, sessionId, cron, timeZone, running: this.#atWork },
+      ...(next !== undefined && { nextFireAtMs: next }),
+      ...(this.#last !== undefined && { last: this.#last }),
+    }
+  }
+
+  /** Fires at once, or as soon as what is at work has ended. */
+  runNow(): Promise<FireReport> {
+    if (this.#stopping.signal.aborted) return Promise.reject(this.#stopped())
+    return new Promise((done) => {
+      this.#waiting.push({ firedAtMs: this.#parts.clock.now(), manual: true, done })
+      this.#begin()
+    })
+  }
+
+  /** Goes on by another file. With `reopen`, the session is opened anew before the next fire. */
+  update(parts: ScheduleRunnerParts, reopen: boolean): void {
+    this.#parts = parts
+    this.#reopen ||= reopen
+    this.#begin()
+    const changed = this.#changed
+    this.#changed = new AbortController()
+    changed.abort()
+  }
+
+  /** Begins no further fire, lets the one at work end for so long, and then ends it. */
+  async stop(drainMs: number): Promise<void> {
+    this.#stopping.abort()
+    const drained = new AbortController()
+    const idle = Promise.all([this.#loop, this.#work]).then(() => drained.abort())
+    if (drainMs > 0) await Promise.race([idle, this.#parts.clock.sleep(drainMs, drained.signal)])
+    await this.#session.close()
+    await idle
+    // A fire that was just taking it may have opened it again.
+    await this.#session.close()
+  }
+
+  async #keepTime(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      const { schedule, clock } = this.#parts
+      const now = clock.now()
+      const { catchUp } = schedule.definition
+      const due = dueTimes({ times: schedule.times, cursor: this.#cursor, now, catchUp })
+      this.#cursor = due.cursor
+      if (due.missed !== undefined) this.#skip({ firedAtMs: due.missed, manual: false }, 'missed')
+      for (const firedAtMs of due.fires) this.#due({ firedAtMs, manual: false }, due.fires.length > 1)
+      const next = schedule.times.next(this.#from(now)) ?? Number.POSITIVE_INFINITY
+      const wake = AbortSignal.any([signal, this.#changed.signal])
+      await clock.sleep(Math.max(1, Math.min(next - clock.now(), longestSleepMs)), wake)
+    }
+  }
+
+  #from(now: number): number {
+    return Math.max(now, soundCursor(this.#cursor, now))
+  }
+
+  #due(fire: Fire, isMadeUp: boolean): void {
+    const { overlap } = this.#parts.schedule.definition
+    const busy = this.#atWork || this.#waiting.length > 0
+    if (busy && !isMadeUp && (overlap === 'skip' || this.#waiting.length > 0)) this.#skip(fire, 'overlap')
+    else this.#waiting.push(fire)
+    this.#begin()
+  }
+
+  /** One after the other; what is asked for meanwhile comes behind. */
+  #begin(): void {
+    if (this.#working) return
+    this.#working = true
+    this.#work = this.#makeAll()
+  }
+
+  async #makeAll(): Promise<void> {
+    for (;;) {
+      if (this.#reopen) await this.#openAnew()
+      const fire = this.#waiting.shift()
+      if (fire === undefined) {
+        this.#working = false
+        return
+      }
+      if (this.#stopping.signal.aborted) {
+        this.#skip(fire, 'stopped')
+        continue
+      }
+      this.#atWork = true
+      try {
+        await this.#make(fire)
+      } finally {
+        this.#atWork = false
+      }
+    }
+  }
+
+  async #openAnew(): Promise<void> {
+    this.#reopen = false
+    const { emit, schedule, open, clock } = this.#parts
+    const before = this.#session
+    this.#session = new ScheduleSession(open, clock)
+    try {
+      await before.close()
+      if (!this.#stopping.signal.aborted) await this.#session.open()
+    } catch (error) {
+      // The next fire tries again, and fails for everybody to see if it must.
+      const { name } = schedule.definition
+      emit({
+        type: 'notice',
+        schedule: name,
+        message: `The session could not be opened anew: ${messageOf(error)}`,
+      })
+    }
+  }
+
+  async #make(fire: Fire): Promise<void> {
+    const { clock, schedule, emit } = this.#parts
+    const { definition, times } = schedule
+    const { signal } = this.#stopping
+    const { firedAtMs, manual } = fire
+    if (!manual && definition.jitterMs > 0) await clock.sleep(this.#jitter(firedAtMs), signal)
+    const startedAtMs = clock.now()
+    const held = this.#session
+    let runId: string | undefined
+    try {
+      if (signal.aborted) return this.#skip(fire, 'stopped')
+      let session: Session
+      if (manual) session = await held.take()
+      else {
+        const claim = await held.claim(firedAtMs, times.next(clock.now()) ?? Number.POSITIVE_INFINITY, signal)
+        if (claim.outcome !== 'claimed') return this.#skip(fire, claim.outcome)
+        session = claim.session
+      }
+      // Stopped while the session was taken: nothing of the fire has happened, and another node may make it.
+      if (signal.aborted) return this.#skip(fire, 'stopped')
+      const { name, prompt } = definition
+      const source = manual ? 'api' : 'schedule'
+      const run = held.begin(session, prompt, { source, fired_at: firedAtMs, schedule_id: name })
+      runId = run.id
+      emit({ type: 'schedule_fired', schedule: name, firedAtMs, runId })
+      // Told when it is waited for.
+      run.result.catch(() => undefined)
+      for await (const event of run.stream) emit({ type: 'schedule_event', schedule: name, event })
+      const result = await run.result
+      this.#end(fire, { status: 'completed', runId, result }, startedAtMs)
+    } catch (error) {
+      // A session that lost its log takes no more; the next fire reads what is there.
+      if (error instanceof StoreError) await held.close()
+      const status = wasCancelled(error) ? 'cancelled' : 'failed'
+      this.#end(fire, { status, error, ...(runId !== undefined && { runId }) }, startedAtMs)
+    }
+  }
+
+  #skip(fire: Fire, reason: SkipReason): void {
+    this.#end(fire, { status: 'skipped', reason }, this.#parts.clock.now())
+  }
+
+  #end(
+    fire: Fire,
+    outcome:
+      | Pick<FireReport & { status: 'completed' }, 'status' | 'runId' | 'result'>
+      | { status: 'failed' | 'cancelled'; error: unknown; runId?: string }
+      | { status: 'skipped'; reason: SkipReason },
+    startedAtMs: number,
+  ): void {
+    const { schedule, sessionId, clock, ended, emit } = this.#parts
+    const { firedAtMs, manual, done } = fire
+    const { name } = schedule.definition
+    const when = { firedAtMs, manual, startedAtMs, endedAtMs: clock.now() }
+    const report: FireReport = { schedule: name, sessionId, ...when, ...outcome }
+    this.#last = report
+    emit({ type: 'schedule_ended', report })
+    ended(report)
+    done?.(report)
+  }
+
+  /** The same for a fire however often it is asked, and different from machine to machine. */
+  #jitter(firedAtMs: number): number {
+    const { schedule, place } = this.#parts
+    const { name, jitterMs } = schedule.definition
+    return fnv1a(`${hostname()}\0${place}\0${name}\0${firedAtMs}`) % (jitterMs + 1)
+  }
+
+  #stopped(): ScheduleError {
+    const { name } = this.#parts.schedule.definition
+    return new ScheduleError('schedule_stopped', `The schedule '${name}' is no longer served.`)
+  }
+}
+
+function wasCancelled(error: unknown): boolean {
+  return error instanceof SessionClosedError || (error instanceof RunError && error.code === 'cancelled')
+}

@@ -1,0 +1,95 @@
+import { ownTools } from '../../session/builtin-tools.js'
+import { checkOptions } from '../../session/check-options.js'
+import type { SessionOptions } from '../../session/options.js'
+import type { AgentConfig } from '../config/config.js'
+import { secretsOf } from '../config/secrets.js'
+import { configuredStore } from '../configured-store.js'
+import type { AgentDirHandle } from './handle.js'
+import { hasStorage, mergeConfig } from './merge-config.js'
+import { type ReadAgentDir, readAgentDir } from './read-agent-dir.js'
+import { systemScheduleClock } from './schedule-clock.js'
+import type { Schedule } from './schedule-files.js'
+import type { OpenedSession } from './schedule-session.js'
+import { createScriptTool } from './script-tool.js'
+import { type ServeAgentDirOptions, splitOptions } from './serve-options.js'
+import { type Edition, ServedDir, sessionIdOf } from './served-dir.js'
+import type { ServingHost, SessionOpener } from './serving-host.js'
+
+/** Reads a directory, opens a session for each of its schedules, and fires them when they are due. */
+export async function serveAgentDir(
+  directory: string,
+  given: ServeAgentDirOptions,
+  host: ServingHost,
+): Promise<AgentDirHandle> {
+  const { serving, session: options, signal } = splitOptions(given)
+  checkOptions(options)
+  const edition = async (): Promise<Edition> => {
+    const read = readAgentDir(directory, {
+      env: host.env,
+      workspace: host.workspace,
+      hostTools: ownTools(options).map(({ name }) => name),
+      serverNames: [...host.config.mcpServers.map(({ name }) => name), ...serverNames(options)],
+      ...(serving.timeZone !== undefined && { timeZone: serving.timeZone }),
+    })
+    const opener = await openerFor(read, host)
+    return { read, open: (schedule) => openSession(schedule, read, options, opener, host) }
+  }
+  const clock = serving.clock ?? systemScheduleClock
+  const first = await edition()
+  const served = new ServedDir({ options: serving, clock, workspace: host.workspace, edition }, first)
+  const stop = (): void => void served.stop({ drainMs: 0 })
+  signal?.addEventListener('abort', stop, { once: true })
+  if (signal?.aborted) stop()
+  await served.start()
+  return served
+}
+
+async function openerFor(
+  { dir, config: own, servers }: ReadAgentDir,
+  host: ServingHost,
+): Promise<SessionOpener> {
+  const config: AgentConfig = mergeConfig(host.config, own)
+  // A store of the directory's own is for its sessions alone.
+  const store = own !== undefined && hasStorage(own) ? await configuredStore(config) : undefined
+  return host.opener({
+    config,
+    agentId: dir.name,
+    secrets: secretsOf({ ...config, mcpServers: [...config.mcpServers, ...servers] }),
+    ...(store !== undefined && { store }),
+  })
+}
+
+/** The session of a schedule, with its tools and its servers. One that a server cannot be reached for is not opened. */
+async function openSession(
+  schedule: Schedule,
+  read: ReadAgentDir,
+  options: SessionOptions,
+  opener: SessionOpener,
+  host: ServingHost,
+): Promise<OpenedSession> {
+  const { timeoutMs } = schedule.definition
+  const limits = [timeoutMs, options.maxExecutionTimeMs].filter((limit) => limit !== undefined)
+  const opened = await opener({
+    ...options,
+    sessionId: sessionIdOf(schedule),
+    role: read.dir.instructions,
+    tools: [...ownTools(options), ...read.scripts.map((script) => createScriptTool(script, host.machine))],
+    ...(read.skillDir !== undefined && { skillDirs: [...(options.skillDirs ?? []), read.skillDir] }),
+    ...(limits.length > 0 && { maxExecutionTimeMs: Math.min(...limits) }),
+    // Fires wait for their turn themselves; what a host sends beside them waits too.
+    whenBusy: 'queue',
+  })
+  const { session } = opened
+  try {
+    for (const server of read.servers) if (server.enabled !== false) await session.addMcp(server)
+    return opened
+  } catch (error) {
+    await session.close()
+    throw error
+  }
+}
+
+function serverNames({ mcpServers }: SessionOptions): string[] {
+  if (mcpServers === undefined) return []
+  return Array.isArray(mcpServers) ? mcpServers.map(({ name }) => name) : Object.keys(mcpServers)
+}

@@ -1,0 +1,56 @@
+import { resolve } from 'node:path'
+import type { AgentDir } from '../../agent/dir/index.js'
+import type { Command } from '../command.js'
+import { UsageError } from '../errors.js'
+import { exitCodes } from '../exit-codes.js'
+import { write } from '../io.js'
+import { placeFlags } from '../setup/session-flags.js'
+import { type Colors, colorsFor } from '../terminal/colors.js'
+import { safeJson, safeLine } from '../terminal/safe-text.js'
+
+export const command: Command = {
+  usage: ['AGENT-DIR'],
+  about:
+    'Reads everything in it and starts nothing. Ends with 1 when something is wrong, and lists all of it with file and line.',
+  options: [{ name: 'json', summary: 'as JSON' }, ...placeFlags.filter(({ name }) => name === 'directory')],
+  examples: [{ line: 'capstan check agents/release', says: 'before it is served' }],
+  async run(args, io) {
+    const [given] = args.positionals
+    if (given === undefined) throw new UsageError('Which directory?', 'Write: capstan check AGENT-DIR')
+    const { AgentDirError, loadAgentDir } = await import('../../agent/dir/index.js')
+    const colors = colorsFor(io, 'stdout')
+    try {
+      const workspace = resolve(io.cwd, args.value('directory') ?? '.')
+      const dir = await loadAgentDir(resolve(io.cwd, given), { env: io.env, workspace })
+      await write(
+        io.stdout,
+        args.has('json') ? `${safeJson({ ok: true, ...dir })}\n` : summaryOf(dir, colors),
+      )
+      return exitCodes.done
+    } catch (error) {
+      if (!(error instanceof AgentDirError)) throw error
+      const { problems } = error
+      if (args.has('json')) await write(io.stdout, `${safeJson({ ok: false, problems })}\n`)
+      else
+        for (const { file, line, message } of problems)
+          await write(io.stdout, `${colors.bold(`${safeLine(file)}:${line}`)}: ${safeLine(message, 1_000)}\n`)
+      const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
+      await write(io.stderr, `${count} in ${safeLine(given)}; nothing of it would be started.\n`)
+      return exitCodes.failed
+    }
+  },
+}
+
+function summaryOf(dir: AgentDir, { bold, dim, yellow }: Colors): string {
+  const lines = [
+    `${bold(safeLine(dir.name))} is in order.`,
+    ...dir.schedules.map(
+      ({ name, cron, timeZone, enabled }) =>
+        `  schedule ${safeLine(name)}  ${dim(`${cron} ${timeZone}${enabled ? '' : ', not enabled'}`)}`,
+    ),
+    ...dir.tools.map(({ kind, name }) => `  tool     ${safeLine(name)}  ${dim(kind)}`),
+    ...dir.skills.map((name) => `  skill    ${safeLine(name)}`),
+    ...dir.warnings.map((warning) => yellow(`  warning: ${safeLine(warning, 500)}`)),
+  ]
+  return `${lines.join('\n')}\n`
+}

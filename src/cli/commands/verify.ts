@@ -1,0 +1,120 @@
+import type { VerificationCheck, VerificationReport } from '../../tool/verification.js'
+import type { VerificationPreset } from '../../verify/index.js'
+import type { Args } from '../args.js'
+import type { Command } from '../command.js'
+import { UsageError } from '../errors.js'
+import { exitCodes } from '../exit-codes.js'
+import { type Io, write } from '../io.js'
+import { readDuration } from '../setup/duration.js'
+import { permissionFlags, placeFlags } from '../setup/session-flags.js'
+import { type Colors, colorsFor } from '../terminal/colors.js'
+import { plainOutput, safeJson, safeLine } from '../terminal/safe-text.js'
+
+export const command: Command = {
+  usage: ['[PRESET …]', '--list', '--command "COMMAND"'],
+  about: `Runs the checks that the project offers by itself (tests, types, lint of its package manager or language), in the sandbox. Ends with
+0 when all that is required passed, with 1 when something failed, and with 3 when there was nothing to check or not all could be.`,
+  options: [
+    { name: 'list', short: 'l', summary: 'only say what there is' },
+    {
+      name: 'command',
+      value: 'command',
+      repeatable: true,
+      summary: 'a check of your own, instead of the project’s',
+    },
+    { name: 'timeout', value: 'duration', summary: 'how long one check may take' },
+    { name: 'json', summary: 'the reports as JSON' },
+    ...permissionFlags.filter(({ name }) => name === 'sandbox' || name === 'allow-host'),
+    ...placeFlags,
+  ],
+  examples: [
+    { line: 'capstan verify', says: 'everything' },
+    { line: 'capstan verify --command "npm test" --command "npm run lint"', says: 'these two' },
+  ],
+  async run(args, io) {
+    const { withSession } = await import('../setup/with-session.js')
+    // The time limit is one of each check here, not of a run.
+    return withSession(args, io, async (session) => {
+      const presets = chosen(args, session.verificationPresets())
+      if (args.has('list')) return tellPresets(presets, args, io)
+      const timeout = args.value('timeout')
+      const limit = timeout === undefined ? {} : { timeoutMs: readDuration('timeout', timeout) }
+      const reports: VerificationReport[] = []
+      for (const { id, commands } of presets) {
+        const limited = commands.map(({ definition: _, ...each }) => ({ ...each, ...limit }))
+        const report = await session.verifyCommands(id, limited, { signal: io.signal })
+        reports.push(report)
+        if (!args.has('json')) await write(io.stdout, reportText(report, colorsFor(io, 'stdout')))
+      }
+      if (args.has('json'))
+        await write(io.stdout, `${safeJson({ ...session.verificationSummary(), reports })}\n`)
+      if (presets.length === 0)
+        await write(
+          io.stderr,
+          'Nothing to check was found here.\nhint: give a check with --command "COMMAND".\n',
+        )
+      const { status } = session.verificationSummary()
+      if (status === 'passed' && presets.length > 0) return exitCodes.done
+      return status === 'failed' ? exitCodes.failed : exitCodes.incomplete
+    })
+  },
+}
+
+function chosen(args: Args, offered: readonly VerificationPreset[]): readonly VerificationPreset[] {
+  const own = args.values('command')
+  if (own.length > 0) {
+    const commands = own.map((text, at) => ({
+      id: `check-${at + 1}`,
+      kind: 'command',
+      description: text,
+      command: text,
+      required: true,
+      timeoutMs: 600_000,
+    }))
+    return [{ id: 'checks', name: 'checks', description: 'checks of your own', commands }]
+  }
+  for (const wanted of args.positionals)
+    if (!offered.some(({ id }) => id === wanted))
+      throw new UsageError(
+        `There is no preset ${JSON.stringify(wanted)} here.`,
+        offered.length > 0 ? `There are: ${offered.map(({ id }) => id).join(', ')}.` : 'There are none.',
+      )
+  return args.positionals.length === 0 ? offered : offered.filter(({ id }) => args.positionals.includes(id))
+}
+
+async function tellPresets(presets: readonly VerificationPreset[], args: Args, io: Io): Promise<number> {
+  const { bold, dim } = colorsFor(io, 'stdout')
+  if (args.has('json')) await write(io.stdout, `${safeJson(presets)}\n`)
+  else
+    for (const { id, description, commands } of presets)
+      await write(
+        io.stdout,
+        `${bold(safeLine(id))}  ${dim(safeLine(description))}\n${commands.map((each) => `  ${safeLine(each.command, 400)}${each.required ? '' : dim(' (not required)')}\n`).join('')}`,
+      )
+  return presets.length > 0 ? exitCodes.done : exitCodes.incomplete
+}
+
+function reportText({ subject, checks, residual_risks }: VerificationReport, colors: Colors): string {
+  const lines = [
+    colors.bold(safeLine(subject)),
+    ...checks.map((check) => checkText(check, colors)),
+    ...residual_risks.map((risk) => colors.yellow(`  ! ${safeLine(risk, 400)}`)),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function checkText(check: VerificationCheck, { green, red, yellow, dim }: Colors): string {
+  const { status, command = check.id, duration_ms, evidence } = check
+  const mark = status === 'passed' ? green('✓') : status === 'failed' ? red('✗') : yellow('?')
+  const took = duration_ms === undefined ? '' : dim(` (${(duration_ms / 1000).toFixed(1)} s)`)
+  const said = status === 'passed' ? '' : plainOutput(evidence?.tail ?? evidence?.head ?? '').trimEnd()
+  const shown =
+    said === ''
+      ? ''
+      : `\n${said
+          .split('\n')
+          .slice(-20)
+          .map((line) => dim(`    ${line}`))
+          .join('\n')}`
+  return `  ${mark} ${safeLine(command, 300)}${took}${status === 'passed' || status === 'failed' ? '' : ` ${status}`}${shown}`
+}

@@ -1,0 +1,51 @@
+import { safeText } from '../../terminal/safe-text.js'
+import { wrapText } from '../../terminal/wrap.js'
+
+/**
+ * A text that somebody is to agree to: nothing in it can push the rest out of sight. Long stretches of blanks and of empty lines are
+ * counted instead of shown, and of a very long one both ends are shown, with how much there is.
+ */
+export function longText(text: string, columns: number, most = 30): string[] {
+  const lines = foldEmpty(safeText(text).replaceAll('\t', '    ').split('\n')).flatMap((line) =>
+    wrapText(line.replace(/ {9,}/g, (blanks) => ` ⟨${blanks.length} blanks⟩ `), columns),
+  )
+  if (lines.length <= most) return lines
+  const half = Math.floor(most / 2)
+  return [...lines.slice(0, half), `⟨${lines.length - 2 * half} more lines⟩`, ...lines.slice(-half)]
+}
+
+/** `3 lines, 1204 bytes`, for what is more than a line or two. */
+export function sizeOf(text: string): string | undefined {
+  const lines = text.split('\n').length
+  const bytes = Buffer.byteLength(text)
+  return lines < 3 && bytes < 300 ? undefined : `${lines} ${lines === 1 ? 'line' : 'lines'}, ${bytes} bytes`
+}
+
+/** Letters that look like others, told by their numbers; none in a text of plain ASCII. */
+export function strangeLetters(text: string): string | undefined {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+  const strange = [...new Set(Array.from(text).filter((letter) => /[^\x00-\x7f]/u.test(letter)))]
+  if (strange.length === 0) return undefined
+  const named = strange
+    .slice(0, 8)
+    .map((letter) => `${safeText(letter)} (U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')})`)
+  return `letters beyond ASCII: ${named.join(', ')}${strange.length > 8 ? ` and ${strange.length - 8} more` : ''}`
+}
+
+function foldEmpty(lines: readonly string[]): string[] {
+  const folded: string[] = []
+  let empty = 0
+  const flush = (): void => {
+    if (empty > 2) folded.push(`⟨${empty} empty lines⟩`)
+    else for (let at = 0; at < empty; at++) folded.push('')
+    empty = 0
+  }
+  for (const line of lines)
+    if (line.trim() === '') empty++
+    else {
+      flush()
+      folded.push(line)
+    }
+  flush()
+  return folded
+}

@@ -1,0 +1,98 @@
+import type { Token, Tokens } from 'marked'
+import type { Colors } from '../../terminal/colors.js'
+import { widthOf } from '../../terminal/width.js'
+import { wrapText } from '../../terminal/wrap.js'
+import { inline } from './inline.js'
+import { ownLines } from './own-lines.js'
+import { tableLines } from './table.js'
+
+export type BlockLines = {
+  readonly lines: readonly string[]
+  /** So many of them stay as they are, whatever is written behind them. */
+  readonly settled: number
+}
+
+/** One block of markdown as lines of a terminal. */
+export function blockLines(token: Token, colors: Colors, columns: number): BlockLines {
+  const room = Math.max(8, columns)
+  switch (token.type) {
+    case 'code':
+      return codeLines(token as Tokens.Code, colors, room)
+    case 'list':
+      return listLines(token as Tokens.List, colors, room)
+    default:
+      return { lines: ownLines(otherLines(token, colors, room)), settled: 0 }
+  }
+}
+
+function otherLines(token: Token, colors: Colors, columns: number): string[] {
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return []
+    case 'heading': {
+      const text = inline(token.tokens, colors)
+      return wrapText(colors.bold(token['depth'] === 1 ? colors.underline(text) : text), columns)
+    }
+    case 'paragraph':
+    case 'text':
+      return wrapText(token.tokens === undefined ? token.raw.trimEnd() : inline(token.tokens, colors), columns)
+    case 'blockquote':
+      return stacked(token.tokens, colors, columns - 2).map((line) => `${colors.dim('│')} ${line}`)
+    case 'hr':
+      return [colors.dim('─'.repeat(Math.min(columns, 40)))]
+    case 'table':
+      return tableLines(token as Tokens.Table, colors, columns)
+    // HTML is text like any other here.
+    default:
+      return wrapText(token.raw.trimEnd(), columns)
+  }
+}
+
+/** Code is not reflowed: its lines are broken hard, where they do not fit. */
+function codeLines({ text, lang, raw }: Tokens.Code, colors: Colors, columns: number): BlockLines {
+  const isFenced = /^ {0,3}(```|~~~)/.test(raw)
+  const name = isFenced && lang ? [colors.dim(`  ${lang}`)] : []
+  const pieces = text.split('\n').map((line) => hardBroken(line.replaceAll('\t', '    '), columns - 2))
+  const painted = pieces.map((rows) => rows.map((row) => `  ${colors.cyan(row)}`.trimEnd()))
+  const settled = name.length + painted.slice(0, -1).flat().length
+  // How a fence begins may change until its first line is whole.
+  return { lines: [...name, ...painted.flat()], settled: raw.includes('\n') ? settled : 0 }
+}
+
+function hardBroken(line: string, columns: number): string[] {
+  if (widthOf(line) <= columns) return [line]
+  // One word, for whom there is no blank to break at.
+  const glued = line.replaceAll(' ', '\u00a0')
+  return wrapText(glued, columns).map((row) => row.replaceAll('\u00a0', ' '))
+}
+
+function listLines(list: Tokens.List, colors: Colors, columns: number): BlockLines {
+  const first = typeof list.start === 'number' ? list.start : 1
+  const lastNumber = String(first + list.items.length - 1)
+  const items = list.items.map((item, at) => {
+    const mark = list.ordered ? `${String(first + at).padStart(lastNumber.length)}. ` : '• '
+    const lines = stacked(item.tokens, colors, columns - mark.length, true)
+    return ownLines((lines.length > 0 ? lines : ['']).map((line, row) => (row === 0 ? mark : ' '.repeat(mark.length)) + line))
+  })
+  // A number of more digits would move what stands before it.
+  return { lines: items.flat(), settled: list.ordered ? 0 : items.slice(0, -1).flat().length }
+}
+
+/** Blocks inside another, one below the other. */
+function stacked(tokens: readonly Token[] | undefined, colors: Colors, columns: number, tight = false): string[] {
+  const lines: string[] = []
+  let begun = ''
+  for (const token of tokens ?? []) {
+    if (token.type === 'checkbox') {
+      begun = inline([token], colors)
+      continue
+    }
+    const block = blockLines(token, colors, columns).lines
+    if (block.length === 0) continue
+    if (!tight && lines.length > 0) lines.push('')
+    lines.push(begun + block[0], ...block.slice(1))
+    begun = ''
+  }
+  return lines
+}

@@ -1,0 +1,66 @@
+import { load } from '../../session/journal/restore.js'
+import type { SessionInfo } from '../../store/session-store.js'
+import { messageOf } from '../../tool/errors.js'
+import type { Args } from '../args.js'
+import { exitCodes } from '../exit-codes.js'
+import { type Io, write } from '../io.js'
+import { colorsFor } from '../terminal/colors.js'
+import { safeJson, safeLine } from '../terminal/safe-text.js'
+import { cutTo } from '../terminal/width.js'
+import { firstWords } from './message-text.js'
+import { type Kept, openKept } from './open-kept.js'
+
+type Row = SessionInfo & { readonly prompt: string; readonly messages?: number; readonly interrupted?: true }
+
+/** The kept sessions of this directory, or all of them, the newest first. */
+export async function listKept(args: Args, io: Io): Promise<number> {
+  const kept = await openKept(args, io)
+  const all = await kept.store.list()
+  const wanted = args.has('all') ? all : all.filter(({ workspaceRoot }) => workspaceRoot === kept.workspace)
+  const shown = wanted.slice(0, args.count('limit') ?? 20)
+  const rows: Row[] = []
+  for (const info of shown) rows.push(await rowOf(kept, info))
+  await kept.store.close?.()
+  if (args.has('json')) {
+    await write(io.stdout, rows.map((row) => `${safeJson(row)}\n`).join(''))
+    return exitCodes.done
+  }
+  const { dim, bold, yellow } = colorsFor(io, 'stdout')
+  if (rows.length === 0)
+    await write(
+      io.stderr,
+      `There are no sessions${args.has('all') ? '' : ` of ${safeLine(kept.workspace)}; --all shows those of other directories`}.\n`,
+    )
+  for (const { id, updatedAtMs, workspaceRoot, prompt, interrupted } of rows) {
+    const place =
+      args.has('all') && workspaceRoot !== undefined ? `  ${dim(safeLine(workspaceRoot, 60))}` : ''
+    const state = interrupted === true ? ` ${yellow('(cut off)')}` : ''
+    const line = `${bold(safeLine(id))}  ${dim(timeText(updatedAtMs))}${place}${state}  ${prompt}`
+    await write(io.stdout, `${io.isTTY.stdout ? cutTo(line, io.columns()) : line}\n`)
+  }
+  if (wanted.length > rows.length)
+    await write(io.stderr, dim(`… and ${wanted.length - rows.length} more; --limit shows them\n`))
+  return exitCodes.done
+}
+
+/** A session that cannot be read is listed all the same, with what is wrong. */
+async function rowOf({ store }: Kept, info: SessionInfo): Promise<Row> {
+  try {
+    const state = await load(store, info.id)
+    const messages = state?.messages.map(({ message }) => message) ?? []
+    const cutOff = [...(state?.runs.values() ?? [])].at(-1)?.status === 'running'
+    return {
+      ...info,
+      prompt: info.title === undefined ? firstWords(messages, 80) : safeLine(info.title, 80),
+      messages: messages.length,
+      ...(cutOff && { interrupted: true as const }),
+    }
+  } catch (error) {
+    return { ...info, prompt: `(${safeLine(messageOf(error), 120)})` }
+  }
+}
+
+/** `2026-03-01 12:30`, in UTC. */
+export function timeText(ms: number | undefined): string {
+  return ms === undefined ? '' : new Date(ms).toISOString().slice(0, 16).replace('T', ' ')
+}

@@ -1,0 +1,57 @@
+import type { Args } from '../args.js'
+import { CommandLineError, UsageError } from '../errors.js'
+import { exitCodes } from '../exit-codes.js'
+import { RefusedAsks } from '../headless/refused-asks.js'
+import { type Io, write } from '../io.js'
+import { prepare } from '../setup/prepare.js'
+import { safeText } from '../terminal/safe-text.js'
+import { findSession, loadSession, openKept } from './open-kept.js'
+
+/** Goes on with a session: with a prompt, with the run that was cut off, or in the terminal. */
+export async function resumeKept(args: Args, io: Io): Promise<number> {
+  const [given, ...words] = args.positionals
+  const { store } = await openKept(args, io)
+  const id = await findSession(store, given)
+  const state = await loadSession(store, id)
+  await store.close?.()
+  const directory = args.value('directory') ?? state.session?.workspaceRoot
+  const place = directory === undefined ? {} : { directory }
+  const prompt = words.join(' ').trim()
+  if (prompt !== '') {
+    const { runHeadless } = await import('../headless/run-headless.js')
+    return runHeadless(args.with({ session: id, ...place }), io, prompt, 'text')
+  }
+  const cutOff = [...state.runs.values()].findLast(
+    ({ status }) => status === 'running' || status === 'queued',
+  )
+  if (args.has('run')) {
+    if (cutOff === undefined)
+      throw new CommandLineError('No run of this session was cut off.', 'Give a prompt to go on with it.')
+    return goOn(args.with({ session: id, ...place }), io, cutOff.id)
+  }
+  if (!io.isTTY.stdin || !io.isTTY.stdout)
+    throw new UsageError(
+      'There is no terminal to go on in.',
+      'Give a prompt, or --run for the run that was cut off.',
+    )
+  const { command } = await import('../interactive/command.js')
+  return command.run(args.with({ session: id, ...place }).after(args.positionals.length), io)
+}
+
+async function goOn(args: Args, io: Io, runId: string): Promise<number> {
+  const prepared = await prepare(args, io)
+  try {
+    const refused = new RefusedAsks()
+    const session = await prepared.open({ onAsk: refused.ask })
+    const stop = (): void => void session.cancel()
+    io.signal.addEventListener('abort', stop, { once: true })
+    const { text } = await session.resumeRun(runId)
+    io.signal.removeEventListener('abort', stop)
+    await write(io.stdout, `${safeText(text).trimEnd()}\n`)
+    if (refused.calls.length === 0) return exitCodes.done
+    await write(io.stderr, `${refused.report()}\n`)
+    return exitCodes.incomplete
+  } finally {
+    await prepared.close()
+  }
+}

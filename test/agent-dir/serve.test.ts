@@ -1,0 +1,453 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { SessionClosedError } from '../../src/session/errors.js'
+import { FileSessionStore } from '../../src/store/file/file-session-store.js'
+import { foldSession } from '../../src/store/fold-session.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
+import { scriptedModel } from '../../src/testing/scripted-model.js'
+import { createJsonTool } from '../../src/tool/create-json-tool.js'
+import { directoryWith, eventually, HandClock, newAgent, putFiles, Told } from './support.js'
+
+const schedule = (cron: string, more = '', prompt = 'Look around.'): string =>
+  `---\ncron: "${cron}"\n${more}---\n${prompt}\n`
+const agentDir = (files: Readonly<Record<string, string>> = {}): Promise<string> =>
+  directoryWith({ 'instructions.md': 'You are the night watch.', ...files })
+
+/** A model that answers at once and counts. */
+const counting = () => scriptedModel((_, n) => `answer ${n + 1}`)
+
+describe('serveAgentDir', () => {
+  it('fires every second, keeps its history over a restart, and stops cleanly', async () => {
+    const dir = await agentDir({ 'schedules/tick.md': schedule('* * * * * *') })
+    const work = await directoryWith({})
+    const store = new FileSessionStore(join(await directoryWith({}), 'sessions'))
+    const serve = async (count: number) => {
+      const agent = await newAgent()
+      const told = new Told()
+      const model = counting()
+      const served = await agent.serveAgentDir(dir, work, {
+        sessionStore: store,
+        model,
+        onEvent: told.onEvent,
+      })
+      expect(served).toMatchObject({ state: 'serving', isReady: true, isStopped: false })
+      expect(await agent.listSessions()).toEqual(['schedule:tick'])
+      const reports = await told.made(count)
+      const history = served.session('tick')?.history() ?? []
+      await served.stop()
+      expect(served).toMatchObject({ state: 'stopped', isReady: false, isStopped: true })
+      expect(await agent.listSessions()).toEqual([])
+      await agent.close()
+      return { reports, history, model, told }
+    }
+    const first = await serve(3)
+    const times = first.reports.map(({ firedAtMs }) => firedAtMs)
+    expect(times.every((time) => time % 1_000 === 0)).toBe(true)
+    expect(new Set(times).size).toBe(times.length)
+    expect(first.reports[0]).toMatchObject({
+      status: 'completed',
+      schedule: 'tick',
+      sessionId: 'schedule:tick',
+      manual: false,
+      result: { text: 'answer 1' },
+    })
+    expect(first.told.events.at(-1)).toEqual({ type: 'stopped' })
+    const second = await serve(1)
+    // What was said before is what the model is shown first.
+    const shown = second.model.requests[0]?.chatHistory ?? []
+    expect(shown.length).toBeGreaterThanOrEqual(7)
+    expect(JSON.stringify(shown)).toContain('answer 1')
+    expect(second.history.length).toBeGreaterThanOrEqual(8)
+    const kept = await store.read('schedule:tick')
+    const { runs, messages } = foldSession(kept?.records ?? [])
+    const fired = [...runs.values()].map(({ trigger }) => trigger?.fired_at)
+    expect(new Set(fired).size).toBe(fired.length)
+    expect(messages[0]?.row.metadata).toEqual({
+      trigger: { source: 'schedule', fired_at: times[0], schedule_id: 'tick' },
+    })
+  })
+
+  it('says what it is to the model: instructions, skills, prompt and when it was due', async () => {
+    const dir = await agentDir({
+      'schedules/tick.md': schedule('0 9 * * *', '', '/not a command\n\nWrite the report.'),
+      'skills/notes/SKILL.md': '---\nname: notes\ndescription: How notes are written\n---\nShort.\n',
+    })
+    const clock = new HandClock('2026-05-01T08:59:30Z')
+    const model = counting()
+    const told = new Told()
+    const agent = await newAgent()
+    const work = await directoryWith({})
+    const served = await agent.serveAgentDir(dir, work, { clock, model, onEvent: told.onEvent, role: 'no' })
+    await clock.pass(30_000)
+    await told.made(1)
+    const [request] = model.requests
+    expect(request?.instructions).toMatch(/^You are the night watch\./)
+    expect(request?.instructions).toContain('How notes are written')
+    const said = request?.chatHistory.at(-1)?.content
+    expect(said).toEqual([
+      { type: 'text', text: '/not a command\n\nWrite the report.' },
+      {
+        type: 'text',
+        text: '<schedule>\nname: tick\nscheduled for: 2026-05-01T09:00:00.000Z\nnow: 2026-05-01T09:00:00.000Z\n</schedule>',
+      },
+    ])
+    expect(served.schedules()).toMatchObject([
+      {
+        name: 'tick',
+        running: false,
+        nextFireAtMs: Date.parse('2026-05-02T09:00:00Z'),
+        last: { status: 'completed' },
+      },
+    ])
+    await served.stop()
+  })
+
+  it('leaves out a fire that is due while one is at work, or lets one wait', async () => {
+    const dir = await agentDir({
+      'schedules/skips.md': schedule('* * * * *'),
+      'schedules/waits.md': schedule('* * * * *', 'overlap: queue\n'),
+    })
+    const clock = new HandClock('2026-05-01T09:00:30Z')
+    const told = new Told()
+    const gates: (() => void)[] = []
+    const model = scriptedModel(async () => {
+      await new Promise<void>((open) => gates.push(open))
+      return 'done'
+    })
+    const agent = await newAgent()
+    const served = await agent.serveAgentDir(dir, await directoryWith({}), {
+      clock,
+      model,
+      onEvent: told.onEvent,
+    })
+    await clock.pass(30_000)
+    await told.until(() => told.events.filter(({ type }) => type === 'schedule_fired').length === 2)
+    await clock.pass(60_000)
+    await clock.pass(60_000)
+    const bySchedule = (name: string) =>
+      told.reports
+        .filter((report) => report.schedule === name)
+        .map(({ status, firedAtMs }) => `${status} ${new Date(firedAtMs).toISOString().slice(11, 16)}`)
+    expect(bySchedule('skips')).toEqual(['skipped 09:02', 'skipped 09:03'])
+    expect(bySchedule('waits')).toEqual(['skipped 09:03'])
+    expect(told.skipped()).toEqual(['overlap', 'overlap', 'overlap'])
+    await eventually(() => gates.length === 2)
+    for (const open of gates.splice(0)) open()
+    await eventually(() => gates.length === 1)
+    for (const open of gates.splice(0)) open()
+    await told.made(3)
+    expect(bySchedule('waits')).toEqual(['skipped 09:03', 'completed 09:01', 'completed 09:02'])
+    await served.stop()
+  })
+
+  it('takes a clock that jumps: what was slept through is missed, what was made is not made again', async () => {
+    const dir = await agentDir({
+      'schedules/none.md': schedule('0 * * * *'),
+      'schedules/last.md': schedule('0 * * * *', 'catch_up: last\n'),
+    })
+    const clock = new HandClock('2026-05-01T08:30:00Z')
+    const told = new Told()
+    const agent = await newAgent()
+    const served = await agent.serveAgentDir(dir, await directoryWith({}), {
+      clock,
+      model: counting(),
+      onEvent: told.onEvent,
+      sessionStore: new MemorySessionStore(),
+    })
+    const story = () =>
+      told.reports
+        .splice(0)
+        .map((r) => `${r.schedule} ${r.status} ${new Date(r.firedAtMs).toISOString().slice(11, 16)}`)
+        .sort()
+    await clock.pass(1_800_000)
+    await told.made(2)
+    expect(story()).toEqual(['last completed 09:00', 'none completed 09:00'])
+    // The machine slept: timers stood still, and the clock went on.
+    clock.set('2026-05-01T12:20:00Z')
+    await clock.pass(30_000)
+    await told.made(1)
+    expect(story()).toEqual(['last completed 12:00', 'last skipped 11:00', 'none skipped 12:00'])
+    // Set right by half an hour: 12:00 comes again, and was made.
+    clock.set('2026-05-01T11:50:00Z')
+    await clock.pass(900_000)
+    expect(story()).toEqual([])
+    // It was wrong by years, and nothing waits for that time to come.
+    clock.set('2031-05-01T11:50:00Z')
+    await clock.pass(30_000)
+    await told.until(() => told.reports.length >= 3)
+    told.reports.splice(0)
+    clock.set('2026-05-01T14:50:00Z')
+    await clock.pass(660_000)
+    await told.made(2)
+    expect(story()).toEqual(['last completed 15:00', 'none completed 15:00'])
+    await served.stop()
+  })
+
+  it('fires once at a time that daylight saving repeats, and once for one that it skips', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('30 2 * * *', 'time_zone: Europe/Berlin\n') })
+    const agent = await newAgent()
+    const fires = async (start: string): Promise<string[]> => {
+      const clock = new HandClock(start)
+      const told = new Told()
+      const served = await agent.serveAgentDir(dir, await directoryWith({}), {
+        clock,
+        model: counting(),
+        onEvent: told.onEvent,
+      })
+      await clock.pass(5 * 3_600_000)
+      await told.made(1)
+      await served.stop()
+      return told.reports.map(({ status, firedAtMs }) => `${status} ${new Date(firedAtMs).toISOString()}`)
+    }
+    expect(await fires('2026-10-24T22:00:00Z')).toEqual(['completed 2026-10-25T00:30:00.000Z'])
+    expect(await fires('2026-03-28T22:00:00Z')).toEqual(['completed 2026-03-29T01:00:00.000Z'])
+  })
+
+  it('makes up for what was missed while nobody served, when it is to', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('0 * * * *', 'catch_up: all\n') })
+    const sessionStore = new MemorySessionStore()
+    const agent = await newAgent()
+    const work = await directoryWith({})
+    const clock = new HandClock('2026-05-01T08:30:00Z')
+    const serve = async (count: number): Promise<string[]> => {
+      const told = new Told()
+      const served = await agent.serveAgentDir(dir, work, {
+        clock,
+        model: counting(),
+        onEvent: told.onEvent,
+        sessionStore,
+      })
+      await clock.pass(1_900_000)
+      const made = await told.made(count)
+      await served.stop()
+      return made.map(({ firedAtMs }) => new Date(firedAtMs).toISOString().slice(11, 16))
+    }
+    expect(await serve(1)).toEqual(['09:00'])
+    await clock.pass(3 * 3_600_000)
+    expect(await serve(3)).toEqual(['10:00', '11:00', '12:00'])
+  })
+
+  it('spreads fires by their jitter, and never beyond it', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('0 * * * *', 'jitter_ms: 600000\n') })
+    const clock = new HandClock('2026-05-01T08:59:00Z')
+    const told = new Told()
+    const agent = await newAgent()
+    const served = await agent.serveAgentDir(dir, await directoryWith({}), {
+      clock,
+      model: counting(),
+      onEvent: told.onEvent,
+    })
+    for (let minute = 0; minute < 600; minute++) await clock.pass(60_000)
+    const made = await told.made(10)
+    const late = made.map(({ startedAtMs, firedAtMs }) => startedAtMs - firedAtMs)
+    expect(late.every((ms) => ms >= 0 && ms <= 600_000)).toBe(true)
+    expect(new Set(late).size).toBeGreaterThan(5)
+    await served.stop()
+  })
+
+  it('tells results and failures to the host, and goes on after both', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('0 0 1 1 *') })
+    const told = new Told()
+    const given: string[] = []
+    const agent = await newAgent()
+    const served = await agent.serveAgentDir(dir, await directoryWith({}), {
+      model: scriptedModel([{ error: new Error('the provider is down') }, 'well again', 'and again']),
+      circuitBreakerThreshold: 1,
+      onEvent: told.onEvent,
+      onResult: (report) => {
+        given.push(report.status)
+        throw new Error('the host is down, too')
+      },
+    })
+    expect(await served.runNow('a')).toMatchObject({
+      status: 'failed',
+      manual: true,
+      error: { message: expect.stringContaining('the provider is down') },
+    })
+    expect(await served.runNow('a')).toMatchObject({ status: 'completed', result: { text: 'well again' } })
+    expect(given).toEqual(['failed', 'completed'])
+    await told.until(() => told.events.some(({ type }) => type === 'notice'))
+    expect(told.events).toContainEqual({
+      type: 'notice',
+      schedule: 'a',
+      message: 'onResult failed: the host is down, too',
+    })
+    await expect(served.runNow('b')).rejects.toMatchObject({ code: 'schedule_unknown' })
+    await served.stop()
+    await expect(served.runNow('a')).rejects.toMatchObject({ code: 'schedule_stopped' })
+  })
+
+  it('lets a fire at work end when it stops, for as long as it may', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('0 0 1 1 *') })
+    const agent = await newAgent()
+    const work = await directoryWith({})
+    let open: (() => void) | undefined
+    const served = await agent.serveAgentDir(dir, work, {
+      model: scriptedModel(async () => {
+        await new Promise<void>((resolve) => {
+          open = resolve
+        })
+        return 'finished'
+      }),
+    })
+    const running = served.runNow('a')
+    await eventually(() => open !== undefined)
+    const behind = served.runNow('a')
+    const stopping = served.stop()
+    expect(served.state).toBe('stopping')
+    open?.()
+    expect(await running).toMatchObject({ status: 'completed', result: { text: 'finished' } })
+    expect(await behind).toMatchObject({ status: 'skipped', reason: 'stopped' })
+    await stopping
+    const hanging = await agent.serveAgentDir(dir, work, { model: scriptedModel([{ hang: true }]) })
+    const told = new Told()
+    hanging.on(told.onEvent)
+    const cut = hanging.runNow('a')
+    await told.until(() => told.events.some(({ type }) => type === 'schedule_fired'))
+    await hanging.stop({ drainMs: 0 })
+    expect(await cut).toMatchObject({ status: 'cancelled', error: expect.any(SessionClosedError) })
+  })
+
+  it('ends with its agent, and with its signal', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *') })
+    const agent = await newAgent()
+    const work = await directoryWith({})
+    const controller = new AbortController()
+    const served = await agent.serveAgentDir(dir, work, { model: counting(), signal: controller.signal })
+    controller.abort()
+    await served.stop()
+    expect(served.isStopped).toBe(true)
+    const other = await agent.serveAgentDir(dir, work, { model: counting() })
+    await agent.close()
+    expect(other.isStopped).toBe(true)
+    await expect(agent.serveAgentDir(dir, work)).rejects.toMatchObject({ code: 'session_closed' })
+  })
+
+  it('serves no schedule at all until it is stopped', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *', 'enabled: false\n') })
+    const agent = await newAgent()
+    const served = await agent.serveAgentDir(dir, await directoryWith({}))
+    expect(served.isReady).toBe(true)
+    expect(served.schedules()).toEqual([])
+    await expect(served.runNow('a')).rejects.toThrow(
+      /No schedule 'a' is served: there is none, or it is not enabled/,
+    )
+    await served.stop()
+  })
+
+  it('starts nothing of a directory that is not in order', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *'), 'tools/x.md': 'nothing' })
+    const agent = await newAgent()
+    const store = new MemorySessionStore()
+    await expect(
+      agent.serveAgentDir(dir, await directoryWith({}), { sessionStore: store, model: counting() }),
+    ).rejects.toMatchObject({ code: 'agent_dir_invalid', problems: [{ file: 'tools/x.md' }] })
+    expect(await agent.listSessions()).toEqual([])
+    expect(await store.list()).toEqual([])
+  })
+
+  it('takes configuration of the directory, and lets it tighten limits of the host alone', async () => {
+    const dir = await agentDir({
+      'agent.acl': 'max_tool_rounds = 90\nsessions_dir = "kept"\n',
+      'schedules/a.md': schedule('0 0 1 1 *'),
+    })
+    const agent = await newAgent({ maxToolRounds: 1 })
+    const again = { toolCalls: [{ name: 'ls', args: {} }] }
+    const served = await agent.serveAgentDir(dir, await directoryWith({}), {
+      model: scriptedModel([again, again, again]),
+    })
+    expect(await served.runNow('a')).toMatchObject({ status: 'failed', error: { name: 'MaxTurnsError' } })
+    await served.stop()
+    expect(await readFile(join(dir, 'kept', 'schedule%3aa', 'log.jsonl'), 'utf8')).toContain('"trigger"')
+  })
+
+  it('takes no options over that its log has from another time', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('0 0 1 1 *') })
+    const sessionStore = new MemorySessionStore()
+    const agent = await newAgent()
+    const work = await directoryWith({ 'a.txt': 'one\n' })
+    const write = { toolCalls: [{ name: 'write', args: { file_path: 'b.txt', content: 'x' } }] }
+    const serve = async (permissionPolicy?: { allow: string[] }) => {
+      const served = await agent.serveAgentDir(dir, work, {
+        sessionStore,
+        model: scriptedModel([write, 'done']),
+        ...(permissionPolicy !== undefined && { permissionPolicy }),
+      })
+      await served.runNow('a')
+      const trace = served.session('a')?.traceEvents() ?? []
+      await served.stop()
+      return JSON.stringify(trace)
+    }
+    await serve({ allow: ['write(*)'] })
+    expect(await readFile(join(work, 'b.txt'), 'utf8')).toBe('x')
+    await putFiles(work, { 'b.txt': 'kept' })
+    await serve()
+    expect(await readFile(join(work, 'b.txt'), 'utf8')).toBe('kept')
+  })
+
+  it('goes on by what changes in the directory, when it is to', async () => {
+    const dir = await agentDir({
+      'schedules/a.md': schedule('0 0 1 1 *', '', 'Old words.'),
+      'schedules/b.md': schedule('0 0 1 1 *'),
+    })
+    const clock = new HandClock('2026-05-01T08:00:00Z')
+    const told = new Told()
+    const model = counting()
+    const agent = await newAgent()
+    const served = await agent.serveAgentDir(dir, await directoryWith({}), {
+      clock,
+      model,
+      onEvent: told.onEvent,
+      reload: { intervalMs: 1_000 },
+    })
+    await served.runNow('a')
+    await putFiles(dir, { 'schedules/a.md': schedule('61 * * * *') })
+    await clock.pass(5_000)
+    await told.until(() => told.events.some(({ type }) => type === 'reload_failed'))
+    expect(told.events.filter(({ type }) => type === 'reload_failed')).toMatchObject([
+      { problems: [{ file: 'schedules/a.md', line: 2 }] },
+    ])
+    expect(served.schedules().map(({ name }) => name)).toEqual(['a', 'b'])
+    await putFiles(dir, {
+      'instructions.md': 'You are the day watch.',
+      'schedules/a.md': schedule('*/5 * * * *', '', 'New words.'),
+      'schedules/b.md': schedule('0 0 1 1 *', 'enabled: false\n'),
+      'schedules/c.md': schedule('0 0 1 1 *'),
+    })
+    await clock.pass(5_000)
+    await told.until(() => told.events.some(({ type }) => type === 'reloaded'))
+    expect(told.events.filter(({ type }) => type === 'reloaded')).toEqual([
+      { type: 'reloaded', added: ['c'], changed: ['a'], removed: ['b'] },
+    ])
+    await clock.pass(300_000)
+    await told.made(2)
+    const last = model.requests.at(-1)
+    expect(last?.instructions).toMatch(/^You are the day watch\./)
+    expect(last?.chatHistory.at(-1)?.content).toContainEqual({ type: 'text', text: 'New words.' })
+    expect(await served.reload()).toBe(false)
+    await served.stop()
+  })
+
+  it('refuses options that it cannot use, and takes no session id', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('0 0 1 1 *') })
+    const agent = await newAgent()
+    const work = await directoryWith({})
+    await expect(agent.serveAgentDir(dir, work, { drainTimeoutMs: -1 })).rejects.toThrow(
+      /drainTimeoutMs must be/,
+    )
+    await expect(agent.serveAgentDir(dir, work, { maxToolRounds: -1 })).rejects.toMatchObject({
+      code: 'session_option',
+    })
+    const tool = createJsonTool({
+      name: 'mine',
+      description: 'x',
+      parameters: { type: 'object' },
+      execute: () => 'x',
+    })
+    const served = await agent.serveAgentDir(dir, work, { sessionId: 'other', tools: [tool] })
+    expect(served.session('a')?.sessionId).toBe('schedule:a')
+    expect(served.session('a')?.toolNames()).toContain('mine')
+    await served.stop()
+  })
+})
