@@ -192,7 +192,8 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       }
       const earlier = open().find(([id]) => id === toolId)?.[1]
       if (earlier === undefined) return false
-      earlier.answer = answer
+      // The rules that a wider yes would add were shown to nobody here.
+      earlier.answer = approved ? { ...answer, decision: 'once' } : answer
       return true
     },
     withdraw(toolId, reason) {

@@ -141,6 +141,15 @@ describe('a question that a process left behind', () => {
     expect(ledger.done).toEqual(['sea'])
   })
 
+  it('has a yes for this once, however wide it was meant: no rule was shown', async () => {
+    const { records, runId } = await leftWaiting(one)
+    const { session, ledger, store } = await resumed(records)
+    await session.confirmToolUse('call-1', true, undefined, 'session')
+    await session.resumeRun(runId)
+    expect(ledger.done).toEqual(['sea'])
+    expect((await stateOf(store, id)).session?.rules ?? []).toEqual([])
+  })
+
   it('gets its no as well', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger, model } = await resumed(records)

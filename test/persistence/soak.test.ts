@@ -11,16 +11,17 @@ const compiled = compilePackage()
 const rounds = Math.min(10_000, 300 * factor)
 type Part = { readonly memory: number; readonly disk: number; readonly ms: number }
 const all = [
-  ['file', true],
-  ['sqlite', false],
-  ['file', false],
-  ['sqlite', true],
+  ['file', true, 'async'],
+  ['sqlite', false, 'async'],
+  ['file', false, 'async'],
+  ['sqlite', true, 'async'],
+  ['file', true, 'sync'],
 ] as const
 
 it.each(factor >= 5 ? all : all.slice(0, 2))(
-  'FT-21: a session in the store "%s" goes on and on (keeps its history: %s)',
-  async (backend, keep) => {
-    const order = { backend, rounds, keep, durability: 'async' }
+  'FT-21: a session in the store "%s" goes on and on (keeps its history: %s; %s)',
+  async (backend, keep, durability) => {
+    const order = { backend, rounds, keep, durability }
     const host = startHost(compiled, '../persistence/soak-host.mjs', order, ['--expose-gc'])
     const figures = await host.next()
     expect(await host.exited).toEqual({ code: 0, signal: null })

@@ -1,4 +1,3 @@
-import type { AskHandler } from '../../loop/ask.js'
 import type { TaskNote } from '../../store/records.js'
 import type { AgentDefinition } from '../../subagents/agent-definition.js'
 import { defaultParallelTasks, defaultTaskTimeoutMs, Slots, TaskFamily } from '../../subagents/limits.js'
@@ -13,10 +12,10 @@ import type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from '../../to
 import type { ChildTask } from '../child.js'
 import type { SessionCore } from '../core.js'
 import { hostCalls } from '../history/file-changes.js'
-import type { QuestionHandler } from '../options.js'
 import type { SessionPart } from '../part.js'
 import { defaultRetention } from '../runs.js'
 import { agentsPart } from './agents.js'
+import { OpenAsks } from './open-asks.js'
 import { noteOf, snapshotOf } from './task-notes.js'
 
 /** The work that a session hands to other agents. */
@@ -267,43 +266,6 @@ class DelegationError extends CapstanError {
 }
 
 markErrorClass(DelegationError, 'DelegationError')
-
-/** The questions of one child that wait for the people of its parent. */
-class OpenAsks {
-  readonly handler: AskHandler | undefined
-  readonly question: QuestionHandler | undefined
-  readonly #core: SessionCore
-  readonly #waiting = new Set<string>()
-
-  constructor(core: SessionCore, { taskId, childSessionId, agent, description }: SubagentTaskSnapshot) {
-    this.#core = core
-    const { onAsk, onQuestion, confirmationPolicy } = core.parts.options
-    const source = { taskId, sessionId: childSessionId, agent, description }
-    if (onQuestion !== undefined)
-      this.question = (questions, from = source) => {
-        core.emit({ type: 'user_question', questions, agent: from.agent, taskId: from.taskId })
-        return onQuestion(questions, from)
-      }
-    if (onAsk === undefined && confirmationPolicy?.enabled !== true) return
-    this.handler = async (request) => {
-      // Two children may well use the same id for a call.
-      const toolCallId = `${taskId}:${request.toolCallId ?? request.id}`
-      const notes = [`asked by the subagent "${agent}" (${description})`, ...request.notes]
-      this.#waiting.add(toolCallId)
-      try {
-        return await core.confirmations.ask({ ...request, toolCallId, notes })
-      } finally {
-        this.#waiting.delete(toolCallId)
-      }
-    }
-  }
-
-  /** Nobody waits for an answer any more. */
-  withdraw(): void {
-    for (const toolId of this.#waiting)
-      this.#core.confirmations.withdraw(toolId, 'The task that asked has ended.')
-  }
-}
 
 function doneBy(task: SubagentTaskSnapshot): TaskOutcome {
   const { taskId, childSessionId, agent, description, output = '', success = false, counters, error } = task

@@ -1,0 +1,77 @@
+import type { QuestionSource } from '../../session/options.js'
+import type { Question, QuestionAnswers } from '../../tool/runtime.js'
+import type { Colors } from '../terminal/colors.js'
+import { safeLine, safeText } from '../terminal/safe-text.js'
+import { wrapText } from '../terminal/wrap.js'
+
+/** How a question reaches a person. */
+export type Asking = {
+  print(lines: readonly string[]): void
+  choose(title: string, choices: readonly { key: string; label: string }[]): Promise<number | undefined>
+  askLine(title: string): Promise<string | undefined>
+}
+
+/** Puts the model's questions to a person, one after the other. What is not answered has an empty list. */
+export async function askQuestions(
+  questions: readonly Question[],
+  from: QuestionSource | undefined,
+  asking: Asking,
+  colors: Colors,
+  columns: number,
+): Promise<QuestionAnswers> {
+  const answers: string[][] = []
+  for (const question of questions) answers.push(await askOne(question, from, asking, colors, columns))
+  return { answers }
+}
+
+async function askOne(
+  { question, header, options = [], multi_select }: Question,
+  from: QuestionSource | undefined,
+  asking: Asking,
+  colors: Colors,
+  columns: number,
+): Promise<string[]> {
+  const by = from === undefined ? '' : colors.dim(` (${safeLine(from.agent, 60)}: ${safeLine(from.description, 200)})`)
+  const title = header === undefined ? '' : `${colors.bold(safeLine(header, 80))} `
+  asking.print(['', `${colors.cyan('?')} ${title}${by}`.trimEnd(), ...wrapText(safeText(question), columns - 2).map((line) => `  ${line}`)])
+  const labels = options.map(({ label }) => label)
+  const answer =
+    labels.length > 0 && labels.length < 9 && multi_select !== true
+      ? await oneOf(options, asking)
+      : await inWords(options, multi_select === true, asking, colors)
+  asking.print([`  ${colors.dim('→')} ${answer.length === 0 ? colors.dim('no answer') : safeLine(answer.join(', '), 300)}`, ''])
+  return answer
+}
+
+async function oneOf(options: NonNullable<Question['options']>, asking: Asking): Promise<string[]> {
+  const choices = [
+    ...options.map(({ label, description }, at) => ({
+      key: String(at + 1),
+      label: safeLine(description === undefined ? label : `${label}: ${description}`, 300),
+    })),
+    { key: 'o', label: 'something else' },
+  ]
+  const chosen = await asking.choose('Your answer', choices)
+  if (chosen === undefined) return []
+  const option = options[chosen]
+  if (option !== undefined) return [option.label]
+  const said = (await asking.askLine('In your words'))?.trim()
+  return said ? [said] : []
+}
+
+async function inWords(
+  options: NonNullable<Question['options']>,
+  several: boolean,
+  asking: Asking,
+  { cyan }: Colors,
+): Promise<string[]> {
+  if (options.length > 0)
+    asking.print(options.map(({ label, description }, at) => `  ${cyan(String(at + 1))} ${safeLine(description === undefined ? label : `${label}: ${description}`, 300)}`))
+  const title = options.length === 0 ? 'Your answer' : several ? 'Numbers with commas between them, or your words' : 'A number, or your words'
+  const said = (await asking.askLine(title))?.trim() ?? ''
+  if (said === '') return []
+  const numbers = /^\d+(\s*,\s*\d+)*$/.test(said) ? said.split(',').map((each) => options[Number(each) - 1]?.label) : []
+  const named = numbers.filter((label) => label !== undefined)
+  if (named.length === 0 || named.length < numbers.length) return [said]
+  return several ? [...new Set(named)] : named.slice(0, 1)
+}

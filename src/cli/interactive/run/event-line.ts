@@ -1,0 +1,38 @@
+import type { AgentEvent } from '../../../loop/events.js'
+import type { Colors } from '../../terminal/colors.js'
+import { safeLine } from '../../terminal/safe-text.js'
+import { wrapText } from '../../terminal/wrap.js'
+
+/** Lines for what happens beside answers and calls; undefined for what needs none. */
+export function eventLine(event: AgentEvent, colors: Colors, columns: number): string[] | undefined {
+  const { dim, yellow, red, green } = colors
+  const told = (paint: (text: string) => string, text: string): string[] =>
+    wrapText(safeLine(text, 1_000), columns, '  ').map(paint)
+  switch (event.type) {
+    case 'notice':
+      return told(dim, `note: ${event.message}`)
+    case 'model_retry':
+      return told(dim, `the model is asked again in ${Math.ceil(event.delayMs / 1000)} s: ${event.reason}`)
+    case 'persistence_failed':
+    case 'compaction_failed':
+      return told(yellow, `warning: ${event.error}`)
+    case 'context_compacted':
+      return told(dim, `the conversation was made shorter: ${event.beforeMessages} messages became ${event.afterMessages}`)
+    case 'subagent_start':
+      return told(dim, `${event.agent} begins: ${event.description}`)
+    case 'subagent_end':
+      return told(event.success ? green : red, `${event.agent} ${event.success ? 'is done' : `failed: ${event.error ?? ''}`}`)
+    case 'verification_check_end':
+      return told(event.status === 'passed' ? green : yellow, `check ${event.checkId}: ${event.status}`)
+    case 'steered':
+      return told(dim, 'the model has read what you said')
+    case 'budget_threshold_hit':
+      return told(yellow, `budget: ${event.message ?? `${event.resource}, ${event.kind} limit`}`)
+    case 'agent_cancelled':
+      return told(yellow, 'cancelled')
+    case 'error':
+      return told(red, `capstan: ${event.error}`)
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,176 @@
+import type { AgentEvent, RunSummary } from '../../../loop/events.js'
+import type { Colors } from '../../terminal/colors.js'
+import { plainOutput, safeLine } from '../../terminal/safe-text.js'
+import { cutTo } from '../../terminal/width.js'
+import type { AnswerStream } from '../markdown/markdown-stream.js'
+import { eventLine } from './event-line.js'
+import { callTitle, endedLines } from './tool-lines.js'
+
+type RunningCall = { readonly name: string; about: string; readonly startedAt: number; last: string }
+
+/** A run as people see it: what is certain is printed, what goes on is shown below it. */
+export class RunView {
+  readonly #answer: AnswerStream
+  readonly #colors: Colors
+  readonly #calls = new Map<string, RunningCall>()
+  readonly #startedAt = performance.now()
+  #lines: string[] = []
+  #last: 'nothing' | 'answer' | 'calls' = 'nothing'
+  #answerBegun = false
+  #thought = ''
+  #plan: readonly string[] = []
+  #isOver = false
+
+  constructor(answer: AnswerStream, colors: Colors) {
+    this.#answer = answer
+    this.#colors = colors
+  }
+
+  tell(event: AgentEvent, columns: number): void {
+    switch (event.type) {
+      case 'text_delta':
+        this.#thought = ''
+        this.#answer.add(event.text)
+        return
+      case 'reasoning_delta':
+        this.#thought = (this.#thought + event.text).slice(-400)
+        return
+      case 'tool_start':
+        this.#endAnswer(columns)
+        this.#calls.set(event.toolId, { name: safeLine(event.toolName, 60), about: '', startedAt: performance.now(), last: '' })
+        return
+      case 'tool_execution_start':
+        this.#calls.set(event.toolId, { ...callTitle(event.toolName, event.args), startedAt: performance.now(), last: '' })
+        return
+      case 'tool_output_delta':
+        this.#progress(event)
+        return
+      case 'tool_end':
+        this.#endCall(event, columns)
+        return
+      case 'task_updated':
+        this.#plan = event.tasks.map(({ content, status }) => `${marks[status]} ${safeLine(content, 200)}`)
+        return
+      case 'agent_end':
+        this.#isOver = true
+        this.#endAnswer(columns)
+        this.#print('nothing', ['', this.#colors.dim(cutTo(this.#summary(event.result), columns)), ''])
+        return
+      case 'agent_cancelled':
+      case 'error':
+        this.#isOver = true
+        this.#endAnswer(columns)
+        break
+    }
+    const line = eventLine(event, this.#colors, columns)
+    if (line === undefined) return
+    this.#endAnswer(columns)
+    this.#print('calls', line)
+    if (this.#isOver) this.#lines.push('')
+  }
+
+  /** What is to be printed by now. */
+  pull(columns: number): string[] {
+    const lines = this.#answer.settle(columns)
+    if (lines.length > 0) this.#printAnswer(lines)
+    return this.#lines.splice(0)
+  }
+
+  /** Something else is printed in between: what was said before it comes first. */
+  interrupt(columns: number): string[] {
+    this.#endAnswer(columns)
+    this.#last = 'calls'
+    return this.#lines.splice(0)
+  }
+
+  /** What goes on, in at most so many rows. */
+  live(columns: number, rows: number): string[] {
+    if (this.#isOver) return []
+    const { dim, cyan, bold } = this.#colors
+    const spin = cyan(frames[Math.floor(performance.now() / 100) % frames.length] ?? '·')
+    const calls = [...this.#calls.values()].slice(0, 6).flatMap(({ name, about, startedAt, last }) => {
+      const time = dim(` ${seconds(performance.now() - startedAt)}`)
+      const title = cutTo(about, Math.max(4, columns - name.length - 14))
+      const head = `${spin} ${bold(name)}${title === '' ? '' : ` ${title}`}${time}`
+      return last === '' ? [head] : [head, dim(`    ${cutTo(last, columns - 6)}`)]
+    })
+    const rest = this.#answer.rest(columns)
+    const thought = this.#thought === '' ? 'thinking' : safeLine(this.#thought, 400).slice(-Math.max(10, columns - 20))
+    const idle = calls.length === 0 && rest.length === 0
+    const waiting = idle
+      ? [`${spin} ${dim(cutTo(`${thought} ${seconds(performance.now() - this.#startedAt)}`, columns - 4))}`]
+      : []
+    const plan = this.#plan.length === 0 ? [] : ['', ...this.#plan.slice(0, 8).map((line) => dim(cutTo(`  ${line}`, columns - 2)))]
+    const gap = this.#last === 'nothing' || (this.#last === 'calls' && rest.length === 0) ? [] : idle || calls.length > 0 ? [''] : []
+    const above = this.#last === 'calls' && rest.length > 0 ? [''] : gap
+    return [...above, ...rest.map((line) => fitting(line, columns)), ...calls, ...waiting, ...plan].slice(-Math.max(1, rows))
+  }
+
+  #progress(event: Extract<AgentEvent, { type: 'tool_output_delta' }>): void {
+    const call = this.#calls.get(event.toolId)
+    if (call === undefined || event.whole === true) return
+    const lines = plainOutput(event.text.slice(-2_000)).trim().split('\n')
+    call.last = safeLine(lines.at(-1) ?? '', 300) || call.last
+  }
+
+  #endCall(event: Extract<AgentEvent, { type: 'tool_end' }>, columns: number): void {
+    this.#endAnswer(columns)
+    const call = this.#calls.get(event.toolId)
+    this.#calls.delete(event.toolId)
+    const took = seconds(event.metadata.duration_ms)
+    this.#print('calls', endedLines(event, call?.about ?? '', took, this.#colors, columns))
+  }
+
+  #endAnswer(columns: number): void {
+    const lines = this.#answer.end(columns)
+    if (lines.length > 0) this.#printAnswer(lines)
+    this.#answerBegun = false
+  }
+
+  #printAnswer(lines: readonly string[]): void {
+    // One answer comes in several pieces, with its own blank lines in between.
+    if (this.#answerBegun) this.#lines.push(...lines)
+    else this.#print('answer', lines)
+    this.#answerBegun = true
+  }
+
+  #print(kind: 'nothing' | 'answer' | 'calls', lines: readonly string[]): void {
+    if (this.#last !== 'nothing' && kind !== 'nothing' && (this.#last !== kind || kind === 'answer')) this.#lines.push('')
+    this.#lines.push(...lines)
+    this.#last = kind
+  }
+
+  #summary({ rounds, toolCallsCount, totalTokens, costUsd, finish }: RunSummary): string {
+    return [
+      ...(finish === 'length' || finish === 'content_filter' ? [`cut off (${finish})`] : []),
+      ...(finish === 'command' ? [] : [counted(rounds, 'round'), counted(toolCallsCount, 'call'), `${grouped(totalTokens)} tokens`]),
+      ...(costUsd === undefined ? [] : [dollars(costUsd)]),
+      seconds(performance.now() - this.#startedAt),
+    ].join(' · ')
+  }
+}
+
+const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const marks = { pending: '○', in_progress: '◐', completed: '●' } as const
+
+/** The same text on every machine, whatever its language. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
+}
+
+export function dollars(amount: number): string {
+  return `$${amount.toFixed(4)}`
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function seconds(ms: number): string {
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1000)} s`
+}
+
+/** Lines that were made for a wider terminal. */
+function fitting(line: string, columns: number): string {
+  return cutTo(line, columns - 1)
+}

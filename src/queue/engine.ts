@@ -1,0 +1,98 @@
+import type { JsonValue } from '../tool/json.js'
+import type { Lane } from './lane.js'
+
+/**
+ * What stands under the lanes of a session: who may begin, and who has which task. The one that comes along keeps both in this
+ * process; another may keep them in a database that several nodes see. Nothing above it knows which.
+ */
+export interface QueueEngine {
+  /** Waits for room in a lane. Undefined when the signal was aborted first: nothing was taken then. */
+  enter(entry: LaneEntry): Promise<Room | undefined>
+  readonly board: TaskBoard
+  depth(lane: Lane): LaneDepth
+  close(): Promise<void>
+}
+
+export type LaneEntry = {
+  readonly lane: Lane
+  /** The lower, the sooner; who waits moves up. */
+  readonly priority: number
+  readonly signal?: AbortSignal
+}
+export type Room = { leave(): void }
+export type LaneDepth = { readonly waiting: number; readonly active: number }
+
+/** Where tasks are offered to workers. A task that a worker has taken is its own as long as its lease holds. */
+export interface TaskBoard {
+  /** Offers a task and waits for what becomes of it, whatever that is. */
+  offer(task: ExternalTask, limits: OfferLimits): Promise<TaskEnding>
+  /** Tasks that nobody has, for this worker; waits for the first one when there is none. */
+  claim(request: ClaimRequest): Promise<readonly ClaimedTask[]>
+  /** The work begins now. False: the lease is over, and the work must not begin. */
+  start(taskId: string, leaseId: string): Promise<boolean>
+  /** The work goes on. Gives the tasks that are no longer the worker's. */
+  renew(leases: readonly Lease[]): Promise<readonly string[]>
+  /** Without a lease it is the host itself that says so. */
+  complete(taskId: string, leaseId: string | undefined, completion: Completion): Promise<CompletionAnswer>
+  /** Gives a task back whose work has not begun. */
+  release(taskId: string, leaseId: string): Promise<boolean>
+  /** A worker is gone for good: its leases are over. */
+  abandon(worker: string): Promise<void>
+  /** Every task that has no result yet. */
+  pending(): Promise<readonly ExternalTask[]>
+}
+
+/** Work that another process can do. */
+export type ExternalTask = {
+  readonly taskId: string
+  readonly sessionId: string
+  readonly lane: Lane
+  /** The name of the tool. */
+  readonly commandType: string
+  /** Its arguments, as they were judged. */
+  readonly payload: JsonValue
+  readonly timeoutMs: number
+  /** From 1 on. */
+  readonly attempt: number
+  /** Whether it may be run again when nobody knows how far it came. */
+  readonly idempotent: boolean
+}
+export type OfferLimits = {
+  /** How long it may be out this time. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal
+}
+
+export type Lease = { readonly taskId: string; readonly leaseId: string }
+export type ClaimedTask = ExternalTask & { readonly leaseId: string; readonly leaseMs: number }
+export type ClaimRequest = {
+  readonly worker: string
+  /** Absent: any. */
+  readonly lanes?: readonly Lane[]
+  /** The tools it can run; absent: any. */
+  readonly tools?: readonly string[]
+  readonly max: number
+  readonly waitMs: number
+  readonly signal?: AbortSignal
+}
+
+/** What a worker, or the host, says of a task. */
+export type Completion = {
+  readonly success: boolean
+  readonly result?: unknown
+  readonly error?: string
+}
+export type CompletionAnswer =
+  | 'accepted'
+  /** The same worker has said so before. */
+  | 'duplicate'
+  /** There is no such task, or it has a result already. */
+  | 'gone'
+  /** The lease is over: somebody else has the task by now. */
+  | 'late'
+
+export type TaskEnding =
+  | { readonly how: 'completed'; readonly completion: Completion }
+  /** `began`: whether the work may have. */
+  | { readonly how: 'lost' | 'timeout' | 'aborted'; readonly began: boolean }
+  | { readonly how: 'released'; readonly began: false }

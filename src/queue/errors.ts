@@ -1,0 +1,22 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+
+export type QueueErrorCode =
+  /** The session was made without `queueConfig`. */
+  | 'queue_not_configured'
+  /** What was said about the queue, a lane or a worker cannot be used. */
+  | 'queue_config'
+  /** There is no dead letter of that id, or it must not be tried again. */
+  | 'queue_dead_letter'
+  /** A worker was refused, or its queue is gone. */
+  | 'queue_refused'
+
+/** Something about the lanes of a session. */
+export class QueueError extends CapstanError {
+  declare readonly code: QueueErrorCode
+
+  constructor(code: QueueErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options)
+  }
+}
+
+markErrorClass(QueueError, 'QueueError')

@@ -1,0 +1,47 @@
+import type { ToolKind } from '../tool/contract.js'
+import { isRecord } from '../tool/json.js'
+import { QueueError } from './errors.js'
+
+export const laneNames = ['control', 'query', 'execute', 'generate'] as const
+/** Where calls of one sort wait for each other. The first ones go first where lanes compete. */
+export type Lane = (typeof laneNames)[number]
+
+export const laneModes = ['internal', 'external', 'hybrid'] as const
+/** Who does the work: this process, a worker that asks for it, or this process with others told of it. */
+export type LaneMode = (typeof laneModes)[number]
+
+export type LaneHandler = {
+  readonly mode: LaneMode
+  /** How long a task may be out, from its first offer to its result; 60,000 unless said otherwise. */
+  readonly timeoutMs?: number
+}
+
+/** Reading and searching is `query`, everything else `execute`. The other two have the tools that a host puts there. */
+export function laneOfKind(kind: ToolKind): Lane {
+  return kind === 'read' || kind === 'search' || kind === 'fetch' ? 'query' : 'execute'
+}
+
+export function readLane(value: unknown): Lane {
+  const lane = laneNames.find((name) => name === value)
+  if (lane !== undefined) return lane
+  throw new QueueError(
+    'queue_config',
+    `Invalid lane '${String(value)}'. Must be: control, query, execute, or generate`,
+  )
+}
+
+export function readHandler(value: unknown): LaneHandler {
+  if (!isRecord(value))
+    throw new QueueError('queue_config', 'The handler of a lane must be an object such as { mode }.')
+  const { mode: given = 'internal', timeoutMs } = value
+  const mode = laneModes.find((name) => name === given)
+  if (mode === undefined)
+    throw new QueueError(
+      'queue_config',
+      `Invalid handler mode '${String(given)}'. Must be: internal, external, or hybrid`,
+    )
+  if (timeoutMs === undefined || timeoutMs === null) return { mode }
+  if (typeof timeoutMs !== 'number' || !Number.isInteger(timeoutMs) || timeoutMs < 1)
+    throw new QueueError('queue_config', 'timeoutMs of a lane handler must be a whole number of at least 1.')
+  return { mode, timeoutMs }
+}

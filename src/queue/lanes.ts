@@ -1,0 +1,94 @@
+import PQueue from 'p-queue'
+import { onAbort } from '../loop/on-abort.js'
+import type { QueueSettings } from './config.js'
+import type { LaneDepth, LaneEntry, Room } from './engine.js'
+import { type Lane, laneNames } from './lane.js'
+
+/**
+ * Room in the lanes. Each lane has its own limit; where all of them have one together, a call takes room there second, so that nobody
+ * who holds the scarce room waits for the other.
+ */
+export class Lanes {
+  readonly #settings: QueueSettings
+  readonly #queues = new Map<Lane, PQueue>()
+  readonly #all: PQueue | undefined
+  readonly #depths: Record<Lane, { waiting: number; active: number }>
+  readonly #closing = new AbortController()
+
+  constructor(settings: QueueSettings) {
+    this.#settings = settings
+    const { maxConcurrency } = settings
+    this.#all = Number.isFinite(maxConcurrency) ? new PQueue({ concurrency: maxConcurrency }) : undefined
+    const none = () => ({ waiting: 0, active: 0 })
+    this.#depths = { control: none(), query: none(), execute: none(), generate: none() }
+  }
+
+  async enter({ lane, priority, signal }: LaneEntry): Promise<Room | undefined> {
+    const depth = this.#depths[lane]
+    // Waiting counts as priority: who is one step less urgent, and came one step of ageing earlier, is as urgent. The order never
+    // changes between two that wait, so it is settled once, and nobody waits for ever.
+    const order = -(performance.now() + priority * this.#settings.ageingMs)
+    depth.waiting++
+    const own = await this.#wait(this.#queue(lane), order, signal)
+    const shared = own && this.#all && (await this.#wait(this.#all, order, signal))
+    depth.waiting--
+    if (own === undefined || (this.#all !== undefined && shared === undefined)) {
+      own?.leave()
+      return undefined
+    }
+    depth.active++
+    return {
+      leave: () => {
+        depth.active--
+        shared?.leave()
+        own.leave()
+      },
+    }
+  }
+
+  depth(lane: Lane): LaneDepth {
+    return { ...this.#depths[lane] }
+  }
+
+  /** Nobody waits any more. */
+  close(): void {
+    this.#closing.abort()
+    for (const lane of laneNames) this.#queues.get(lane)?.clear()
+    this.#all?.clear()
+  }
+
+  #queue(lane: Lane): PQueue {
+    const known = this.#queues.get(lane)
+    if (known !== undefined) return known
+    const { concurrency, rate } = this.#settings.lanes[lane]
+    const made = new PQueue({
+      concurrency,
+      ...(rate !== undefined && { intervalCap: rate.count, interval: rate.perMs }),
+    })
+    this.#queues.set(lane, made)
+    return made
+  }
+
+  /** The room is held until it is left; who gave up before it came leaves it at once. */
+  #wait(queue: PQueue, priority: number, signal: AbortSignal | undefined): Promise<Room | undefined> {
+    return new Promise((resolve) => {
+      let gone = this.#closing.signal.aborted || signal?.aborted === true
+      if (gone) return resolve(undefined)
+      const giveUp = (): void => {
+        gone = true
+        resolve(undefined)
+      }
+      const undo = signal === undefined ? undefined : onAbort(signal, giveUp)
+      const undoClosing = onAbort(this.#closing.signal, giveUp)
+      void queue.add(
+        () => {
+          undo?.()
+          undoClosing()
+          if (gone) return undefined
+          return new Promise<void>((leave) => resolve({ leave }))
+        },
+        { priority },
+      )
+    })
+  }
+}

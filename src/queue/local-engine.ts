@@ -1,0 +1,29 @@
+import type { QueueSettings } from './config.js'
+import type { LaneDepth, LaneEntry, QueueEngine, Room } from './engine.js'
+import type { Lane } from './lane.js'
+import { Lanes } from './lanes.js'
+import { LocalBoard } from './task-board.js'
+
+/** The engine of one process. */
+export class LocalEngine implements QueueEngine {
+  readonly board: LocalBoard
+  readonly #lanes: Lanes
+
+  constructor(settings: QueueSettings, newId: () => string) {
+    this.#lanes = new Lanes(settings)
+    this.board = new LocalBoard({ leaseMs: settings.leaseMs, newId })
+  }
+
+  enter(entry: LaneEntry): Promise<Room | undefined> {
+    return this.#lanes.enter(entry)
+  }
+
+  depth(lane: Lane): LaneDepth {
+    return this.#lanes.depth(lane)
+  }
+
+  async close(): Promise<void> {
+    this.#lanes.close()
+    this.board.close()
+  }
+}

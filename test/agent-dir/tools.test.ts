@@ -1,0 +1,192 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { ServeAgentDirOptions } from '../../src/agent/dir/serve-options.js'
+import { FileSessionStore } from '../../src/store/file/file-session-store.js'
+import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
+import { badEntry, processesWith } from '../mcp/support.js'
+import { directoryWith, eventually, newAgent } from './support.js'
+
+const never = '---\ncron: "0 0 1 1 *"\n---\nGo.\n'
+const search = `---
+kind: script
+name: find-todo
+path: scripts/find.js
+allowed_tools: [grep, write]
+limits: { timeoutMs: 20000, maxToolCalls: 5 }
+inputs:
+  type: object
+  properties:
+    word: { type: string }
+  required: [word]
+  additionalProperties: false
+---
+Finds a word.
+`
+const script = `export default async function run(ctx, inputs) {
+  const found = await ctx.tools.grep({ pattern: inputs.word })
+  const written = await ctx.tools.write({ file_path: 'found.txt', content: found.output })
+  let listed
+  try { listed = await ctx.tools.ls({}) } catch (error) { listed = String(error.message) }
+  return { summary: 'looked', found: found.output, written: written.exitCode, listed }
+}
+`
+const call = (name: string, args: object): ScriptedStep => ({ toolCalls: [{ name, args }] })
+
+/** Serves a directory with these tools, fires it once, and gives what the model was told. */
+async function fire(
+  tools: Readonly<Record<string, string>>,
+  steps: readonly (ScriptedStep | string)[],
+  options: ServeAgentDirOptions = {},
+  env: Readonly<Record<string, string>> = {},
+) {
+  const dir = await directoryWith({ 'instructions.md': 'You look.', 'schedules/a.md': never, ...tools })
+  const work = await directoryWith({ 'notes.txt': 'a TODO here\n', 'scripts/find.js': script })
+  const agent = await newAgent({}, env)
+  const model = scriptedModel(steps)
+  const served = await agent.serveAgentDir(dir, work, { model, sandbox: 'off', ...options })
+  const report = await served.runNow('a')
+  const session = served.session('a')
+  const told = JSON.stringify(model.requests.at(-1)?.chatHistory ?? [])
+  return { dir, work, agent, served, session, report, told, model }
+}
+
+describe('kind: script', () => {
+  it('is a tool of which the model gives the inputs alone, judged call by call', async () => {
+    const { work, session, report, told, model, agent, served } = await fire(
+      { 'tools/find.md': search },
+      [call('find-todo', { inputs: { word: 'TODO' } }), 'done'],
+      { permissionPolicy: { allow: ['write(found.txt)'] } },
+    )
+    expect(report).toMatchObject({ status: 'completed' })
+    expect(await readFile(join(work, 'found.txt'), 'utf8')).toContain('notes.txt')
+    // Not among allowed_tools, although the session has it and reading is allowed.
+    expect(told).toMatch(/ls.{0,40}is not allowed|not allowed.{0,80}ls|allowed_tools/i)
+    const definition = session?.toolDefinitions().find(({ name }) => name === 'find-todo')
+    expect(definition).toMatchObject({
+      description: 'Finds a word.',
+      parameters: { required: ['inputs'], properties: { inputs: { required: ['word'] } } },
+    })
+    expect(model.requests[0]?.tools?.map(({ name }) => name)).toContain('find-todo')
+    const other = agent.session(work, { sessionId: 'ordinary' })
+    expect(other.toolNames()).not.toContain('find-todo')
+    await served.stop()
+  })
+
+  it('gives no permission: without a rule the calls inside it are refused, and a deny holds', async () => {
+    const steps = [call('find-todo', { inputs: { word: 'TODO' } }), 'done']
+    const without = await fire({ 'tools/find.md': search }, steps)
+    expect(without.report.status).toBe('completed')
+    await expect(readFile(join(without.work, 'found.txt'), 'utf8')).rejects.toThrow(/ENOENT/)
+    const denied = await fire({ 'tools/find.md': search }, steps, {
+      permissionPolicy: { allow: ['write(*)'], deny: ['find-todo'] },
+    })
+    await expect(readFile(join(denied.work, 'found.txt'), 'utf8')).rejects.toThrow(/ENOENT/)
+    expect(denied.told).toMatch(/refused|denied/i)
+  })
+
+  it('never exceeds the ceiling of the host', async () => {
+    const { work, told } = await fire(
+      { 'tools/find.md': search },
+      [call('find-todo', { inputs: { word: 'TODO' } }), 'done'],
+      {
+        permissionPolicy: { allow: ['write(*)'] },
+        ceiling: { fs: { read: ['{workspace}/**'] } },
+      },
+    )
+    await expect(readFile(join(work, 'found.txt'), 'utf8')).rejects.toThrow(/ENOENT/)
+    expect(told).toContain('looked')
+  })
+
+  it('may call nothing when it names nothing, and refuses inputs that do not fit', async () => {
+    const bare = search.replace('allowed_tools: [grep, write]\n', '')
+    const { told, work } = await fire(
+      { 'tools/find.md': bare },
+      [
+        call('find-todo', { inputs: { words: 'x' } }),
+        call('find-todo', { inputs: { word: 'TODO' } }),
+        'done',
+      ],
+      { permissionPolicy: { allow: ['write(*)', 'grep(*)'] } },
+    )
+    expect(told).toContain('word')
+    await expect(readFile(join(work, 'found.txt'), 'utf8')).rejects.toThrow(/ENOENT/)
+    expect(told).not.toContain('looked')
+  })
+
+  it('reads its script anew, so that the next call runs what is there then', async () => {
+    const { served, session, work } = await fire({ 'tools/find.md': search }, ['nothing to do'])
+    await writeFile(join(work, 'scripts/find.js'), `async function run() { return { summary: 'changed' } }`)
+    expect(await session?.tool('find-todo', { inputs: { word: 'x' } })).toMatchObject({
+      exitCode: 0,
+      output: expect.stringContaining('changed'),
+    })
+    await served.stop()
+  })
+})
+
+describe('kind: mcp', { timeout: 60_000 }, () => {
+  const echo = (word: string, fault = 'none'): string =>
+    `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", ${fault}, "${word}"]\nenv: { TOKEN: "\${ECHO_TOKEN}" }\n---\nEchoes.\n`
+
+  it('is connected when the session of a schedule starts, and is gone with it', async () => {
+    const word = 'agent-dir-echo-one'
+    const env = { ECHO_TOKEN: 'secret-of-the-echo' }
+    const store = join(await directoryWith({}), 'kept')
+    const { served, session, report, told, agent, work } = await fire(
+      { 'tools/echo.md': echo(word) },
+      [call('mcp__echo__echo', { message: 'hello secret-of-the-echo' }), 'done'],
+      { permissionPolicy: { allow: ['mcp__echo__*'] }, sessionStore: new FileSessionStore(store) },
+      env,
+    )
+    expect(report).toMatchObject({ status: 'completed' })
+    expect(told).toContain('Echo: hello')
+    expect(session?.toolNames()).toContain('mcp__echo__echo')
+    expect(processesWith(word)).toHaveLength(1)
+    const other = agent.session(work, { sessionId: 'ordinary' })
+    expect(other.toolNames().filter((name) => name.startsWith('mcp__'))).toEqual([])
+    await served.stop()
+    await eventually(() => processesWith(word).length === 0)
+    const log = await readFile(join(store, 'schedule%3aa', 'log.jsonl'), 'utf8')
+    expect(log).not.toContain('secret-of-the-echo')
+  })
+
+  it('asks like any other tool: a file is no permission', async () => {
+    const { told, served } = await fire(
+      { 'tools/echo.md': echo('agent-dir-echo-two') },
+      [call('mcp__echo__echo', { message: 'hello' }), 'done'],
+      {},
+      { ECHO_TOKEN: 'x' },
+    )
+    expect(told).not.toContain('Echo: hello')
+    await served.stop()
+  })
+
+  it('that cannot be started lets nothing start', async () => {
+    const dir = await directoryWith({
+      'instructions.md': 'x',
+      'schedules/a.md': never,
+      'schedules/b.md': never,
+      'tools/none.md': '---\nkind: mcp\ncommand: no-such-program-here\n---\nx',
+    })
+    const agent = await newAgent()
+    const work = await directoryWith({})
+    const served = agent.serveAgentDir(dir, work, { model: scriptedModel([]), sandbox: 'off' })
+    await expect(served).rejects.toMatchObject({
+      code: 'schedule_start_failed',
+      message: expect.stringMatching(/^No schedule was started, since not all can be:\n- a: .*\n- b: /),
+    })
+    expect(await agent.listSessions()).toEqual([])
+  })
+
+  it('of a name that the configuration has already is refused', async () => {
+    const dir = await directoryWith({
+      'instructions.md': 'x',
+      'tools/files.md': '---\nkind: mcp\ncommand: a\n---\nx',
+    })
+    const agent = await newAgent({ mcpServers: { files: { command: 'b' } } })
+    await expect(agent.serveAgentDir(dir, await directoryWith({}))).rejects.toThrow(
+      /tools\/files\.md:1: duplicate tool name: the tools of files would be called mcp__files__\*, as those in the configuration; rename one/,
+    )
+  })
+})
