@@ -30,14 +30,24 @@ export async function bundle(modules, target) {
   )
   const scripts = [...entries, ...Object.values(bin)]
   const names = scripts.map((script) => script.replace(/^\.\/dist\//, '').replace(/\.js$/, ''))
-  const foreign = [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
+  /** @param {string} id @param {readonly string[]} names */
+  const isOneOf = (id, names) => names.some((name) => id === name || id.startsWith(`${name}/`))
   const build = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, resolve(modules, `${name}.js`)])),
     platform: 'node',
     // Its modules, of which only what is used is taken.
-    resolve: { alias: { sucrase: 'sucrase/dist/esm/index.js' } },
-    external: (id) =>
-      id.startsWith('node:') || foreign.some((name) => id === name || id.startsWith(`${name}/`)),
+    resolve: {
+      alias: {
+        sucrase: 'sucrase/dist/esm/index.js',
+        '@modelcontextprotocol/client/_shims': resolve('scripts/mcp-shims.mjs'),
+        '@modelcontextprotocol/server/_shims': resolve('scripts/mcp-shims.mjs'),
+      },
+    },
+    // A peer is the host's to bring; what a library inside needs of it goes inside as well.
+    external: (id, importer) =>
+      id.startsWith('node:') ||
+      isOneOf(id, Object.keys(dependencies)) ||
+      (isOneOf(id, Object.keys(peerDependencies)) && !importer?.includes('/node_modules/')),
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(log.message)
     },

@@ -35,6 +35,7 @@ export type {
   AgentEvent,
   AgentEventType,
   ClusterEvent,
+  QueueEvent,
   RunSummary,
   SubagentEvent,
   VerificationEvent,
@@ -94,6 +95,30 @@ export {
   type ObjectIssue,
 } from './model/object/errors.js'
 export { createModel, type ModelConfig } from './model/provider.js'
+export { QueueError, type QueueErrorCode } from './queue/errors.js'
+export {
+  type ClaimedTask,
+  type Completion,
+  type DeadLetter,
+  type ExternalTask,
+  type HistogramFigures,
+  type Lane,
+  type LaneHandler,
+  type LaneMode,
+  type QueueConfig,
+  type QueueDoor,
+  type QueueEngine,
+  type QueueMetrics,
+  type QueueStats,
+  type QueueWorkerOptions,
+  type RateLimit,
+  type RateSpan,
+  type RetryPolicy,
+  type ServeQueueOptions,
+  type TaskHandler,
+  type WorkerStreams,
+  workOnQueue,
+} from './queue/index.js'
 export * from './session/index.js'
 export { SkillError, SkillNotFoundError } from './skills/errors.js'
 export type { InlineSkill, SkillInfo, SkillKind, SkillSource } from './skills/skill.js'
@@ -107,6 +132,18 @@ export type { WorkerAgentSpec, WorkerKind } from './subagents/files/worker-spec.
 export { TaskLimitError } from './subagents/limits.js'
 export type { ParallelOutcome, PipelineStage, StepOutcome, StepSpec } from './subagents/orchestrate.js'
 export type { SubagentTaskSnapshot, TaskProgress, TaskStatus } from './subagents/task-record.js'
+export type { SupervisorStatus } from './supervise/supervisor.js'
+export {
+  type AhpOptions,
+  type AhpTransport,
+  HttpTransport,
+  StdioTransport,
+  type StdioTransportOptions,
+  SupervisionError,
+  type SupervisionErrorCode,
+  UnixSocketTransport,
+  WebSocketTransport,
+} from './supervise/index.js'
 export * from './tool/index.js'
 export type {
   VerificationCheck,

@@ -27,6 +27,7 @@ import {
   secretsOf,
 } from './config/index.js'
 import { configuredMemory } from './configured-memory.js'
+import { configuredQueue } from './configured-queue.js'
 import { configuredStore } from './configured-store.js'
 import type { AgentDirHandle } from './dir/handle.js'
 import type { ServeAgentDirOptions } from './dir/serve-options.js'
@@ -266,6 +267,7 @@ export class Agent {
     this.#served.add(starting)
     starting.catch(() => this.#served.delete(starting))
     const handle = await starting
+    if (handle.isStopped) this.#served.delete(starting)
     handle.on(({ type }) => type === 'stopped' && this.#served.delete(starting))
     return handle
   }
@@ -446,6 +448,7 @@ export class Agent {
       ...(llmApiTimeoutMs !== undefined && { llmApiTimeoutMs }),
       ...(this.#store !== undefined && { sessionStore: this.#store }),
       ...this.#memory,
+      ...configuredQueue(this.#config.queue),
     }
   }
 }

@@ -7,6 +7,8 @@ import type { Engine } from '../session/engine.js'
 import { limitNames } from '../session/limit-names.js'
 import type { SessionOptions } from '../session/options.js'
 import { agentsPart } from '../session/parts/agents.js'
+import { laneFor } from '../session/parts/queue.js'
+import { supervisionOf } from '../session/parts/supervision.js'
 import { readRequest } from '../session/request.js'
 import { Session } from '../session/session.js'
 import { startRun } from '../session/start-run.js'
@@ -50,6 +52,8 @@ export function childMaker(sessions: OpenSessions): ChildMaker {
 function childParts(parent: SessionCore, engine: Engine, task: ChildTask): Omit<SessionParts, 'closed'> {
   const { parts } = parent
   const { agent } = task
+  const supervision = supervisionOf(parent)
+  const lane = laneFor({ ...parts, part: (part) => parent.part(part) })
   return {
     sessionId: task.sessionId,
     agentId: agent.name,
@@ -70,10 +74,12 @@ function childParts(parent: SessionCore, engine: Engine, task: ChildTask): Omit<
       family: task.family,
       agents: parent.part(agentsPart),
       hooks: parent.hooks,
+      ...(supervision !== undefined && { supervision }),
       budget: task.budget,
       authority: (child) => engine.authority.delegated(child),
       changes: parent.changes,
       changesOf: task.changesOf,
+      ...(lane !== undefined && { lane }),
       kept: keptFor(parent, engine, agent),
       ...(task.messageId !== undefined && { messageId: task.messageId }),
     },

@@ -14,6 +14,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./interactive/command.js')).command,
   },
   {
+    name: 'tour',
+    summary: 'see it at work on a sample project, without a key',
+    load: async () => (await import('./interactive/tour/command.js')).command,
+  },
+  {
     name: 'run',
     summary: 'do what a prompt says, without anybody being asked',
     load: async () => (await import('./commands/run.js')).command,

@@ -24,12 +24,16 @@ import { Stopped } from './stopped.js'
  */
 export async function seekApproval(passage: Passage, tool: AnyGovernedTool, ready: Ready): Promise<void> {
   passage.step = 'approval'
-  // The host's own calls are privileged.
-  if (passage.request.origin === 'host') return
+  // The host's own calls are privileged, and there is nobody to ask about them.
+  if (passage.request.origin === 'host') {
+    if (passage.insisted === undefined) return
+    throw new Stopped(`Refused: ${passage.insisted}. Nobody is asked about a call of the host's own.`)
+  }
   await pinFiles(passage, tool, ready)
   const policy = await askPolicy(passage, tool, ready)
   const reasons = [
     ...verdictReasons(passage),
+    ...(passage.insisted === undefined ? [] : [passage.insisted]),
     ...(policy === undefined ? [] : [policy.reason ?? `the tool "${tool.name}" asks for approval`]),
   ]
   if (reasons.length > 0) await askPerson(passage, tool, ready, reasons, policy)
@@ -149,6 +153,7 @@ async function askPerson(
     ...offered,
     ...(diff === undefined ? {} : { diff }),
     ...(passage.run === undefined ? {} : { run: passage.run }),
+    ...(passage.insisted === undefined ? {} : { inPerson: true }),
   }
   const answer = readAnswer(await whileThinking(passage, parts.onAsk(request)))
   if (!answer.approved)

@@ -24,6 +24,8 @@ export type AskRequest = {
   readonly diff?: string
   /** The rules that `session` or `always` would add; absent when none is safe to offer. */
   readonly suggestion?: readonly Rule[]
+  /** Somebody insists on a person: no lane and no time-out may say yes in their place. */
+  readonly inPerson?: boolean
   /** Whose call it is: a child's question names the child. */
   readonly run?: RunIdentity
 }

@@ -1,5 +1,6 @@
 import type { ModelAnswer } from '../model/model.js'
 import type { EnvelopeMetadata } from '../tool/envelope.js'
+import type { JsonValue } from '../tool/json.js'
 import type { Question, TaskCounters, Todo } from '../tool/runtime.js'
 import type { VerificationStatus } from '../tool/verification.js'
 import type { Usage } from './usage.js'
@@ -25,6 +26,7 @@ export type AgentEvent =
   | MemoryEvent
   | ClusterEvent
   | SubagentEvent
+  | QueueEvent
   | ({
       readonly type: 'agent_tool_event'
       readonly toolName: string
@@ -267,6 +269,48 @@ export type MemoryEvent =
       readonly type: 'memory_cleared'
       readonly tier: 'long_term' | 'short_term' | 'working'
       readonly count: number
+    }
+
+/** What happens in the lanes of a session that has them. A command is a tool call on its way through one. */
+export type QueueEvent =
+  /** A call waits for a worker, or, in a lane whose mode is hybrid, has begun here. */
+  | {
+      readonly type: 'external_task_pending'
+      readonly taskId: string
+      readonly sessionId: string
+      readonly lane: string
+      readonly commandType: string
+      readonly payload: JsonValue
+      readonly timeoutMs: number
+    }
+  | {
+      readonly type: 'external_task_completed'
+      readonly taskId: string
+      readonly sessionId: string
+      readonly success: boolean
+    }
+  | {
+      readonly type: 'command_retry'
+      readonly commandId: string
+      readonly commandType: string
+      readonly lane: string
+      readonly attempt: number
+      readonly delayMs: number
+    }
+  | {
+      readonly type: 'command_dead_lettered'
+      readonly commandId: string
+      readonly commandType: string
+      readonly lane: string
+      readonly error: string
+      readonly attempts: number
+    }
+  | {
+      readonly type: 'queue_alert'
+      readonly level: 'warning' | 'critical'
+      readonly alertType: 'queue_depth' | 'dead_letters_full'
+      readonly lane: string
+      readonly message: string
     }
 
 /** What a control plane and its sessions tell each other. */

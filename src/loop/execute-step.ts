@@ -2,7 +2,7 @@ import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { approvalsInside, toolCallIdOf } from './approval-step.js'
-import { withDeadline } from './deadline.js'
+import { type Ended, withDeadline } from './deadline.js'
 import type { Passage, Ready } from './gate.js'
 
 /** An abort is over within two seconds, also with a tool that does not listen. */
@@ -23,16 +23,9 @@ export async function execute(
   passage.step = 'execute'
   const { parts, request } = passage
   const usualMs = tool.ownTime ? undefined : parts.toolTimeoutMs
-  const timeoutMs = request.timeoutMs ?? usualMs ?? Number.POSITIVE_INFINITY
-  const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
-  let started = false
-  let late = false
-  const work = async (signal: AbortSignal): Promise<Envelope> => {
-    signal.addEventListener('abort', () => (late = isTimeout(signal)), { once: true })
-    // What was judged, shown and approved is what runs: nobody on the way may have changed it.
-    if (serializeToolOutput(ready.args) !== checked)
-      return errorEnvelope('Refused: the arguments changed while the call was judged.')
-    await parts.starting?.({
+  const ownMs = request.timeoutMs ?? usualMs ?? Number.POSITIVE_INFINITY
+  const starting = () =>
+    parts.starting?.({
       callId: passage.id,
       toolName: tool.name,
       origin: request.origin,
@@ -41,17 +34,30 @@ export async function execute(
       ...(request.toolCallId !== undefined && { toolCallId: request.toolCallId }),
       ...(request.inside !== undefined && { inside: request.inside }),
     })
-    started = true
-    if (alive !== undefined)
-      signal.addEventListener('abort', () => alive.abort(signal.reason), { once: true })
-    return ready.run(await contextFor(passage, signal, alive?.signal ?? signal))
-  }
-  const run = async (): Promise<Envelope> => {
-    const ended = await withDeadline(work, {
-      signal: request.signal,
-      timeoutMs,
-      graceMs: parts.stopGraceMs ?? stopGraceMs,
-    })
+  const run = async (laneMs = Number.POSITIVE_INFINITY): Promise<Envelope> => {
+    const timeoutMs = tool.ownTime ? ownMs : Math.min(ownMs, laneMs)
+    const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
+    let started = false
+    let late = false
+    const work = async (signal: AbortSignal): Promise<Envelope> => {
+      signal.addEventListener('abort', () => (late = isTimeout(signal)), { once: true })
+      // What was judged, shown and approved is what runs: nobody on the way may have changed it.
+      if (serializeToolOutput(ready.args) !== checked)
+        return errorEnvelope('Refused: the arguments changed while the call was judged.')
+      await starting()
+      started = true
+      if (alive !== undefined)
+        signal.addEventListener('abort', () => alive.abort(signal.reason), { once: true })
+      return ready.run(await contextFor(passage, signal, alive?.signal ?? signal))
+    }
+    let ended: Ended<Envelope>
+    try {
+      const graceMs = parts.stopGraceMs ?? stopGraceMs
+      ended = await withDeadline(work, { signal: request.signal, timeoutMs, graceMs })
+    } finally {
+      // A tool that was left behind, or kept its runtime, can do nothing more with it.
+      alive?.abort(callIsOver)
+    }
     if (ended.how === 'done')
       return late ? stoppedInTime(request.name, timeoutMs, ended.result) : ended.result
     const why =
@@ -61,18 +67,14 @@ export async function execute(
     if (!started) return errorEnvelope(`Tool "${request.name}" was not run: the run was aborted.`)
     return errorEnvelope(`Tool "${request.name}" ${why}; what it had already done may remain.`, {
       duration_ms: elapsed(passage),
+      ...(ended.how === 'timeout' && { timed_out: true }),
     })
   }
-  try {
-    if (request.place !== undefined && !(await request.place.turn()))
-      return errorEnvelope(`Tool "${request.name}" was not run: the run was ended by another call.`)
-    return await (parts.lane === undefined
-      ? run()
-      : parts.lane({ toolName: tool.name, args: ready.args, kind: tool.kind }, run))
-  } finally {
-    // A tool that was left behind, or kept its runtime, can do nothing more with it.
-    alive?.abort(callIsOver)
-  }
+  if (request.place !== undefined && !(await request.place.turn()))
+    return errorEnvelope(`Tool "${request.name}" was not run: the run was ended by another call.`)
+  if (parts.lane === undefined) return run()
+  const { origin, signal } = request
+  return parts.lane({ tool, args: checked, origin, starting, ...(signal !== undefined && { signal }) }, run)
 }
 
 function isTimeout({ reason }: AbortSignal): boolean {

@@ -11,7 +11,6 @@ import type {
   RunIdentity,
   ToolCallContext,
   ToolCallStreamEvent,
-  ToolKind,
 } from '../tool/contract.js'
 import type { Envelope } from '../tool/envelope.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
@@ -104,10 +103,12 @@ export type HookCall = {
   readonly signal?: AbortSignal
 }
 export type HookVerdict =
-  | { readonly action: 'continue' }
-  | { readonly action: 'block'; readonly reason: string }
+  | { readonly action: 'continue'; readonly ask?: string }
+  /** `by`: who blocks, when it is not a hook. */
+  | { readonly action: 'block'; readonly reason: string; readonly by?: string }
   | { readonly action: 'skip'; readonly output: string }
-  | { readonly action: 'change'; readonly args: unknown }
+  /** `ask`: why a person must decide, whatever the rules say. */
+  | { readonly action: 'change'; readonly args: unknown; readonly ask?: string }
 
 /** What a gate is made of. Everything that can change during a session is asked for anew at each call. */
 export type GateParts = {
@@ -149,8 +150,9 @@ export type GateParts = {
   readonly starting?: (call: StartingCall) => void | Promise<void>
   /** Queues a call, or sends it elsewhere. */
   readonly lane?: (
-    call: { readonly toolName: string; readonly args: unknown; readonly kind: ToolKind },
-    run: () => Promise<Envelope>,
+    call: LaneCall,
+    /** Does the work here, within so many milliseconds when that is said. More than once only where the tool allows it. */
+    run: (timeoutMs?: number) => Promise<Envelope>,
   ) => Promise<Envelope>
   /** The surface for one call; its signal is aborted when the call has ended, however it ended. */
   readonly runtimeFor?: (call: RuntimeRequest) => ToolRuntime | undefined | Promise<ToolRuntime | undefined>
@@ -165,6 +167,17 @@ export type GateParts = {
   readonly stopGraceMs?: number
   now(): number
   newId(): string
+}
+
+/** A call that is about to begin, here or elsewhere. */
+export type LaneCall = {
+  readonly tool: AnyGovernedTool
+  /** As JSON text. */
+  readonly args: string
+  readonly origin: CallOrigin
+  readonly signal?: AbortSignal
+  /** To be called before somebody else may begin with it; what it throws keeps them from it. */
+  starting(): void | Promise<void>
 }
 
 export type StartingCall = {

@@ -418,7 +418,7 @@ describe('hooks, middleware and budget', () => {
     const lane = vi.fn((_: unknown, run: () => Promise<never>) => run())
     await setUp({ lane: lane as never }).call('think', {})
     expect(lane).toHaveBeenCalledWith(
-      expect.objectContaining({ toolName: 'think', kind: 'other' }),
+      expect.objectContaining({ tool: expect.objectContaining({ name: 'think' }), args: '{}', origin: 'model' }),
       expect.any(Function),
     )
   })
@@ -695,7 +695,7 @@ describe('what a tool does beside what it said', () => {
 })
 
 describe('between judging and running', () => {
-  it.each(['hook', 'watchdog', 'budget', 'lane'])(
+  it.each(['hook', 'watchdog', 'budget'])(
     'a %s that changes the arguments it was shown stops the call',
     async (who) => {
       const spoil = (call: { args: unknown }): void => {
@@ -718,12 +718,6 @@ describe('between judging and running', () => {
           budget: (call) => {
             spoil(call)
             return undefined
-          },
-        }),
-        ...(who === 'lane' && {
-          lane: (call, run) => {
-            spoil(call)
-            return run()
           },
         }),
       }

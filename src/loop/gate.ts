@@ -66,6 +66,8 @@ export type Passage = {
   expanded?: ExpandedCall
   decision?: Decision
   watchdog?: Verdict
+  /** Why a person must decide, whatever rules and handlers say. */
+  insisted?: string
   approval?: string
   /** What the files were that decide what the call does. */
   pins?: ReadonlyMap<string, string>
@@ -301,11 +303,12 @@ async function beforeHooks(passage: Passage, ready: Ready): Promise<{ args: unkn
   if (parts.before === undefined) return undefined
   const before = serializeToolOutput(ready.args)
   const verdict = await guarded(passage, 'a hook', parts.before(hookCall(passage, ready)))
-  if (verdict.action === 'block') throw new Stopped(`Blocked by a hook: ${verdict.reason}`)
+  if (verdict.action === 'block') throw new Stopped(`Blocked by ${verdict.by ?? 'a hook'}: ${verdict.reason}`)
   if (verdict.action === 'skip') throw new Stopped(verdict.output, { skipped: true })
-  if (verdict.action === 'change') return { args: verdict.args }
-  if (verdict.action !== 'continue')
+  if (verdict.action !== 'change' && verdict.action !== 'continue')
     throw new Stopped('Blocked: a hook gave an answer that cannot be understood.')
+  if (verdict.ask !== undefined) passage.insisted = verdict.ask
+  if (verdict.action === 'change') return { args: verdict.args }
   // Changing what it was shown is not the way to change a call: it would run unchecked.
   if (serializeToolOutput(ready.args) !== before)
     throw new Stopped('Blocked: a hook changed the arguments it was shown.')

@@ -1,4 +1,5 @@
 import { isRecord } from '../tool/json.js'
+import type { QueueEngine } from './engine.js'
 import { QueueError } from './errors.js'
 import { type Lane, type LaneHandler, type LaneMode, laneNames, readHandler, readLane } from './lane.js'
 
@@ -33,6 +34,8 @@ export type QueueConfig = {
   readonly enableAllFeatures?: boolean
   /** How long a worker may be silent before its task counts as lost; 30,000 unless said otherwise. */
   readonly leaseMs?: number
+  /** In place of the one that comes along, which lives in this process. */
+  readonly engine?: QueueEngine
 }
 
 export type RetryPolicy = {
@@ -60,6 +63,7 @@ export type QueueSettings = {
   readonly metrics: boolean
   readonly alertDepth: number | undefined
   readonly leaseMs: number
+  readonly engine?: QueueEngine
 }
 export type LaneSettings = {
   readonly concurrency: number
@@ -96,6 +100,7 @@ export function readQueueConfig(given: unknown): QueueSettings {
     metrics: flag(given, 'enableMetrics') || all,
     alertDepth: flag(given, 'enableAlerts') || all ? (whole(given, 'pressureThreshold', 1) ?? 50) : undefined,
     leaseMs: whole(given, 'leaseMs', 10) ?? 30_000,
+    ...(given['engine'] !== undefined && { engine: readEngine(given['engine']) }),
   }
 }
 
@@ -105,7 +110,16 @@ const known = [
   ...['maxConcurrency', 'timeoutMs', 'defaultTimeoutMs', 'laneTimeouts', 'laneHandlers', 'toolLanes'],
   ...['retryPolicy', 'rateLimit', 'laneRateLimits', 'ageingMs', 'priorityBoost', 'enableDlq', 'dlqMaxSize'],
   ...['enableMetrics', 'enableAlerts', 'pressureThreshold', 'enableAllFeatures', 'leaseMs', 'storagePath'],
+  'engine',
 ]
+
+function readEngine(value: unknown): QueueEngine {
+  if (isRecord(value) && typeof value['enter'] === 'function' && isRecord(value['board'])) {
+    // The rest of it is the word of the host, as with every part that it writes itself.
+    return value as unknown as QueueEngine
+  }
+  throw new QueueError('queue_config', 'engine must be a QueueEngine, with enter() and a board')
+}
 
 function laneSettings(given: Given, lane: Lane, all: boolean): LaneSettings {
   const handlers = group(given, 'laneHandlers')

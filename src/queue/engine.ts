@@ -73,6 +73,8 @@ export type ClaimRequest = {
   readonly tools?: readonly string[]
   readonly max: number
   readonly waitMs: number
+  /** It calls `start` before it begins. One that does not counts as having begun with the claim. */
+  readonly announcesStart?: boolean
   readonly signal?: AbortSignal
 }
 

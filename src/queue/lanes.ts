@@ -84,8 +84,7 @@ export class Lanes {
         () => {
           undo?.()
           undoClosing()
-          if (gone) return undefined
-          return new Promise<void>((leave) => resolve({ leave }))
+          return gone ? Promise.resolve() : new Promise<void>((leave) => resolve({ leave }))
         },
         { priority },
       )

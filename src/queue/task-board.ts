@@ -27,8 +27,8 @@ export class LocalBoard implements TaskBoard {
   readonly #open = new Map<string, Offer>()
   readonly #ready = new Set<Offer>()
   readonly #waiting = new Set<Waiter>()
-  /** The lease under which a task ended. */
-  readonly #ended = new Map<string, string | undefined>()
+  /** The lease under which a task was completed. */
+  readonly #ended = new Map<string, string>()
 
   constructor(options: LocalBoardOptions) {
     this.#options = options
@@ -41,22 +41,21 @@ export class LocalBoard implements TaskBoard {
       const offer: Offer = {
         task,
         began: false,
-        end: (ending, keepId) => {
+        end: (ending) => {
           clearTimeout(timer)
           clearTimeout(offer.lease?.timer)
           undo()
           this.#open.delete(task.taskId)
           this.#ready.delete(offer)
-          if (keepId) this.#remember(task.taskId, offer.lease?.id)
           resolve(ending)
         },
       }
       const timer = setTimeout(
-        () => offer.end({ how: 'timeout', began: offer.began }, true),
+        () => offer.end({ how: 'timeout', began: offer.began }),
         Math.min(timeoutMs, longestTimer),
       )
       if (signal !== undefined)
-        undo = onAbort(signal, () => offer.end({ how: 'aborted', began: offer.began }, true))
+        undo = onAbort(signal, () => offer.end({ how: 'aborted', began: offer.began }))
       this.#open.set(task.taskId, offer)
       this.#ready.add(offer)
       this.#serve(offer)
@@ -69,7 +68,7 @@ export class LocalBoard implements TaskBoard {
     const taken: ClaimedTask[] = []
     for (const offer of this.#ready) {
       if (taken.length >= max) break
-      if (suits(request, offer.task)) taken.push(this.#lease(offer, request.worker))
+      if (suits(request, offer.task)) taken.push(this.#lease(offer, request))
     }
     if (taken.length > 0 || waitMs <= 0 || max < 1) return Promise.resolve(taken)
     return new Promise((resolve) => {
@@ -115,20 +114,21 @@ export class LocalBoard implements TaskBoard {
     if (offer === undefined)
       return leaseId !== undefined && this.#ended.get(taskId) === leaseId ? 'duplicate' : 'gone'
     if (leaseId !== undefined && offer.lease?.id !== leaseId) return 'late'
-    offer.end({ how: 'completed', completion }, true)
+    if (leaseId !== undefined) this.#remember(taskId, leaseId)
+    offer.end({ how: 'completed', completion })
     return 'accepted'
   }
 
   async release(taskId: string, leaseId: string): Promise<boolean> {
     const offer = this.#held(taskId, leaseId)
     if (offer === undefined || offer.began) return false
-    offer.end({ how: 'released', began: false }, false)
+    offer.end({ how: 'released', began: false })
     return true
   }
 
   async abandon(worker: string): Promise<void> {
     for (const offer of [...this.#open.values()])
-      if (offer.lease?.worker === worker) offer.end({ how: 'lost', began: offer.began }, false)
+      if (offer.lease?.worker === worker) offer.end({ how: 'lost', began: offer.began })
   }
 
   async pending(): Promise<readonly ExternalTask[]> {
@@ -141,19 +141,20 @@ export class LocalBoard implements TaskBoard {
 
   close(): void {
     for (const waiter of [...this.#waiting]) waiter.give([])
-    for (const offer of [...this.#open.values()]) offer.end({ how: 'aborted', began: offer.began }, false)
+    for (const offer of [...this.#open.values()]) offer.end({ how: 'aborted', began: offer.began })
   }
 
   #serve(offer: Offer): void {
-    for (const waiter of this.#waiting)
-      if (suits(waiter.request, offer.task))
-        return waiter.give([this.#lease(offer, waiter.request.worker)])
+    const waiter = [...this.#waiting].find(({ request }) => suits(request, offer.task))
+    waiter?.give([this.#lease(offer, waiter.request)])
   }
 
-  #lease(offer: Offer, worker: string): ClaimedTask {
+  #lease(offer: Offer, { worker, announcesStart }: ClaimRequest): ClaimedTask {
     const { leaseMs, newId } = this.#options
     const id = newId()
     offer.lease = { id, worker }
+    // Of a worker that does not say when it begins, one must think that it has.
+    offer.began = announcesStart !== true
     this.#ready.delete(offer)
     this.#watch(offer)
     return { ...offer.task, leaseId: id, leaseMs }
@@ -164,10 +165,7 @@ export class LocalBoard implements TaskBoard {
     const { lease } = offer
     if (lease === undefined) return
     clearTimeout(lease.timer)
-    lease.timer = setTimeout(
-      () => offer.end({ how: 'lost', began: offer.began }, false),
-      this.#options.leaseMs,
-    )
+    lease.timer = setTimeout(() => offer.end({ how: 'lost', began: offer.began }), this.#options.leaseMs)
   }
 
   #held(taskId: string, leaseId: string): Offer | undefined {
@@ -175,7 +173,7 @@ export class LocalBoard implements TaskBoard {
     return offer?.lease?.id === leaseId ? offer : undefined
   }
 
-  #remember(taskId: string, leaseId: string | undefined): void {
+  #remember(taskId: string, leaseId: string): void {
     this.#ended.set(taskId, leaseId)
     for (const oldest of this.#ended.keys()) {
       if (this.#ended.size <= remembered) return
@@ -188,7 +186,7 @@ type Offer = {
   readonly task: ExternalTask
   began: boolean
   lease?: { readonly id: string; readonly worker: string; timer?: ReturnType<typeof setTimeout> }
-  end(ending: TaskEnding, keepId: boolean): void
+  end(ending: TaskEnding): void
 }
 type Waiter = {
   readonly request: ClaimRequest

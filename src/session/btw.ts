@@ -2,6 +2,7 @@ import { createConversation } from '../loop/conversation.js'
 import { run } from '../loop/run.js'
 import type { SessionCore } from './core.js'
 import { partsFor } from './loop-parts.js'
+import { supervisedPrompt } from './parts/supervision.js'
 
 export type SideAnswer = {
   readonly question: string
@@ -20,6 +21,8 @@ export async function askAside(core: SessionCore, question: string): Promise<Sid
     core.closing.signal,
     createConversation({ messages: core.conversation.view }),
   )
+  const { signal } = core.closing
+  const prompt = await supervisedPrompt(core, 'pre_prompt', { prompt: question, aside: true }, signal)
   const { gate: _, takeSteering: __, firstRequest: ___, stopWhen: ____, roundDone: _____, ...aside } = parts
   const { text, usage } = await run(
     {
@@ -30,7 +33,7 @@ export async function askAside(core: SessionCore, question: string): Promise<Sid
       request: { ...parts.request, toolChoice: 'none' },
       emit: () => undefined,
     },
-    { role: 'user', content: [{ type: 'text', text: question }] },
+    { role: 'user', content: [{ type: 'text', text: prompt }] },
   )
   return {
     question,

@@ -3,9 +3,11 @@ import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
 import { createCommands } from '../commands/index.js'
 import { createHooks } from '../hooks/index.js'
 import { readServer } from '../mcp/server-options.js'
+import { readQueueConfig } from '../queue/config.js'
 import { skillKinds } from '../skills/skill.js'
 import { durabilities } from '../store/session-store.js'
 import { type WorkerAgentSpec, workerAgent, workerKinds } from '../subagents/files/worker-spec.js'
+import { isTransport } from '../supervise/transport.js'
 import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
@@ -221,6 +223,11 @@ const servers: Check = (value) => {
 }
 const signIn = fields({ store: able('load', 'save', 'remove'), authorize: is('function') })
 
+const transport: Check = (value) =>
+  isTransport(value)
+    ? undefined
+    : '% must be an HttpTransport, WebSocketTransport, StdioTransport or UnixSocketTransport.'
+
 const checks: Readonly<Record<string, Check>> = {
   sessionId,
   model: either(is('string'), object),
@@ -271,12 +278,14 @@ const checks: Readonly<Record<string, Check>> = {
   approvals: object,
   hooks: each(both(object, hook)),
   commands: each(both(object, command)),
+  ahpTransport: transport,
   budgetGuard,
   webSearch: fields({ providers: list, maxCalls: count(0), timeoutMs: count(1) }),
   securityProvider: object,
   memoryStore: able('add', 'list', 'delete'),
   memory,
   hostEnv: fields({ idGenerator: able('next'), clock: able('now') }),
+  queueConfig: readable(readQueueConfig),
   delegation: fields({
     approvals: is('boolean'),
     env: either(is('boolean'), strings),
@@ -331,13 +340,7 @@ const checks: Readonly<Record<string, Check>> = {
 }
 
 /** Known names whose part of the system is not there yet. */
-const later: ReadonlySet<string> = new Set([
-  'workspaceBackend',
-  'remoteGit',
-  'artifactStoreLimits',
-  'queueConfig',
-  'ahpTransport',
-])
+const later: ReadonlySet<string> = new Set(['workspaceBackend', 'remoteGit', 'artifactStoreLimits'])
 
 function describeUnknown(name: string): string {
   if (later.has(name)) return `The option ${name} has no effect in this version.`

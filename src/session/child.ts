@@ -2,6 +2,7 @@ import type { Authority } from '../authority/decide.js'
 import type { Hooks } from '../hooks/index.js'
 import type { AskHandler } from '../loop/ask.js'
 import type { Budget } from '../loop/budget.js'
+import type { GateParts } from '../loop/gate-parts.js'
 import type { Delegation } from '../loop/session-authority.js'
 import type { SessionRow } from '../store/records.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
@@ -12,6 +13,7 @@ import type { SessionCore } from './core.js'
 import type { Engine } from './engine.js'
 import type { FileChanges } from './history/file-changes.js'
 import type { QuestionHandler, SessionOptions } from './options.js'
+import type { Supervision } from './parts/supervision.js'
 
 /** What the session of a subagent has of its parent. */
 export type ParentLink = {
@@ -25,12 +27,16 @@ export type ParentLink = {
   readonly family: TaskFamily
   readonly agents: AgentShelf
   readonly hooks: Hooks
+  /** Whoever supervises the parent supervises its children. */
+  readonly supervision?: Supervision
   readonly budget: Budget
   /** What holds for the parent at this moment. */
   authority(child: Delegation): Authority
   /** Where changes to files are noted, and as whose: undoing a run of the parent undoes what its subagents did for it. */
   readonly changes: FileChanges
   readonly changesOf: string
+  /** The lanes that its calls pass as well; absent where the parent has none. */
+  readonly lane?: NonNullable<GateParts['lane']>
   /** What the log keeps in place of the child's own rules: opened by itself, it has the denies of all above it and the allows of none. */
   readonly kept: Pick<SessionOptions, 'permissionPolicy' | 'mode' | 'builtinTools'>
 }

@@ -1,5 +1,6 @@
 import { type AskAnswer, type AskHandler, type AskRequest, readAnswer } from '../loop/ask.js'
 import type { AgentEvent } from '../loop/events.js'
+import type { Lane } from '../queue/lane.js'
 import type { ToolQuestion } from '../store/records.js'
 import { isExpired } from './journal/questions.js'
 
@@ -11,7 +12,6 @@ export type ConfirmationPolicy = {
   /** Lanes whose calls are approved without asking: `query` reads and searches, `execute` does everything else. */
   readonly yoloLanes?: readonly Lane[]
 }
-export type Lane = 'control' | 'query' | 'execute' | 'generate'
 
 /** A call that waits for a person. */
 export type PendingConfirmation = {
@@ -74,7 +74,8 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
   const timeoutMs = policy.enabled ? (policy.defaultTimeoutMs ?? defaultTimeoutMs) : policy.defaultTimeoutMs
 
   const ask: AskHandler = (request) => {
-    if (policy.yoloLanes?.includes(options.laneOf(request.toolName))) return { decision: 'once' }
+    if (!request.inPerson && policy.yoloLanes?.includes(options.laneOf(request.toolName)))
+      return { decision: 'once' }
     const toolId = request.toolCallId ?? request.id
     const known = takeKept(toolId, request)
     if (known?.answer !== undefined) {
@@ -115,7 +116,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       // A timer takes no more than that; longer is as good as no limit.
       if (leftMs !== undefined && leftMs <= longestTimer)
         timer = setTimeout(() => {
-          const approve = policy.timeoutAction === 'auto_approve'
+          const approve = policy.timeoutAction === 'auto_approve' && !request.inPerson
           emit({ type: 'confirmation_timeout', toolId, actionTaken: approve ? 'auto_approved' : 'rejected' })
           settle(
             approve

@@ -8,6 +8,7 @@ import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/ho
 import type { UnfinishedRound } from '../loop/run-parts.js'
 import { addUsage, type Usage } from '../loop/usage.js'
 import type { Model } from '../model/model.js'
+import { type Lane, laneOfKind } from '../queue/lane.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { UserMessage } from '../tool/completion.js'
 import type { AnyTool, RunIdentity } from '../tool/contract.js'
@@ -17,7 +18,7 @@ import { within } from '../workspace/shell/within.js'
 import type { ActiveRun } from './active-run.js'
 import { asleepTools, builtinTools, ownTools } from './builtin-tools.js'
 import { type ChildMaker, childRow, type ParentLink } from './child.js'
-import { type Confirmations, createConfirmations, type KeptQuestions, type Lane } from './confirmations.js'
+import { type Confirmations, createConfirmations, type KeptQuestions } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
 import { FileChanges } from './history/file-changes.js'
@@ -432,8 +433,7 @@ export class SessionCore {
   }
 
   #laneOf(toolName: string): Lane {
-    const kind = this.shelf.get(toolName)?.kind
-    return kind === 'read' || kind === 'search' || kind === 'fetch' ? 'query' : 'execute'
+    return laneOfKind(this.shelf.get(toolName)?.kind ?? 'other')
   }
 }
 

@@ -12,6 +12,8 @@ import { hostCalls } from './history/file-changes.js'
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
 import { inTurn } from './in-turn.js'
+import { laneFor } from './parts/queue.js'
+import { isSupervised, supervisionPart } from './parts/supervision.js'
 import { sessionServices } from './services.js'
 
 /** The machinery of a session that touches the world: made when it is first needed, gone when the session is closed. */
@@ -67,6 +69,9 @@ function gateFor(
   ruleFiles: RuleFiles,
 ): Gate {
   const { options, shelf } = parts
+  const lane = laneFor(parts)
+  const { ask } = parts.confirmations
+  const supervision = isSupervised(parts) ? parts.part(supervisionPart) : undefined
   const asks = options.onAsk !== undefined || options.confirmationPolicy?.enabled === true
   const gate = createGate({
     tools: {
@@ -89,7 +94,7 @@ function gateFor(
       ...(options.watchdog === undefined ? [] : [options.watchdog]),
       ...parts.watchdogs,
     ),
-    ...(asks && { onAsk: hookedAsk(parts.hooks, parts.confirmations.ask) }),
+    ...(asks && { onAsk: hookedAsk(parts.hooks, supervision?.confirmation(ask) ?? ask) }),
     ...(options.approvals !== undefined && { approvals: options.approvals }),
     keepRule: async (rule, scope) => {
       if (scope === 'project') await ruleFiles.add(rule, workspace.scope)
@@ -100,10 +105,11 @@ function gateFor(
         })
     },
     middleware: parts.middleware,
-    ...gateHooks(parts.hooks),
+    ...(supervision?.gateHooks(gateHooks(parts.hooks)) ?? gateHooks(parts.hooks)),
     // Hooks, guard and watchdog each have a time limit of their own, and say who it was.
     guardTimeoutMs: longestGuard,
     budget: ({ toolName }) => parts.budget.beforeTool(toolName),
+    ...(lane !== undefined && { lane }),
     runtimeFor: (request) => runtimeFor(parts, workspace, request, () => gate),
     ...(parts.keeper !== undefined && { starting: (call) => parts.keeper?.starting(call) }),
     spill: (label, data) => workspace.scratch.write(label, data),

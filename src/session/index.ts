@@ -1,6 +1,6 @@
 export type { AgentResult } from './agent-result.js'
 export type { SideAnswer } from './btw.js'
-export type { ConfirmationPolicy, Lane, PendingConfirmation } from './confirmations.js'
+export type { ConfirmationPolicy, PendingConfirmation } from './confirmations.js'
 export type { GitCommand, ProgramRequest } from './direct-tools.js'
 export { SessionBusyError, SessionClosedError, SessionOptionError, ToolFailedError } from './errors.js'
 export { EventStream } from './event-stream.js'

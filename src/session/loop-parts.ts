@@ -4,7 +4,6 @@ import type { SessionCore } from './core.js'
 import { limitNames } from './limit-names.js'
 import { prepareServers } from './parts/mcp.js'
 import { knownTasks } from './parts/tasks.js'
-import { hostVerifier, verificationPart } from './parts/verification.js'
 
 /** What the loop is given for a run of this session. */
 export async function partsFor(
@@ -16,7 +15,6 @@ export async function partsFor(
   const { gate } = await core.engine()
   await prepareServers(core, signal)
   const { stopWhen } = options
-  const isRight = options.verify && core.part(verificationPart).requirement()
   const plans = options.planningMode === 'enabled' && core.shelf.isShown('todo')
   return {
     model: () => core.model(),
@@ -48,7 +46,6 @@ export async function partsFor(
     ...(conversation === core.conversation && {
       roundDone: (done) => core.active && core.keeper?.checkpoint(core.active.id, done),
     }),
-    ...(isRight !== undefined && { beforeDone: (done) => isRight(hostVerifier(core, done.signal)) }),
     observe: (event, payload) => observe(core, event, payload, signal),
     emit: core.emit,
     signal,

@@ -11,9 +11,11 @@ import type { StopCondition } from '../loop/stop-conditions.js'
 import type { MemoryOptions, MemoryStore } from '../memory/index.js'
 import type { McpSamplingHandler, McpServerOptions, McpSignIn } from '../mcp/index.js'
 import type { Model } from '../model/model.js'
+import type { QueueConfig } from '../queue/index.js'
 import type { InlineSkill } from '../skills/skill.js'
 import type { Durability, SessionStore } from '../store/session-store.js'
 import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
+import type { AhpTransport } from '../supervise/transport.js'
 import type { ToolApprovalsOptions } from '../tool/approval.js'
 import type { AnyTool } from '../tool/contract.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
@@ -152,6 +154,8 @@ export type SessionOptions = PromptSlots &
     readonly middleware?: readonly AgentMiddleware[]
     readonly approvals?: ToolApprovalsOptions
     readonly hooks?: readonly HookOption[]
+    /** A supervisor outside: told what happens, asked before it does, and able to narrow only. */
+    readonly ahpTransport?: AhpTransport
     readonly commands?: readonly CommandOption[]
     readonly budgetGuard?: BudgetGuard
     readonly webSearch?: WebSearchOptions
@@ -160,6 +164,8 @@ export type SessionOptions = PromptSlots &
     readonly memoryStore?: MemoryStore
     readonly memory?: MemoryOptions
     readonly hostEnv?: HostEnv
+    /** Gives the session lanes in which its calls wait, and from which workers can take them. Absent: calls run at once. */
+    readonly queueConfig?: QueueConfig
     readonly delegation?: DelegationOptions
     readonly autoDelegation?: AutoDelegation
     /** False: agents that are asked by themselves are asked one after the other, whatever `autoDelegation` says. */

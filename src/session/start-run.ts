@@ -16,8 +16,9 @@ import { partsFor } from './loop-parts.js'
 import { withDelegated } from './parts/auto-delegation.js'
 import { namesServerPrompt, withServerPrompt } from './parts/mcp.js'
 import { rememberRun, withMemories } from './parts/memory.js'
+import { isSupervised, supervisedPrompt, supervisionOf } from './parts/supervision.js'
 import { knownTasks } from './parts/tasks.js'
-import { reportsOf } from './parts/verification.js'
+import { reportsOf, requiredOf } from './parts/verification.js'
 import type { RunRequest } from './request.js'
 import type { RunSnapshot } from './runs.js'
 
@@ -30,12 +31,15 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
   if (core.isBusy && core.parts.options.whenBusy === 'reject')
     throw new SessionBusyError(core.parts.sessionId)
   const record = core.runs.create(core.newId(), core.parts.sessionId, request.text, core.now())
-  const active = new ActiveRun(
-    record,
-    core.now,
-    core.screen.events,
-    core.keeper && ((event, now) => core.keeper?.event(record.id, now, event)),
-  )
+  const supervision = supervisionOf(core)
+  const keep = core.keeper && ((event: AgentEvent, now: number) => core.keeper?.event(record.id, now, event))
+  const told =
+    supervision &&
+    ((event: AgentEvent, now: number): void => {
+      keep?.(event, now)
+      supervision.seen(record.id, event)
+    })
+  const active = new ActiveRun(record, core.now, core.screen.events, told ?? keep)
   const unfollow = active.follow(request.signal)
   const idle = !core.isBusy
   core.open.set(active.id, active)
@@ -132,6 +136,8 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   active.steerable = true
   await core.start(active.signal)
   const { options } = core.parts
+  // What there is to be checked is found before anybody works on it, agents that are asked first too.
+  const required = await requiredOf(core)
   const startedAt = core.now()
   const prompt = await promptThroughHooks(core, active, request)
   const asked = await withMemories(core, prompt, request, active.signal)
@@ -150,6 +156,7 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   const outcome = await run(
     {
       ...plain,
+      ...required,
       emit,
       // What is said on top of another history is not in the log: nobody could go on from it.
       ...(request.history === undefined && roundDone !== undefined && { roundDone }),
@@ -179,17 +186,24 @@ async function promptThroughHooks(
   { text, message, history }: RunRequest,
 ): Promise<UserMessage | undefined> {
   if (message === undefined) return undefined
+  const { signal } = active
   let prompt = text
-  if (core.hooks.has('pre_prompt')) {
-    const payload = {
-      prompt,
-      system_prompt: await core.instructions(),
-      message_count: (history ?? core.conversation.messages).length,
-    }
-    prompt = promptOf(await core.hooks.run('pre_prompt', payload, { signal: active.signal }))
-  }
-  if (core.parts.options.planningMode === 'enabled' && core.hooks.has('pre_planning'))
-    prompt = promptOf(await core.hooks.run('pre_planning', { prompt }, { signal: active.signal }))
+  const supervised = isSupervised(core.parts)
+  const plans = core.parts.options.planningMode === 'enabled'
+  const facts =
+    supervised || core.hooks.has('pre_prompt')
+      ? {
+          system_prompt: await core.instructions(),
+          message_count: (history ?? core.conversation.messages).length,
+        }
+      : undefined
+  if (facts !== undefined && core.hooks.has('pre_prompt'))
+    prompt = promptOf(await core.hooks.run('pre_prompt', { prompt, ...facts }, { signal }))
+  if (plans && core.hooks.has('pre_planning'))
+    prompt = promptOf(await core.hooks.run('pre_planning', { prompt }, { signal }))
+  // Behind the hooks: it sees what they made of the prompt.
+  if (supervised) prompt = await supervisedPrompt(core, 'pre_prompt', { prompt, ...facts }, signal)
+  if (supervised && plans) prompt = await supervisedPrompt(core, 'planning', { prompt }, signal)
   if (prompt === text) return message
   const [, ...attachments] = message.content
   return { ...message, content: [{ type: 'text', text: prompt }, ...attachments] }

@@ -1,5 +1,5 @@
 import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
-import { isRecord } from '../tool/json.js'
+import { isRecord, type JsonObject } from '../tool/json.js'
 import type { VerificationReport } from '../tool/verification.js'
 import type {
   BlobPart,
@@ -64,6 +64,7 @@ class Fold {
   #rewoundAt = 0
   readonly #changes: FileChangeNote[] = []
   readonly #reports: VerificationReport[] = []
+  #offered: readonly JsonObject[] | undefined
   readonly #tasks = new Map<string, TaskNote>()
   readonly #runs = new Map<string, RunRow>()
   readonly #events = new Map<string, RunEventRow[]>()
@@ -109,6 +110,7 @@ class Fold {
       openSteps: this.#openSteps(),
       changes: this.#changes,
       reports: this.#reports,
+      ...(this.#offered !== undefined && { offered: this.#offered }),
       tasks: this.#tasks,
       missingBlobs: [...this.#missingBlobs],
       unknownRecords: this.#unknownRecords,
@@ -176,6 +178,10 @@ class Fold {
     }
     if (content.type === 'verification') {
       this.#reports.push(content.report)
+      return
+    }
+    if (content.type === 'offered_checks') {
+      this.#offered ??= content.checks
       return
     }
     if (content.type === 'task') {

@@ -203,6 +203,9 @@ class Taker {
     // Nobody here has seen it hold.
     if (record.type === 'part' && record.data.content.type === 'verification' && !this.#options.trusted)
       return this.#leaveOut('verification reports')
+    // It decides whose command a check is.
+    if (record.type === 'part' && record.data.content.type === 'offered_checks' && !this.#options.trusted)
+      return this.#leaveOut('offered checks')
     // What a person would be shown and asked to agree to is not for others to write.
     if (record.type === 'part' && record.data.content.type === 'tool_question' && !this.#options.trusted)
       return this.#leaveOut('open questions')

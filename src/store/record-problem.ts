@@ -63,6 +63,7 @@ const pieces: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   tool_step: { callId: id },
   file_change: { runId: id, path: text, atMs: number },
   verification: { report: object },
+  offered_checks: { checks: list(object) },
   task: {
     taskId: id,
     childSessionId: id,

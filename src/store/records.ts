@@ -83,6 +83,7 @@ export type PartRow = {
     | ToolStep
     | FileChangeNote
     | VerificationNote
+    | OfferedChecksNote
     | TaskNote
     | BlobPart
 }
@@ -187,6 +188,9 @@ export type TaskNote = {
 
 /** Something was verified. */
 export type VerificationNote = { readonly type: 'verification'; readonly report: VerificationReport }
+
+/** Which checks the workspace offered before the model's first work: what came later may be its own. */
+export type OfferedChecksNote = { readonly type: 'offered_checks'; readonly checks: readonly JsonObject[] }
 
 /** A file as it was. */
 export type FileImage =

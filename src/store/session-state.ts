@@ -1,4 +1,5 @@
 import type { Message } from '../tool/completion.js'
+import type { JsonObject } from '../tool/json.js'
 import type { CallStep } from '../tool/runtime.js'
 import type { VerificationReport } from '../tool/verification.js'
 import type {
@@ -73,6 +74,8 @@ export type SessionState = {
   readonly tasks: ReadonlyMap<string, TaskNote>
   /** What was verified, in order, as it was written down. */
   readonly reports: readonly VerificationReport[]
+  /** The checks that the workspace offered before the model's first work, where they were written down. */
+  readonly offered?: readonly JsonObject[]
   /** Digests of contents that could not be had; the messages show their stubs. */
   readonly missingBlobs: readonly string[]
   /** Records of types that are not known here. */

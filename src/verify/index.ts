@@ -6,9 +6,11 @@ export { type GivenCheck, type GivenReport, readReports, restoredReport } from '
 export { isPending, reportOf } from './report.js'
 export { ReportBook } from './report-book.js'
 export {
+  type Before,
   failureMessage,
   type Plan,
   Requirement,
+  restoredOffer,
   type VerifyRequirement,
   withDoubt,
 } from './requirement.js'

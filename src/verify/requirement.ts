@@ -1,5 +1,7 @@
+import { isRecord } from '../tool/json.js'
 import type { VerificationCheck, VerificationCommand, VerificationReport } from '../tool/verification.js'
 import { visibleText } from '../toolbox/untrusted-text.js'
+import { VerificationError } from './errors.js'
 import { defaultPresets } from './presets/find-presets.js'
 import type { PresetCommand, VerificationPreset } from './presets/project.js'
 import { type CheckCommand, readCommands } from './read-commands.js'
@@ -29,6 +31,9 @@ export type Plan = {
   readonly risks: readonly string[]
 }
 
+/** What a project offered before the model's first work in a session; `unknown` where nobody wrote it down. */
+export type Before = readonly PresetCommand[] | 'unknown'
+
 /**
  * Knows what is required. What the project offers is remembered from before the work began: a check that is gone when the work is done
  * was required all the same, and one whose script was changed meanwhile is run with a doubt. What was not there before is the model's.
@@ -38,11 +43,14 @@ export class Requirement {
   readonly #findPresets: () => readonly VerificationPreset[]
   readonly #offered = new Map<string, PresetCommand>()
   readonly #brought = new Set<string>()
+  readonly #before: Before | undefined
   #hasLooked = false
 
-  constructor(option: VerifyRequirement, findPresets: () => readonly VerificationPreset[]) {
+  /** `before`: of a session that goes on. Absent: no model has worked in it yet. */
+  constructor(option: VerifyRequirement, findPresets: () => readonly VerificationPreset[], before?: Before) {
     this.#option = option
     this.#findPresets = findPresets
+    this.#before = before
   }
 
   get subject(): string {
@@ -53,12 +61,17 @@ export class Requirement {
     return this.#option.maxAttempts ?? defaultAttempts
   }
 
-  /** Before any work begins. What is there later may be the model's, in later runs too. */
-  look(): void {
-    if (this.#hasLooked) return
+  /**
+   * Before any work begins. What is there later may be the model's, in later runs and processes too. Gives what was there when this is
+   * the first look of the session.
+   */
+  look(): readonly PresetCommand[] | undefined {
+    if (this.#hasLooked) return undefined
     this.#hasLooked = true
-    for (const { commands } of this.#chosen().presets)
-      for (const command of commands) this.#offered.set(command.id, command)
+    if (this.#before === 'unknown') return undefined
+    const offered = this.#before ?? this.#chosen().presets.flatMap(({ commands }) => commands)
+    for (const command of offered) this.#offered.set(command.id, command)
+    return this.#before === undefined ? offered : undefined
   }
 
   plan(): Plan {
@@ -96,6 +109,21 @@ export class Requirement {
       .filter((name) => !presets.some(({ id }) => id === name))
       .map((name) => `The preset '${name}' was not found in the workspace.`)
     return { presets, missing }
+  }
+}
+
+/** What was written down of an offer; `unknown` when it cannot be read. */
+export function restoredOffer(kept: readonly unknown[]): Before {
+  try {
+    return readCommands(kept).map((command, at) => {
+      const one = kept[at]
+      const definition = isRecord(one) ? one['definition'] : undefined
+      const { timeoutMs = 600_000, ...rest } = command
+      return { ...rest, timeoutMs, ...(typeof definition === 'string' && { definition }) }
+    })
+  } catch (error) {
+    if (error instanceof VerificationError) return 'unknown'
+    throw error
   }
 }
 

@@ -139,6 +139,13 @@ describe('what was fired', () => {
     expect(fired.latest).toBe(3_000)
   })
 
+  it('long ago is forgotten one by one, and covered by what came since', () => {
+    const fired = new FiredTimes(Array.from({ length: 3_000 }, (_, at) => row(at * 1_000)))
+    expect(fired.latest).toBe(2_999_000)
+    expect(fired.has(5_000, 3_000_000)).toBe(true)
+    expect(fired.has(3_000_000, 3_000_000)).toBe(false)
+  })
+
   it('by a node whose clock ran far ahead stops nobody else', () => {
     const ahead = 5_000 + toleranceMs + 1
     const fired = new FiredTimes([row(ahead)])

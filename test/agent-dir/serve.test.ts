@@ -228,6 +228,65 @@ describe('serveAgentDir', () => {
     expect(await serve(3)).toEqual(['10:00', '11:00', '12:00'])
   })
 
+  it('makes no fire that is in the log, on a node whose clock is behind', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *') })
+    const sessionStore = new MemorySessionStore()
+    const [work, ahead, behind] = [
+      await directoryWith({}),
+      new HandClock('2026-05-01T09:00:50Z'),
+      new HandClock('2026-05-01T09:00:20Z'),
+    ]
+    const node = async (clock: HandClock) => {
+      const told = new Told()
+      const agent = await newAgent()
+      const options = { clock, sessionStore, model: counting(), onEvent: told.onEvent }
+      return { told, served: await agent.serveAgentDir(dir, work, options) }
+    }
+    const one = await node(ahead)
+    const two = await node(behind)
+    await ahead.pass(15_000)
+    await behind.pass(15_000)
+    expect(await one.told.made(1)).toMatchObject([{ firedAtMs: Date.parse('2026-05-01T09:01:00Z') }])
+    // Nobody has the session any more; only its log says that 09:01 was made.
+    await one.served.stop()
+    await behind.pass(30_000)
+    await two.told.until(() => two.told.reports.length > 0)
+    expect(two.told.reports).toMatchObject([
+      { status: 'skipped', reason: 'elsewhere', firedAtMs: Date.parse('2026-05-01T09:01:00Z') },
+    ])
+    await behind.pass(60_000)
+    expect(await two.told.made(1)).toMatchObject([
+      { status: 'completed', firedAtMs: Date.parse('2026-05-01T09:02:00Z') },
+    ])
+    expect(two.served.session('a')?.history()).toHaveLength(4)
+    await two.served.stop()
+  })
+
+  it('waits for a node that has the session, and gives up when the next fire is due', async () => {
+    const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *') })
+    const sessionStore = new MemorySessionStore()
+    const clock = new HandClock('2026-05-01T09:00:50Z')
+    const told = new Told()
+    const agent = await newAgent()
+    const options = { clock, sessionStore, model: counting(), onEvent: told.onEvent }
+    const log = await sessionStore.open('schedule:a', { holder: 'another node', now: () => 0 })
+    const served = await agent.serveAgentDir(dir, await directoryWith({}), options)
+    await expect(served.runNow('a')).resolves.toMatchObject({
+      status: 'failed',
+      error: { code: 'session_locked', message: expect.stringContaining('another node') },
+    })
+    await clock.pass(60_000)
+    await told.until(() => told.skipped().length === 1)
+    expect(told.skipped()).toEqual(['elsewhere'])
+    // It lets go while 09:02 is waited for.
+    await clock.pass(12_000)
+    await log.close()
+    await clock.pass(5_000)
+    const made = (await told.made(2)).filter(({ manual }) => !manual)
+    expect(made).toMatchObject([{ status: 'completed', firedAtMs: Date.parse('2026-05-01T09:02:00Z') }])
+    await served.stop()
+  })
+
   it('spreads fires by their jitter, and never beyond it', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('0 * * * *', 'jitter_ms: 600000\n') })
     const clock = new HandClock('2026-05-01T08:59:00Z')

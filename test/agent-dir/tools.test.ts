@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { ServeAgentDirOptions } from '../../src/agent/dir/serve-options.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
+import type { JsonObject } from '../../src/tool/json.js'
 import { badEntry, processesWith } from '../mcp/support.js'
 import { directoryWith, eventually, newAgent } from './support.js'
 
@@ -31,7 +32,7 @@ const script = `export default async function run(ctx, inputs) {
   return { summary: 'looked', found: found.output, written: written.exitCode, listed }
 }
 `
-const call = (name: string, args: object): ScriptedStep => ({ toolCalls: [{ name, args }] })
+const call = (name: string, args: JsonObject): ScriptedStep => ({ toolCalls: [{ name, args }] })
 
 /** Serves a directory with these tools, fires it once, and gives what the model was told. */
 async function fire(

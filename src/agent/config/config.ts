@@ -1,5 +1,6 @@
 import type { ModelPrice } from '../../model/model.js'
 import type { ModelConfig } from '../../model/provider.js'
+import type { Lane, LaneMode } from '../../queue/lane.js'
 
 /** What an agent is told before it works, whether as ACL or as an object. Nothing is filled in: what was not said is absent. */
 export type AgentConfig = {
@@ -94,11 +95,6 @@ export type MemoryConfig = {
     readonly maxItems?: number
   }
 }
-
-export type Lane = 'control' | 'query' | 'execute' | 'generate'
-
-export const laneModes = ['internal', 'external', 'hybrid'] as const
-export type LaneMode = (typeof laneModes)[number]
 
 export type QueueConfig = {
   readonly controlMaxConcurrency?: number

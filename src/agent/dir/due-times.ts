@@ -19,7 +19,7 @@ export type DueOptions = {
 }
 
 /** A fire that is so late is late; beyond that it was missed. A machine that was asleep notices within half of it. */
-export const graceMs = 60_000
+const graceMs = 60_000
 /** A clock that goes back by less is being set right: what was due in the meantime was done. By more, it was wrong before. */
 export const toleranceMs = 3_600_000
 const mostMadeUp = 50

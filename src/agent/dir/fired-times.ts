@@ -13,8 +13,10 @@ export class FiredTimes {
   add(time: number): void {
     if (!Number.isFinite(time)) return
     this.#times.add(time)
-    if (this.#times.size > mostKept) for (const first of this.#times) return void this.#times.delete(first)
     this.#latest = Math.max(this.#latest ?? time, time)
+    if (this.#times.size <= mostKept) return
+    const [oldest = time] = this.#times
+    this.#times.delete(oldest)
   }
 
   get latest(): number | undefined {

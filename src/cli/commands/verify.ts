@@ -53,11 +53,16 @@ export const command: Command = {
           io.stderr,
           'Nothing to check was found here.\nhint: give a check with --command "COMMAND".\n',
         )
-      const { status } = session.verificationSummary()
-      if (status === 'passed' && presets.length > 0) return exitCodes.done
-      return status === 'failed' ? exitCodes.failed : exitCodes.incomplete
+      return exitCodeOf(reports)
     })
   },
+}
+
+function exitCodeOf(reports: readonly VerificationReport[]): number {
+  const required = reports.flatMap(({ checks }) => checks).filter((check) => check.required)
+  if (required.some(({ status }) => status === 'failed')) return exitCodes.failed
+  const isProven = required.length > 0 && required.every(({ status }) => status === 'passed')
+  return isProven ? exitCodes.done : exitCodes.incomplete
 }
 
 function chosen(args: Args, offered: readonly VerificationPreset[]): readonly VerificationPreset[] {

@@ -152,13 +152,15 @@ async function store(args: Args, io: Io): Promise<Finding> {
   }
 }
 
-async function nearestDirectory(path: string): Promise<string> {
-  const found = await stat(path).catch(() => undefined)
-  if (found?.isDirectory()) return path
-  const above = dirname(path)
-  if (found !== undefined) return above
-  if (above === path) throw new Error('there is no such directory')
-  return nearestDirectory(above)
+/** Where the store would be made, when it is not there yet. */
+async function nearestDirectory(place: string): Promise<string> {
+  for (let path = place; ; path = dirname(path)) {
+    const found = await stat(path).catch(() => undefined)
+    if (found?.isDirectory()) return path
+    // The store itself may be a file: a database.
+    if (found !== undefined && path !== place) throw new Error(`${path} is not a directory`)
+    if (path === dirname(path)) throw new Error('there is no such directory')
+  }
 }
 
 function firstLine(file: string, args: readonly string[]): Promise<string> {

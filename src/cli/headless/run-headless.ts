@@ -18,10 +18,10 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
   const progress = new Progress(io, detailFor(args, io, format))
   const prepared = await prepare(args, io)
   try {
-    for (const warning of prepared.warnings) await progress.warn(warning)
-    if (prepared.model.says !== undefined) await progress.note(prepared.model.says)
     const refused = new RefusedAsks()
     const session = await prepared.open({ onAsk: refused.ask, ...verifyOption(args) })
+    for (const warning of prepared.warnings) await progress.warn(warning)
+    for (const note of prepared.notes) await progress.note(note)
     const warnings = [...prepared.warnings, ...(session.initWarning?.split('\n') ?? [])]
     const startedAt = performance.now()
     const last = await follow(session, prepared, prompt, format, progress, io)

@@ -1,5 +1,7 @@
-import type { ModeName } from '../../authority/mode.js'
+import { type ModeName, modeNames } from '../../authority/mode.js'
 import type { RunSummary } from '../../loop/events.js'
+import { randomIds } from '../../loop/host-env.js'
+import { load } from '../../session/journal/restore.js'
 import type { SessionOptions } from '../../session/options.js'
 import type { Session } from '../../session/session.js'
 import type { SessionInfo } from '../../store/session-store.js'
@@ -18,20 +20,28 @@ export class Chat {
   readonly #person: Person
   #session: Session
   #model: ChosenModel
-  mode: ModeName | undefined
-  totals = { tokens: 0, costUsd: undefined as number | undefined, runs: 0 }
+  #mode: ModeName | undefined
+  #totals: Totals = nothing
 
-  private constructor(prepared: Prepared, io: Io, person: Person, session: Session, mode: ModeName | undefined) {
+  private constructor(
+    prepared: Prepared,
+    io: Io,
+    person: Person,
+    session: Session,
+    mode: ModeName | undefined,
+  ) {
     this.prepared = prepared
     this.#io = io
     this.#person = person
     this.#session = session
     this.#model = prepared.model
-    this.mode = mode
+    this.#mode = mode
   }
 
-  static async open(prepared: Prepared, io: Io, person: Person, mode: ModeName | undefined): Promise<Chat> {
-    return new Chat(prepared, io, person, await prepared.open(person), mode)
+  static async open(prepared: Prepared, io: Io, person: Person): Promise<Chat> {
+    const session = await prepared.open(person)
+    const mode = prepared.options.mode ?? (await keptMode(prepared, session.sessionId))
+    return new Chat(prepared, io, person, session, mode)
   }
 
   get session(): Session {
@@ -42,11 +52,20 @@ export class Chat {
     return this.#model.name
   }
 
+  /** Undefined: the default. */
+  get mode(): ModeName | undefined {
+    return this.#mode
+  }
+
+  /** What was used since this session was opened here. */
+  get totals(): Totals {
+    return this.#totals
+  }
+
   count({ totalTokens, costUsd }: RunSummary): void {
-    const { totals } = this
-    totals.runs++
-    totals.tokens += totalTokens
-    if (costUsd !== undefined) totals.costUsd = (totals.costUsd ?? 0) + costUsd
+    const { tokens, costUsd: before } = this.#totals
+    const cost = costUsd === undefined ? before : (before ?? 0) + costUsd
+    this.#totals = { tokens: tokens + totalTokens, costUsd: cost }
   }
 
   /** The sessions of this directory, the newest first. */
@@ -55,10 +74,13 @@ export class Chat {
     return ((await store?.list()) ?? []).filter(({ workspaceRoot }) => workspaceRoot === workspace)
   }
 
-  /** Goes on with another session, or with a new one. */
+  /** Goes on with another session as it was left, or with a new one. */
   async switchTo(sessionId: string | undefined): Promise<void> {
-    await this.#reopen({ ...(sessionId !== undefined && { sessionId }) })
-    this.totals = { tokens: 0, costUsd: undefined, runs: 0 }
+    const { prepared } = this
+    const kept = sessionId === undefined ? undefined : await keptMode(prepared, sessionId)
+    const mode = prepared.options.mode ?? kept
+    await this.#reopen(sessionId ?? randomIds.next(), this.#model, mode)
+    this.#totals = nothing
   }
 
   /** Asks another model from now on. What was said stays, where the session is kept. */
@@ -70,25 +92,36 @@ export class Chat {
         'This session is not kept anywhere, so it cannot go on with another model.',
         'Begin anew with --model, or leave out --store none.',
       )
-    await this.#reopen({ sessionId: this.#session.sessionId, model: chosen.model })
-    this.#model = chosen
+    await this.#reopen(this.#session.sessionId, chosen, this.#mode)
   }
 
   async setMode(mode: ModeName | undefined): Promise<void> {
     await this.#session.setMode(mode)
-    this.mode = mode
+    this.#mode = mode
   }
 
-  async #reopen(more: SessionOptions): Promise<void> {
-    const before = this.#session
-    // A session is one process's at a time: the old one is let go of first.
-    await before.close()
-    const given = { ...this.#person, model: this.#model.model, sessionId: newSession(), ...more }
-    this.#session = await this.prepared.open({ ...given, ...(this.mode !== undefined && { mode: this.mode }) })
+  async #reopen(sessionId: string, model: ChosenModel, mode: ModeName | undefined): Promise<void> {
+    // A session is one holder's at a time: the old one is let go of first.
+    await this.#session.close()
+    const options = { ...this.#person, sessionId, model: model.model }
+    this.#session = await this.prepared.open({ ...options, ...(mode !== undefined && { mode }) })
+    // The flag would have it otherwise.
+    if (mode === undefined && this.prepared.options.mode !== undefined) await this.#session.setMode(undefined)
+    this.#model = model
+    this.#mode = mode
   }
 }
 
-/** An id of its own, whatever id the flags named. */
-function newSession(): string {
-  return crypto.randomUUID()
+type Totals = { readonly tokens: number; readonly costUsd: number | undefined }
+
+const nothing: Totals = { tokens: 0, costUsd: undefined }
+
+/** A session goes on in the mode it was left in, and that must be seen. */
+async function keptMode(
+  { store }: Pick<Prepared, 'store'>,
+  sessionId: string,
+): Promise<ModeName | undefined> {
+  const session = store === undefined ? undefined : (await load(store, sessionId))?.session
+  const mode = session?.mode === undefined ? session?.options?.['mode'] : session.mode
+  return modeNames.find((name) => name === mode)
 }

@@ -3,13 +3,7 @@ import type { Question, QuestionAnswers } from '../../tool/runtime.js'
 import type { Colors } from '../terminal/colors.js'
 import { safeLine, safeText } from '../terminal/safe-text.js'
 import { wrapText } from '../terminal/wrap.js'
-
-/** How a question reaches a person. */
-export type Asking = {
-  print(lines: readonly string[]): void
-  choose(title: string, choices: readonly { key: string; label: string }[]): Promise<number | undefined>
-  askLine(title: string): Promise<string | undefined>
-}
+import type { Asking } from './asking.js'
 
 /** Puts the model's questions to a person, one after the other. What is not answered has an empty list. */
 export async function askQuestions(
@@ -31,15 +25,23 @@ async function askOne(
   colors: Colors,
   columns: number,
 ): Promise<string[]> {
-  const by = from === undefined ? '' : colors.dim(` (${safeLine(from.agent, 60)}: ${safeLine(from.description, 200)})`)
+  const by =
+    from === undefined ? '' : colors.dim(` (${safeLine(from.agent, 60)}: ${safeLine(from.description, 200)})`)
   const title = header === undefined ? '' : `${colors.bold(safeLine(header, 80))} `
-  asking.print(['', `${colors.cyan('?')} ${title}${by}`.trimEnd(), ...wrapText(safeText(question), columns - 2).map((line) => `  ${line}`)])
+  await asking.print([
+    '',
+    `${colors.cyan('?')} ${title}${by}`.trimEnd(),
+    ...wrapText(safeText(question), columns - 2).map((line) => `  ${line}`),
+  ])
   const labels = options.map(({ label }) => label)
   const answer =
     labels.length > 0 && labels.length < 9 && multi_select !== true
       ? await oneOf(options, asking)
       : await inWords(options, multi_select === true, asking, colors)
-  asking.print([`  ${colors.dim('→')} ${answer.length === 0 ? colors.dim('no answer') : safeLine(answer.join(', '), 300)}`, ''])
+  await asking.print([
+    `  ${colors.dim('→')} ${answer.length === 0 ? colors.dim('no answer') : safeLine(answer.join(', '), 300)}`,
+    '',
+  ])
   return answer
 }
 
@@ -66,11 +68,23 @@ async function inWords(
   { cyan }: Colors,
 ): Promise<string[]> {
   if (options.length > 0)
-    asking.print(options.map(({ label, description }, at) => `  ${cyan(String(at + 1))} ${safeLine(description === undefined ? label : `${label}: ${description}`, 300)}`))
-  const title = options.length === 0 ? 'Your answer' : several ? 'Numbers with commas between them, or your words' : 'A number, or your words'
+    await asking.print(
+      options.map(
+        ({ label, description }, at) =>
+          `  ${cyan(String(at + 1))} ${safeLine(description === undefined ? label : `${label}: ${description}`, 300)}`,
+      ),
+    )
+  const title =
+    options.length === 0
+      ? 'Your answer'
+      : several
+        ? 'Numbers with commas between them, or your words'
+        : 'A number, or your words'
   const said = (await asking.askLine(title))?.trim() ?? ''
   if (said === '') return []
-  const numbers = /^\d+(\s*,\s*\d+)*$/.test(said) ? said.split(',').map((each) => options[Number(each) - 1]?.label) : []
+  const numbers = /^\d+(\s*,\s*\d+)*$/.test(said)
+    ? said.split(',').map((each) => options[Number(each) - 1]?.label)
+    : []
   const named = numbers.filter((label) => label !== undefined)
   if (named.length === 0 || named.length < numbers.length) return [said]
   return several ? [...new Set(named)] : named.slice(0, 1)

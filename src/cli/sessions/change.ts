@@ -1,4 +1,5 @@
 import { Agent } from '../../agent/agent.js'
+import { offlineModel } from '../../model/offline/index.js'
 import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
@@ -31,6 +32,8 @@ export async function forkKept(args: Args, io: Io): Promise<number> {
   try {
     const fork = await agent.forkSession(id, {
       sessionStore: store,
+      // It is asked nothing; the one that the session had may not be configured here.
+      model: offlineModel(),
       ...(fromMessageId !== undefined && { fromMessageId }),
     })
     await fork.save()

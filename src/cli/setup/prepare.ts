@@ -9,11 +9,11 @@ import type { SessionOptions } from '../../session/options.js'
 import type { Session } from '../../session/session.js'
 import type { SessionStore } from '../../store/session-store.js'
 import type { Args } from '../args.js'
-import { UsageError } from '../errors.js'
 import type { Io } from '../io.js'
 import { budgetGuard, readBudget } from './budget.js'
 import { type ChosenModel, chooseModel } from './choose-model.js'
 import { readDuration } from './duration.js'
+import { keptSession } from './kept-session.js'
 import { loadSettings } from './load-settings.js'
 import { openStore } from './open-store.js'
 import { userDirOf } from './user-dir.js'
@@ -31,6 +31,8 @@ export type Prepared = {
   readonly options: SessionOptions
   /** What is odd about the configuration, a sentence each. */
   readonly warnings: readonly string[]
+  /** What people should know and need not act on, a line each: why this model, what goes on with a session. */
+  readonly notes: readonly string[]
   /** Opens a session as the flags say, with more options on top. */
   open(more?: SessionOptions): Promise<Session>
   close(): Promise<void>
@@ -48,6 +50,7 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
   const guard =
     budget === undefined ? {} : { budgetGuard: budgetGuard(readBudget(budget), priceOf(model, config)) }
   const store = await openStore({ named: args.value('store'), config, userDir }, io)
+  const kept = await keptSession(args, store, workspace)
   const agent = await Agent.create(withoutStore(config), { env: io.env, cwd: io.cwd, userDir })
   const given: SessionOptions = {
     ...options,
@@ -63,10 +66,10 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
     model,
     store,
     options: given,
-    warnings: [...settings.warnings],
+    warnings: settings.warnings,
+    notes: [model.says, kept?.note].filter((note) => note !== undefined),
     open: async (more = {}) => {
-      const sessionId = await sessionIdOf(args, store, workspace)
-      const all = { ...given, ...(sessionId !== undefined && { sessionId }), ...more }
+      const all = { ...given, ...(kept !== undefined && { sessionId: kept.id }), ...more }
       const name = args.value('agent')
       return name === undefined
         ? agent.session(workspace, all)
@@ -111,22 +114,4 @@ function withoutStore({
 
 function priceOf({ model }: ChosenModel, config: AgentConfig): ModelPrice | undefined {
   return typeof model === 'string' ? resolveModel(config, model).price : model.facts.price
-}
-
-async function sessionIdOf(
-  args: Args,
-  store: SessionStore | undefined,
-  workspace: string,
-): Promise<string | undefined> {
-  const named = args.value('session')
-  if (!args.has('continue')) return named
-  if (named !== undefined) throw new UsageError('--session and --continue cannot be given together.')
-  if (store === undefined) throw new UsageError('--continue needs a store.', 'Leave out --store none.')
-  const newest = (await store.list()).find(({ workspaceRoot: root }) => root === workspace)
-  if (newest === undefined)
-    throw new UsageError(
-      'There is no session of this directory to go on with.',
-      '"capstan sessions list --all" has those of others.',
-    )
-  return newest.id
 }

@@ -36,11 +36,18 @@ export class StdioChannel implements Channel {
     // Closed while it was being started: then it must not stay.
     if (this.#ending !== undefined) return process.end()
     this.#process = process
-    // The library's own handler; what a message holds is checked there.
-    const reader = new LineReader((message) => this.onmessage?.(message as never))
+    let noticed = false
+    const reader = new LineReader((message) => {
+      const isNotice = message['id'] === undefined
+      // The library hears notices a moment later, and answers at once: the last word on progress would come too late.
+      if (noticed && !isNotice) setImmediate(() => this.#deliver(message))
+      else this.#deliver(message)
+      noticed ||= isNotice
+    })
     this.#reader = reader
     process.stdout.on('data', (chunk: Buffer) => {
-      if (this.#why !== undefined) return
+      if (this.#isOver) return
+      noticed = false
       const problem = reader.add(chunk)
       if (problem !== undefined) this.#fail(problem)
     })
@@ -60,14 +67,14 @@ export class StdioChannel implements Channel {
 
   async send(message: Message): Promise<void> {
     const stdin = this.#process?.stdin
-    if (stdin === undefined || this.#why !== undefined || !stdin.writable)
-      throw new McpError('mcp_unavailable', `not connected: ${this.why ?? 'it has not been started'}`)
+    if (stdin === undefined || this.#isOver || !stdin.writable)
+      throw new McpError('mcp_unavailable', this.why ?? 'it is not connected')
     if (stdin.writableLength > maxUnread)
       throw new McpError('mcp_unavailable', 'it does not read what it is sent')
     stdin.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** Why it ended, with the last thing that the server complained about. */
+  /** Why it ended by itself, with the last thing that the server complained about; undefined while it has not, or when we ended it. */
   get why(): string | undefined {
     if (this.#why === undefined) return undefined
     const { redact } = this.#options
@@ -83,13 +90,21 @@ export class StdioChannel implements Channel {
   }
 
   close(): Promise<void> {
-    this.#why ??= 'it was disconnected'
     this.#ending ??= this.#end()
     return this.#ending
   }
 
+  get #isOver(): boolean {
+    return this.#why !== undefined || this.#ending !== undefined
+  }
+
+  /** To the library's own handler; what a message holds is checked there. */
+  #deliver(message: Message): void {
+    this.onmessage?.(message as never)
+  }
+
   #fail(why: string): void {
-    if (this.#why !== undefined) return
+    if (this.#isOver) return
     this.#why = why
     void this.close()
   }

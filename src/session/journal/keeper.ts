@@ -14,10 +14,11 @@ import {
   type ToolQuestion,
 } from '../../store/records.js'
 import type { Durability, SessionStore } from '../../store/session-store.js'
-import type { JsonValue } from '../../tool/json.js'
+import type { JsonObject, JsonValue } from '../../tool/json.js'
 import type { CallSteps } from '../../tool/runtime.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import type { VerificationReport } from '../../tool/verification.js'
+import type { PresetCommand } from '../../verify/index.js'
 import { SessionClosedError } from '../errors.js'
 import type { RunSnapshot } from '../runs.js'
 import { redactValue } from '../security/index.js'
@@ -201,27 +202,31 @@ export class Keeper {
   /** Before a tool changes a file. */
   async change(note: FileChangeNote): Promise<void> {
     this.#refuseWhenSealed()
-    const { sessionId, newId } = this.#options
-    const messageId = this.conversation.kept.at(-1)?.id ?? ''
-    const data = { id: newId(), messageId, sessionId, index: -1, content: note }
-    return this.#journal.append([{ type: 'part', data }])
+    return this.#note(note)
   }
 
   /** Something was verified. */
   verified(report: VerificationReport): Promise<void> {
-    const { sessionId, newId } = this.#options
-    const messageId = this.conversation.kept.at(-1)?.id ?? ''
-    const content = { type: 'verification', report } as const
-    const data = { id: newId(), messageId, sessionId, index: -1, content }
-    return this.#journal.append([{ type: 'part', data }])
+    return this.#note({ type: 'verification', report })
+  }
+
+  /** What the workspace offered to be checked with, before the model's first work. */
+  offered(checks: readonly PresetCommand[]): Promise<void> {
+    return this.#note({ type: 'offered_checks', checks: checks.map((check): JsonObject => ({ ...check })) })
   }
 
   /** Work that was handed to another agent, as it stands. */
   task(note: TaskNote): Promise<void> {
+    return this.#note(note)
+  }
+
+  /** What belongs to no message stands behind the last one. */
+  #note(content: PartRow['content']): Promise<void> {
     const { sessionId, newId } = this.#options
     const messageId = this.conversation.kept.at(-1)?.id ?? ''
-    const data = { id: newId(), messageId, sessionId, index: -1, content: note }
-    return this.#journal.append([{ type: 'part', data }])
+    return this.#journal.append([
+      { type: 'part', data: { id: newId(), messageId, sessionId, index: -1, content } },
+    ])
   }
 
   /** Keeps content beside the log as it is, and gives its digest. */

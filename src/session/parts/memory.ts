@@ -10,6 +10,7 @@ import type { SessionCore } from '../core.js'
 import type { SessionPart } from '../part.js'
 import type { RunRequest } from '../request.js'
 import { DefaultSecurityProvider } from '../security/index.js'
+import { mayRecall } from './supervision.js'
 
 /** The memory of a session. Throws when it was given none. */
 export async function memoryOf(core: SessionCore): Promise<Memory> {
@@ -32,6 +33,7 @@ export async function withMemories(
   // A run that goes on has been shown them when it began.
   if (memoryStore === undefined || options?.recall === false) return message
   if (message === undefined || from !== undefined) return message
+  if (!(await mayRecall(core, textOf(message), signal))) return message
   const shown = shownIn(history ?? core.conversation.view)
   const offered = core.part(memoryPart).then((memory) => memory.offer(textOf(message), shown))
   const section = await unlessAborted(offered, signal)

@@ -1,21 +1,26 @@
+import type { RunParts } from '../../loop/run-parts.js'
 import type { UserMessage } from '../../tool/completion.js'
 import type { Envelope } from '../../tool/envelope.js'
 import type { VerificationReport } from '../../tool/verification.js'
 import {
+  type Before,
   type CheckCommand,
   failureMessage,
   findPresets,
   isPending,
   type Plan,
+  type PresetCommand,
   ReportBook,
   Requirement,
   readCommands,
   readReports,
   readSubject,
   reportOf,
+  restoredOffer,
   restoredReport,
   runChecks,
   type VerificationPreset,
+  type VerifyRequirement,
   withDoubt,
 } from '../../verify/index.js'
 import { lookInside } from '../../workspace/files/look-inside.js'
@@ -72,13 +77,12 @@ class Verification {
     return findPresets(lookInside(this.#core.parts.root))
   }
 
-  /** For one run: looks at what is required when the model says that it is done. Absent: nothing is. */
-  requirement(): RequirementOfRun | undefined {
-    const { verify } = this.#core.parts.options
-    if (verify === undefined) return undefined
-    this.#requirement ??= new Requirement(verify, () => this.presets())
+  /** For one run: looks at what is required when the model says that it is done. */
+  async requirement(verify: VerifyRequirement): Promise<RequirementOfRun> {
+    this.#requirement ??= new Requirement(verify, () => this.presets(), this.#before())
     const requirement = this.#requirement
-    requirement.look()
+    const found = requirement.look()
+    if (found !== undefined) await this.#keepOffer(found)
     let attempts = 0
     return async (verifier) => {
       const report = await this.#run(requirement.subject, requirement.plan(), verifier)
@@ -87,6 +91,19 @@ class Verification {
       const text = failureMessage(report, attempts, requirement.maxAttempts)
       return { role: 'user', content: [{ type: 'text', text }] }
     }
+  }
+
+  /** One that is longer is not known to whoever goes on. */
+  async #keepOffer(found: readonly PresetCommand[]): Promise<void> {
+    if (found.length > 0 && JSON.stringify(found).length <= longestOffer)
+      await this.#core.keeper?.offered(found)
+  }
+
+  /** What was there before the model's first work, when that was in another process. */
+  #before(): Before | undefined {
+    const { restored } = this.#core.parts
+    if (restored?.offered !== undefined) return restoredOffer(restored.offered)
+    return restored?.messages.some(({ message }) => message.role === 'assistant') ? 'unknown' : undefined
   }
 
   async #run(subject: string, plan: Plan, verifier: Verifier): Promise<VerificationReport> {
@@ -138,6 +155,16 @@ class Verification {
     const run = this.#core.active?.id
     return { origin, ...(run !== undefined && { run_id: run }), at_ms: this.#core.now() }
   }
+}
+
+const longestOffer = 256 * 1024
+
+/** What must hold before a run is done. For the run of a prompt alone: a question beside it, or data, is no work. */
+export async function requiredOf(core: SessionCore): Promise<Pick<RunParts, 'beforeDone'>> {
+  const { verify } = core.parts.options
+  if (verify === undefined) return {}
+  const isRight = await core.part(verificationPart).requirement(verify)
+  return { beforeDone: ({ signal }) => isRight(hostVerifier(core, signal)) }
 }
 
 /** With the host's own authority, as every direct call has it. */

@@ -1,5 +1,7 @@
 import type { McpFile, McpServerOptions, McpServerStatus, McpTransportName } from '../../mcp/index.js'
+import type { SupervisorStatus } from '../../supervise/supervisor.js'
 import { mcpPart } from '../parts/mcp.js'
+import { supervisorStatus } from '../parts/supervision.js'
 import { RecallSurface } from './recall.js'
 import { coreOf } from './session-surface.js'
 
@@ -67,6 +69,11 @@ export abstract class ConnectionSurface extends RecallSurface {
   /** The `.mcp.json` of the workspace, and whether the user has confirmed it. */
   async mcpFile(): Promise<McpFile | undefined> {
     return coreOf(this).part(mcpPart).file()
+  }
+
+  /** How its supervisor is doing: a guard that was never asked can be seen here. Null without one. */
+  supervisorStatus(): SupervisorStatus | null {
+    return supervisorStatus(coreOf(this))
   }
 
   /** The user has read `.mcp.json` as it is, and its servers may be used, now and in later sessions, until it changes. */

@@ -104,7 +104,7 @@ function responseOf(answer: IncomingMessage, url: URL, maxBytes: number): Respon
   if (empty) answer.resume()
   const events = headers.get('content-type')?.startsWith('text/event-stream') === true
   const response = new Response(empty ? null : bounded(answer, url, maxBytes, events), {
-    status: status < 200 ? 200 : status,
+    status: Math.max(status, 200),
     headers,
   })
   Object.defineProperty(response, 'url', { value: url.href })

@@ -1,4 +1,5 @@
-import { type LaneHandlerConfig, laneModes, type QueueConfig } from '../config.js'
+import { laneModes } from '../../../queue/lane.js'
+import type { LaneHandlerConfig, QueueConfig } from '../config.js'
 import { field, type Shape } from '../field.js'
 import { amount, flag, group, path, text, whole, word } from '../kinds.js'
 

@@ -18,28 +18,25 @@ export function describeAsk(
 ): string[] {
   const { yellow, bold, dim } = colors
   const room = Math.max(20, columns - 4)
-  const asker = request.run?.agentName ?? request.run?.agentId
+  const asker = request.run?.agentId
   const by = asker === undefined || asker === 'capstan' ? '' : dim(` by ${safeLine(asker, 60)}`)
   const body = bodyOf(request, preview, colors, room)
-  const reasons = request.reasons.map((reason) => dim(reason.replace(commonEnd, '')))
+  const reasons = request.reasons.map((reason) => reason.replace(commonEnd, ''))
   const notes = request.notes.map((note) => yellow(`note: ${safeLine(note, 500)}`))
   return [
     `${yellow('?')} ${bold(safeLine(request.toolName, 80))}${by}`,
-    ...[...body, ...reasons.flatMap((reason) => wrapText(safeLine(reason, 500), room)).map(dim), ...notes].map(
-      (line) => `  ${line}`,
-    ),
+    ...[
+      ...body,
+      ...reasons.flatMap((reason) => wrapText(safeLine(reason, 500), room)).map(dim),
+      ...notes,
+    ].map((line) => `  ${line}`),
   ]
 }
 
 /** It stands at the end of nearly every reason. */
 const commonEnd = /, and what no rule covers is asked about \(permissionPolicy\.defaultDecision\)$/
 
-function bodyOf(
-  request: AskRequest,
-  preview: DryRun | undefined,
-  colors: Colors,
-  room: number,
-): string[] {
+function bodyOf(request: AskRequest, preview: DryRun | undefined, colors: Colors, room: number): string[] {
   if (request.diff !== undefined) return diffLines(request.diff, colors, room)
   if (preview !== undefined && 'diffs' in preview && preview.diffs.length > 0)
     return preview.diffs.flatMap((diff) => diffLines(diff, colors, room))
@@ -64,7 +61,10 @@ function commandLines(command: string, { cyan, dim, yellow }: Colors, room: numb
     ...(size === undefined ? [] : [dim(size)]),
     ...(strange === undefined ? [] : [yellow(cutTo(strange, room))]),
     ...(parts.length > 1
-      ? [dim('it runs:'), ...parts.slice(0, 20).map(({ text }) => dim(cutTo(`  · ${safeLine(text, 300)}`, room)))]
+      ? [
+          dim('it runs:'),
+          ...parts.slice(0, 20).map(({ text }) => dim(cutTo(`  · ${safeLine(text, 300)}`, room))),
+        ]
       : []),
     ...(parts.length > 20 ? [yellow(`  · and ${parts.length - 20} more commands`)] : []),
     ...doubts.map((doubt) => yellow(cutTo(safeLine(doubt, 300), room))),
@@ -75,5 +75,7 @@ function commandLines(command: string, { cyan, dim, yellow }: Colors, room: numb
 function restOf(args: unknown, { dim }: Colors, room: number): string[] {
   if (!isRecord(args)) return []
   const rest = Object.entries(args).filter(([name]) => name !== 'command')
-  return rest.map(([name, value]) => dim(cutTo(`${safeLine(name, 40)}: ${safeLine(safeJson(value) ?? '', 300)}`, room)))
+  return rest.map(([name, value]) =>
+    dim(cutTo(`${safeLine(name, 40)}: ${safeLine(safeJson(value) ?? '', 300)}`, room)),
+  )
 }

@@ -7,7 +7,10 @@ import { wrapText } from '../../terminal/wrap.js'
  */
 export function longText(text: string, columns: number, most = 30): string[] {
   const lines = foldEmpty(safeText(text).replaceAll('\t', '    ').split('\n')).flatMap((line) =>
-    wrapText(line.replace(/ {9,}/g, (blanks) => ` ⟨${blanks.length} blanks⟩ `), columns),
+    wrapText(
+      line.replace(/ {9,}/g, (blanks) => ` ⟨${blanks.length} blanks⟩ `),
+      columns,
+    ),
   )
   if (lines.length <= most) return lines
   const half = Math.floor(most / 2)
@@ -28,7 +31,10 @@ export function strangeLetters(text: string): string | undefined {
   if (strange.length === 0) return undefined
   const named = strange
     .slice(0, 8)
-    .map((letter) => `${safeText(letter)} (U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')})`)
+    .map(
+      (letter) =>
+        `${safeText(letter)} (U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')})`,
+    )
   return `letters beyond ASCII: ${named.join(', ')}${strange.length > 8 ? ` and ${strange.length - 8} more` : ''}`
 }
 

@@ -136,8 +136,7 @@ export class Editor {
   #complete(): void {
     const { text } = this.#buffer
     const suggestion = text === '' ? this.#options.suggestion?.() : undefined
-    if (suggestion !== undefined) return this.#change(bufferOf(suggestion))
-    const values = this.candidates().map(({ value }) => value)
+    const values = suggestion === undefined ? this.candidates().map(({ value }) => value) : [suggestion]
     const [first] = values
     if (first === undefined) return
     const common = commonStart(values)

@@ -36,7 +36,10 @@ function otherLines(token: Token, colors: Colors, columns: number): string[] {
     }
     case 'paragraph':
     case 'text':
-      return wrapText(token.tokens === undefined ? token.raw.trimEnd() : inline(token.tokens, colors), columns)
+      return wrapText(
+        token.tokens === undefined ? token.raw.trimEnd() : inline(token.tokens, colors),
+        columns,
+      )
     case 'blockquote':
       return stacked(token.tokens, colors, columns - 2).map((line) => `${colors.dim('│')} ${line}`)
     case 'hr':
@@ -73,14 +76,23 @@ function listLines(list: Tokens.List, colors: Colors, columns: number): BlockLin
   const items = list.items.map((item, at) => {
     const mark = list.ordered ? `${String(first + at).padStart(lastNumber.length)}. ` : '• '
     const lines = stacked(item.tokens, colors, columns - mark.length, true)
-    return ownLines((lines.length > 0 ? lines : ['']).map((line, row) => (row === 0 ? mark : ' '.repeat(mark.length)) + line))
+    return ownLines(
+      (lines.length > 0 ? lines : ['']).map(
+        (line, row) => (row === 0 ? mark : ' '.repeat(mark.length)) + line,
+      ),
+    )
   })
   // A number of more digits would move what stands before it.
   return { lines: items.flat(), settled: list.ordered ? 0 : items.slice(0, -1).flat().length }
 }
 
 /** Blocks inside another, one below the other. */
-function stacked(tokens: readonly Token[] | undefined, colors: Colors, columns: number, tight = false): string[] {
+function stacked(
+  tokens: readonly Token[] | undefined,
+  colors: Colors,
+  columns: number,
+  tight = false,
+): string[] {
   const lines: string[] = []
   let begun = ''
   for (const token of tokens ?? []) {

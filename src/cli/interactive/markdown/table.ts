@@ -9,7 +9,9 @@ export function tableLines(table: Tokens.Table, colors: Colors, columns: number)
   const cellText = (cell: Tokens.TableCell): string => inline(cell.tokens, colors).replaceAll('\n', ' ')
   const header = table.header.map(cellText)
   const rows = table.rows.map((row) => row.map(cellText))
-  const widths = header.map((name, at) => Math.max(1, ...[name, ...rows.map((row) => row[at] ?? '')].map(widthOf)))
+  const widths = header.map((name, at) =>
+    Math.max(1, ...[name, ...rows.map((row) => row[at] ?? '')].map(widthOf)),
+  )
   const total = widths.reduce((sum, width) => sum + width + 3, -3)
   if (total > columns) return asRecords(header, rows, colors, columns)
   const line = (cells: readonly string[]): string =>

@@ -17,11 +17,17 @@ export function eventLine(event: AgentEvent, colors: Colors, columns: number): s
     case 'compaction_failed':
       return told(yellow, `warning: ${event.error}`)
     case 'context_compacted':
-      return told(dim, `the conversation was made shorter: ${event.beforeMessages} messages became ${event.afterMessages}`)
+      return told(
+        dim,
+        `the conversation was made shorter: ${event.beforeMessages} messages became ${event.afterMessages}`,
+      )
     case 'subagent_start':
       return told(dim, `${event.agent} begins: ${event.description}`)
     case 'subagent_end':
-      return told(event.success ? green : red, `${event.agent} ${event.success ? 'is done' : `failed: ${event.error ?? ''}`}`)
+      return told(
+        event.success ? green : red,
+        `${event.agent} ${event.success ? 'is done' : `failed: ${event.error ?? ''}`}`,
+      )
     case 'verification_check_end':
       return told(event.status === 'passed' ? green : yellow, `check ${event.checkId}: ${event.status}`)
     case 'steered':

@@ -4,6 +4,7 @@ import { plainOutput, safeLine } from '../../terminal/safe-text.js'
 import { cutTo } from '../../terminal/width.js'
 import type { AnswerStream } from '../markdown/markdown-stream.js'
 import { eventLine } from './event-line.js'
+import { counted, dollars, grouped, seconds } from './figures.js'
 import { callTitle, endedLines } from './tool-lines.js'
 
 type RunningCall = { readonly name: string; about: string; readonly startedAt: number; last: string }
@@ -37,10 +38,19 @@ export class RunView {
         return
       case 'tool_start':
         this.#endAnswer(columns)
-        this.#calls.set(event.toolId, { name: safeLine(event.toolName, 60), about: '', startedAt: performance.now(), last: '' })
+        this.#calls.set(event.toolId, {
+          name: safeLine(event.toolName, 60),
+          about: '',
+          startedAt: performance.now(),
+          last: '',
+        })
         return
       case 'tool_execution_start':
-        this.#calls.set(event.toolId, { ...callTitle(event.toolName, event.args), startedAt: performance.now(), last: '' })
+        this.#calls.set(event.toolId, {
+          ...callTitle(event.toolName, event.args),
+          startedAt: performance.now(),
+          last: '',
+        })
         return
       case 'tool_output_delta':
         this.#progress(event)
@@ -95,15 +105,26 @@ export class RunView {
       return last === '' ? [head] : [head, dim(`    ${cutTo(last, columns - 6)}`)]
     })
     const rest = this.#answer.rest(columns)
-    const thought = this.#thought === '' ? 'thinking' : safeLine(this.#thought, 400).slice(-Math.max(10, columns - 20))
+    const thought =
+      this.#thought === '' ? 'thinking' : safeLine(this.#thought, 400).slice(-Math.max(10, columns - 20))
     const idle = calls.length === 0 && rest.length === 0
     const waiting = idle
       ? [`${spin} ${dim(cutTo(`${thought} ${seconds(performance.now() - this.#startedAt)}`, columns - 4))}`]
       : []
-    const plan = this.#plan.length === 0 ? [] : ['', ...this.#plan.slice(0, 8).map((line) => dim(cutTo(`  ${line}`, columns - 2)))]
-    const gap = this.#last === 'nothing' || (this.#last === 'calls' && rest.length === 0) ? [] : idle || calls.length > 0 ? [''] : []
+    const plan =
+      this.#plan.length === 0
+        ? []
+        : ['', ...this.#plan.slice(0, 8).map((line) => dim(cutTo(`  ${line}`, columns - 2)))]
+    const gap =
+      this.#last === 'nothing' || (this.#last === 'calls' && rest.length === 0)
+        ? []
+        : idle || calls.length > 0
+          ? ['']
+          : []
     const above = this.#last === 'calls' && rest.length > 0 ? [''] : gap
-    return [...above, ...rest.map((line) => fitting(line, columns)), ...calls, ...waiting, ...plan].slice(-Math.max(1, rows))
+    return [...above, ...rest.map((line) => fitting(line, columns)), ...calls, ...waiting, ...plan].slice(
+      -Math.max(1, rows),
+    )
   }
 
   #progress(event: Extract<AgentEvent, { type: 'tool_output_delta' }>): void {
@@ -135,7 +156,8 @@ export class RunView {
   }
 
   #print(kind: 'nothing' | 'answer' | 'calls', lines: readonly string[]): void {
-    if (this.#last !== 'nothing' && kind !== 'nothing' && (this.#last !== kind || kind === 'answer')) this.#lines.push('')
+    if (this.#last !== 'nothing' && kind !== 'nothing' && (this.#last !== kind || kind === 'answer'))
+      this.#lines.push('')
     this.#lines.push(...lines)
     this.#last = kind
   }
@@ -143,7 +165,9 @@ export class RunView {
   #summary({ rounds, toolCallsCount, totalTokens, costUsd, finish }: RunSummary): string {
     return [
       ...(finish === 'length' || finish === 'content_filter' ? [`cut off (${finish})`] : []),
-      ...(finish === 'command' ? [] : [counted(rounds, 'round'), counted(toolCallsCount, 'call'), `${grouped(totalTokens)} tokens`]),
+      ...(finish === 'command'
+        ? []
+        : [counted(rounds, 'round'), counted(toolCallsCount, 'call'), `${grouped(totalTokens)} tokens`]),
       ...(costUsd === undefined ? [] : [dollars(costUsd)]),
       seconds(performance.now() - this.#startedAt),
     ].join(' · ')
@@ -152,23 +176,6 @@ export class RunView {
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const marks = { pending: '○', in_progress: '◐', completed: '●' } as const
-
-/** The same text on every machine, whatever its language. */
-export function grouped(count: number): string {
-  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
-}
-
-export function dollars(amount: number): string {
-  return `$${amount.toFixed(4)}`
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
-function seconds(ms: number): string {
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1000)} s`
-}
 
 /** Lines that were made for a wider terminal. */
 function fitting(line: string, columns: number): string {

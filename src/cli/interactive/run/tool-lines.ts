@@ -3,6 +3,7 @@ import { isRecord } from '../../../tool/json.js'
 import type { Colors } from '../../terminal/colors.js'
 import { plainOutput, safeLine } from '../../terminal/safe-text.js'
 import { cutTo } from '../../terminal/width.js'
+import { wrapText } from '../../terminal/wrap.js'
 
 /** A call in a few words: its tool, and what it is about. */
 export function callTitle(toolName: string, args: string): { readonly name: string; readonly about: string } {
@@ -20,7 +21,17 @@ export function callTitle(toolName: string, args: string): { readonly name: stri
 }
 
 /** What says most about a call, the most telling first. */
-const tellingFields = ['command', 'file_path', 'path', 'pattern', 'query', 'url', 'description', 'name', 'prompt']
+const tellingFields = [
+  'command',
+  'file_path',
+  'path',
+  'pattern',
+  'query',
+  'url',
+  'description',
+  'name',
+  'prompt',
+]
 
 /** How a call ended: a line, and a little of what it gave. */
 export function endedLines(
@@ -43,12 +54,20 @@ export function endedLines(
     .replaceAll('\t', '    ')
     .trim()
   const lines = output === '' ? [] : output.split('\n')
-  return [head, ...excerpt(toolName, lines, failed).map((line) => dim(`    ${cutTo(line, room)}`))]
+  // Why something failed is worth a second line.
+  const fitted = (line: string): string[] => (failed ? wrapText(line, room).slice(0, 3) : [cutTo(line, room)])
+  return [
+    head,
+    ...excerpt(toolName, lines, failed)
+      .flatMap(fitted)
+      .map((line) => dim(`    ${line}`)),
+  ]
 }
 
 function excerpt(toolName: string, lines: readonly string[], failed: boolean): string[] {
   if (failed) return [...lines.slice(0, 6), ...more(lines.length - 6)]
-  if (toolName === 'bash') return [...(lines.length > 8 ? [`… ${lines.length - 8} more lines`] : []), ...lines.slice(-8)]
+  if (toolName === 'bash')
+    return [...(lines.length > 8 ? [`… ${lines.length - 8} more lines`] : []), ...lines.slice(-8)]
   const most = lines.length === 1 ? 1 : (shownLines[toolName] ?? 0)
   return most === 0 ? [`${lines.length} lines`] : [...lines.slice(0, most), ...more(lines.length - most)]
 }

@@ -1,9 +1,10 @@
 import type { Io } from '../../io.js'
 import { type Colors, colorsFor } from '../../terminal/colors.js'
 import { cutTo } from '../../terminal/width.js'
+import type { Choice } from '../asking.js'
 import { Editor, type EditorOptions } from '../editor/editor.js'
 import { type Key, Keys } from './keys.js'
-import { type Choice, ChoicePane, LinePane, type Pane } from './pane.js'
+import { ChoicePane, LinePane, type Pane } from './pane.js'
 import { type Live, Screen } from './screen.js'
 import { suspend } from './suspend.js'
 
@@ -140,13 +141,14 @@ export class Front {
   }
 
   #write(key: Key): void {
-    if (key.kind === 'key') {
-      if (key.ctrl && key.name === 'd' && this.editor.text === '') return this.#behind.leave()
-      if (key.name === 'escape') return this.#behind.escape()
-      if (key.name === 'tab' && key.shift) return this.#behind.nextMode()
+    const { name, ctrl, shift } = key.kind === 'key' ? key : noKey
+    if (ctrl && name === 'd' && this.editor.text === '') this.#behind.leave()
+    else if (name === 'escape') this.#behind.escape()
+    else if (name === 'tab' && shift) this.#behind.nextMode()
+    else {
+      const sent = this.editor.key(key)
+      if (sent !== undefined && sent.trim() !== '') this.#behind.submit(sent)
     }
-    const sent = this.editor.key(key)
-    if (sent !== undefined && sent.trim() !== '') this.#behind.submit(sent)
   }
 
   readonly #gone = (): void => this.#behind.leave()
@@ -178,7 +180,10 @@ export class Front {
     const [pane] = this.#panes
     const { lines, cursor } = pane?.view(columns, inputRows + 2) ?? this.#input(columns, inputRows)
     const { dim, yellow } = this.#colors
-    const below = this.#notice === '' ? dim(cutTo(this.#behind.status(), columns - 1)) : yellow(cutTo(this.#notice, columns - 1))
+    const below =
+      this.#notice === ''
+        ? dim(cutTo(this.#behind.status(), columns - 1))
+        : yellow(cutTo(this.#notice, columns - 1))
     const above = this.#behind.live(columns, Math.max(0, rows - lines.length - 3))
     const all = [...above, ...(above.length > 0 ? [''] : []), ...lines, below]
     const row = (cursor?.row ?? 0) + all.length - 1 - lines.length
@@ -195,7 +200,9 @@ export class Front {
     const width = Math.max(0, ...candidates.map(({ value }) => value.length))
     const hints = candidates
       .slice(0, 8)
-      .map(({ value, says }) => dim(cutTo(`  ${says === undefined ? value : `${value.padEnd(width)}  ${says}`}`, columns - 2)))
+      .map(({ value, says }) =>
+        dim(cutTo(`  ${says === undefined ? value : `${value.padEnd(width)}  ${says}`}`, columns - 2)),
+      )
     return { lines: [...lines, ...hints], cursor }
   }
 
@@ -204,3 +211,5 @@ export class Front {
     return typeof rows === 'number' && rows > 0 ? rows : 24
   }
 }
+
+const noKey = { name: '', ctrl: false, shift: false }

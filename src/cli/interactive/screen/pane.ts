@@ -1,5 +1,6 @@
 import type { Colors } from '../../terminal/colors.js'
 import { cutTo } from '../../terminal/width.js'
+import type { Choice } from '../asking.js'
 import { Editor } from '../editor/editor.js'
 import type { Key } from './keys.js'
 import type { Live } from './screen.js'
@@ -11,8 +12,6 @@ export interface Pane {
   /** Nobody will answer any more. */
   dismiss(): void
 }
-
-export type Choice = { readonly key: string; readonly label: string }
 
 /** One of several, by its letter, or by the arrows and Enter. Nothing is chosen beforehand: a key too much must not be an answer. */
 export class ChoicePane implements Pane {
@@ -90,9 +89,9 @@ export class LinePane implements Pane {
   }
 
   key(key: Key): void {
-    if (key.kind === 'key' && key.name === 'escape') return this.#done(undefined)
-    const sent = this.#editor.key(key)
-    if (sent !== undefined) this.#done(sent)
+    const isEscape = key.kind === 'key' && key.name === 'escape'
+    const sent = isEscape ? undefined : this.#editor.key(key)
+    if (isEscape || sent !== undefined) this.#done(sent)
   }
 
   dismiss(): void {

@@ -54,11 +54,22 @@ export class Screen {
         ? { row: Math.max(0, shown.length - 1), column: 0 }
         : { row: cursor.row - hidden, column: cursor.column }
     const up = shown.length - 1 - at.row
+    const painted = [
+      ...printed.map((line) => `${eraseLine}${line}\r\n`),
+      shown.map((line) => eraseLine + line).join('\r\n'),
+    ]
+    // In one go where the terminal knows how; others take no notice. Line by line rather than all at once: an empty screen would be seen.
     this.#out.write(
-      // In one go where the terminal knows how; others take no notice.
-      `\u001b[?2026h\u001b[?25l${this.#toTop()}\u001b[J${printed.map((line) => `${line}\r\n`).join('')}${shown.join('\r\n')}\r${
-        up > 0 ? `\u001b[${up}A` : ''
-      }${at.column > 0 ? `\u001b[${at.column}C` : ''}${cursor === undefined ? '' : '\u001b[?25h'}\u001b[?2026l`,
+      [
+        '\u001b[?2026h\u001b[?25l',
+        this.#toTop(),
+        ...painted,
+        '\u001b[J\r',
+        up > 0 ? `\u001b[${up}A` : '',
+        at.column > 0 ? `\u001b[${at.column}C` : '',
+        cursor === undefined ? '' : '\u001b[?25h',
+        '\u001b[?2026l',
+      ].join(''),
     )
     this.#live = shown
     this.#cursor = at
@@ -73,3 +84,5 @@ export class Screen {
     return `\r${up > 0 ? `\u001b[${up}A` : ''}`
   }
 }
+
+const eraseLine = '\u001b[K'

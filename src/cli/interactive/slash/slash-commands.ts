@@ -1,13 +1,16 @@
 import { type ModeName, modeNames, modes } from '../../../authority/mode.js'
 import { parseCommand } from '../../../commands/index.js'
-import { safeLine } from '../../terminal/safe-text.js'
+import { safeLine, safeText } from '../../terminal/safe-text.js'
 import type { Chat } from '../chat.js'
 import type { Candidate } from '../editor/editor.js'
 import { sessionLabel, sessionMeant } from './session-list.js'
 import type { SlashCall, SlashCommand, SlashOutcome } from './slash-command.js'
 
 /** Runs a command of the interactive session itself. Undefined: it is not one; the session has some of its own. */
-export async function runSlash(text: string, call: Omit<SlashCall, 'args'>): Promise<SlashOutcome | undefined> {
+export async function runSlash(
+  text: string,
+  call: Omit<SlashCall, 'args'>,
+): Promise<SlashOutcome | undefined> {
   const parsed = parseCommand(text)
   const command = parsed && slashCommands.find(({ name }) => name === parsed.name)
   return command === undefined ? undefined : command.run({ ...call, args: parsed?.args ?? '' })
@@ -23,7 +26,9 @@ export function completeSlash(text: string, chat: Chat | undefined): Candidate[]
       .map(({ name, description }) => ({ value: `/${name}`, says: description }))
   const command = slashCommands.find(({ name }) => `/${name}` === text.slice(0, space))
   const values = chat === undefined ? [] : (command?.complete?.(chat) ?? [])
-  return values.map((value) => ({ value: `${text.slice(0, space)} ${value}` })).filter(({ value }) => value.startsWith(text))
+  return values
+    .map((value) => ({ value: `${text.slice(0, space)} ${value}` }))
+    .filter(({ value }) => value.startsWith(text))
 }
 
 const slashCommands: readonly SlashCommand[] = [
@@ -61,15 +66,26 @@ const slashCommands: readonly SlashCommand[] = [
       return { says: 'a new session' }
     },
   },
-  { name: 'rewind', usage: '/rewind [number]', description: 'Go back to before something you said', run: rewind },
-  { name: 'undo', description: 'Put back the files that the last run changed', run: ({ chat }) => undo(chat) },
+  {
+    name: 'rewind',
+    usage: '/rewind [number]',
+    description: 'Go back to before something you said',
+    run: rewind,
+  },
+  {
+    name: 'undo',
+    description: 'Put back the files that the last run changed',
+    run: ({ chat }) => undo(chat),
+  },
   { name: 'changes', description: 'The files that the last run changed', run: ({ chat }) => changes(chat) },
   {
     name: 'btw',
     usage: '/btw question',
     description: 'Ask something on the side; it is not kept',
     run: async ({ args, chat }) =>
-      args === '' ? { says: 'usage: /btw question' } : { says: (await chat.session.btw(args)).text },
+      args === ''
+        ? { says: 'usage: /btw question' }
+        : { says: safeText((await chat.session.btw(args)).answer) },
   },
   {
     name: 'later',
@@ -81,13 +97,21 @@ const slashCommands: readonly SlashCommand[] = [
 
 /** Those of the interactive session, and those that the session has beside them. */
 function allCommands(chat: Chat | undefined): { name: string; usage?: string; description: string }[] {
-  const own = slashCommands.map(({ name, usage, description }) => ({ name, description, ...(usage !== undefined && { usage }) }))
-  const others = (chat?.session.listCommands() ?? []).filter(({ name }) => !own.some((each) => each.name === name))
+  const own = slashCommands.map(({ name, usage, description }) => ({
+    name,
+    description,
+    ...(usage !== undefined && { usage }),
+  }))
+  const others = (chat?.session.listCommands() ?? []).filter(
+    ({ name }) => !own.some((each) => each.name === name),
+  )
   return [...own, ...others].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 function help(chat: Chat): string {
-  const rows = allCommands(chat).map(({ name, usage, description }) => [usage ?? `/${name}`, description] as const)
+  const rows = allCommands(chat).map(
+    ({ name, usage, description }) => [usage ?? `/${name}`, description] as const,
+  )
   const keys = [
     ['Enter', 'send; while something is done: say it to the run at work'],
     ['\\ Enter, Ctrl-J', 'a new line'],
@@ -112,7 +136,8 @@ async function changeMode(args: string, chat: Chat): Promise<SlashOutcome> {
     ].join('\n')
   if (args === '') return { says: list() }
   const named: ModeName | undefined = modeNames.find((name) => name === args)
-  if (named === undefined && args !== 'default') return { says: `There is no mode "${safeLine(args, 40)}".\n${list()}` }
+  if (named === undefined && args !== 'default')
+    return { says: `There is no mode "${safeLine(args, 40)}".\n${list()}` }
   await chat.setMode(named)
   return { says: `mode: ${named ?? 'default'}` }
 }
@@ -121,7 +146,10 @@ async function listSessions(chat: Chat): Promise<SlashOutcome> {
   if (chat.prepared.store === undefined) return { says: 'Sessions are not kept (--store none).' }
   const sessions = (await chat.sessions()).slice(0, 20)
   if (sessions.length === 0) return { says: 'There is no session of this directory yet.' }
-  const lines = sessions.map((info, at) => `${info.id === chat.session.sessionId ? '*' : ' '} ${String(at + 1).padStart(2)}  ${sessionLabel(info)}`)
+  const lines = sessions.map(
+    (info, at) =>
+      `${info.id === chat.session.sessionId ? '*' : ' '} ${String(at + 1).padStart(2)}  ${sessionLabel(info)}`,
+  )
   return { says: [...lines, '/resume number goes on with one of them'].join('\n') }
 }
 
@@ -138,7 +166,8 @@ async function resume({ args, chat, choose }: SlashCall): Promise<SlashOutcome> 
     return { recap: true }
   }
   const meant = sessionMeant(all, args)
-  if (meant === undefined) return { says: `There is no session "${safeLine(args, 80)}" of this directory; /sessions lists them.` }
+  if (meant === undefined)
+    return { says: `There is no session "${safeLine(args, 80)}" of this directory; /sessions lists them.` }
   await chat.switchTo(meant.id)
   return { recap: true }
 }
@@ -155,7 +184,10 @@ async function rewind({ args, chat, choose }: SlashCall): Promise<SlashOutcome> 
   const message = chosen === undefined ? undefined : newestFirst[chosen]
   if (message === undefined) return {}
   const { prompt, hidden } = await chat.session.rewind(message.id)
-  return { says: `${hidden} messages are hidden; files stay as they are (/undo puts them back)`, draft: prompt }
+  return {
+    says: `${hidden} messages are hidden; files stay as they are (/undo puts them back)`,
+    draft: prompt,
+  }
 }
 
 async function undo(chat: Chat): Promise<SlashOutcome> {

@@ -1,0 +1,16 @@
+// Serves the agent directory beside this file, fires its schedule once, now, and stops. Without `--once` it goes on until Ctrl-C.
+import { join } from 'node:path'
+import { Agent } from 'capstan'
+
+const here = import.meta.dirname
+const agent = await Agent.create()
+const served = await agent.serveAgentDir(join(here, 'todo-agent'), join(here, 'workspace'), {
+  reload: true,
+  onResult: (report) => {
+    const text = report.status === 'completed' ? report.result.text : ''
+    console.log(`${report.schedule}: ${report.status}\n${text}`)
+  },
+})
+await served.runNow('weekdays')
+if (process.argv.includes('--once')) await agent.close()
+else process.once('SIGINT', () => agent.close())

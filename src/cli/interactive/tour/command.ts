@@ -1,0 +1,57 @@
+import type { Command } from '../../command.js'
+import { type Io, write } from '../../io.js'
+
+export const command: Command = {
+  usage: [''],
+  about: `A session on a sample project in a temporary directory, with the built-in offline model: no key and no network are needed, and
+nothing is left behind. Without a terminal it goes through all steps by itself.`,
+  options: [],
+  examples: [{ line: 'capstan tour', says: 'the first minute' }],
+  async run(_args, io) {
+    const [{ Args }, { makeSampleWorkspace }, { tourRules, TourGuide }] = await Promise.all([
+      import('../../args.js'),
+      import('./sample-workspace.js'),
+      import('./tour-guide.js'),
+    ])
+    const sample = await makeSampleWorkspace()
+    try {
+      const args = new Args(
+        [],
+        new Map<string, readonly string[]>([
+          ['directory', [sample.root]],
+          ['model', ['offline']],
+          ['allow', tourRules.allow],
+          ['deny', tourRules.deny],
+        ]),
+      )
+      // Rules, history and sessions of the tour are no business of the user's own.
+      const tourIo: Io = { ...io, env: { ...io.env, CAPSTAN_HOME: sample.userDir, CAPSTAN_MODEL: undefined } }
+      const prepare = async () => (await import('../../setup/prepare.js')).prepare(args, tourIo)
+      if (io.isTTY.stdin && io.isTTY.stdout && io.env['TERM'] !== 'dumb') {
+        const { TerminalChat } = await import('../terminal-chat.js')
+        return await new TerminalChat(tourIo, new TourGuide()).run(prepare)
+      }
+      const { PlainChat } = await import('../plain-chat.js')
+      // Its workspace is of no worth: here, and only here, somebody agrees to everything that may be asked about.
+      return await new PlainChat(tourIo, { lines: tourLines(io), agrees: true }).run(prepare)
+    } finally {
+      await sample.close()
+    }
+  },
+}
+
+async function* tourLines(io: Io): AsyncGenerator<string, void, undefined> {
+  const [{ colorsFor }, { tourSteps }] = await Promise.all([
+    import('../../terminal/colors.js'),
+    import('./tour-guide.js'),
+  ])
+  const { bold, cyan } = colorsFor(io, 'stdout')
+  await write(
+    io.stdout,
+    `${bold('Capstan: a session on a small workspace, with the built-in offline model')}\n`,
+  )
+  for (const [at, { title, prompt }] of tourSteps.entries()) {
+    await write(io.stdout, `\n${bold(`${at + 1}. ${title}`)}\n${cyan(`> ${prompt}`)}\n\n`)
+    yield prompt
+  }
+}

@@ -1,0 +1,122 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../agent/config/index.js'
+import { chooseModel } from './choose-model.js'
+import { findLocalModel, localServersOf } from './local-models.js'
+
+const open: (() => void)[] = []
+afterEach(() => {
+  for (const close of open.splice(0)) close()
+})
+
+const nothing = { providers: [], mcpServers: [] } as const
+const alone = { CAPSTAN_LOCAL_MODELS: 'off' }
+
+describe('the model of a session', () => {
+  it('is the one that is named: by the flag before the variable, of the configuration or of a known provider', async () => {
+    const { config } = await loadConfig(
+      'providers "own" {\n base_url = "http://127.0.0.1:1/v1"\n models "a" {}\n}\n',
+    )
+    const named = (name: string, env = {}) => chooseModel({ env: { ...alone, ...env }, config, named: name })
+    expect(await named('own/a')).toEqual({ name: 'own/a', model: 'own/a', from: 'flag' })
+    expect(await named('a')).toEqual({ name: 'own/a', model: 'own/a', from: 'flag' })
+    expect(await named('ollama/qwen3')).toMatchObject({ model: { provider: 'ollama', id: 'qwen3' } })
+    expect(await named('groq/openai/x', { GROQ_API_KEY: 'k' })).toMatchObject({
+      model: { provider: 'groq', id: 'openai/x' },
+    })
+    expect(await named('offline', { CAPSTAN_MODEL: 'own/a' })).toMatchObject({
+      model: { provider: 'offline' },
+    })
+    expect(await chooseModel({ env: { CAPSTAN_MODEL: 'own/a' }, config })).toMatchObject({ model: 'own/a' })
+  })
+
+  it('is refused by name when it cannot be had', async () => {
+    const named = (name: string) => chooseModel({ env: alone, config: nothing, named: name })
+    await expect(named('openai/gpt-5')).rejects.toThrow(
+      'openai/gpt-5 needs a key, and OPENAI_API_KEY is not set.',
+    )
+    await expect(named('nobody/x')).rejects.toThrow('There is no model "nobody/x".')
+    await expect(named('gpt-5')).rejects.toThrow('There is no model "gpt-5".')
+  })
+
+  it('is that of the configuration before keys in the environment', async () => {
+    const { config } = await loadConfig(
+      'providers "own" {\n base_url = "http://127.0.0.1:1/v1"\n models "a" {}\n}\n',
+    )
+    expect(await chooseModel({ env: { ...alone, OPENAI_API_KEY: 'k' }, config })).toMatchObject({
+      model: 'own/a',
+      from: 'config',
+    })
+  })
+
+  it('is that of the first key in the environment, and says so without the key', async () => {
+    const chosen = await chooseModel({
+      env: { ...alone, OPENAI_API_KEY: 'sk-secret', MISTRAL_API_KEY: 'other' },
+      config: nothing,
+    })
+    expect(chosen).toMatchObject({ name: 'openai/gpt-5', from: 'environment' })
+    expect(chosen.says).toContain('OPENAI_API_KEY')
+    expect(JSON.stringify(chosen)).not.toContain('sk-secret')
+    expect(await chooseModel({ env: { ...alone, OPENAI_API_KEY: ' ' }, config: nothing })).toMatchObject({
+      from: 'offline',
+    })
+  })
+
+  it('is that of a server on this machine, else the offline one, which says so', async () => {
+    const url = await serve({ data: [{ id: 'nomic-embed-text' }, { id: 'qwen3:8b' }, { id: 'llama3' }] })
+    const chosen = await chooseModel({ env: { CAPSTAN_LOCAL_MODELS: url }, config: nothing })
+    expect(chosen).toMatchObject({ name: 'local/qwen3:8b', from: 'local' })
+    expect(chosen.says).toBe(
+      `model: qwen3:8b of the server at ${url} (it has 1 more); --model chooses another`,
+    )
+    const offline = await chooseModel({ env: alone, config: nothing })
+    expect(offline).toMatchObject({ name: 'offline/rules', from: 'offline' })
+    expect(offline.says).toContain('no language model is configured')
+  })
+})
+
+describe('servers on this machine', () => {
+  it('are asked at once, and the first that lists a model counts', async () => {
+    const servers = [
+      { provider: 'closed', url: 'http://127.0.0.1:1/v1' },
+      { provider: 'other', url: await serve('<html>') },
+      { provider: 'empty', url: await serve({ data: [] }) },
+      { provider: 'refuses', url: await serve({ data: [{ id: 'x' }] }, 403) },
+      { provider: 'away', url: await serve({}, 302, { location: 'http://127.0.0.1:1/' }) },
+      { provider: 'right', url: await serve({ data: [{ id: 'm' }] }) },
+    ]
+    expect(await findLocalModel(servers)).toMatchObject({ provider: 'right', model: 'm', others: 0 })
+    expect(await findLocalModel(servers.slice(0, -1))).toBeUndefined()
+  })
+
+  it('do not keep anybody waiting', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+    await new Promise((resolve) => silent.once('listening', resolve))
+    open.push(() => {
+      silent.closeAllConnections()
+      silent.close()
+    })
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/v1`
+    expect(await findLocalModel([{ provider: 'silent', url }], 50)).toBeUndefined()
+  })
+
+  it('are only ever on this machine', () => {
+    expect(localServersOf({ CAPSTAN_LOCAL_MODELS: 'off' })).toEqual([])
+    expect(localServersOf({}).length).toBe(3)
+    for (const url of ['http://example.com/v1', 'http://127.0.0.1.evil.example/v1', 'file:///x', 'x'])
+      expect(() => localServersOf({ CAPSTAN_LOCAL_MODELS: url })).toThrow('no address on loopback')
+  })
+})
+
+async function serve(answer: unknown, status = 200, headers = {}): Promise<string> {
+  const server = createServer((_, response) => {
+    response.writeHead(status, headers).end(typeof answer === 'string' ? answer : JSON.stringify(answer))
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  open.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+}

@@ -1,0 +1,32 @@
+import { type Lane, laneNames } from './lane.js'
+
+export type QueueAlert = {
+  readonly level: 'warning' | 'critical'
+  readonly alertType: 'queue_depth' | 'dead_letters_full'
+  readonly message: string
+  readonly lane: Lane
+}
+
+/** Tells when a lane is crowded: once on the way up, and again only after it was half empty in between. */
+export class DepthAlerts {
+  readonly #warning: number
+  readonly #told = new Map<Lane, number>(laneNames.map((lane) => [lane, 0]))
+
+  constructor(warning: number) {
+    this.#warning = warning
+  }
+
+  see(lane: Lane, waiting: number): QueueAlert | undefined {
+    const told = this.#told.get(lane) ?? 0
+    const level = waiting >= this.#warning * 2 ? 2 : waiting >= this.#warning ? 1 : 0
+    if (waiting < this.#warning / 2) this.#told.set(lane, 0)
+    if (level <= told) return undefined
+    this.#told.set(lane, level)
+    return {
+      level: level === 2 ? 'critical' : 'warning',
+      alertType: 'queue_depth',
+      lane,
+      message: `${waiting} calls wait in the lane '${lane}'. More concurrency, more workers or fewer calls help.`,
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import type { Lane } from './lane.js'
+
+/** A call that failed for good. */
+export type DeadLetter = {
+  readonly commandId: string
+  /** The name of the tool. */
+  readonly commandType: string
+  readonly lane: Lane
+  readonly payload: unknown
+  readonly error: string
+  readonly attempts: number
+  /** Milliseconds since 1970. */
+  readonly failedAt: number
+  /** Whether it may have done some or all of its work, and would do it a second time. */
+  readonly mayHaveRun: boolean
+}
+
+/** The last calls that failed for good, so many of them. */
+export class DeadLetters {
+  readonly #most: number
+  readonly #kept = new Map<string, DeadLetter>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Gives whether an older one had to go. */
+  add(letter: DeadLetter): boolean {
+    this.#kept.set(letter.commandId, letter)
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size <= this.#most || oldest === undefined) return false
+    this.#kept.delete(oldest)
+    return true
+  }
+
+  list(): DeadLetter[] {
+    return [...this.#kept.values()]
+  }
+
+  get(commandId: string): DeadLetter | undefined {
+    return this.#kept.get(commandId)
+  }
+
+  /** False when somebody else has taken it. */
+  take(commandId: string): boolean {
+    return this.#kept.delete(commandId)
+  }
+}

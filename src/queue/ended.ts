@@ -1,0 +1,63 @@
+import { type Envelope, errorEnvelope } from '../tool/envelope.js'
+import type { TaskEnding } from './engine.js'
+import { workerEnvelope } from './worker-result.js'
+
+/** How one attempt at a call ended. */
+export type Failed = {
+  readonly how: 'failed'
+  readonly error: string
+  readonly mayRetry: boolean
+  readonly mayHaveRun: boolean
+  readonly envelope: Envelope
+}
+export type Ended = { readonly how: 'answered' | 'cancelled'; readonly envelope: Envelope } | Failed
+type Work = { readonly toolName: string; readonly idempotent: boolean }
+
+/** An error that a tool gives is its answer, and asking again would bring the same; none at all, or one that may pass, is a failure. */
+export function gotNoAnswer({ type, metadata }: Envelope): boolean {
+  return type === 'error' && (metadata['timed_out'] === true || metadata['retryable'] === true)
+}
+
+/** The tool began here, and nobody knows how far it came. */
+export function noAnswer(envelope: Envelope, mayRetry: boolean): Failed {
+  const error = envelope.type === 'error' ? envelope.error_text : ''
+  return { how: 'failed', error, mayRetry, mayHaveRun: true, envelope }
+}
+
+export function cancelled(toolName: string, began: boolean): Ended {
+  const how = began
+    ? 'was given up because the run was aborted; what a worker had already done may remain'
+    : 'was not run: the run was aborted while the call waited'
+  return { how: 'cancelled', envelope: errorEnvelope(`Tool "${toolName}" ${how}.`) }
+}
+
+export function endedBy({ toolName, idempotent }: Work, timeoutMs: number, ending: TaskEnding): Ended {
+  switch (ending.how) {
+    case 'completed': {
+      const { success, result, error = 'External task failed' } = ending.completion
+      if (success) return { how: 'answered', envelope: workerEnvelope(result) }
+      return failed(`Tool "${toolName}" failed on a worker: ${error}`, idempotent, true)
+    }
+    case 'aborted':
+      return cancelled(toolName, ending.began)
+    case 'released':
+      return failed(`Tool "${toolName}" was not run: the worker gave it back.`, true, false)
+    case 'lost': {
+      if (!ending.began)
+        return failed(`Tool "${toolName}" was not run: the worker that took it is gone.`, true, false)
+      const unknown = `The worker that ran tool "${toolName}" is gone, and how far it came is not known.`
+      return failed(unknown, idempotent, true)
+    }
+    case 'timeout': {
+      const what = ending.began
+        ? 'no worker gave a result; how far it came is not known'
+        : 'it was not run: no worker began'
+      return failed(`Tool "${toolName}": ${what} within ${timeoutMs} ms.`, false, ending.began)
+    }
+  }
+}
+
+function failed(error: string, mayRetry: boolean, mayHaveRun: boolean): Failed {
+  const metadata = { ...(mayHaveRun && { untrusted: true }) }
+  return { how: 'failed', error, mayRetry, mayHaveRun, envelope: errorEnvelope(error, metadata) }
+}

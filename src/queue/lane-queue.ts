@@ -1,0 +1,300 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { QueueEvent } from '../loop/events.js'
+import { onAbort } from '../loop/on-abort.js'
+import type { Envelope } from '../tool/envelope.js'
+import { parseJsonText } from '../tool/json-text.js'
+import { DepthAlerts } from './alerts.js'
+import type { QueueSettings } from './config.js'
+import { type DeadLetter, DeadLetters } from './dead-letters.js'
+import { cancelled, type Ended, endedBy, type Failed, gotNoAnswer, noAnswer } from './ended.js'
+import type { Completion, ExternalTask, QueueEngine, Room } from './engine.js'
+import { type Lane, type LaneHandler, laneNames } from './lane.js'
+import { type CallCounter, LaneMetrics, type QueueMetrics } from './metrics.js'
+
+/** One call on its way through a lane. */
+export type QueuedCall = {
+  readonly toolName: string
+  /** As JSON text. */
+  readonly args: string
+  readonly lane: Lane
+  readonly idempotent: boolean
+  /** It cannot be done elsewhere: it needs what only this process has. */
+  readonly staysHere?: boolean
+  readonly priority?: number
+  readonly signal?: AbortSignal
+  /** Told before somebody else may begin; what it throws keeps them from it. */
+  starting(): void | Promise<void>
+}
+/** Does the work here, within so many milliseconds when that is said. */
+export type RunHere = (timeoutMs?: number) => Promise<Envelope>
+
+export type QueueStats = {
+  readonly totalPending: number
+  readonly totalActive: number
+  readonly externalPending: number
+  readonly lanes: {
+    readonly [L in Lane]: {
+      readonly pending: number
+      readonly active: number
+      readonly mode: LaneHandler['mode']
+    }
+  }
+}
+
+export type LaneQueueParts = {
+  readonly sessionId: string
+  readonly settings: QueueSettings
+  readonly engine: QueueEngine
+  emit(event: QueueEvent): void
+  now(): number
+}
+
+const externalTimeoutMs = 60_000
+
+/**
+ * The lanes of a session. A call waits for room, is run here or handed to a worker, and is tried again when it got no answer and may
+ * be: because running its tool twice does no harm, or because it never began. Whatever happens, it ends once.
+ */
+export class LaneQueue {
+  readonly engine: QueueEngine
+  readonly #parts: LaneQueueParts
+  readonly #handlers = new Map<Lane, LaneHandler>()
+  readonly #metrics: LaneMetrics | undefined
+  readonly #alerts: DepthAlerts | undefined
+  readonly #letters: DeadLetters | undefined
+  #count = 0
+
+  constructor(parts: LaneQueueParts) {
+    const { settings } = parts
+    this.#parts = parts
+    this.engine = parts.engine
+    for (const lane of laneNames) this.#handlers.set(lane, settings.lanes[lane].handler)
+    this.#metrics = settings.metrics ? new LaneMetrics() : undefined
+    this.#alerts = settings.alertDepth === undefined ? undefined : new DepthAlerts(settings.alertDepth)
+    this.#letters = settings.deadLetters === 0 ? undefined : new DeadLetters(settings.deadLetters)
+  }
+
+  /** Tools that do not wait where their kind says. */
+  get toolLanes(): ReadonlyMap<string, Lane> {
+    return this.#parts.settings.toolLanes
+  }
+
+  /** From the next call on. */
+  setHandler(lane: Lane, handler: LaneHandler): void {
+    this.#handlers.set(lane, handler)
+  }
+
+  async pass(call: QueuedCall, here: RunHere): Promise<Envelope> {
+    const { retry } = this.#parts.settings
+    const { lane } = call
+    const way = this.#wayOf(call)
+    this.#tally('submitted', lane)
+    for (let attempt = 1; ; attempt++) {
+      const ended = await this.#attempt(call, way, attempt, here).catch((error: unknown) => {
+        this.#tally('failed', lane)
+        throw error
+      })
+      if (ended.how !== 'failed' || !ended.mayRetry || attempt > retry.maxRetries || call.signal?.aborted)
+        return this.#end(call, way, attempt, ended)
+      const delayMs = Math.min(retry.maxDelayMs, retry.firstDelayMs * retry.growth ** (attempt - 1))
+      this.#tally('retried', lane)
+      this.#parts.emit({ type: 'command_retry', ...commandOf(call, way), attempt, delayMs })
+      await pause(delayMs, call.signal)
+    }
+  }
+
+  /** False when no such task waits for a result. */
+  async complete(taskId: string, completion: Completion): Promise<boolean> {
+    return (await this.engine.board.complete(taskId, undefined, completion)) === 'accepted'
+  }
+
+  async stats(): Promise<QueueStats> {
+    const of = (lane: Lane): QueueStats['lanes'][Lane] => {
+      const { waiting, active } = this.engine.depth(lane)
+      return { pending: waiting, active, mode: this.#handlerOf(lane).mode }
+    }
+    const lanes = {
+      control: of('control'),
+      query: of('query'),
+      execute: of('execute'),
+      generate: of('generate'),
+    }
+    const sum = (what: 'pending' | 'active'): number =>
+      laneNames.reduce((total, lane) => total + lanes[lane][what], 0)
+    const externalPending = (await this.engine.board.pending()).length
+    return { totalPending: sum('pending'), totalActive: sum('active'), externalPending, lanes }
+  }
+
+  /** Null where nobody counts. */
+  async metrics(): Promise<QueueMetrics | null> {
+    if (this.#metrics === undefined) return null
+    const pending = await this.engine.board.pending()
+    return this.#metrics.figures((lane) => this.engine.depth(lane), pending.length)
+  }
+
+  /** None where they are not kept. */
+  get deadLetters(): DeadLetters | undefined {
+    return this.#letters
+  }
+
+  close(): Promise<void> {
+    return this.engine.close()
+  }
+
+  #handlerOf(lane: Lane): LaneHandler {
+    return this.#handlers.get(lane) ?? { mode: 'internal' }
+  }
+
+  #wayOf({ lane, staysHere }: QueuedCall): Way {
+    const { mode, timeoutMs = externalTimeoutMs } = this.#handlerOf(lane)
+    const id = `${this.#parts.sessionId}-${++this.#count}`
+    return { id, mode: staysHere ? 'internal' : mode, timeoutMs, told: false }
+  }
+
+  async #attempt(call: QueuedCall, way: Way, attempt: number, here: RunHere): Promise<Ended> {
+    const asked = performance.now()
+    const room = await this.#enter(call)
+    if (room === undefined) return cancelled(call.toolName, attempt > 1)
+    const began = performance.now()
+    this.#metrics?.time('wait_ms', call.lane, began - asked)
+    try {
+      if (way.mode === 'external') return await this.#handOut(call, way, attempt)
+      return await this.#runHere(call, way, here)
+    } finally {
+      room.leave()
+      this.#metrics?.time('duration_ms', call.lane, performance.now() - began)
+    }
+  }
+
+  /** A call that is made inside another has that one's room: if it waited for more, each could wait for the other for ever. */
+  #enter({ lane, priority = laneNames.indexOf(lane), signal }: QueuedCall): Promise<Room | undefined> {
+    if (holding.getStore() === true) return Promise.resolve(insideAnother)
+    const entering = this.engine.enter({ lane, priority, ...(signal !== undefined && { signal }) })
+    const alert = this.#alerts?.see(lane, this.engine.depth(lane).waiting)
+    if (alert !== undefined) this.#parts.emit({ type: 'queue_alert', ...alert })
+    return entering
+  }
+
+  async #runHere(call: QueuedCall, way: Way, here: RunHere): Promise<Ended> {
+    if (way.mode === 'hybrid') this.#tellPending(this.#taskOf(call, way, 1), way)
+    const { timeoutMs } = this.#parts.settings.lanes[call.lane]
+    const envelope = await holding.run(true, here, timeoutMs)
+    if (call.signal?.aborted) return { how: 'cancelled', envelope }
+    return gotNoAnswer(envelope) ? noAnswer(envelope, call.idempotent) : { how: 'answered', envelope }
+  }
+
+  async #handOut(call: QueuedCall, way: Way, attempt: number): Promise<Ended> {
+    const { signal } = call
+    if (way.endsAt === undefined) {
+      await call.starting()
+      way.endsAt = performance.now() + way.timeoutMs
+    }
+    const task = this.#taskOf(call, way, attempt)
+    this.#tellPending(task, way)
+    const timeoutMs = Math.max(1, way.endsAt - performance.now())
+    const ending = await this.engine.board.offer(task, { timeoutMs, ...(signal !== undefined && { signal }) })
+    return endedBy(call, way.timeoutMs, ending)
+  }
+
+  #taskOf({ toolName, args, lane, idempotent }: QueuedCall, way: Way, attempt: number): ExternalTask {
+    return {
+      taskId: way.id,
+      sessionId: this.#parts.sessionId,
+      lane,
+      commandType: toolName,
+      payload: parseJsonText(args),
+      timeoutMs: way.timeoutMs,
+      attempt,
+      idempotent,
+    }
+  }
+
+  #tellPending({ taskId, sessionId, lane, commandType, payload, timeoutMs }: ExternalTask, way: Way): void {
+    way.told = true
+    this.#parts.emit({
+      type: 'external_task_pending',
+      taskId,
+      sessionId,
+      lane,
+      commandType,
+      payload,
+      timeoutMs,
+    })
+  }
+
+  #end(call: QueuedCall, way: Way, attempts: number, ended: Ended): Envelope {
+    const { sessionId, emit } = this.#parts
+    if (way.told)
+      emit({ type: 'external_task_completed', taskId: way.id, sessionId, success: ended.how === 'answered' })
+    if (ended.how === 'answered') this.#tally('completed', call.lane)
+    if (ended.how === 'cancelled') this.#tally('cancelled', call.lane)
+    if (ended.how === 'failed') {
+      this.#tally('failed', call.lane)
+      this.#bury(call, way, attempts, ended)
+    }
+    return ended.envelope
+  }
+
+  #bury(call: QueuedCall, way: Way, attempts: number, { error, mayHaveRun }: Failed): void {
+    if (this.#letters === undefined) return
+    const command = commandOf(call, way)
+    const letter: DeadLetter = {
+      ...command,
+      payload: parseJsonText(call.args),
+      error,
+      attempts,
+      failedAt: this.#parts.now(),
+      mayHaveRun: mayHaveRun && !call.idempotent,
+    }
+    const full = this.#letters.add(letter)
+    this.#tally('dead_lettered', call.lane)
+    this.#parts.emit({ type: 'command_dead_lettered', ...command, error, attempts })
+    if (full && this.#alerts !== undefined)
+      this.#parts.emit({
+        type: 'queue_alert',
+        level: 'warning',
+        alertType: 'dead_letters_full',
+        lane: call.lane,
+        message: `There are more than ${this.#parts.settings.deadLetters} dead letters: the oldest was dropped.`,
+      })
+  }
+
+  #tally(what: CallCounter, lane: Lane): void {
+    this.#metrics?.count(what, lane)
+  }
+}
+
+/** How a call goes, and what was said of it so far. */
+type Way = {
+  readonly id: string
+  readonly mode: LaneHandler['mode']
+  readonly timeoutMs: number
+  told: boolean
+  /** When its time with workers is over, all attempts together. */
+  endsAt?: number
+}
+/** Set inside calls that have room. */
+const holding = new AsyncLocalStorage<true>()
+const insideAnother: Room = { leave: () => undefined }
+
+type Command = { readonly commandId: string; readonly commandType: string; readonly lane: Lane }
+
+function commandOf({ toolName, lane }: QueuedCall, { id }: Way): Command {
+  return { commandId: id, commandType: toolName, lane }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    let undo: () => void = () => undefined
+    const timer = setTimeout(() => {
+      undo()
+      resolve()
+    }, ms)
+    if (signal !== undefined)
+      undo = onAbort(signal, () => {
+        clearTimeout(timer)
+        resolve()
+      })
+  })
+}

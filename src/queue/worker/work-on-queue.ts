@@ -1,0 +1,140 @@
+import type { Readable, Writable } from 'node:stream'
+import { onAbort } from '../../loop/on-abort.js'
+import { messageOf } from '../../tool/errors.js'
+import { isRecord } from '../../tool/json.js'
+import type { ClaimedTask, Completion } from '../engine.js'
+import { QueueError } from '../errors.js'
+import type { Lane } from '../lane.js'
+import type { Queue } from './ask-queue.js'
+
+/** Does one task. What it gives is the output of the tool; what it throws is a failure, after which the task may be tried again. */
+export type TaskHandler = (
+  payload: unknown,
+  context: {
+    readonly task: ClaimedTask
+    /** Aborted when the task is no longer this worker's: what it gives then is not taken. */
+    readonly signal: AbortSignal
+  },
+) => unknown
+
+export type QueueWorkerOptions = {
+  /** By the name of the tool; only these tasks are asked for. */
+  readonly handlers: Readonly<Record<string, TaskHandler>>
+  readonly lanes?: readonly Lane[]
+  /** How many tasks at once; 1 unless said otherwise. */
+  readonly concurrency?: number
+  /** For people who look at tasks. */
+  readonly name?: string
+  /** Aborted: no further task is taken, and those at work are finished. */
+  readonly signal?: AbortSignal
+} & (
+  | { readonly url: string; readonly token: string }
+  /** What the queue writes, and what it reads: `process.stdin` and `process.stdout` in a worker that the host has started. */
+  | { readonly input: Readable; readonly output: Writable }
+)
+
+/**
+ * Works on the tasks of a queue until the signal is aborted, or the streams end. Tells the queue that it is alive while it works, and
+ * begins nothing that is no longer its own.
+ *
+ * ```ts
+ * await workOnQueue({ url, token, handlers: { bash: async ({ command }) => run(command) } })
+ * ```
+ */
+export async function workOnQueue(options: QueueWorkerOptions): Promise<void> {
+  const { signal = new AbortController().signal, concurrency = 1 } = options
+  const { askOverHttp, askOverStreams } = await import('./ask-queue.js')
+  const queue: Queue = 'url' in options ? askOverHttp(options) : askOverStreams(options)
+  const stop = new AbortController()
+  const undo = onAbort(signal, () => stop.abort())
+  void queue.closed.then(() => stop.abort())
+  try {
+    await Promise.all(
+      Array.from({ length: concurrency }, (_, at) => workAlone(queue, options, at, stop.signal)),
+    )
+  } finally {
+    undo()
+    queue.close()
+  }
+}
+
+async function workAlone(
+  queue: Queue,
+  { name = 'worker', lanes, handlers }: QueueWorkerOptions,
+  at: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const wish = {
+    worker: `${name}-${at + 1}`,
+    tools: Object.keys(handlers),
+    max: 1,
+    waitMs: 20_000,
+    announcesStart: true,
+    ...(lanes !== undefined && { lanes }),
+  }
+  let failures = 0
+  while (!signal.aborted) {
+    try {
+      const [task] = readTasks(await queue.ask('claim', wish, signal))
+      failures = 0
+      if (task !== undefined) await perform(queue, task, handlers[task.commandType])
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof QueueError) throw error
+      // A queue that restarts is there again soon.
+      await pause(Math.min(5_000, 100 * 2 ** failures++), signal)
+    }
+  }
+}
+
+async function perform(queue: Queue, task: ClaimedTask, handler: TaskHandler | undefined): Promise<void> {
+  const { taskId, leaseId, leaseMs, payload } = task
+  const lease = { taskId, leaseId }
+  const lost = new AbortController()
+  const started = await queue.ask('start', lease)
+  if (!isRecord(started) || started['accepted'] !== true) return
+  const beat = setInterval(() => {
+    queue.ask('heartbeat', { leases: [lease] }).then(
+      (answer) => {
+        if (isRecord(answer) && Array.isArray(answer['lost']) && answer['lost'].includes(taskId)) lost.abort()
+      },
+      // The lease says when it was one too many.
+      () => undefined,
+    )
+  }, leaseMs / 3)
+  try {
+    const completion = await doTask(handler, payload, { task, signal: lost.signal })
+    await queue.ask('complete', { ...lease, ...completion })
+  } finally {
+    clearInterval(beat)
+  }
+}
+
+async function doTask(
+  handler: TaskHandler | undefined,
+  payload: unknown,
+  context: Parameters<TaskHandler>[1],
+): Promise<Completion> {
+  try {
+    const result = await handler?.(payload, context)
+    return { success: true, ...(result !== undefined && { result }) }
+  } catch (error) {
+    return { success: false, error: messageOf(error) }
+  }
+}
+
+function readTasks(answer: unknown): ClaimedTask[] {
+  const tasks = isRecord(answer) ? answer['tasks'] : undefined
+  // The queue is the worker's own host; what it sends was written from the same type.
+  return Array.isArray(tasks) ? (tasks as ClaimedTask[]) : []
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,37 @@
+import { isRecord } from '../tool/json.js'
+import { SupervisionError } from './errors.js'
+
+/** An answer as JSON-RPC has it. `id` is null when the other side could not even read what was asked. */
+export type Answer = { readonly id: string | null } & (
+  | { readonly result: unknown }
+  | { readonly error: string }
+)
+
+/** Reads a message. Throws for what is none; undefined for what answers nothing, such as a notification. */
+export function readAnswer(text: string): Answer | undefined {
+  const value = parse(text)
+  if (!isRecord(value) || value['jsonrpc'] !== '2.0')
+    throw new SupervisionError('supervision_protocol', 'it sent something that is no message of the protocol')
+  const { id, method, error } = value
+  if (method !== undefined) return undefined
+  if (typeof id !== 'string' && id !== null)
+    throw new SupervisionError('supervision_protocol', 'it sent an answer without the id of a question')
+  if (isRecord(error)) return { id, error: errorWords(error) }
+  if (!('result' in value) || error !== undefined)
+    throw new SupervisionError('supervision_protocol', 'it sent an answer with neither a result nor an error')
+  return { id, result: value['result'] }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Told by the caller, without the text: it may hold anything.
+    return undefined
+  }
+}
+
+function errorWords({ code, message }: Readonly<Record<string, unknown>>): string {
+  const words = typeof message === 'string' && message !== '' ? message : 'no reason given'
+  return typeof code === 'number' ? `${words} (${code})` : words
+}

@@ -1,0 +1,105 @@
+import { Backoff } from './backoff.js'
+import { SupervisionError } from './errors.js'
+import { type Agreement, handshakeOf, readHandshake, type Supervised } from './handshake.js'
+import { openPeer } from './open-peer.js'
+import type { Peer } from './peer.js'
+import { asSupervisionError } from './stream-peer.js'
+import { type AhpTransport, settingsOf } from './transport.js'
+
+/** A supervisor that has been greeted. */
+export type Linked = { readonly peer: Peer; readonly agreed: Agreement }
+
+/** The connection to a supervisor: made with its first use, and made again with the next when it was lost. */
+export class Connection {
+  readonly #transport: AhpTransport
+  readonly #who: Supervised
+  readonly #backoff: Backoff
+  #linking: Promise<Linked> | undefined
+  #linked: Linked | undefined
+  #problem: SupervisionError | undefined
+  readonly #closing = new AbortController()
+
+  constructor(transport: AhpTransport, who: Supervised) {
+    this.#transport = transport
+    this.#who = who
+    this.#backoff = new Backoff(settingsOf(transport).reconnectMs)
+  }
+
+  get isUp(): boolean {
+    return this.#linked !== undefined && this.#linked.peer.gone === undefined
+  }
+
+  /** What it last failed of. */
+  get problem(): SupervisionError | undefined {
+    return this.isUp ? undefined : this.#problem
+  }
+
+  get agreed(): Agreement | undefined {
+    return this.#linked?.agreed
+  }
+
+  /** Rejects with a `SupervisionError`, at once as long as it is not to be tried again. */
+  async link(): Promise<Linked> {
+    if (this.#closing.signal.aborted)
+      throw new SupervisionError('supervision_unavailable', 'the session is closed')
+    if (this.#linked !== undefined && this.#linked.peer.gone === undefined) return this.#linked
+    if (this.#linking !== undefined) return this.#linking
+    const { leftMs } = this.#backoff
+    if (leftMs > 0) throw this.#notYet(leftMs)
+    this.#linking = this.#make().finally(() => {
+      this.#linking = undefined
+    })
+    return this.#linking
+  }
+
+  /** It has done what it is for. */
+  answered(): void {
+    this.#backoff.succeeded()
+  }
+
+  async close(): Promise<void> {
+    const linking = this.#linking
+    // What is being opened ends with this; what is open says goodbye.
+    if (!this.isUp) this.#closing.abort()
+    await linking?.catch(() => undefined)
+    await this.#linked?.peer.close()
+    this.#closing.abort()
+  }
+
+  #notYet(leftMs: number): SupervisionError {
+    const { code = 'supervision_unavailable', message = this.#linked?.peer.gone } = this.#problem ?? {}
+    return new SupervisionError(code, `${message ?? 'it was lost'}; it is tried again in ${leftMs} ms`)
+  }
+
+  async #make(): Promise<Linked> {
+    const { timeoutMs } = settingsOf(this.#transport)
+    const before = this.#linked?.peer
+    const { signal } = this.#closing
+    let peer: Peer | undefined
+    try {
+      // What is left of the one that was lost, such as its process, is gone before there is another.
+      await before?.close()
+      peer = await openPeer(this.#transport, signal)
+      const answer = await peer.request('ahp/handshake', handshakeOf(this.#who), { timeoutMs, signal })
+      const linked = { peer, agreed: readHandshake(answer, timeoutMs) }
+      this.#linked = linked
+      this.#problem = undefined
+      signal.throwIfAborted()
+      // Its end is a failure too: one that dies of every question is not started again for each.
+      this.#backoff.failed()
+      return linked
+    } catch (error) {
+      this.#linked = undefined
+      this.#problem = whyNotLinked(asSupervisionError(error))
+      this.#backoff.failed()
+      await peer?.close()
+      throw this.#problem
+    }
+  }
+}
+
+/** Whoever was not even greeted was not asked anything. */
+function whyNotLinked(error: SupervisionError): SupervisionError {
+  const { code, message } = error
+  return code === 'supervision_lost' ? new SupervisionError('supervision_unavailable', message) : error
+}

@@ -1,0 +1,27 @@
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+
+export type SupervisionErrorCode =
+  /** What was said about a supervisor cannot be used. */
+  | 'supervision_config'
+  /** The supervisor cannot be reached, or is gone. */
+  | 'supervision_unavailable'
+  /** It was asked, and the connection was lost before it had answered. */
+  | 'supervision_lost'
+  /** It was asked, and did not answer in time. */
+  | 'supervision_timeout'
+  /** It answered, and the answer cannot be understood. */
+  | 'supervision_protocol'
+  /** It does not want to be asked: an error in place of an answer. */
+  | 'supervision_refused'
+  | 'supervision_aborted'
+
+/** Something about a supervisor. No message has its token in it. */
+export class SupervisionError extends CapstanError {
+  declare readonly code: SupervisionErrorCode
+
+  constructor(code: SupervisionErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options)
+  }
+}
+
+markErrorClass(SupervisionError, 'SupervisionError')

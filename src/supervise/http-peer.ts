@@ -1,0 +1,137 @@
+import { messageOf } from '../tool/errors.js'
+import { NetError } from '../workspace/net/errors.js'
+import type { GuardedStream } from '../workspace/net/guarded-stream.js'
+import { readAnswer } from './answer.js'
+import { SupervisionError } from './errors.js'
+import type { Ask, Peer } from './peer.js'
+import { type Method, noticeText, requestText } from './protocol.js'
+import { assertFits, refusal } from './stream-peer.js'
+import { type HttpTransport, settingsOf, tokenOf } from './transport.js'
+
+/** A peer that is sent each message as a request of its own. */
+export class HttpPeer implements Peer {
+  readonly #url: string
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #net: GuardedStream
+  readonly #maxBytes: number
+  readonly #timeoutMs: number
+  readonly #closing = new AbortController()
+  #gone: string | undefined
+  #asked = 0
+
+  private constructor(transport: HttpTransport, net: GuardedStream) {
+    const { maxMessageBytes, timeoutMs } = settingsOf(transport)
+    const token = tokenOf(transport)
+    this.#url = transport.url
+    this.#net = net
+    this.#maxBytes = maxMessageBytes
+    this.#timeoutMs = timeoutMs
+    this.#headers = {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    }
+  }
+
+  /** To the very host that was named, wherever it is, and to no other; redirects are not followed. */
+  static async open(transport: HttpTransport): Promise<HttpPeer> {
+    const { createGuardedStream } = await import('../workspace/net/guarded-stream.js')
+    const { protocol, hostname, port } = new URL(transport.url)
+    const own = `${hostname.replace(/\.+$/, '')}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`
+    const net = createGuardedStream({
+      allowPrivate: [own],
+      maxBytes: settingsOf(transport).maxMessageBytes,
+      permitHost: (host, at) =>
+        own === `${host.includes(':') ? `[${host}]` : host}:${at}` ? undefined : 'it is not the supervisor',
+    })
+    return new HttpPeer(transport, net)
+  }
+
+  get gone(): string | undefined {
+    return this.#gone
+  }
+
+  async request(method: Method, params: unknown, ask: Ask): Promise<unknown> {
+    const id = String(++this.#asked)
+    const body = requestText(id, method, params)
+    assertFits(body, this.#maxBytes)
+    const text = await this.#post(body, ask, true)
+    const answer = readAnswer(text)
+    if (answer === undefined || (answer.id !== id && !('error' in answer && answer.id === null)))
+      throw new SupervisionError('supervision_protocol', 'it answered another question than it was asked')
+    if ('error' in answer) throw refusal(answer.error)
+    return answer.result
+  }
+
+  async notify(method: Method, params: unknown): Promise<void> {
+    const body = noticeText(method, params)
+    assertFits(body, this.#maxBytes)
+    await this.#post(body, { timeoutMs: this.#timeoutMs }, false)
+  }
+
+  async close(): Promise<void> {
+    this.#gone ??= 'it was disconnected'
+    this.#closing.abort()
+    this.#net.close()
+  }
+
+  async #post(body: string, { timeoutMs, signal }: Ask, wantsText: boolean): Promise<string> {
+    if (this.#gone !== undefined) throw new SupervisionError('supervision_unavailable', this.#gone)
+    const late = AbortSignal.timeout(timeoutMs)
+    const any = AbortSignal.any([late, this.#closing.signal, ...(signal === undefined ? [] : [signal])])
+    try {
+      try {
+        return await this.#postOnce(body, any, wantsText)
+      } catch (error) {
+        // A connection that was kept from before may have been closed meanwhile; to ask twice does no harm.
+        if (any.aborted || !wasCut(error)) throw error
+        return await this.#postOnce(body, any, wantsText)
+      }
+    } catch (error) {
+      throw this.#explain(error, timeoutMs, late.aborted, signal?.aborted === true)
+    }
+  }
+
+  async #postOnce(body: string, signal: AbortSignal, wantsText: boolean): Promise<string> {
+    const response = await this.#net.fetch(this.#url, {
+      method: 'POST',
+      headers: this.#headers,
+      body,
+      signal,
+    })
+    const text = await response.text()
+    const { status } = response
+    if (status === 401 || status === 403)
+      throw new SupervisionError('supervision_refused', `it did not accept the token (HTTP ${status})`)
+    if (status < 200 || status > 299 || (wantsText && status === 204))
+      throw new SupervisionError('supervision_protocol', `it answered with HTTP ${status}`)
+    return text
+  }
+
+  #explain(error: unknown, timeoutMs: number, late: boolean, aborted: boolean): SupervisionError {
+    if (error instanceof SupervisionError) return error
+    if (aborted) return new SupervisionError('supervision_aborted', 'nobody waits for the answer any more')
+    if (late) return new SupervisionError('supervision_timeout', `it did not answer within ${timeoutMs} ms`)
+    if (this.#gone !== undefined) return new SupervisionError('supervision_lost', this.#gone)
+    const words = messageOf(error)
+    if (wasCut(error)) {
+      this.#gone = words
+      return new SupervisionError('supervision_lost', words)
+    }
+    if (error instanceof NetError && error.code === 'net_bad_response')
+      return new SupervisionError('supervision_protocol', words)
+    this.#gone = words
+    return new SupervisionError('supervision_unavailable', words)
+  }
+}
+
+/** The connection ended where an answer, or the rest of one, should have come. */
+function wasCut(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error.cause instanceof Error ? codeIn(error.cause) : codeIn(error)
+  return code === 'ECONNRESET' || code === 'EPIPE' || error.message.endsWith('broke off its answer.')
+}
+
+function codeIn(error: Error): { readonly code: unknown } {
+  return { code: 'code' in error ? error.code : undefined }
+}

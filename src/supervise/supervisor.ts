@@ -1,0 +1,264 @@
+import { visibleLine } from '../toolbox/untrusted-text.js'
+import { Connection, type Linked } from './connection.js'
+import { type Decision, readDecision } from './decision.js'
+import { SupervisionError } from './errors.js'
+import type { Supervised } from './handshake.js'
+import { Outbox } from './outbox.js'
+import type { AhpEvent, BlockingEvent, NoticeEvent } from './protocol.js'
+import { asSupervisionError } from './stream-peer.js'
+import { type AhpSettings, type AhpTransport, secretsOf, settingsOf } from './transport.js'
+
+/** What a decision comes to. */
+export type Outcome =
+  | { readonly action: 'allow' }
+  /** `decided`: it said so itself; otherwise something went wrong. */
+  | { readonly action: 'block'; readonly reason: string; readonly decided?: true }
+  | { readonly action: 'modify'; readonly value: unknown }
+  /** A person must decide. */
+  | { readonly action: 'ask'; readonly reason: string }
+
+export type SupervisorParts = {
+  readonly transport: AhpTransport
+  readonly who: Supervised
+  /** For the host: what is odd about the supervision. */
+  notice(message: string): void
+}
+
+/** How the supervision of a session is doing. One that was never asked has guarded nothing so far. */
+export type SupervisorStatus = {
+  readonly kind: AhpTransport['kind']
+  readonly connected: boolean
+  /** The name it gave itself. */
+  readonly name?: string
+  readonly asked: number
+  readonly blocked: number
+  readonly modified: number
+  readonly escalated: number
+  /** What was let pass without it, because `onDisconnect` says so. */
+  readonly unsupervised: number
+  /** What it was not told, because it was away for too long. */
+  readonly untold: number
+  readonly lastError?: string
+}
+
+/** The supervisor of a session and of its subagents. Whatever goes wrong with it refuses: it can only narrow. */
+export class Supervisor {
+  readonly #parts: SupervisorParts
+  readonly #settings: AhpSettings
+  readonly #connection: Connection
+  readonly #outbox = new Outbox()
+  readonly #counts = { asked: 0, blocked: 0, modified: 0, escalated: 0, unsupervised: 0 }
+  readonly #secrets: readonly string[]
+  #pumping: Promise<void> | undefined
+  #lastError: string | undefined
+  #toldOf: string | undefined
+
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts
+    this.#settings = settingsOf(parts.transport)
+    this.#secrets = secretsOf(parts.transport)
+    this.#connection = new Connection(parts.transport, parts.who)
+  }
+
+  /** Asks about an event, and again as long as the decision is put off. Never rejects. */
+  async ask(event: AhpEvent<BlockingEvent>, signal?: AbortSignal): Promise<Outcome> {
+    const outcome = await this.#judge(event, signal)
+    if (outcome.action === 'block') this.#counts.blocked += 1
+    if (outcome.action === 'modify') this.#counts.modified += 1
+    if (outcome.action === 'ask') this.#counts.escalated += 1
+    return outcome
+  }
+
+  /** Tells of an event; nobody waits for that. */
+  tell(event: AhpEvent<NoticeEvent>): void {
+    this.#outbox.add(event)
+    this.#pump()
+  }
+
+  status(): SupervisorStatus {
+    const name = this.#connection.agreed?.name
+    return {
+      kind: this.#parts.transport.kind,
+      connected: this.#connection.isUp,
+      ...(name !== undefined && { name: this.#clean(name, 80) }),
+      ...this.#counts,
+      untold: this.#outbox.dropped,
+      ...(this.#lastError !== undefined && { lastError: this.#lastError }),
+    }
+  }
+
+  /** Tells what is still to be told, as long as that takes no longer than a moment, and lets go of it. */
+  async close(): Promise<void> {
+    this.#pump()
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, farewellMs)
+    })
+    await Promise.race([this.#pumping, late])
+    clearTimeout(timer)
+    await this.#connection.close()
+  }
+
+  async #judge(event: AhpEvent<BlockingEvent>, signal: AbortSignal | undefined): Promise<Outcome> {
+    let linked: Linked
+    try {
+      linked = await this.#connection.link()
+      this.#tellState(undefined)
+    } catch (error) {
+      return this.#unreached(asSupervisionError(error))
+    }
+    const { asks, maxDepth } = linked.agreed
+    if (!asks.has(event.event_type)) return { action: 'allow' }
+    if (event.depth > maxDepth)
+      return {
+        action: 'block',
+        reason: `Agents deeper than ${maxDepth} levels are not supervised, and may do nothing`,
+      }
+    this.#counts.asked += 1
+    try {
+      return await this.#askUntilDecided(linked, event, signal)
+    } catch (error) {
+      const problem = asSupervisionError(error)
+      // It went away before it was asked.
+      return problem.code === 'supervision_unavailable' ? this.#unreached(problem) : this.#failed(problem)
+    }
+  }
+
+  async #askUntilDecided(
+    { peer, agreed }: Linked,
+    event: AhpEvent<BlockingEvent>,
+    signal: AbortSignal | undefined,
+  ): Promise<Outcome> {
+    const { maxDeferMs } = this.#settings
+    const start = performance.now()
+    for (;;) {
+      const ask = { timeoutMs: agreed.timeoutMs, ...(signal !== undefined && { signal }) }
+      const answer = await peer.request('ahp/event', event, ask)
+      this.#connection.answered()
+      const decision = readDecision(event.event_type, answer, event.payload)
+      if (decision.action !== 'defer') return this.#outcomeOf(decision)
+      const leftMs = maxDeferMs - (performance.now() - start)
+      if (decision.afterMs > leftMs)
+        return {
+          action: 'ask',
+          reason: `the supervisor put its decision off for longer than ${maxDeferMs} ms: ${this.#clean(decision.reason)}`,
+        }
+      await pause(decision.afterMs, signal)
+    }
+  }
+
+  #outcomeOf(decision: Exclude<Decision, { action: 'defer' }>): Outcome {
+    switch (decision.action) {
+      case 'block':
+        return { action: 'block', reason: this.#clean(decision.reason), decided: true }
+      case 'escalate':
+        return {
+          action: 'ask',
+          reason: `the supervisor wants a person to decide: ${this.#clean(decision.reason)}`,
+        }
+      case 'malformed':
+        throw new SupervisionError('supervision_protocol', decision.problem)
+      default:
+        return decision
+    }
+  }
+
+  /** It was not asked, since it is not there. Only that may go on without it. */
+  #unreached(error: SupervisionError): Outcome {
+    const why = this.#note(error)
+    this.#tellState(why)
+    if (error.code !== 'supervision_unavailable' || this.#settings.onDisconnect === 'deny')
+      return { action: 'block', reason: `the supervisor cannot be asked, so this is not done: ${why}` }
+    this.#counts.unsupervised += 1
+    return { action: 'allow' }
+  }
+
+  /** It was asked, and did not agree. */
+  #failed(error: SupervisionError): Outcome {
+    if (error.code === 'supervision_aborted') return { action: 'block', reason: 'the run was aborted' }
+    return {
+      action: 'block',
+      reason: `the supervisor gave no decision, so this is not done: ${this.#note(error)}`,
+    }
+  }
+
+  /** Once for each loss, and once when it is over. */
+  #tellState(problem: string | undefined): void {
+    const before = this.#toldOf
+    this.#toldOf = problem === undefined ? undefined : 'away'
+    if (problem !== undefined && before === undefined) {
+      const then =
+        this.#settings.onDisconnect === 'continue'
+          ? 'Work goes on without it'
+          : 'Nothing is done until it is back'
+      this.#parts.notice(`The supervisor cannot be asked: ${problem}. ${then}.`)
+    } else if (problem === undefined && before !== undefined) this.#parts.notice('The supervisor is back.')
+  }
+
+  #pump(): void {
+    this.#pumping ??= this.#sendAll().finally(() => {
+      this.#pumping = undefined
+    })
+  }
+
+  async #sendAll(): Promise<void> {
+    // Whatever it does first must not hold up the one who does not wait.
+    await Promise.resolve()
+    while (this.#outbox.size > 0) {
+      let linked: Linked
+      try {
+        linked = await this.#connection.link()
+      } catch (error) {
+        // Kept for the next time that it is reached.
+        this.#note(asSupervisionError(error))
+        return
+      }
+      await this.#sendSome(linked)
+    }
+  }
+
+  async #sendSome({ peer, agreed }: Linked): Promise<void> {
+    const events = this.#outbox.take(agreed.takesBatches ? agreed.batchSize : 1)
+    try {
+      const [only] = events
+      if (events.length === 1) await peer.notify('ahp/event', only)
+      else await peer.request('ahp/batch', { events }, { timeoutMs: agreed.timeoutMs })
+    } catch (error) {
+      // Not sent again: it may have been told of some of them.
+      this.#outbox.dropped += events.length
+      this.#note(asSupervisionError(error))
+    }
+  }
+
+  #note({ message }: SupervisionError): string {
+    this.#lastError = this.#clean(message)
+    return this.#lastError
+  }
+
+  /** Words from outside, as one line without anything secret, that ends where a sentence can go on. */
+  #clean(text: string, most = 400): string {
+    const clean = this.#secrets.reduce(
+      (left, secret) => left.replaceAll(secret, '[hidden]'),
+      text.slice(0, 8_000),
+    )
+    return visibleLine(clean, most).replace(/[.\s]+$/, '')
+  }
+}
+
+/** How long a session that is closed waits for the last of what it tells. */
+const farewellMs = 2_000
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer)
+      reject(new SupervisionError('supervision_aborted', 'nobody waits for the answer any more'))
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop, { once: true })
+  })
+}

@@ -1,0 +1,72 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { startServerProgram } from '../../workspace/server-program.js'
+import { SupervisionError } from '../errors.js'
+import { envOf, type StdioTransport, settingsOf } from '../transport.js'
+import { Lines } from './lines.js'
+import { mostUnread, type OpenWire } from './wire.js'
+
+/** How much of what it complains about is kept, for the error when it dies. */
+const complaintBytes = 2_048
+
+/**
+ * Starts the program and talks to it in lines. It is the host's own and stands above the agent: no sandbox confines it, and it runs
+ * where the host runs, not in the workspace, whose files an agent can write. It is in the ledger like every process, so it dies with us.
+ */
+export function openStdio(transport: StdioTransport): OpenWire {
+  const { maxMessageBytes } = settingsOf(transport)
+  return async (events) => {
+    const path = process.env['PATH']
+    const child = await startServerProgram(
+      {
+        root: transport.cwd ?? process.cwd(),
+        ledgerDir: join(homedir(), '.capstan', 'processes'),
+        sandbox: 'off',
+        sandboxOptions: {},
+      },
+      {
+        argv: [transport.program, ...transport.args],
+        env: envOf(transport),
+        ...(path !== undefined && { path }),
+      },
+    )
+    let complaints = Buffer.alloc(0)
+    let closed = false
+    const end = (why: string): void => {
+      if (closed) return
+      closed = true
+      events.closed(why)
+      void child.end()
+    }
+    const lines = new Lines((line) => events.message(line), maxMessageBytes)
+    child.stdout.on('data', (chunk: Buffer) => {
+      const problem = closed ? undefined : lines.add(chunk)
+      if (problem !== undefined) end(problem)
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      complaints = Buffer.concat([complaints, chunk.subarray(-complaintBytes)]).subarray(-complaintBytes)
+    })
+    for (const stream of [child.stdout, child.stderr]) stream.on('error', () => end('its stream broke'))
+    void child.exit.then(({ exitCode, signal }) => {
+      // What it said last may still be in the pipe.
+      setTimeout(() => {
+        const said = complaints.toString('utf8').trim().split('\n').slice(-3).join(' | ')
+        const how = signal === undefined ? `it ended with exit code ${exitCode}` : `it was ended by ${signal}`
+        end(said === '' ? how : `${how}; it said: ${said}`)
+      }, drainMs)
+    })
+    return {
+      send(text) {
+        if (child.stdin.writableLength > mostUnread * maxMessageBytes)
+          throw new SupervisionError('supervision_protocol', 'it does not read what it is sent')
+        child.stdin.write(`${text}\n`)
+      },
+      async close() {
+        end('it was disconnected')
+        await child.end()
+      },
+    }
+  }
+}
+
+const drainMs = 20

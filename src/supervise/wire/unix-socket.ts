@@ -1,0 +1,62 @@
+import { createConnection } from 'node:net'
+import { messageOf } from '../../tool/errors.js'
+import { SupervisionError } from '../errors.js'
+import { settingsOf, type UnixSocketTransport } from '../transport.js'
+import { Lines } from './lines.js'
+import { mostUnread, type OpenWire } from './wire.js'
+
+/** Connects to a socket of this machine and talks to who listens there in lines. */
+export function openUnixSocket(transport: UnixSocketTransport): OpenWire {
+  const { maxMessageBytes, timeoutMs } = settingsOf(transport)
+  return (events, signal) =>
+    new Promise((resolve, reject) => {
+      const socket = createConnection({ path: transport.path })
+      const lines = new Lines((line) => events.message(line), maxMessageBytes)
+      let why: string | undefined
+      const timer = setTimeout(
+        () => socket.destroy(new Error(`no connection within ${timeoutMs} ms`)),
+        timeoutMs,
+      )
+      const stop = (): void => void socket.destroy()
+      signal.addEventListener('abort', stop, { once: true })
+      const gone = new Promise<void>((settle) => socket.once('close', () => settle()))
+      socket.once('connect', () => {
+        clearTimeout(timer)
+        // It must not keep a host alive that has nothing else to do; whoever waits for an answer does.
+        socket.unref()
+        resolve({
+          send(text) {
+            if (socket.writableLength > mostUnread * maxMessageBytes)
+              throw new SupervisionError('supervision_protocol', 'it does not read what it is sent')
+            socket.write(`${text}\n`)
+          },
+          async close() {
+            why ??= 'it was disconnected'
+            socket.destroySoon()
+            const kill = setTimeout(() => socket.destroy(), farewellMs)
+            await gone
+            clearTimeout(kill)
+          },
+        })
+      })
+      socket.on('data', (chunk: Buffer) => {
+        const problem = why === undefined ? lines.add(chunk) : undefined
+        if (problem !== undefined) {
+          why = problem
+          socket.destroy()
+        }
+      })
+      socket.on('error', (error) => {
+        why ??= messageOf(error)
+      })
+      socket.on('close', () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', stop)
+        events.closed(why ?? 'it closed the connection')
+        // Without effect once it is connected.
+        reject(new SupervisionError('supervision_unavailable', why ?? 'it closed the connection'))
+      })
+    })
+}
+
+const farewellMs = 500

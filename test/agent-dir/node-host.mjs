@@ -1,0 +1,31 @@
+// @ts-nocheck: plain JavaScript, run as it is.
+// One node of several that serve the same directory. Started by two-nodes.test.ts with the compiled package and an order.
+import { writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const [, , compiled, given] = process.argv
+const order = JSON.parse(given)
+const load = (path) => import(pathToFileURL(join(compiled, path)).href)
+const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
+const { Agent } = await load('agent/agent.js')
+const { scriptedModel } = await load('testing/scripted-model.js')
+const { FileSessionStore } = await load('store/file/file-session-store.js')
+const { SqliteSessionStore } = await load('store/sqlite/sqlite-store.js')
+const store =
+  order.backend === 'file' ? new FileSessionStore(order.place) : new SqliteSessionStore(order.place)
+const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
+const served = await agent.serveAgentDir(order.dir, order.workspace, {
+  sessionStore: store,
+  sandbox: 'off',
+  model: scriptedModel(() => `I am ${process.pid}.`),
+  onResult: ({ status, firedAtMs, reason, error }) =>
+    say({ status, firedAtMs, reason, ...(error !== undefined && { error: error.message }) }),
+})
+say({ ready: true })
+process.on('SIGTERM', async () => {
+  await served.stop()
+  await agent.close()
+  await store.close?.()
+  say({ stopped: true })
+})

@@ -1,0 +1,80 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { FileSessionStore } from '../../src/store/file/file-session-store.js'
+import type { SessionStore } from '../../src/store/session-store.js'
+import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
+import { compilePackage, type Host, startHost } from '../faults/compiled.js'
+import { expectWhole, stateOf } from '../persistence/kept.js'
+import { directoryWith } from './support.js'
+
+const compiled = compilePackage()
+
+/** A node with the fires that it has told of. */
+class Node {
+  readonly host: Host
+  readonly made: number[] = []
+  readonly failed: unknown[] = []
+  #wake: (() => void)[] = []
+  readonly ended: Promise<void>
+
+  constructor(order: object) {
+    this.host = startHost(compiled, '../agent-dir/node-host.mjs', order)
+    this.ended = this.#read().catch(() => undefined)
+  }
+
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await new Promise<void>((resolve) => this.#wake.push(resolve))
+  }
+
+  async #read(): Promise<void> {
+    for (;;) {
+      const line = await this.host.next()
+      if (line['status'] === 'completed') this.made.push(Number(line['firedAtMs']))
+      if (line['status'] === 'failed') this.failed.push(line)
+      for (const wake of this.#wake.splice(0)) wake()
+    }
+  }
+}
+
+describe.each<[string, (place: string) => SessionStore]>([
+  ['file', (place) => new FileSessionStore(place)],
+  ['sqlite', (place) => new SqliteSessionStore(place)],
+])('two nodes on one store "%s"', (backend, openStore) => {
+  it('make each fire once, and one goes on when the other is killed', async () => {
+    const dir = await directoryWith({
+      'instructions.md': 'You tick.',
+      'schedules/tick.md': '---\ncron: "* * * * * *"\n---\nTick.\n',
+    })
+    const [workspace, userDir, base] = [
+      await directoryWith({}),
+      await directoryWith({}),
+      await directoryWith({}),
+    ]
+    await mkdir(join(base, 'kept'))
+    const place = backend === 'file' ? join(base, 'kept') : join(base, 'kept', 'all.db')
+    const order = { backend, place, dir, workspace, userDir }
+    const nodes = [new Node(order), new Node(order)]
+    const all = (): number[] => nodes.flatMap(({ made }) => made)
+    await Promise.race(nodes.map((node) => node.until(() => node.made.length >= 3)))
+    const leader = nodes.toSorted((a, b) => b.made.length - a.made.length)[0]
+    const other = nodes.find((node) => node !== leader)
+    leader?.host.child.kill('SIGKILL')
+    await leader?.ended
+    const before = other?.made.length ?? 0
+    await other?.until(() => other.made.length >= before + 2)
+    other?.host.child.kill('SIGTERM')
+    await other?.ended
+    expect((await other?.host.exited)?.code).toBe(0)
+    expect(nodes.flatMap(({ failed }) => failed)).toEqual([])
+    expect(new Set(all()).size).toBe(all().length)
+    const store = openStore(place)
+    const { runs, messages } = await stateOf(store, 'schedule:tick')
+    const fired = [...runs.values()].map(({ trigger }) => trigger?.fired_at ?? 0)
+    expect(new Set(fired).size).toBe(fired.length)
+    expect(fired).toEqual(fired.toSorted((a, b) => a - b))
+    for (const time of all()) expect(fired).toContain(time)
+    expectWhole(messages.map(({ message }) => message))
+    await store.close?.()
+  }, 60_000)
+})

@@ -1,0 +1,103 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { afterEach } from 'vitest'
+import { runCli } from '../../src/cli/run-cli.js'
+import {
+  type ModelScript,
+  type ModelServer,
+  type ServedRequest,
+  type ServedStep,
+  startModelServer,
+} from '../../src/testing/index.js'
+
+export type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string }
+export type DriveOptions = {
+  /** What is piped in; absent: nothing is, and it has ended. */
+  readonly stdin?: string
+  /** Standard input stays open until what was put out holds this. */
+  readonly until?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  readonly signal?: AbortSignal
+  readonly isTTY?: { readonly stdin?: boolean; readonly stdout?: boolean; readonly stderr?: boolean }
+}
+
+/** A directory to work in, a home of its own, and the command in this process. All of it is gone after the test. */
+export type Place = {
+  readonly root: string
+  readonly home: string
+  readonly env: Readonly<Record<string, string>>
+  run(argv: readonly string[], options?: DriveOptions): Promise<Outcome>
+  /** A model server that answers from a script, and the flags that make the command ask it. */
+  model(script: ModelScript<ServedRequest, ServedStep>): Promise<{ server: ModelServer; flags: string[] }>
+}
+
+const open: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+export async function openPlace(files: Readonly<Record<string, string>> = {}): Promise<Place> {
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-cli-')))
+  open.push(() => rm(base, { recursive: true, force: true }))
+  const [root, home] = [join(base, 'work'), join(base, 'home')]
+  await mkdir(root)
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), text)
+  }
+  const env = { CAPSTAN_HOME: home, CAPSTAN_LOCAL_MODELS: 'off', PATH: process.env['PATH'] ?? '' }
+  return {
+    root,
+    home,
+    env,
+    run: (argv, options = {}) => drive(argv, { cwd: root, ...options, env: { ...env, ...options.env } }),
+    async model(script) {
+      const server = await startModelServer(script)
+      open.push(() => server.close())
+      const config = join(base, `model-${open.length}.acl`)
+      await writeFile(
+        config,
+        `default_model = "test/m"\nproviders "test" {\n  base_url = "${server.url}/v1"\n  models "m" { cost = { input = 1, output = 1 } }\n}\n`,
+      )
+      return { server, flags: ['--config', config] }
+    },
+  }
+}
+
+async function drive(argv: readonly string[], options: DriveOptions): Promise<Outcome> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  const { until } = options
+  if (until === undefined) stdin.end(options.stdin ?? '')
+  else stdin.write(options.stdin ?? '')
+  const out = collect(stdout, (text) => {
+    if (until !== undefined && text.includes(until)) stdin.end()
+  })
+  const err = collect(stderr)
+  const { stdin: inTTY = false, stdout: outTTY = false, stderr: errTTY = false } = options.isTTY ?? {}
+  const code = await runCli(argv, {
+    stdin,
+    stdout,
+    stderr,
+    env: options.env ?? {},
+    cwd: options.cwd ?? '/',
+    isTTY: { stdin: inTTY, stdout: outTTY, stderr: errTTY },
+    columns: () => 80,
+    signal: options.signal ?? new AbortController().signal,
+  })
+  stdout.end()
+  stderr.end()
+  return { code, stdout: await out, stderr: await err }
+}
+
+async function collect(stream: PassThrough, onText?: (text: string) => void): Promise<string> {
+  let text = ''
+  for await (const piece of stream.setEncoding('utf8')) {
+    text += piece
+    onText?.(text)
+  }
+  return text
+}

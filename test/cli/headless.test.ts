@@ -1,0 +1,318 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openPlace } from './drive.js'
+
+const files = { 'engine.js': 'export const speed = 9\n' }
+const edit = {
+  name: 'edit',
+  args: { file_path: 'engine.js', old_string: 'speed = 9', new_string: 'speed = 12' },
+}
+
+describe('capstan run', () => {
+  it('gives the answer and nothing else on standard output', async () => {
+    const { run, model } = await openPlace(files)
+    const { server, flags } = await model([
+      { text: 'Looking.', toolCalls: [{ name: 'read', args: { file_path: 'engine.js' } }] },
+      'Nine knots.',
+    ])
+    expect(await run(['run', ...flags, 'How fast?'])).toEqual({
+      code: 0,
+      stdout: 'Nine knots.\n',
+      stderr: '',
+    })
+    expect(JSON.stringify(server.requests[0]?.body)).toContain('How fast?')
+  })
+
+  it('refuses what needs a person, reports it with the rule that allows it, and ends with 3', async () => {
+    const { run, model, root } = await openPlace(files)
+    const { flags } = await model([{ toolCalls: [edit] }, 'I may not.'])
+    const { code, stdout, stderr } = await run(['run', ...flags, 'Faster!'])
+    expect({ code, stdout }).toEqual({ code: 3, stdout: 'I may not.\n' })
+    expect(stderr).toContain('1 call was refused, since nobody was there to be asked:')
+    expect(stderr).toContain("--allow 'edit(engine.js)'")
+    expect(await readFile(join(root, 'engine.js'), 'utf8')).toBe(files['engine.js'])
+  })
+
+  it.each([
+    ['the very rule of the report', ['--allow', 'edit(engine.js)']],
+    ['a mode', ['--mode', 'accept-edits']],
+  ])('does it with %s', async (_, more) => {
+    const { run, model, root } = await openPlace(files)
+    const { flags } = await model([
+      { toolCalls: [{ name: 'read', args: { file_path: 'engine.js' } }] },
+      { toolCalls: [edit] },
+      'Done.',
+    ])
+    expect(await run(['run', ...flags, ...more, 'Faster!'])).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(await readFile(join(root, 'engine.js'), 'utf8')).toBe('export const speed = 12\n')
+  })
+
+  it('holds a deny against every allow', async () => {
+    const { run, model } = await openPlace(files)
+    const { flags } = await model([
+      { toolCalls: [{ name: 'read', args: { file_path: 'engine.js' } }] },
+      'No.',
+    ])
+    const { stdout } = await run([
+      'run',
+      ...flags,
+      '--json',
+      '--mode',
+      'full',
+      '--deny',
+      'read(engine.js)',
+      'Read it',
+    ])
+    expect(stdout).toContain('"type":"permission_denied"')
+    expect(stdout).not.toContain('speed')
+  })
+
+  it('asks nobody, and waits for nobody, when the model has a question', async () => {
+    const { run, model } = await openPlace()
+    const question = {
+      name: 'question',
+      args: {
+        questions: [
+          {
+            question: 'Which?',
+            header: 'Which',
+            options: [
+              { label: 'a', description: 'A' },
+              { label: 'b', description: 'B' },
+            ],
+          },
+        ],
+      },
+    }
+    const { flags } = await model([{ toolCalls: [question] }, 'I chose a.'])
+    expect(await run(['run', ...flags, 'Choose.'])).toMatchObject({ code: 0, stdout: 'I chose a.\n' })
+  })
+
+  it.each([
+    ['a limit of rounds', ['--max-rounds', '1'], 4, 'used all of its 1 tool rounds'],
+    ['a budget', ['--budget', '10tokens'], 4, "Budget exhausted on 'tokens'"],
+    ['a budget in dollars', ['--budget', '0.000001usd'], 4, "Budget exhausted on 'usd'"],
+    ['a limit of time', ['--timeout', '300ms'], 4, '300'],
+  ])('ends with 4 at %s', async (_, more, code, says) => {
+    const { run, model } = await openPlace(files)
+    const { flags } = await model((_request, n) =>
+      more.includes('--timeout')
+        ? { stall: true }
+        : { toolCalls: [{ name: 'ls', args: { path: '.' }, id: `c${n}` }] },
+    )
+    const outcome = await run(['run', ...flags, ...more, 'Go.'])
+    expect(outcome).toMatchObject({ code, stdout: '' })
+    expect(outcome.stderr).toContain(says)
+    expect(outcome.stderr).toMatch(/hint: go on with: capstan run --session \S+ "go on"/)
+  })
+
+  it('ends with 5 when the model does not answer, and says why', async () => {
+    const { run, model } = await openPlace()
+    const { flags } = await model(() => ({ status: 401, message: 'bad key' }))
+    const { code, stderr } = await run(['run', ...flags, 'Hello'])
+    expect(code).toBe(5)
+    expect(stderr).toMatch(/^capstan: .*401/m)
+  })
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ])(
+    'ends with the code of %s when it is cancelled, and leaves a session that goes on',
+    async (name, code) => {
+      const { run, model } = await openPlace()
+      const { server, flags } = await model((_, n) => (n === 0 ? { stall: true } : 'Here again.'))
+      const stopping = new AbortController()
+      void server.request(0).then(() => stopping.abort(name))
+      const cancelled = await run(['run', ...flags, '--session', 's', 'Hello'], { signal: stopping.signal })
+      expect(cancelled).toMatchObject({ code, stdout: '' })
+      expect(await run(['run', ...flags, '--session', 's', 'Still there?'])).toMatchObject({
+        code: 0,
+        stdout: 'Here again.\n',
+      })
+    },
+  )
+
+  it('is done only when the checks pass, where it must be', async () => {
+    const { run, model } = await openPlace({
+      'package.json': JSON.stringify({ name: 'x', scripts: { test: 'exit 1' } }),
+      'package-lock.json': '{}',
+    })
+    const { flags } = await model(() => 'Done, I promise.')
+    const { code, stderr } = await run(['run', ...flags, '--verify', 'Do it.'])
+    expect(code).toBe(3)
+    expect(stderr).toContain('not verified: 1 failed')
+  })
+
+  it('neutralises what would act on the terminal', async () => {
+    const { run, model } = await openPlace({ 'a\u001b[2Jb.txt': 'x' })
+    const { flags } = await model([
+      {
+        toolCalls: [
+          { name: 'ls', args: { path: '.' } },
+          { name: 'bash', args: { command: "printf '\\x1b]0;x\\x07'" } },
+        ],
+      },
+      'Hidden\u001b]52;c;eA==\u0007 \u009b2J\u202e.',
+    ])
+    const text = await run(['run', ...flags, '-v', 'Show'], { isTTY: { stdout: true, stderr: true } })
+    // Colours of our own are the only sequences.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the introducer of a style
+    const rest = (text.stdout + text.stderr).replace(/\x1b\[\d+m/g, '')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal obeys
+    expect(rest).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]/)
+    expect(text.stdout).toBe('Hidden\\x1b]52;c;eA==\\x07 \\x9b2J\\u202e.\n')
+  })
+})
+
+describe('what is piped in', () => {
+  it('goes along with the prompt, or is the prompt', async () => {
+    const { run, model } = await openPlace()
+    const { server, flags } = await model(() => 'Read.')
+    await run(['run', ...flags, 'Review this'], { stdin: '+ a line\n' })
+    await run(['run', ...flags], { stdin: 'What is this?\n' })
+    await run(['run', ...flags, '-'], { stdin: 'From a dash\n' })
+    await run(['run', ...flags, '--no-stdin', 'Alone'], { stdin: 'unread' })
+    const prompts = server.requests.map(({ body }) => lastUserText(body))
+    expect(prompts).toEqual([
+      'Review this\n\n<stdin>\n+ a line\n</stdin>',
+      'What is this?',
+      'From a dash',
+      'Alone',
+    ])
+  })
+
+  it('is missed in words when there is no prompt at all', async () => {
+    const { run } = await openPlace()
+    expect(await run(['run'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no prompt'),
+    })
+    expect(await run(['run'], { isTTY: { stdin: true } })).toMatchObject({ code: 2 })
+  })
+})
+
+describe('as JSON', () => {
+  it('is one object, with everything that a script needs', async () => {
+    const { run, model } = await openPlace(files)
+    const { flags } = await model([
+      { toolCalls: [edit] },
+      { text: 'No.', usage: { inputTokens: 7, outputTokens: 2 } },
+    ])
+    const { code, stdout, stderr } = await run([
+      'run',
+      ...flags,
+      '--output-format',
+      'json',
+      '--session',
+      's1',
+      'Faster!',
+    ])
+    const result = JSON.parse(stdout)
+    expect(result).toMatchObject({
+      type: 'result',
+      outcome: 'incomplete',
+      exitCode: 3,
+      sessionId: 's1',
+      model: 'test/m',
+      text: 'No.',
+      finish: 'stop',
+      rounds: 2,
+      toolCalls: 1,
+      refused: [{ toolName: 'edit', args: edit.args, rules: ['edit(engine.js)'] }],
+      warnings: [],
+    })
+    expect(result.usage.totalTokens).toBeGreaterThan(0)
+    expect(result.costUsd).toBeGreaterThan(0)
+    expect({ code, stderr }).toEqual({ code: 3, stderr: '' })
+  })
+
+  it('is every event as a line, the session first and the result last', async () => {
+    const { run, model } = await openPlace(files)
+    const { flags } = await model(['Hello.'])
+    const { stdout, code } = await run(['run', ...flags, '--json', 'Hi'])
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines[0]).toMatchObject({ type: 'session', model: 'test/m', kept: true })
+    expect(lines.slice(1, 3).map(({ type }) => type)).toEqual(['agent_start', 'turn_start'])
+    expect(lines.flatMap(({ type, text }) => (type === 'text_delta' ? [text] : [])).join('')).toBe('Hello.')
+    expect(lines.at(-2)).toMatchObject({ type: 'agent_end' })
+    expect(lines.at(-1)).toMatchObject({ type: 'result', outcome: 'done', exitCode: 0, text: 'Hello.' })
+    expect(code).toBe(0)
+  })
+
+  it('tells errors in the same place', async () => {
+    const { run, model } = await openPlace()
+    const { flags } = await model(() => ({ status: 400, message: 'no such model' }))
+    const { stdout, code } = await run(['run', ...flags, '--output-format', 'json', 'Hi'])
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: 'failed',
+      exitCode: 5,
+      error: { code: 'model_request_refused' },
+    })
+    expect(code).toBe(5)
+  })
+})
+
+describe('a session', () => {
+  it('is kept, and gone on with', async () => {
+    const { run, model } = await openPlace(files)
+    const { server, flags } = await model(() => 'Noted.')
+    await run(['run', ...flags, 'We sail at nine knots.'])
+    await run(['run', ...flags, '--continue', 'How fast?'])
+    expect(JSON.stringify(server.requests[1]?.body)).toContain('We sail at nine knots.')
+  })
+
+  it('is not kept where nobody wants it', async () => {
+    const { run, model } = await openPlace(files)
+    const { flags } = await model(() => 'Noted.')
+    await run(['run', ...flags, '--store', 'none', 'Hello'])
+    expect(await run(['run', ...flags, '--continue', 'And?'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no session of this directory'),
+    })
+  })
+
+  it('stays in its directory, and says with which permissions it goes on', async () => {
+    const { run, model, root } = await openPlace({ ...files, 'other/x': '' })
+    const { flags } = await model(() => 'Noted.')
+    await run(['run', ...flags, '--session', 's', '--mode', 'accept-edits', '--allow', 'bash(ls)', 'Hello'])
+    const elsewhere = await run(['run', ...flags, '--session', 's', 'And?'], { cwd: join(root, 'other') })
+    expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining(`belongs to ${root}`) })
+    const { stderr } = await run(['run', ...flags, '--session', 's', 'And?'])
+    expect(stderr).toContain('going on with s, as before with mode accept-edits; allowed: bash(ls)')
+  })
+})
+
+describe('called wrongly', () => {
+  it.each([
+    [['rnu'], 'There is no command "rnu".', 'Did you mean "run"?'],
+    [['run', '--modle', 'x', 'y'], 'There is no option "--modle".', 'Did you mean "--model"'],
+    [['run', '--allow', 'bash(', 'y'], 'The rule "bash(" is not valid', 'A rule looks like'],
+    [['run', '--budget', '5', 'y'], '--budget takes an amount with its unit', '--budget 0.50usd'],
+    [['run', '-C', 'nowhere', 'y'], 'cannot be used: it does not exist', undefined],
+    [['run', '--config', 'none.acl', 'y'], 'there is no such file', undefined],
+    [['run', '--json', '--output-format', 'json', 'y'], 'cannot be given together', undefined],
+    [['run', '--session', 'a', '--continue', 'y'], 'cannot be given together', undefined],
+    [['run', '--agent', 'nobody', 'y'], 'nobody', undefined],
+    [['sessions', 'lsit'], 'There is no action "lsit".', 'Did you mean "list"?'],
+  ])('%j is told in a line and a hint, with 2', async (argv, message, hint) => {
+    const { run } = await openPlace()
+    const { code, stdout, stderr } = await run(argv)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    const [first, second] = stderr.split('\n')
+    expect(first).toMatch(/^capstan: /)
+    expect(first).toContain(message)
+    if (hint !== undefined) expect(second).toContain(hint)
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+})
+
+function lastUserText(body: unknown): string {
+  const { messages } = body as { messages: { role: string; content: string | { text: string }[] }[] }
+  const content = messages.findLast(({ role }) => role === 'user')?.content ?? ''
+  return typeof content === 'string' ? content : content.map(({ text }) => text).join('')
+}

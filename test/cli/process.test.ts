@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root as packageRoot } from '../house/run.js'
+import { openPlace, type Place } from './drive.js'
+
+/** The command as it is installed: a process of its own, with pipes. */
+const main = join(packageRoot, 'dist/cli/main.js')
+
+describe('the built command', { timeout: 60_000 }, () => {
+  it('runs in pipes', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model(() => 'Reviewed.')
+    const child = start(place, ['run', ...flags, 'Review this'])
+    child.stdin?.end('a change\n')
+    expect(await ended(child)).toEqual({ code: 0, signal: null, stdout: 'Reviewed.\n', stderr: '' })
+  })
+
+  it('does not wait for a pipe that nobody writes to', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model(() => 'Done.')
+    const outcome = await ended(start(place, ['run', ...flags, 'Go']))
+    expect(outcome).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(outcome.stderr).toContain('standard input is open but nothing came on it')
+  })
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('is cancelled by %s, and leaves no process behind', async (name, code) => {
+    const place = await openPlace()
+    const { server, flags } = await place.model((_, n) =>
+      n === 0 ? { toolCalls: [{ name: 'bash', args: { command: 'echo $$; sleep 600' } }] } : 'Never.',
+    )
+    const child = start(place, ['run', ...flags, '--no-stdin', '--json', '--allow', 'bash', 'Wait'])
+    await server.request(0)
+    await output(child, '"type":"tool_execution_start"')
+    child.kill(name)
+    const outcome = await ended(child)
+    expect(outcome.code).toBe(code)
+    expect(JSON.parse(outcome.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      type: 'result',
+      outcome: 'cancelled',
+      exitCode: code,
+    })
+  })
+
+  it('ends at once when it is told twice', async () => {
+    const place = await openPlace()
+    const { server, flags } = await place.model(() => ({ stall: true }))
+    const child = start(place, ['run', ...flags, '--no-stdin', 'Wait'])
+    await server.request(0)
+    child.kill('SIGINT')
+    child.kill('SIGINT')
+    expect((await ended(child)).code).toBe(130)
+  })
+
+  it('takes it quietly when its reader goes away', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model(() => ({ text: 'word '.repeat(20_000), deltas: 20 }))
+    const child = start(place, ['run', ...flags, '--no-stdin', '--json', 'Talk'])
+    child.stdout?.once('data', () => child.stdout?.destroy())
+    const { stderr } = await ended(child)
+    expect(stderr).not.toMatch(/EPIPE|at .*\.js/)
+  })
+
+  it('says its version and its help almost as fast as Node says nothing', () => {
+    const measured = { bare: 0, version: 0, help: 0 }
+    const calls = { bare: ['-e', '0'], version: [main, '--version'], help: [main, '--help'] }
+    for (let round = 0; round < 8; round++)
+      for (const name of ['bare', 'version', 'help'] as const) measured[name] += cost(calls[name])
+    expect(measured.version / measured.bare).toBeLessThan(1.6)
+    expect(measured.help / measured.bare).toBeLessThan(1.6)
+  })
+})
+
+function start(place: Place, args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [main, ...args], { cwd: place.root, env: place.env, stdio: 'pipe' })
+}
+
+type Ended = { code: number | null; signal: string | null; stdout: string; stderr: string }
+
+const heard = new WeakMap<ChildProcess, { stdout: string; stderr: string; tell: Set<() => void> }>()
+
+function hear(child: ChildProcess) {
+  const known = heard.get(child)
+  if (known !== undefined) return known
+  const made = { stdout: '', stderr: '', tell: new Set<() => void>() }
+  heard.set(child, made)
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    made.stdout += text
+    for (const tell of made.tell) tell()
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    made.stderr += text
+  })
+  return made
+}
+
+function ended(child: ChildProcess): Promise<Ended> {
+  const said = hear(child)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve({ code, signal, stdout: said.stdout, stderr: said.stderr }))
+  })
+}
+
+/** Resolves when this was put out. */
+function output(child: ChildProcess, wanted: string): Promise<void> {
+  const said = hear(child)
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (!said.stdout.includes(wanted)) return
+      said.tell.delete(look)
+      resolve()
+    }
+    said.tell.add(look)
+    look()
+  })
+}
+
+/** What a process costs: time of the processor where the system tells it, since others are at work beside us. */
+function cost(args: readonly string[]): number {
+  const before = childTime() ?? performance.now()
+  spawnSync(process.execPath, args, { stdio: 'ignore', env: { PATH: process.env['PATH'] } })
+  return (childTime() ?? performance.now()) - before
+}
+
+function childTime(): number | undefined {
+  if (process.platform !== 'linux') return undefined
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
+  return Number(fields[13]) + Number(fields[14])
+}
