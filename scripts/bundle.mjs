@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
+import { minify } from 'rolldown/utils'
 
 /**
  * Libraries that go into our files instead of being installed beside them: small, or needed by few and large in packages. Each is
@@ -20,6 +21,14 @@ export const bundled = [
   'picocolors',
   'sucrase',
   'ws',
+]
+
+/** From the ground up: a group, and the modules that it is loaded for. */
+const together = [
+  ['tool', 'tool/index'],
+  ['capstan', 'index'],
+  ['authority', 'authority/index'],
+  ['session', 'session/session', 'session/check-options', 'session/journal/restore', 'program/index'],
 ]
 
 /** @param {string} modules where the compiler put the scripts @param {string} target */
@@ -58,9 +67,54 @@ export async function bundle(modules, target) {
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
     comments: false,
+    codeSplitting: { groups: groupsOf(modules) },
   })
   await build.close()
+  for (const file of output)
+    if (file.type === 'chunk' && isMostlyForeign(file)) await shorten(join(target, file.fileName))
   writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf(output))
+}
+
+/**
+ * What is loaded together lies together: without this, every set of places that share a module makes a file of its own. Each group is
+ * what its roots load at once, without what the groups before it hold; so files never lead in a ring.
+ * @param {string} modules
+ */
+function groupsOf(modules) {
+  const taken = new Set()
+  return together.map(([name, ...roots]) => {
+    const own = new Set(
+      roots.flatMap((root) => [...loadedBy(resolve(modules, `${root}.js`))]).filter((id) => !taken.has(id)),
+    )
+    for (const id of own) taken.add(id)
+    return { name, test: (/** @type {string} */ id) => own.has(id) }
+  })
+}
+
+/** @param {string} start @param {Set<string>} seen */
+function loadedBy(start, seen = new Set()) {
+  if (seen.has(start)) return seen
+  seen.add(start)
+  const text = readFileSync(start, 'utf8')
+  for (const [, from, plain] of text.matchAll(
+    /^(?:import|export)\s[^;]*?from\s*'(\.[^']+)'|^import\s*'(\.[^']+)'/gm,
+  ))
+    loadedBy(resolve(start, '..', from ?? plain ?? ''), seen)
+  return seen
+}
+
+/** Libraries are many times our size, and nobody steps through them; our own code stays as it was written. */
+async function shorten(/** @type {string} */ path) {
+  const { code, errors } = await minify(path, readFileSync(path, 'utf8'), { module: true, sourcemap: false })
+  if (errors.length > 0) throw new Error(`${path}: ${errors.map(({ message }) => message).join('; ')}`)
+  writeFileSync(path, code)
+}
+
+/** @param {import('rolldown').OutputChunk} chunk */
+function isMostlyForeign({ modules }) {
+  const lengths = Object.entries(modules).map(([id, { renderedLength }]) => ({ id, renderedLength }))
+  const sum = (/** @type {typeof lengths} */ some) => some.reduce((all, one) => all + one.renderedLength, 0)
+  return sum(lengths.filter(({ id }) => id.includes('node_modules'))) > sum(lengths) / 2
 }
 
 /**

@@ -20,7 +20,10 @@ process.exitCode = (await chosen(rest)) ?? 0
 /** @param {string[]} args */
 async function start(args) {
   await ensureBuilt()
-  return run(process.execPath, ['examples/tour.mjs', ...args])
+  const command = join(root, 'dist/cli/main.js')
+  // Without words it is the tour; with words it is the command, where npm was called.
+  if (args.length === 0) return run(process.execPath, [command, 'tour'])
+  return run(process.execPath, [command, ...args], process.env['INIT_CWD'] ?? root)
 }
 
 /** @param {string[]} args */
@@ -72,7 +75,8 @@ async function format() {
 }
 
 async function help() {
-  console.log(`npm start                 the demonstration
+  console.log(`npm start                 a tour: a session on a sample project, without a key
+npm start -- ARGS …       the capstan command
 npm test                  every check and test
 npm test -- NAME …        only the tests whose files match
 npm run build             compile src/ to dist/
@@ -151,8 +155,8 @@ function digest(...parts) {
 }
 
 /** @param {string} file @param {string[]} args */
-function run(file, args) {
-  const { status, signal, error } = spawnSync(file, args, { stdio: 'inherit' })
+function run(file, args, cwd = root) {
+  const { status, signal, error } = spawnSync(file, args, { stdio: 'inherit', cwd })
   if (error) console.error(`capstan: ${error.message}`)
   return status ?? (signal ? 130 : 1)
 }

@@ -132,7 +132,6 @@ export type { WorkerAgentSpec, WorkerKind } from './subagents/files/worker-spec.
 export { TaskLimitError } from './subagents/limits.js'
 export type { ParallelOutcome, PipelineStage, StepOutcome, StepSpec } from './subagents/orchestrate.js'
 export type { SubagentTaskSnapshot, TaskProgress, TaskStatus } from './subagents/task-record.js'
-export type { SupervisorStatus } from './supervise/supervisor.js'
 export {
   type AhpOptions,
   type AhpTransport,
@@ -144,6 +143,7 @@ export {
   UnixSocketTransport,
   WebSocketTransport,
 } from './supervise/index.js'
+export type { SupervisorStatus } from './supervise/supervisor.js'
 export * from './tool/index.js'
 export type {
   VerificationCheck,
@@ -152,12 +152,12 @@ export type {
   VerificationReport,
   VerificationStatus,
 } from './tool/verification.js'
-export {
-  formatVerificationSummary,
-  type GivenCheck,
-  type GivenReport,
-  type PresetCommand,
-  VerificationError,
-  type VerificationPreset,
-  type VerifyRequirement,
+export { VerificationError } from './verify/errors.js'
+export type {
+  GivenCheck,
+  GivenReport,
+  PresetCommand,
+  VerificationPreset,
+  VerifyRequirement,
 } from './verify/index.js'
+export { formatVerificationSummary } from './verify/summary.js'

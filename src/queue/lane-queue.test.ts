@@ -251,7 +251,11 @@ describe('the figures', () => {
         const kind = at % 3
         let runs = 0
         return queue.pass(
-          call({ idempotent: true, lane: at % 2 ? 'query' : 'execute', ...(at === 299 && { signal: stop.signal }) }),
+          call({
+            idempotent: true,
+            lane: at % 2 ? 'query' : 'execute',
+            ...(at === 299 && { signal: stop.signal }),
+          }),
           async () => {
             if (at === 299) stop.abort()
             return kind === 0 && ++runs < 3 ? slow : outputEnvelope(at)
@@ -270,7 +274,9 @@ describe('the figures', () => {
     })
     expect(of('submitted.query') + of('submitted.execute')).toBe(300)
     expect(Object.values(gauges ?? {}).every((value) => value === 0)).toBe(true)
-    const counts = ['query', 'execute'].map((lane) => histograms?.[`lane.commands.duration_ms.${lane}`]?.count ?? 0)
+    const counts = ['query', 'execute'].map(
+      (lane) => histograms?.[`lane.commands.duration_ms.${lane}`]?.count ?? 0,
+    )
     expect((counts[0] ?? 0) + (counts[1] ?? 0)).toBe(300 + of('retried'))
     const figures = histograms?.['lane.commands.duration_ms.query']
     expect(figures?.mean).toBeCloseTo((figures?.sum ?? 0) / (figures?.count ?? 1))

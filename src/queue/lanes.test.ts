@@ -7,7 +7,12 @@ import { Lanes } from './lanes.js'
 
 const urgencyOf = (lane: Lane): number => laneNames.indexOf(lane)
 
-async function enter(lanes: Lanes, lane: Lane, priority = urgencyOf(lane), signal?: AbortSignal): Promise<Room> {
+async function enter(
+  lanes: Lanes,
+  lane: Lane,
+  priority = urgencyOf(lane),
+  signal?: AbortSignal,
+): Promise<Room> {
   const room = await lanes.enter({ lane, priority, ...(signal !== undefined && { signal }) })
   if (room === undefined) throw new Error('no room')
   return room

@@ -102,10 +102,28 @@ describe('a board of tasks', () => {
     const { leaseId } = await claimOne(board)
     for (let beat = 0; beat < 6; beat++) {
       await new Promise((resolve) => setTimeout(resolve, 20))
-      expect(await board.renew([{ taskId: 'a', leaseId }, { taskId: 'x', leaseId }])).toEqual(['x'])
+      expect(
+        await board.renew([
+          { taskId: 'a', leaseId },
+          { taskId: 'x', leaseId },
+        ]),
+      ).toEqual(['x'])
     }
     expect(over).toBe(false)
     expect(await end).toEqual({ how: 'lost', began: false })
+  })
+
+  it('hears a worker before it gives up on it, when it was itself held up', async () => {
+    const board = openBoard(40)
+    const end = board.offer(task('a'), limits)
+    const { leaseId } = await claimOne(board)
+    const heard = new Promise((resolve) =>
+      setImmediate(() => resolve(board.renew([{ taskId: 'a', leaseId }]))),
+    )
+    for (const until = performance.now() + 80; performance.now() < until; );
+    expect(await heard).toEqual([])
+    await board.complete('a', leaseId, done)
+    expect(await end).toMatchObject({ how: 'completed' })
   })
 
   it('ends what a worker had that is gone, and takes back what was not begun', async () => {

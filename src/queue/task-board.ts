@@ -165,7 +165,12 @@ export class LocalBoard implements TaskBoard {
     const { lease } = offer
     if (lease === undefined) return
     clearTimeout(lease.timer)
-    lease.timer = setTimeout(() => offer.end({ how: 'lost', began: offer.began }), this.#options.leaseMs)
+    const { leaseMs } = this.#options
+    const end = (): void => offer.end({ how: 'lost', began: offer.began })
+    // In two steps: when this process itself was held up, what workers sent meanwhile is read before anything is given up.
+    lease.timer = setTimeout(() => {
+      lease.timer = setTimeout(end, leaseMs / 4)
+    }, leaseMs * 0.75)
   }
 
   #held(taskId: string, leaseId: string): Offer | undefined {

@@ -45,3 +45,12 @@ export class ToolFailedError extends CapstanError {
 }
 
 markErrorClass(ToolFailedError, 'ToolFailedError')
+
+/** A run cannot be gone on with; the code says whether it may be later. */
+export class ResumeError extends CapstanError {
+  constructor(code: 'no_session_store' | 'no_checkpoint', message: string) {
+    super(code, message)
+  }
+}
+
+markErrorClass(ResumeError, 'ResumeError')

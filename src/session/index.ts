@@ -2,7 +2,13 @@ export type { AgentResult } from './agent-result.js'
 export type { SideAnswer } from './btw.js'
 export type { ConfirmationPolicy, PendingConfirmation } from './confirmations.js'
 export type { GitCommand, ProgramRequest } from './direct-tools.js'
-export { SessionBusyError, SessionClosedError, SessionOptionError, ToolFailedError } from './errors.js'
+export {
+  ResumeError,
+  SessionBusyError,
+  SessionClosedError,
+  SessionOptionError,
+  ToolFailedError,
+} from './errors.js'
 export { EventStream } from './event-stream.js'
 export { HistoryError, type HistoryErrorCode } from './history/errors.js'
 export type { ForkPoint } from './history/fork.js'
@@ -28,7 +34,6 @@ export { type RecordedModelOptions, recordedModel } from './replay/recorded-mode
 export type { RecordedSource } from './replay/recording.js'
 export { type ReplayOptions, type ReplayStep, replaySession } from './replay/replay-session.js'
 export type { Attachment, SendOptions, SendRequest } from './request.js'
-export { ResumeError } from './resume-run.js'
 export type { RunEvent } from './run-events.js'
 export type { RunSnapshot, RunStatus } from './runs.js'
 export * from './security/index.js'

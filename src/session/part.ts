@@ -26,17 +26,18 @@ export class MadeParts {
     return this.#made.get(part as SessionPart<unknown>) as T | undefined
   }
 
-  /** Closes the last one first; one that fails keeps none of the others open. */
+  /** Closes the last one first; one that fails keeps none of the others open. What needs no closing can be read afterwards. */
   async close(): Promise<void> {
     const errors: unknown[] = []
-    for (const [part, made] of [...this.#made].reverse()) {
+    const closing = [...this.#made].filter(([{ close }]) => close !== undefined).reverse()
+    for (const [part, made] of closing) {
       try {
         await part.close?.(made)
       } catch (error) {
         errors.push(error)
       }
     }
-    this.#made.clear()
+    for (const [part] of closing) this.#made.delete(part)
     if (errors.length > 0) throw errors[0]
   }
 }

@@ -1,19 +1,10 @@
-import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import type { SessionCore } from './core.js'
+import { ResumeError } from './errors.js'
 import { familyOf, lastCheckpoint, type RestoredSession, totalsOf } from './journal/restore.js'
 import { reportsOf } from './parts/verification.js'
 import type { RunRequest } from './request.js'
 import { startRun } from './start-run.js'
-
-/** A run cannot be gone on with; the code says whether it may be later. */
-export class ResumeError extends CapstanError {
-  constructor(code: 'no_session_store' | 'no_checkpoint', message: string) {
-    super(code, message)
-  }
-}
-
-markErrorClass(ResumeError, 'ResumeError')
 
 /**
  * Goes on with a run whose process ended: as a new run, from the last round that was finished. What that run did is not done again;

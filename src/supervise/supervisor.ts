@@ -49,6 +49,7 @@ export class Supervisor {
   readonly #outbox = new Outbox()
   readonly #counts = { asked: 0, blocked: 0, modified: 0, escalated: 0, unsupervised: 0 }
   readonly #secrets: readonly string[]
+  readonly #sending = new Set<Promise<void>>()
   #pumping: Promise<void> | undefined
   #lastError: string | undefined
   #toldOf: string | undefined
@@ -94,7 +95,7 @@ export class Supervisor {
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, farewellMs)
     })
-    await Promise.race([this.#pumping, late])
+    await Promise.race([this.#allSent(), late])
     clearTimeout(timer)
     await this.#connection.close()
   }
@@ -115,6 +116,8 @@ export class Supervisor {
         reason: `Agents deeper than ${maxDepth} levels are not supervised, and may do nothing`,
       }
     this.#counts.asked += 1
+    // What happened before is told before.
+    this.#sendWaiting(linked)
     try {
       return await this.#askUntilDecided(linked, event, signal)
     } catch (error) {
@@ -215,6 +218,18 @@ export class Supervisor {
       }
       await this.#sendSome(linked)
     }
+  }
+
+  #sendWaiting(linked: Linked): void {
+    while (this.#outbox.size > 0) {
+      const sending = this.#sendSome(linked).finally(() => this.#sending.delete(sending))
+      this.#sending.add(sending)
+    }
+  }
+
+  async #allSent(): Promise<void> {
+    await this.#pumping
+    await Promise.all(this.#sending)
   }
 
   async #sendSome({ peer, agreed }: Linked): Promise<void> {

@@ -195,13 +195,13 @@ describe('serveAgentDir', () => {
         model: counting(),
         onEvent: told.onEvent,
       })
-      await clock.pass(5 * 3_600_000)
+      await clock.pass(6_000_000)
       await told.made(1)
       await served.stop()
       return told.reports.map(({ status, firedAtMs }) => `${status} ${new Date(firedAtMs).toISOString()}`)
     }
-    expect(await fires('2026-10-24T22:00:00Z')).toEqual(['completed 2026-10-25T00:30:00.000Z'])
-    expect(await fires('2026-03-28T22:00:00Z')).toEqual(['completed 2026-03-29T01:00:00.000Z'])
+    expect(await fires('2026-10-25T00:10:00Z')).toEqual(['completed 2026-10-25T00:30:00.000Z'])
+    expect(await fires('2026-03-29T00:10:00Z')).toEqual(['completed 2026-03-29T01:00:00.000Z'])
   })
 
   it('makes up for what was missed while nobody served, when it is to', async () => {
@@ -297,11 +297,11 @@ describe('serveAgentDir', () => {
       model: counting(),
       onEvent: told.onEvent,
     })
-    for (let minute = 0; minute < 600; minute++) await clock.pass(60_000)
-    const made = await told.made(10)
+    for (let hour = 0; hour < 5; hour++) await clock.pass(3_600_000)
+    const made = await told.made(5)
     const late = made.map(({ startedAtMs, firedAtMs }) => startedAtMs - firedAtMs)
     expect(late.every((ms) => ms >= 0 && ms <= 600_000)).toBe(true)
-    expect(new Set(late).size).toBeGreaterThan(5)
+    expect(new Set(late).size).toBeGreaterThan(2)
     await served.stop()
   })
 

@@ -30,12 +30,14 @@ describe('the built command', { timeout: 60_000 }, () => {
     ['SIGTERM', 143],
   ] as const)('is cancelled by %s, and leaves no process behind', async (name, code) => {
     const place = await openPlace()
+    const long = `6${code}.${process.pid}`
     const { server, flags } = await place.model((_, n) =>
-      n === 0 ? { toolCalls: [{ name: 'bash', args: { command: 'echo $$; sleep 600' } }] } : 'Never.',
+      n === 0 ? { toolCalls: [{ name: 'bash', args: { command: `sleep ${long}` } }] } : 'Never.',
     )
     const child = start(place, ['run', ...flags, '--no-stdin', '--json', '--allow', 'bash', 'Wait'])
     await server.request(0)
     await output(child, '"type":"tool_execution_start"')
+    await until(() => isRunning(long))
     child.kill(name)
     const outcome = await ended(child)
     expect(outcome.code).toBe(code)
@@ -44,6 +46,7 @@ describe('the built command', { timeout: 60_000 }, () => {
       outcome: 'cancelled',
       exitCode: code,
     })
+    await until(() => !isRunning(long))
   })
 
   it('ends at once when it is told twice', async () => {
@@ -118,6 +121,16 @@ function output(child: ChildProcess, wanted: string): Promise<void> {
     said.tell.add(look)
     look()
   })
+}
+
+/** Whether a program with this word among its arguments is at work. */
+function isRunning(word: string): boolean {
+  const { stdout } = spawnSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+  return stdout.split('\n').some((line) => line.trim() === `sleep ${word}`)
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 /** What a process costs: time of the processor where the system tells it, since others are at work beside us. */

@@ -278,7 +278,7 @@ describe('evidence from what the workspace offers', () => {
     const resumed = second.resumeSession('s', { sessionStore: store(), model: scriptedModel(['done again']) })
     expect(await resumed.send('and now?')).toMatchObject({ verificationStatus })
     expect(existsSync(join(root, 'ran'))).toBe(verificationStatus === 'passed')
-    const fork = await resumed.fork({ model: scriptedModel(['done']) })
+    const fork = await second.forkSession(resumed, { model: scriptedModel(['done']) })
     expect(await fork.send('and there?')).toMatchObject({ verificationStatus: 'needs_review' })
   })
 

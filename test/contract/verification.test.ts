@@ -46,6 +46,8 @@ describe('verifying commands', () => {
     expect(session.verificationSummaryText()).toBe('Verification passed: 1 report, 1 required check.')
     expect(formatVerificationSummary(session.verificationSummary())).toBe(session.verificationSummaryText())
     expect(JSON.parse(JSON.stringify(report))).toEqual(report)
+    await session.close()
+    expect(session.verificationReports()).toEqual([report])
   })
 
   it('runs them in order, in the workspace and in directories of it, with the variables of the session', async () => {

@@ -19,6 +19,7 @@ import { makeWorkspace } from '../contract/open-session.js'
 import { compilePackage, startHost } from '../faults/compiled.js'
 import { factor, percentile } from '../faults/support.js'
 import { flawOf, resultsIn, stateOf } from './kept.js'
+import { numbersFrom } from './numbers-from.js'
 
 const compiled = compilePackage()
 const kills = 15 * factor
@@ -64,7 +65,7 @@ describe.each<[string, (place: string) => SessionStore]>([
   it(
     'loses no round that was finished, and repeats none',
     async () => {
-      const random = numbers(seed)
+      const random = numbersFrom(seed)
       const { base, root, userDir } = await makeWorkspace()
       const place = join(base, 'sessions')
       await mkdir(place)
@@ -230,15 +231,4 @@ async function expectDone(
 function callsOf(message: Message): ToolCallContent[] {
   if (message.role !== 'assistant') return []
   return message.content.flatMap((part) => (part.type === 'tool_call' ? [part] : []))
-}
-
-/** The same numbers from 0 to 1 for the same seed. */
-function numbers(from: number): () => number {
-  let state = from
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
 }

@@ -31,6 +31,8 @@ export class TerminalChat {
   #chat: Chat | undefined
   #view: RunView | undefined
   #isBusy = false
+  /** What was sent is in the history. */
+  #kept: Promise<void> = Promise.resolve()
   #leave: ((code: ExitCode) => void) | undefined
   readonly #left: Promise<ExitCode>
 
@@ -72,6 +74,7 @@ export class TerminalChat {
       this.#chat?.session.cancel()
       this.#front.stop()
       this.#sayGoodbye()
+      await this.#kept
       await prepared?.close()
     }
   }
@@ -99,7 +102,7 @@ export class TerminalChat {
   }
 
   #submit(text: string): void {
-    this.#history
+    this.#kept = this.#history
       .add(text)
       .catch((error: unknown) => this.#front.notice(`the history is not kept: ${safeLine(messageOf(error))}`))
     const isCommand = /^\/[a-z]/i.test(text)
@@ -121,6 +124,7 @@ export class TerminalChat {
     this.#isBusy = true
     try {
       for (let text = this.#waiting.shift(); text !== undefined; text = this.#waiting.shift()) {
+        this.#front.notice('')
         this.#echo(text)
         await this.#take(text, chat)
         const told = this.#guide?.sent(text, this.#colors) ?? []

@@ -1,0 +1,370 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openPlace } from '../drive.js'
+import { keys, sitDown } from './virtual-terminal.js'
+
+const edit = { name: 'edit', args: { file_path: 'a.txt', old_string: 'nine', new_string: 'twelve' } }
+
+describe('an interactive session', () => {
+  it('shows an answer as it comes, with its markdown, and what it cost', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model(() => ({
+      text: '# Title\n\nSome **bold** words.\n\n- one\n- two\n\n```js\nconst a = 1\n```\n',
+      usage: { inputTokens: 1_000, outputTokens: 200 },
+    }))
+    const person = sitDown(place, flags)
+    await person.sees('test/m · default')
+    person.press(`Tell me${keys.enter}`)
+    await person.sees('1 round · 0 calls · 1,200 tokens · $0.0012')
+    expect(person.screen()).toContain(
+      '› Tell me\n\nTitle\n\nSome bold words.\n\n• one\n• two\n\n  js\n  const a = 1',
+    )
+    expect(person.raw()).toContain('\u001b[1mbold\u001b[22m')
+    person.press(keys.ctrlD)
+    expect(await person.left).toBe(0)
+    expect(person.screen()).toMatch(/go on with it: capstan --session [\w-]+/)
+    expect(person.isRaw()).toBe(false)
+  })
+
+  it.each([
+    { key: 'y', becomes: 'twelve\n', told: '→ yes, once' },
+    { key: 's', becomes: 'twelve\n', told: '→ yes, in this session: edit(a.txt)' },
+    { key: 'a', becomes: 'twelve\n', told: '→ yes, always in this project: edit(a.txt)' },
+    { key: 'n', becomes: 'nine\n', told: '→ no' },
+    { key: '\u001b', becomes: 'nine\n', told: '→ no' },
+    { key: keys.down + keys.enter, becomes: 'twelve\n', told: '→ yes, once' },
+  ])('shows what an edit would change and waits for a decision: $key', async ({ key, becomes, told }) => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
+    const person = sitDown(place, flags)
+    person.press(`Go${keys.enter}`)
+    await person.sees('Do it?')
+    expect(person.screen()).toContain('  -nine\n  +twelve')
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
+    person.press(keys.enter)
+    person.press(key)
+    await person.sees('Done.')
+    expect(person.screen()).toContain(told)
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe(becomes)
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it('tells the model why it was refused', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { server, flags } = await place.model([{ toolCalls: [edit] }, 'I see.'])
+    const person = sitDown(place, flags)
+    person.press(`Go${keys.enter}`)
+    await person.sees('Do it?')
+    person.press('m')
+    await person.sees('What should it do instead?')
+    person.press(`use 十三 🚢 knots${keys.enter}`)
+    await person.sees('I see.')
+    expect(JSON.stringify((await server.request(1)).body)).toContain('said: use 十三 🚢 knots')
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it('does not ask again for what was agreed to for the session', async () => {
+    const place = await openPlace({ 'a.txt': 'nine nine\n' })
+    const again = { ...edit, args: { ...edit.args, replace_all: true } }
+    const { flags } = await place.model([
+      { toolCalls: [again] },
+      { toolCalls: [{ ...again, args: { ...again.args, old_string: 'twelve', new_string: 'ten' } }] },
+      'Done.',
+    ])
+    const person = sitDown(place, flags)
+    person.press(`Go${keys.enter}`)
+    await person.sees('Do it?')
+    person.press('s')
+    await person.sees('Done.')
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('ten ten\n')
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it('puts the questions of the model', async () => {
+    const place = await openPlace()
+    const questions = [
+      {
+        question: 'Which colour?',
+        options: [{ label: 'red' }, { label: 'blue', description: 'like the sea' }],
+      },
+      { question: 'Which sizes?', options: [{ label: 'small' }, { label: 'large' }], multi_select: true },
+    ]
+    const { server, flags } = await place.model([
+      { toolCalls: [{ name: 'question', args: { questions } }] },
+      'Thanks.',
+    ])
+    const person = sitDown(place, flags)
+    person.press(`Ask me${keys.enter}`)
+    await person.sees('blue: like the sea')
+    person.press('2')
+    await person.sees('Numbers with commas')
+    person.press(`1, 2${keys.enter}`)
+    await person.sees('Thanks.')
+    const { body } = await server.request(1)
+    expect(JSON.stringify(body)).toMatch(/blue.*small.*large/)
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it('is cancelled by Ctrl-C, and left by a second one', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model([{ text: 'Well', stall: 1 }, 'Never.'])
+    const person = sitDown(place, flags)
+    person.press(`Go${keys.enter}`)
+    await person.sees('thinking')
+    person.press(keys.ctrlC)
+    await person.sees('cancelled')
+    await person.sees(/› *\n/)
+    person.press(keys.ctrlC)
+    expect(await person.left).toBe(130)
+    expect(person.isRaw()).toBe(false)
+    expect(person.raw().endsWith('\u001b[?2004l') || person.raw().includes('go on with it')).toBe(true)
+  })
+
+  it('refuses what is asked when it is cancelled meanwhile', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { flags } = await place.model([{ toolCalls: [edit] }, 'Never.'])
+    const person = sitDown(place, flags)
+    person.press(`Go${keys.enter}`)
+    await person.sees('Do it?')
+    person.press(keys.ctrlC)
+    await person.sees('cancelled')
+    expect(person.screen()).not.toContain('Do it?')
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
+    person.press(keys.ctrlD)
+    expect(await person.left).toBe(0)
+  })
+
+  it('keeps what is typed from being an answer', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { flags } = await place.model([{ delayMs: 300, toolCalls: [edit] }, 'Done.'])
+    const person = sitDown(place, flags)
+    person.press(`Go${keys.enter}`)
+    await person.sees('thinking')
+    person.press('try ')
+    await person.sees('› try')
+    await person.sees('Do it?')
+    person.press('yes')
+    person.press(keys.ctrlC)
+    await person.sees('cancelled')
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
+    person.press(keys.ctrlC)
+    await person.left
+  })
+
+  it('says to the run at work what is sent meanwhile', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { server, flags } = await place.model([
+      { delayMs: 300, toolCalls: [{ name: 'read', args: { file_path: 'a.txt' } }] },
+      'I read both.',
+    ])
+    const person = sitDown(place, flags)
+    person.press(`Go${keys.enter}`)
+    await person.sees('thinking')
+    person.press(`and look at b${keys.enter}`)
+    await person.sees('(said to the run at work)')
+    await person.sees('I read both.')
+    expect(JSON.stringify((await server.request(1)).body)).toContain('and look at b')
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it('writes several lines, takes a paste as it is, and remembers what was sent', async () => {
+    const place = await openPlace()
+    const { server, flags } = await place.model(() => 'Read.')
+    const person = sitDown(place, flags)
+    person.press(`one\\${keys.enter}two${keys.newLine}three ${keys.paste('four\r\nfive\u001b[31m')}`)
+    await person.sees('five')
+    expect(server.requests).toHaveLength(0)
+    person.press(keys.enter)
+    await person.sees('1 round')
+    expect(JSON.stringify((await server.request(0)).body)).toContain('one\\ntwo\\nthree four\\nfive[31m')
+    person.press(keys.up)
+    await person.sees('› one', 2)
+    person.press(keys.ctrlC)
+    person.press(keys.ctrlD)
+    await person.left
+    const history = join(place.home, 'history')
+    expect(readFileSync(history, 'utf8')).toContain('one\\ntwo\\nthree')
+    if (process.platform !== 'win32') expect(statSync(history).mode & 0o777).toBe(0o600)
+    const later = sitDown(place, flags)
+    await later.sees('test/m')
+    later.press(keys.up)
+    await later.sees('› one')
+    later.press(keys.ctrlC + keys.ctrlD)
+    await later.left
+  })
+
+  it('completes commands, changes the mode, and lists what there is', async () => {
+    const place = await openPlace()
+    const person = sitDown(place, ['--model', 'offline'])
+    await person.sees('offline/rules · default')
+    person.press('/mo')
+    await person.sees('Show the model, or change to another')
+    person.press(`de p${keys.tab}${keys.enter}`)
+    await person.sees('offline/rules · plan')
+    person.press(keys.shiftTab)
+    await person.sees('offline/rules · default')
+    person.press(`/help${keys.enter}`)
+    await person.sees('/rewind [number]')
+    person.press(`/nonsense${keys.enter}`)
+    await person.sees('Unknown command: /nonsense')
+    person.press(`/quit${keys.enter}`)
+    expect(await person.left).toBe(0)
+  })
+
+  it('goes back to something said, puts files back, and goes on with another session', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { flags } = await place.model((_, n) => (n === 0 ? { toolCalls: [edit] } : 'Done.'))
+    const first = sitDown(place, [...flags, '--mode', 'accept-edits'])
+    first.press(`Make it so${keys.enter}`)
+    await first.sees('Done.')
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('twelve\n')
+    first.press(`/undo${keys.enter}`)
+    await first.sees('put back: a.txt')
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
+    first.press(`/rewind 1${keys.enter}`)
+    await first.sees('messages are hidden')
+    await first.sees('› Make it so', 2)
+    first.press(keys.ctrlC)
+    first.press(`Something else${keys.enter}`)
+    await first.sees('Done.', 2)
+    first.press(keys.ctrlD)
+    await first.left
+    const second = sitDown(place, flags)
+    await second.sees('test/m · default')
+    second.press(`/resume 1${keys.enter}`)
+    await second.sees('going on with a session')
+    await second.sees('› Something else')
+    // A session goes on in the mode it was left in, and that is seen.
+    await second.sees('test/m · accept-edits')
+    second.press(keys.ctrlD)
+    await second.left
+  })
+
+  it('asks another model and keeps what was said', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { flags } = await place.model(() => 'From the server.')
+    const person = sitDown(place, flags)
+    person.press(`Hello${keys.enter}`)
+    await person.sees('From the server.')
+    person.press(`/model nobody/knows${keys.enter}`)
+    await person.sees('There is no model "nobody/knows"')
+    person.press(`/model offline${keys.enter}`)
+    await person.sees('model: offline/rules (was test/m)')
+    person.press(`Read a.txt${keys.enter}`)
+    await person.sees('a.txt says')
+    person.press(`/history${keys.enter}`)
+    await person.sees('Messages: 6')
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it('shows nothing that a terminal would obey, wherever it comes from', async () => {
+    const evil = '\u001b[2J\u001b]0;owned\u0007\u001b]52;c;aGk=\u0007\u009b31m\b\b\u202etxt.exe\r'
+    const place = await openPlace({ 'evil.txt': `${evil}\n` })
+    const { flags } = await place.model([
+      {
+        text: `Look: ${evil} **${evil}** \`${evil}\` [link ${evil}](https://x.example/${encodeURIComponent('\u001b')})`,
+      },
+      { toolCalls: [{ name: 'bash', args: { command: `printf '${evil.replaceAll('\r', '')}'` } }] },
+      'Done.',
+    ])
+    const person = sitDown(place, [...flags, '--sandbox', 'off'])
+    person.press(`Go${keys.enter}`)
+    await person.sees('1 round')
+    person.press(`Again${keys.enter}`)
+    await person.sees('Do it?')
+    person.press('y')
+    await person.sees('Done.')
+    // The virtual terminal throws for any sequence that is not ours; these are written out.
+    expect(person.screen()).toContain('\\x1b[2J\\x1b]0;owned\\x07')
+    for (const sign of ['\u202e', '\u009b', '\u0007', '\b']) expect(person.raw()).not.toContain(sign)
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it.each([28, 44, 120])('fits into %i columns, also with wide letters', async (columns) => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const text =
+      '船は十二ノットで進む。🚢 The ship sails at twelve knots, says everybody who knows.\n\n| 名前 | value |\n|---|---|\n| 速度 | twelve knots |\n'
+    const { flags } = await place.model([{ toolCalls: [edit] }, { text, deltas: 3 }])
+    const person = sitDown(place, flags, { columns })
+    person.press(`船の速度は？${keys.left}${keys.left}${keys.backspace}${keys.enter}`)
+    await person.sees('Do it?')
+    person.press('y')
+    await person.sees(/\d rounds/)
+    expect(person.screen()).toContain('› 船の速は？')
+    // No line was so long that the terminal had to break it: all breaks are ours, and words stay whole.
+    expect(person.screen().replaceAll('\n', ' ').replaceAll(/ +/g, ' ')).toContain(
+      'The ship sails at twelve knots, says everybody who knows.',
+    )
+    expect(person.screen().match(/Do it\?|› 船/g)).toEqual(['› 船'])
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it('paints itself anew when the terminal changes its size', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { flags } = await place.model([{ toolCalls: [edit] }, 'Done with all of it.'])
+    const person = sitDown(place, flags, { columns: 100 })
+    person.press(`Go${keys.enter}`)
+    await person.sees('Do it?')
+    for (const columns of [60, 33, 21, 90]) {
+      person.resize(columns)
+      await person.sees(/Do it\?/)
+      await new Promise((resolve) => setTimeout(resolve, 40))
+      expect(person.screen().match(/Do it\?/g), `${columns} columns\n${person.screen()}`).toHaveLength(1)
+      expect(person.screen().match(/no, and/g)).toHaveLength(1)
+    }
+    person.press('n')
+    await person.sees('Done with all of it.')
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it('leaves when it is told to from outside, with the terminal as it was', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model([{ text: 'Well', stall: 1 }])
+    const stopping = new AbortController()
+    const person = sitDown(place, flags, { signal: stopping.signal })
+    person.press(`Go${keys.enter}`)
+    await person.sees('thinking')
+    stopping.abort('SIGTERM')
+    expect(await person.left).toBe(143)
+    expect(person.isRaw()).toBe(false)
+  })
+
+  it('tells what is wrong with its flags as any other command does', async () => {
+    const place = await openPlace()
+    const person = sitDown(place, ['--model', 'nobody/knows'])
+    expect(await person.left).toBe(2)
+    expect(person.screen()).toContain('capstan: There is no model "nobody/knows".')
+    expect(person.isRaw()).toBe(false)
+  })
+})
+
+describe('without a terminal', () => {
+  it('takes a prompt a line, asks nobody, and says what was refused', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { server, flags } = await place.model([{ toolCalls: [edit] }, 'I could not.', 'Second.'])
+    const { code, stdout, stderr } = await place.run(['chat', ...flags], { stdin: 'Go\non\\\nboth\n' })
+    expect({ code, stdout }).toMatchObject({ code: 3, stdout: expect.stringContaining('I could not.') })
+    expect(stdout).toContain('Second.')
+    expect(stdout).not.toContain('\u001b')
+    expect(stderr).toContain("--allow 'edit(a.txt)'")
+    expect(JSON.stringify((await server.request(2)).body)).toContain('on\\nboth')
+  })
+
+  it('asks in lines where somebody sits but the output goes elsewhere', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
+    const { code, stdout } = await place.run(['chat', ...flags], { stdin: 'Go\ny\n', isTTY: { stdin: true } })
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('→ yes, once') })
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('twelve\n')
+  })
+})

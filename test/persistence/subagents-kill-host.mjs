@@ -1,0 +1,87 @@
+// @ts-nocheck: plain JavaScript, run as it is.
+// A process whose session hands work to subagents on two levels, some of it in the background, and goes on with what an earlier one of its
+// kind left behind. It may be killed at any moment. Started by subagents-kill.test.ts with the compiled package and an order.
+import { writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const [, , compiled, given] = process.argv
+const order = JSON.parse(given)
+const load = (path) => import(pathToFileURL(join(compiled, path)).href)
+const { Agent } = await load('agent/agent.js')
+const { scriptedModel } = await load('testing/scripted-model.js')
+const { FileSessionStore } = await load('store/file/file-session-store.js')
+const { SqliteSessionStore } = await load('store/sqlite/sqlite-store.js')
+
+// At once, so that what was said was said even when the process is killed right behind it.
+const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
+const textOf = ({ content }) => (typeof content === 'string' ? content : JSON.stringify(content))
+
+/** The first round that no call was made for; each hands on a piece to wait for, and one that nobody waits for. */
+function parentStep(history) {
+  const made = new Set(
+    history.flatMap(({ role, content }) =>
+      role === 'assistant' ? content.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])) : [],
+    ),
+  )
+  const round = Array.from({ length: order.rounds }, (_, at) => at).find((at) => !made.has(`wait-${at}`))
+  if (round === undefined) return 'All is handed on.'
+  return {
+    toolCalls: [
+      { id: `later-${round}`, name: 'task', args: { agent: 'hands', prompt: 'sleep', background: true } },
+      { id: `soon-${round}`, name: 'task', args: { agent: 'hands', prompt: 'quick', background: true } },
+      {
+        id: `wait-${round}`,
+        name: 'parallel_task',
+        args: {
+          tasks: ['quick', 'hand on', 'ask'].map((prompt) => ({ agent: 'hands', prompt })),
+        },
+      },
+    ],
+  }
+}
+
+const model = scriptedModel(({ chatHistory }) => {
+  const [first] = chatHistory.filter(({ role }) => role === 'user')
+  const asked = textOf(first)
+  if (asked.includes('Hand it on.')) return parentStep(chatHistory)
+  if (chatHistory.some(({ role }) => role === 'tool')) return 'done'
+  const call = (name, args) => ({ toolCalls: [{ name, args }] })
+  if (asked.includes('sleep')) return call('bash', { command: `sleep ${order.seconds}` })
+  if (asked.includes('hand on')) return call('task', { agent: 'hands', prompt: 'quick' })
+  if (asked.includes('ask')) return call('write', { file_path: 'asked.txt', content: 'x' })
+  return call('bash', { command: 'sleep 0.02' })
+})
+
+const store =
+  order.backend === 'file' ? new FileSessionStore(order.place) : new SqliteSessionStore(order.place)
+const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
+say({ ready: true })
+const session = agent.session(order.workspace, {
+  sessionStore: store,
+  sessionId: order.sessionId,
+  sandbox: 'off',
+  permissionPolicy: { allow: ['bash(sleep *)', 'task', 'parallel_task'] },
+  onAsk: () => new Promise((settle) => setTimeout(() => settle({ decision: 'once' }), 5)),
+  delegation: { maxTasks: 500 },
+  maxParallelTasks: 100,
+  model,
+})
+session.registerWorkerAgent({ name: 'hands', description: 'Does it.', confirmationInheritance: 'inherit_parent' })
+const before = await session.subagentTasks()
+say({ before: before.map(({ taskId, status, background }) => ({ taskId, status, background })) })
+const last = (await session.runs()).at(-1)
+const { text } = last?.status === 'completed' ? { text: last.resultText } : await goOn()
+say({ text })
+await agent.close()
+say({ closed: true })
+
+async function goOn() {
+  if (last === undefined) return session.send('Hand it on.')
+  try {
+    return await session.resumeRun(last.id)
+  } catch (error) {
+    if (error.code !== 'no_checkpoint') throw error
+    return session.send('Hand it on. Once more.')
+  }
+}
