@@ -1,7 +1,7 @@
 // Puts the compiled modules together: one file an entry and few shared chunks, since every file that Node loads costs about a
 // millisecond. What is imported on use stays in files of its own. Declarations stay as they are.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 import { minify } from 'rolldown/utils'
 
@@ -23,7 +23,10 @@ export const bundled = [
   'ws',
 ]
 
-/** From the ground up: a group, and the modules that it is loaded for. */
+/**
+ * From the ground up: a group, and the modules that it is loaded for.
+ * @type {readonly (readonly [string, ...string[]])[]}
+ */
 const together = [
   ['tool', 'tool/index'],
   ['capstan', 'index'],
@@ -73,6 +76,32 @@ export async function bundle(modules, target) {
   for (const file of output)
     if (file.type === 'chunk' && isMostlyForeign(file)) await shorten(join(target, file.fileName))
   writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf(output))
+  keepDeclarations(target, entries)
+}
+
+/**
+ * Declarations that no entry leads to are nobody's.
+ * @param {string} target @param {readonly string[]} entries
+ */
+function keepDeclarations(target, entries) {
+  const kept = new Set()
+  for (const entry of entries)
+    declaredBy(
+      resolve(target, '..', entry.replace(/^\.\/dist/, basename(target)).replace(/\.js$/, '.d.ts')),
+      kept,
+    )
+  for (const file of readdirSync(target, { recursive: true, encoding: 'utf8' })) {
+    const path = resolve(target, file)
+    if (file.endsWith('.d.ts') && !kept.has(path)) rmSync(path)
+  }
+}
+
+/** @param {string} path @param {Set<string>} seen */
+function declaredBy(path, seen) {
+  if (seen.has(path)) return
+  seen.add(path)
+  for (const [, from] of readFileSync(path, 'utf8').matchAll(/(?:from|import)\s*\(?['"](\.[^'"]+)['"]/g))
+    declaredBy(resolve(path, '..', from?.replace(/\.js$/, '.d.ts') ?? ''), seen)
 }
 
 /**

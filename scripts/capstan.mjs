@@ -65,7 +65,8 @@ async function fuzz([cases = '50000']) {
 async function faults([factor = '10', ...names]) {
   await ensureBuilt()
   process.env['FAULT_FACTOR'] = factor
-  const wanted = names.length > 0 ? names : ['test/persistence', 'test/faults', 'src/store']
+  const wanted =
+    names.length > 0 ? names : ['test/persistence', 'test/faults', 'src/store', 'src/program/machine/soak']
   return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...wanted])
 }
 

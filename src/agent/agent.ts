@@ -113,7 +113,8 @@ export class Agent {
       ...(env !== undefined && { env }),
       ...(cwd !== undefined && { cwd }),
     })
-    const [machinery, store] = await Promise.all([loadMachinery(), configuredStore(config)])
+    const store = configuredStore(config)
+    const machinery = await loadMachinery()
     return new Agent(config, warnings, surroundings, machinery, store)
   }
 

@@ -1,27 +1,23 @@
 import { join } from 'node:path'
+import { FileSessionStore } from '../store/file/file-session-store.js'
+import { MemorySessionStore } from '../store/memory-store.js'
 import type { SessionStore } from '../store/session-store.js'
+import { SqliteSessionStore } from '../store/sqlite/sqlite-store.js'
 import type { AgentConfig } from './config/index.js'
 
-/** The store that a configuration names, for sessions that bring none of their own. Loaded only when there is one. */
-export async function configuredStore(config: AgentConfig): Promise<SessionStore | undefined> {
+/** The store that a configuration names, for sessions that bring none of their own. */
+export function configuredStore(config: AgentConfig): SessionStore | undefined {
   const { storageBackend, storageUrl, sessionsDir } = config
   const place = storageUrl ?? sessionsDir
   switch (storageBackend ?? (sessionsDir === undefined ? undefined : 'file')) {
-    case 'memory': {
-      const { MemorySessionStore } = await import('../store/memory-store.js')
+    case 'memory':
       return new MemorySessionStore()
-    }
-    case 'file': {
-      if (place === undefined) return undefined
-      const { FileSessionStore } = await import('../store/file/file-session-store.js')
-      return new FileSessionStore(place)
-    }
+    case 'file':
+      return place === undefined ? undefined : new FileSessionStore(place)
     case 'sqlite': {
       if (place === undefined) return undefined
-      const { SqliteSessionStore } = await import('../store/sqlite/sqlite-store.js')
-      return new SqliteSessionStore(
-        place.endsWith('.db') || place.endsWith('.sqlite') ? place : join(place, 'sessions.db'),
-      )
+      const isFile = place.endsWith('.db') || place.endsWith('.sqlite')
+      return new SqliteSessionStore(isFile ? place : join(place, 'sessions.db'))
     }
     default:
       return undefined

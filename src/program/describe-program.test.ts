@@ -19,7 +19,7 @@ describe('what a model is told of programs', () => {
     expect(text).toContain('tools.<name>(args): Result')
   })
 
-  it('takes at most 1,400 bytes of a request', () => {
+  it('takes at most 1,600 bytes of a request', () => {
     const others = createToolbox().map((one) => one.definition())
     const definition = program.definitionAmong?.(others)
     expect(Buffer.byteLength(JSON.stringify({ type: 'function', function: definition }))).toBeLessThanOrEqual(

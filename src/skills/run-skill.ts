@@ -16,6 +16,8 @@ export const runSkillTool = createJsonTool<{
   description:
     'Have a skill done by an agent of its own, with only the tools that the skill names. It sees your prompt, not this conversation.',
   kind: 'other',
+  // It is a task, and has the time of one.
+  ownTime: true,
   parameters: {
     type: 'object',
     // The second and third are what others call the first.

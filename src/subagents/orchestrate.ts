@@ -36,8 +36,11 @@ export type PipelineStage<Item> = (context: {
   readonly item: Item
 }) => StepSpec | null
 
-/** Does steps; never rejects for one that failed. */
-export type StepRunner = (spec: StepSpec, signal?: AbortSignal) => Promise<StepOutcome>
+/** Does steps; never rejects for one that failed. `begun` is told when the turn of the step has come. */
+export type StepRunner = (
+  spec: StepSpec,
+  options: { readonly signal: AbortSignal; begun(): void },
+) => Promise<StepOutcome>
 
 /** Throws `TypeError` for what is no step. */
 export function assertSteps(specs: readonly StepSpec[]): void {
@@ -128,14 +131,18 @@ function specFrom<Item>(
   }
 }
 
+/** The time that a step waits for others is not its own. */
 async function inTime(spec: StepSpec, timeoutMs: number, run: StepRunner): Promise<StepOutcome | undefined> {
   const late = new AbortController()
-  const timer = setTimeout(
-    () => late.abort(new Error(`the step took longer than ${timeoutMs} ms`)),
-    timeoutMs,
-  )
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const begun = (): void => {
+    timer = setTimeout(
+      () => late.abort(new Error(`the step took longer than ${timeoutMs} ms`)),
+      timeoutMs,
+    )
+  }
   try {
-    const outcome = await run(spec, late.signal)
+    const outcome = await run(spec, { signal: late.signal, begun })
     return late.signal.aborted ? undefined : outcome
   } finally {
     clearTimeout(timer)

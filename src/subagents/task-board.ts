@@ -1,14 +1,16 @@
 import { type NewTask, type SubagentTaskSnapshot, TaskRecord } from './task-record.js'
 
-/** The tasks of a session, the oldest ended ones forgotten first; one that is at work never is. */
+/** The tasks of a session, the oldest ended ones forgotten first; one that is at work, or held, never is. */
 export class TaskBoard {
   readonly #mostEnded: number
   readonly #now: () => number
+  readonly #isHeld: (taskId: string) => boolean
   readonly #tasks = new Map<string, TaskRecord>()
 
-  constructor(mostEnded: number, now: () => number) {
+  constructor(mostEnded: number, now: () => number, isHeld: (taskId: string) => boolean = () => false) {
     this.#mostEnded = mostEnded
     this.#now = now
+    this.#isHeld = isHeld
   }
 
   add(task: NewTask): TaskRecord {
@@ -37,7 +39,7 @@ export class TaskBoard {
   /** To be called when a task has ended. The first to end is the first to go. */
   forget(): void {
     const ended = this.list()
-      .filter((task) => !task.pending)
+      .filter((task) => !task.pending && !this.#isHeld(task.id))
       .sort((a, b) => endOf(a) - endOf(b))
     for (const task of ended.slice(0, Math.max(0, ended.length - this.#mostEnded)))
       this.#tasks.delete(task.id)

@@ -50,7 +50,7 @@ async function openerFor(
 ): Promise<SessionOpener> {
   const config: AgentConfig = mergeConfig(host.config, own)
   // A store of the directory's own is for its sessions alone.
-  const store = own !== undefined && hasStorage(own) ? await configuredStore(config) : undefined
+  const store = own !== undefined && hasStorage(own) ? configuredStore(config) : undefined
   return host.opener({
     config,
     agentId: dir.name,

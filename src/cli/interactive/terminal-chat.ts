@@ -25,6 +25,8 @@ export class TerminalChat {
   readonly #front: Front
   readonly #guide: Guide | undefined
   readonly #waiting: string[] = []
+  /** For the run at work, and not said to it yet. */
+  readonly #unsaid: string[] = []
   /** Said to the run at work, and not read by the model yet. */
   readonly #unread: string[] = []
   #history: History = forgetfulHistory()
@@ -107,13 +109,23 @@ export class TerminalChat {
       .catch((error: unknown) => this.#front.notice(`the history is not kept: ${safeLine(messageOf(error))}`))
     const isCommand = /^\/[a-z]/i.test(text)
     if (isCommand && /^\/(quit|exit)\s*$/.test(text)) this.#leave?.(exitCodes.done)
-    else if (this.#view !== undefined && !isCommand && this.#chat?.session.steer(text) === true) {
-      this.#unread.push(text)
-      this.#echo(text, ' (said to the run at work)')
+    else if (this.#view !== undefined && !isCommand) {
+      this.#unsaid.push(text)
+      this.#say()
     } else {
       this.#waiting.push(text)
       if (this.#isBusy) this.#front.notice(`${this.#waiting.length} waiting until this is done`)
       void this.#work()
+    }
+  }
+
+  /** Says to the run at work what was sent meanwhile. At its very beginning it does not listen yet. */
+  #say(): void {
+    for (const text of [...this.#unsaid]) {
+      if (this.#chat?.session.steer(text) !== true) return
+      this.#unsaid.shift()
+      this.#unread.push(text)
+      this.#echo(text, ' (said to the run at work)')
     }
   }
 
@@ -173,6 +185,7 @@ export class TerminalChat {
         if (event.type === 'steered') this.#unread.length = 0
         if (event.type === 'agent_end') chat.count(event.result)
         view.tell(event, this.#io.columns())
+        this.#say()
         this.#front.changed()
       }
     } finally {
@@ -183,7 +196,8 @@ export class TerminalChat {
       this.#view = undefined
     }
     // The run ended before the model came to read it.
-    if (this.#unread.length > 0) this.#waiting.unshift(this.#unread.splice(0).join('\n'))
+    const late = [...this.#unread.splice(0), ...this.#unsaid.splice(0)]
+    if (late.length > 0) this.#waiting.unshift(late.join('\n'))
   }
 
   async #ask(request: AskRequest): Promise<AskAnswer> {
@@ -209,6 +223,7 @@ export class TerminalChat {
     if (!this.#isBusy) return false
     this.#waiting.length = 0
     this.#unread.length = 0
+    this.#unsaid.length = 0
     const cancelled = this.#chat?.session.cancel() ?? false
     this.#front.dismiss()
     return cancelled || this.#view !== undefined

@@ -19,7 +19,7 @@ export async function openStore(
   const { named, config, userDir } = wish
   if (named === 'none') return undefined
   if (named === undefined) {
-    const configured = await configuredStore(config)
+    const configured = configuredStore(config)
     if (configured !== undefined) return configured
   }
   const place = named === undefined ? join(userDir, 'sessions') : resolve(cwd, named)

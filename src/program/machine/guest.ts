@@ -101,8 +101,9 @@ function guest(post: Thread['post'], log: Thread['log'], end: Thread['end']) {
   }
 
   const shown = (value: unknown): string => {
-    if (typeof value === 'string') return value
     try {
+      // JSON has no word for some of them, and says null.
+      if (typeof value !== 'object') return text(value)
       if (value instanceof ErrorOf) return `${value.name}: ${value.message}`
       return stringify(value) ?? text(value)
     } catch {

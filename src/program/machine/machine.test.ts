@@ -109,12 +109,12 @@ describe('a program', () => {
 
   it('has a console, up to a limit', async () => {
     const outcome = await run(`export default () => {
-      console.log('a', 1, { b: [2] }, undefined)
+      console.log('a', 1, { b: [2] }, undefined, 2n, NaN)
       console.error(new Error('bad'))
       for (let i = 0; i < 5000; i++) console.warn('x'.repeat(100))
     }`)
     expect(outcome.console.slice(0, 2)).toEqual([
-      { level: 'log', text: 'a 1 {"b":[2]} undefined' },
+      { level: 'log', text: 'a 1 {"b":[2]} undefined 2 NaN' },
       { level: 'error', text: 'Error: bad' },
     ])
     expect(outcome.console.length).toBeLessThan(1_002)
@@ -452,6 +452,38 @@ describe('the machine', () => {
       ),
     )
     expect(seen).toEqual(Array.from({ length: 6 }, (_, own) => ['undefined', null, ['1'], own]))
+  })
+
+  it('says that it is busy rather than wait for ever, and goes on then', async () => {
+    const own = createProgramMachine({ maxThreads: 1, maxWaitMs: 4_000 })
+    let answer: () => void = () => undefined
+    const thinking = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    let asked: () => void = () => undefined
+    const asks = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const host: ProgramHost = {
+      async call(_, { watch }) {
+        watch.waiting(true)
+        asked()
+        await thinking
+        return outputEnvelope('yes')
+      },
+    }
+    const asking = own.run({ host, startedAt: 0, source: 'export default (ctx) => ctx.bash("x")' })
+    await asks
+    const source = 'export default () => 1'
+    await expect(own.run({ host, startedAt: 0, source })).rejects.toMatchObject({
+      code: 'program_busy',
+      message: expect.stringContaining('1 of 1 in use'),
+    })
+    const next = own.run({ host, startedAt: 0, source })
+    answer()
+    expect(await asking).toMatchObject({ ok: true, result: 'yes' })
+    expect(await next).toMatchObject({ ok: true, result: 1 })
+    await own.close()
   })
 
   it('ends its programs when it is closed, and takes no more', async () => {

@@ -47,7 +47,7 @@ export type ProgramOutcome = {
 export interface ProgramMachine {
   /**
    * Runs one to its end. Whatever a script does ends in an outcome; rejects with a {@link ProgramError} only for what cannot be run
-   * at all: an illegal limit, a source that is too long, a machine that is closed.
+   * at all: an illegal limit, a source that is too long, a machine that is closed or busy.
    */
   run(program: Program): Promise<ProgramOutcome>
   /** Ends every program and thread. */
@@ -59,6 +59,8 @@ export type ProgramMachineOptions = {
   readonly warm?: number
   /** How many programs run at once; more wait. Default: 32. */
   readonly maxThreads?: number
+  /** How long one that waits does so before it is refused. Default: 120000. */
+  readonly maxWaitMs?: number
   /** How much a script may hold in memory. Default: 64 MiB. */
   readonly memoryBytes?: number
 }
@@ -67,11 +69,12 @@ const defaultMemoryBytes = 64 * 1024 * 1024
 
 /** Makes a machine. Nothing is loaded and no thread is started before the first program. */
 export function createProgramMachine(options: ProgramMachineOptions = {}): ProgramMachine {
-  const { warm = 2, maxThreads = 32, memoryBytes = defaultMemoryBytes } = options
+  const { warm = 2, maxThreads = 32, maxWaitMs = 120_000, memoryBytes = defaultMemoryBytes } = options
   let engine: Promise<Engine> | undefined
   const pool = createThreadPool({
     warm,
     maxThreads,
+    maxWaitMs,
     async start() {
       engine ??= loadEngine(memoryBytes)
       return startThread(await engine, memoryBytes)

@@ -15,6 +15,8 @@ export type ThreadPoolOptions = {
   /** How many threads are kept once there was a first program. */
   readonly warm: number
   readonly maxThreads: number
+  /** How long somebody waits for a thread. Others may be held by programs that wait for a person, who may never come. */
+  readonly maxWaitMs: number
   start(): Promise<ProgramThread>
 }
 
@@ -22,13 +24,13 @@ type Request = { serve(thread: ProgramThread): void; refuse(error: unknown): voi
 
 /** Starting one takes a whole processor for a while: many at once only hold each other up. */
 const maxStarting = 2
-const forever = 2 ** 31 - 1
 
 /**
  * Threads for programs: one program at a time in each, a few of them ready before they are asked for. Whoever waits gets the first that
  * is ready, a new one or one whose program has ended; they are served in the order of asking.
  */
-export function createThreadPool({ warm, maxThreads, start }: ThreadPoolOptions): ThreadPool {
+export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
+  const { warm, maxThreads, maxWaitMs, start } = options
   /** Every thread that was started and not yet ended, and those of them that are past their start. */
   const all = new Set<ProgramThread>()
   const started = new Set<ProgramThread>()
@@ -84,6 +86,11 @@ export function createThreadPool({ warm, maxThreads, start }: ThreadPoolOptions)
     }
     grow()
   }
+  const busy = (): ProgramError =>
+    new ProgramError(
+      'program_busy',
+      `The program was not run: no thread was free for ${maxWaitMs} ms, with ${started.size} of ${maxThreads} in use. Others run, or wait for a yes: answer those, or try again later.`,
+    )
   const nextUnused = (): ProgramThread | undefined => {
     for (;;) {
       const thread = unused.pop()
@@ -97,7 +104,7 @@ export function createThreadPool({ warm, maxThreads, start }: ThreadPoolOptions)
       if (closed) throw closedError()
       const thread = nextUnused()
       if (thread !== undefined) return thread
-      return waitFor(signal, requests, grow)
+      return waitFor({ signal, requests, grow, maxWaitMs, busy })
     },
     giveBack(thread) {
       if (closed) void end(thread)
@@ -115,12 +122,19 @@ export function createThreadPool({ warm, maxThreads, start }: ThreadPoolOptions)
   }
 }
 
-function waitFor(signal: AbortSignal, requests: Request[], grow: () => void): Promise<ProgramThread> {
+type Waiting = Pick<ThreadPoolOptions, 'maxWaitMs'> & {
+  readonly signal: AbortSignal
+  readonly requests: Request[]
+  grow(): void
+  busy(): ProgramError
+}
+
+function waitFor({ signal, requests, grow, maxWaitMs, busy }: Waiting): Promise<ProgramThread> {
   return new Promise((resolve, reject) => {
     // A thread on its start keeps no process alive; who waits for it does.
-    const alive = setInterval(() => undefined, forever)
+    const late = setTimeout(() => leave(busy()), maxWaitMs)
     const settle = (): void => {
-      clearInterval(alive)
+      clearTimeout(late)
       signal.removeEventListener('abort', stop)
     }
     const request: Request = {
@@ -133,10 +147,12 @@ function waitFor(signal: AbortSignal, requests: Request[], grow: () => void): Pr
         reject(error)
       },
     }
-    const stop = (): void => {
+    const leave = (error: ProgramError): void => {
       requests.splice(requests.indexOf(request), 1)
-      request.refuse(new ProgramError('program_aborted', 'The program was not run: the run was aborted.'))
+      request.refuse(error)
     }
+    const stop = (): void =>
+      leave(new ProgramError('program_aborted', 'The program was not run: the run was aborted.'))
     signal.addEventListener('abort', stop, { once: true })
     requests.push(request)
     grow()

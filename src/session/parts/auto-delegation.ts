@@ -1,3 +1,4 @@
+import { decide } from '../../authority/decide.js'
 import { suggestAgents } from '../../subagents/suggest-agents.js'
 import { delegatedText } from '../../subagents/task-text.js'
 import type { UserMessage } from '../../tool/completion.js'
@@ -25,7 +26,7 @@ export async function withDelegated(
   const chosen = suggestAgents(text, core.part(agentsPart).list())
     .filter(({ confidence }) => confidence >= minConfidence)
     .slice(0, maxTasks)
-  if (chosen.length === 0) return message
+  if (chosen.length === 0 || !(await mayHandOn(core))) return message
   const requests = chosen.map(
     ({ agent }): TaskRequest => ({ agent: agent.name, description: 'asked by itself', prompt: text }),
   )
@@ -33,6 +34,20 @@ export async function withDelegated(
   const outcomes = await perform(core, requests, together, signal)
   if (outcomes.length === 0) return message
   return { ...message, content: [...message.content, { type: 'text', text: delegatedText(outcomes) }] }
+}
+
+/** The same rules hold as when the model hands work on; what they would ask about is nobody's wish yet. */
+async function mayHandOn(core: SessionCore): Promise<boolean> {
+  const { authority } = await core.engine()
+  const { verdict } = decide({ tool: 'task', subjects: [] }, authority.agent())
+  if (verdict.action === 'allow') return true
+  const why = verdict.reason === undefined ? '' : `: ${verdict.reason}`
+  core.emit({
+    type: 'notice',
+    source: 'autoDelegation',
+    message: `No agent was asked first, since the rules do not let "task" pass${why}`,
+  })
+  return false
 }
 
 /** What cannot be begun is told, and the model is asked without it. */

@@ -7,7 +7,7 @@ import { TaskBoard } from '../../subagents/task-board.js'
 import type { SubagentTaskSnapshot, TaskRecord } from '../../subagents/task-record.js'
 import { arrivalText } from '../../subagents/task-text.js'
 import type { UserMessage } from '../../tool/completion.js'
-import { CapstanError, markErrorClass } from '../../tool/errors.js'
+import { CapstanError, markErrorClass, messageOf } from '../../tool/errors.js'
 import type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from '../../tool/runtime.js'
 import type { ChildTask } from '../child.js'
 import type { SessionCore } from '../core.js'
@@ -40,6 +40,8 @@ export type RunTasksOptions = {
   readonly workflow?: WorkflowStep
   /** Tokens that several share: once they are used up, nothing more is asked. */
   readonly budget?: SharedTokens
+  /** Told when its turn has come. */
+  begun?(): void
 }
 
 type Begun = { readonly record: TaskRecord; readonly request: TaskRequest; readonly agent: AgentDefinition }
@@ -51,18 +53,23 @@ class Tasks implements RuntimeTasks {
   readonly #family: TaskFamily
   /** Background tasks that have ended, and that the model has not been told of. */
   readonly #arrived: TaskRecord[] = []
+  /** Steps of workflows that are not over: at work, or done. */
   readonly #steps = new Map<string, WorkflowStep>()
+  /** How many may be begun without one of them being refused. */
+  readonly mostAtOnce: number
   /** What an earlier process left, to be written down once the session is had for writing. */
   #lost: TaskRecord[] = []
 
   constructor(core: SessionCore) {
     const { options, parent, restored } = core.parts
     this.#core = core
-    this.#slots = new Slots(options.maxParallelTasks ?? defaultParallelTasks)
+    const { maxParallelTasks = defaultParallelTasks } = options
+    this.#slots = new Slots(maxParallelTasks)
     this.#family = parent?.family ?? new TaskFamily(options.delegation)
+    this.mostAtOnce = Math.max(1, Math.min(maxParallelTasks, this.#family.maxTasks))
     const { maxTerminalSubagentTasks = defaultRetention.maxTerminalSubagentTasks } =
       options.retentionLimits ?? {}
-    this.#board = new TaskBoard(maxTerminalSubagentTasks, core.now)
+    this.#board = new TaskBoard(maxTerminalSubagentTasks, core.now, (taskId) => this.#steps.has(taskId))
     for (const note of restored?.tasks.values() ?? []) this.#restore(note)
   }
 
@@ -118,7 +125,7 @@ class Tasks implements RuntimeTasks {
 
   /** What has come of background tasks since this was last asked for, as the model is told. */
   takeArrivals(): UserMessage[] {
-    for (const task of this.#lost.splice(0)) void this.#keep(task)
+    for (const task of this.#lost.splice(0)) this.#keepLost(task)
     return this.#arrived
       .splice(0)
       .map((task) => ({ role: 'user', content: [{ type: 'text', text: arrivalText(task.snapshot()) }] }))
@@ -140,6 +147,7 @@ class Tasks implements RuntimeTasks {
       const task = this.#board.get(taskId)
       if (task !== undefined) await this.#keep(task)
     }
+    this.#board.forget()
   }
 
   close(): Promise<void> {
@@ -172,7 +180,7 @@ class Tasks implements RuntimeTasks {
     return { description: wanted.name, ...wanted }
   }
 
-  #perform(task: Begun, { signal, budget }: RunTasksOptions = {}): Promise<TaskOutcome> {
+  #perform(task: Begun, { signal, budget, begun }: RunTasksOptions = {}): Promise<TaskOutcome> {
     const { record } = task
     const { closing } = this.#core
     const signals = [record.signal, closing.signal, ...(signal === undefined ? [] : [signal])]
@@ -185,8 +193,9 @@ class Tasks implements RuntimeTasks {
       emit: this.#core.emit,
       keep: () => this.#keep(record),
     }
-    const performed = this.#inTurn(work).finally(() => {
+    const performed = this.#inTurn(work, begun).finally(() => {
       this.#family.giveBack()
+      if (record.snapshot().status !== 'completed') this.#steps.delete(record.id)
       if (record.snapshot().background && !closing.signal.aborted) this.#arrived.push(record)
       this.#board.forget()
     })
@@ -194,9 +203,12 @@ class Tasks implements RuntimeTasks {
     return performed
   }
 
-  async #inTurn(work: TaskWork): Promise<TaskOutcome> {
+  async #inTurn(work: TaskWork, begun: RunTasksOptions['begun']): Promise<TaskOutcome> {
     try {
-      return await this.#slots.run(work.signal, () => performTask(work))
+      return await this.#slots.run(work.signal, () => {
+        begun?.()
+        return performTask(work)
+      })
     } catch {
       // It was stopped before its turn came: it is said as for any other.
       return performTask(work)
@@ -235,12 +247,20 @@ class Tasks implements RuntimeTasks {
     await this.#core.keeper?.task(noteOf(record.snapshot(), this.#steps.get(record.id)))
   }
 
+  /** Nobody waits for it, and what the log says now is as true as before. */
+  #keepLost(record: TaskRecord): void {
+    this.#keep(record).catch((error: unknown) =>
+      this.#core.emit({ type: 'persistence_failed', operation: 'task', error: messageOf(error) }),
+    )
+  }
+
   #restore(note: TaskNote): void {
     const snapshot = snapshotOf(note, this.#core.parts.sessionId)
+    if (note.workflow && !note.outputCut && note.status === 'completed')
+      this.#steps.set(note.taskId, note.workflow)
     this.#board.restore(snapshot)
     const record = this.#board.get(note.taskId)
     if (record === undefined) return
-    if (note.workflow && !note.outputCut) this.#steps.set(note.taskId, note.workflow)
     if (record.snapshot().status !== note.status) this.#lost.push(record)
     if (note.background && !this.#isTold(note.taskId)) this.#arrived.push(record)
   }

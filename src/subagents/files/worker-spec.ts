@@ -1,4 +1,5 @@
 import type { PermissionPolicy } from '../../authority/policy.js'
+import { type Action, strictness } from '../../authority/verdict.js'
 import { type AgentDefinition, agentNamed } from '../agent-definition.js'
 import {
   checked,
@@ -85,16 +86,38 @@ export function workerAgent(
   }
 }
 
+/** Rules of its own take the place of those of its kind, as far as its kind may do what they let pass. */
 function rulesFor(
   own: PermissionPolicy | undefined,
   base: PermissionPolicy | undefined,
 ): PermissionPolicy | undefined {
   if (own === undefined || base === undefined) return own ?? base
   const deny = [...new Set([...(base.deny ?? []), ...(own.deny ?? [])])]
+  const kindly = (rules: readonly string[]): string[] =>
+    withinAllows(rules, base.allow ?? []).filter((rule) => !deny.includes(rule))
+  const { ask = [], allow = base.allow ?? [] } = own
+  const fallback = base.defaultDecision ?? 'ask'
   return {
-    ...(base.defaultDecision !== undefined && { defaultDecision: base.defaultDecision }),
-    ...own,
-    ...(own.allow !== undefined && { allow: own.allow.filter((rule) => !deny.includes(rule)) }),
+    allow: kindly(allow).filter((rule) => !ask.includes(rule)),
+    ...(ask.length > 0 && { ask: kindly(ask) }),
     ...(deny.length > 0 && { deny }),
+    defaultDecision: stricter(own.defaultDecision ?? fallback, fallback),
   }
+}
+
+/** Of these rules what is allowed: those about a tool that is allowed as a whole, and for a whole tool what is allowed of it. */
+function withinAllows(rules: readonly string[], allowed: readonly string[]): string[] {
+  const found = rules.flatMap((rule) => {
+    if (allowed.includes(rule) || allowed.includes(toolIn(rule))) return [rule]
+    return allowed.filter((one) => rule === '*' || toolIn(one) === rule)
+  })
+  return [...new Set(found)]
+}
+
+function toolIn(rule: string): string {
+  return rule.split('(', 1)[0] ?? rule
+}
+
+function stricter(one: Action, other: Action): Action {
+  return strictness(one) >= strictness(other) ? one : other
 }

@@ -141,12 +141,16 @@ describe('an interactive session', () => {
 
   it('keeps what is typed from being an answer', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
-    const { flags } = await place.model([{ delayMs: 300, toolCalls: [edit] }, 'Done.'])
+    const { promise, resolve: go } = later()
+    const { flags } = await place.model((_, n) =>
+      n > 0 ? 'Done.' : promise.then(() => ({ toolCalls: [edit] })),
+    )
     const person = sitDown(place, flags)
     person.press(`Go${keys.enter}`)
     await person.sees('thinking')
     person.press('try ')
     await person.sees('› try')
+    go()
     await person.sees('Do it?')
     person.press('yes')
     person.press(keys.ctrlC)
@@ -158,15 +162,18 @@ describe('an interactive session', () => {
 
   it('says to the run at work what is sent meanwhile', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
-    const { server, flags } = await place.model([
-      { delayMs: 300, toolCalls: [{ name: 'read', args: { file_path: 'a.txt' } }] },
-      'I read both.',
-    ])
+    const { promise, resolve: go } = later()
+    const { server, flags } = await place.model((_, n) =>
+      n > 0
+        ? 'I read both.'
+        : promise.then(() => ({ toolCalls: [{ name: 'read', args: { file_path: 'a.txt' } }] })),
+    )
     const person = sitDown(place, flags)
     person.press(`Go${keys.enter}`)
     await person.sees('thinking')
     person.press(`and look at b${keys.enter}`)
     await person.sees('(said to the run at work)')
+    go()
     await person.sees('I read both.')
     expect(JSON.stringify((await server.request(1)).body)).toContain('and look at b')
     person.press(keys.ctrlD)
@@ -368,3 +375,11 @@ describe('without a terminal', () => {
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('twelve\n')
   })
 })
+
+function later(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}

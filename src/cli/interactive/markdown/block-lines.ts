@@ -1,5 +1,6 @@
 import type { Token, Tokens } from 'marked'
 import type { Colors } from '../../terminal/colors.js'
+import { safeLine, safeText } from '../../terminal/safe-text.js'
 import { widthOf } from '../../terminal/width.js'
 import { wrapText } from '../../terminal/wrap.js'
 import { inline } from './inline.js'
@@ -55,8 +56,10 @@ function otherLines(token: Token, colors: Colors, columns: number): string[] {
 /** Code is not reflowed: its lines are broken hard, where they do not fit. */
 function codeLines({ text, lang, raw }: Tokens.Code, colors: Colors, columns: number): BlockLines {
   const isFenced = /^ {0,3}(```|~~~)/.test(raw)
-  const name = isFenced && lang ? [colors.dim(`  ${lang}`)] : []
-  const pieces = text.split('\n').map((line) => hardBroken(line.replaceAll('\t', '    '), columns - 2))
+  const name = isFenced && lang ? [colors.dim(`  ${safeLine(lang, 40)}`)] : []
+  const pieces = safeText(text)
+    .split('\n')
+    .map((line) => hardBroken(line.replaceAll('\t', '    '), columns - 2))
   const painted = pieces.map((rows) => rows.map((row) => `  ${colors.cyan(row)}`.trimEnd()))
   const settled = name.length + painted.slice(0, -1).flat().length
   // How a fence begins may change until its first line is whole.

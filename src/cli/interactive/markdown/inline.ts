@@ -1,7 +1,11 @@
 import type { Token } from 'marked'
 import type { Colors } from '../../terminal/colors.js'
+import { safeText } from '../../terminal/safe-text.js'
 
-/** What stands inside a paragraph, with styles. The text was made safe before it was taken apart. */
+/**
+ * What stands inside a paragraph, with styles. Every piece of text is made safe here, too: what was written as `&#27;` is an escape
+ * character by now.
+ */
 export function inline(tokens: readonly Token[] | undefined, colors: Colors): string {
   return (tokens ?? []).map((token) => piece(token, colors)).join('')
 }
@@ -19,14 +23,18 @@ function piece(token: Token, colors: Colors): string {
     case 'del':
       return colors.strikethrough(inner())
     case 'codespan':
-      return colors.cyan(String(token['text']))
+      return colors.cyan(safeText(String(token['text'])))
     case 'br':
       return '\n'
     case 'link':
-      return withTarget(inner(), String(token['href']), colors)
+      return withTarget(inner(), safeText(String(token['href'])), colors)
     // Nothing is ever fetched for a picture: it is told where it would be.
     case 'image':
-      return withTarget(`[${String(token['text']) || 'image'}]`, String(token['href']), colors)
+      return withTarget(
+        `[${safeText(String(token['text'])) || 'image'}]`,
+        safeText(String(token['href'])),
+        colors,
+      )
     case 'checkbox':
       return token['checked'] === true ? '[x] ' : '[ ] '
     case 'escape':
@@ -45,9 +53,10 @@ function withTarget(text: string, target: string, { underline, dim }: Colors): s
   return `${underline(text)} ${dim(`(${target})`)}`
 }
 
-/** Only names that stand for signs of writing: a number could stand for anything. */
 function plainText(text: string): string {
-  return text.replace(/&(amp|lt|gt|quot|nbsp|#39);/g, (written, name: string) => signs[name] ?? written)
+  return safeText(
+    text.replace(/&(amp|lt|gt|quot|nbsp|#39);/g, (written, name: string) => signs[name] ?? written),
+  )
 }
 
 const signs: Readonly<Record<string, string>> = {

@@ -42,14 +42,13 @@ export class MarkdownStream implements AnswerStream {
   settle(columns: number): string[] {
     const tokens = Lexer.lex(this.#text)
     const last = tokens.findLastIndex(({ type }) => type !== 'space')
-    const lines: string[] = []
-    for (const token of tokens.slice(0, Math.max(0, last))) lines.push(...this.#whole(token, columns))
+    const before = tokens.slice(0, Math.max(0, last))
+    const whole = before.map(({ raw }) => raw).join('')
     const token = tokens[last]
-    if (token === undefined) return lines
-    this.#text = tokens
-      .slice(last)
-      .map(({ raw }) => raw)
-      .join('')
+    // Tokens do not always hold every letter they were made of; then there is nothing to cut at yet.
+    if (token === undefined || !this.#text.startsWith(whole)) return []
+    const lines = before.flatMap((each) => this.#whole(each, columns))
+    this.#text = this.#text.slice(whole.length)
     const block = blockLines(token, this.#colors, this.#widthFor(columns))
     if (block.settled > this.#ahead) {
       if (this.#ahead === 0) {

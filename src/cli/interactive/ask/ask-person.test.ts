@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  type ToolboxWorkspace,
+  toolboxWorkspace,
+  type WorkspaceFiles,
+} from '../../../../test/toolbox/workspace.js'
+import type { AskRequest } from '../../../loop/ask.js'
+import { editTool, patchTool, writeTool } from '../../../toolbox/index.js'
+import { colorsFor } from '../../terminal/colors.js'
+import type { Asking } from '../asking.js'
+import { askPerson } from './ask-person.js'
+import { dryRun } from './dry-run.js'
+
+const colors = colorsFor(
+  { env: { NO_COLOR: '1' }, isTTY: { stdin: true, stdout: true, stderr: true } },
+  'stdout',
+)
+const opened: ToolboxWorkspace[] = []
+afterEach(async () => {
+  for (const workspace of opened.splice(0)) await workspace.close()
+})
+async function workspaceOf(files: WorkspaceFiles): Promise<ToolboxWorkspace> {
+  const workspace = await toolboxWorkspace(files)
+  opened.push(workspace)
+  return workspace
+}
+
+describe('what a call would do', () => {
+  const files = { 'a.txt': 'one\r\ntwo\r\nthree\r\n', 'b.txt': 'old\n' }
+  it.each([
+    { tool: editTool, args: { file_path: 'a.txt', old_string: 'two\nthree', new_string: 'deux\ntrois' } },
+    { tool: writeTool, args: { file_path: 'new/c.txt', content: 'hello\n' } },
+    { tool: writeTool, args: { file_path: 'b.txt', content: 'new\n' } },
+    { tool: patchTool, args: { diff: '--- a/b.txt\n+++ b/b.txt\n@@ -1 +1,2 @@\n-old\n+new\n+more\n' } },
+    { tool: patchTool, args: { diff: '--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n' } },
+  ])('is what it does, and nothing happens before: $tool.name', async ({ tool, args }) => {
+    const { root, call } = await workspaceOf(files)
+    const preview = await dryRun(tool.name, args, root)
+    expect(preview).toHaveProperty('diffs')
+    for (const [path, content] of Object.entries(files))
+      expect(readFileSync(join(root, path), 'utf8')).toBe(content)
+    const diffs = preview !== undefined && 'diffs' in preview ? preview.diffs : []
+    expect(await call(tool, args)).toMatchObject({ type: 'output' })
+    for (const diff of diffs) {
+      const added = diff
+        .split('\n')
+        .filter((line) => line.startsWith('+'))
+        .map((line) => line.slice(1).replace('\r', ''))
+      const path = /^(\S+)/.exec(diff)?.[1] ?? ''
+      if (!diff.includes('(removed)'))
+        for (const line of added) expect(readFileSync(join(root, path), 'utf8')).toContain(line)
+    }
+  })
+
+  it('says why it would fail', async () => {
+    const { root } = await workspaceOf(files)
+    const preview = await dryRun('edit', { file_path: 'a.txt', old_string: 'nowhere', new_string: 'x' }, root)
+    expect(preview).toMatchObject({ whyNot: expect.stringContaining('old_string not found in a.txt') })
+    expect(await dryRun('bash', { command: 'true' }, root)).toBeUndefined()
+  })
+
+  it('reads nothing outside of the workspace', async () => {
+    const { root } = await workspaceOf(files)
+    const preview = await dryRun('write', { file_path: '../../../etc/passwd', content: 'x' }, root)
+    expect(JSON.stringify(preview)).not.toContain('root:')
+  })
+})
+
+describe('a person who is asked', () => {
+  const bash = (command: string): AskRequest => ({
+    id: 'a',
+    key: 'k',
+    toolName: 'bash',
+    args: { command, timeout: 5 },
+    subjects: [{ shell: { text: command } }],
+    reasons: ['no rule covers running "x"'],
+    rules: [],
+    notes: ['it runs by itself later'],
+  })
+
+  /** Answers from a list of keys, and keeps what was shown. */
+  function somebody(answer: string, words?: string): { asking: Asking; shown: string[]; offered: string[] } {
+    const shown: string[] = []
+    const offered: string[] = []
+    const asking: Asking = {
+      print: (lines) => void shown.push(...lines),
+      choose: async (_, choices) => {
+        offered.push(...choices.map(({ key }) => key))
+        const chosen = choices.findIndex(({ key }) => key === answer)
+        return chosen < 0 ? undefined : chosen
+      },
+      askLine: async () => words,
+    }
+    return { asking, shown, offered }
+  }
+  const ask = async (request: AskRequest, answer: string, words?: string) => {
+    const { asking, shown, offered } = somebody(answer, words)
+    return {
+      answer: await askPerson(request, asking, { root: '/', colors, columns: 80 }),
+      shown: shown.join('\n'),
+      offered,
+    }
+  }
+
+  it('sees every part of a command, its size and its other arguments', async () => {
+    const { shown } = await ask(bash('cd src && rm -rf "$(cat list)" | tee log'), 'n')
+    expect(shown).toContain('$ cd src && rm -rf "$(cat list)" | tee log')
+    for (const part of ['· cat list', '· tee log', 'timeout: 5', 'note: it runs by itself later'])
+      expect(shown).toContain(part)
+  })
+
+  it.each([
+    ['blanks', `echo ok${' '.repeat(10_000)}; rm -rf /`, '⟨10000 blanks⟩'],
+    ['empty lines', `echo ok${'\n'.repeat(5_000)}rm -rf /`, '⟨4999 empty lines⟩'],
+    ['lines', `cat <<E\n${'x\n'.repeat(3_000)}E\nrm -rf /`, 'more lines⟩'],
+    ['a letter that looks like another', 'curl https://g\u043e\u043egle.example; rm -rf /', 'о (U+043E)'],
+    ['a turn of direction', 'echo \u202e; rm -rf /', '\\u202e'],
+    ['a carriage return', 'rm -rf / #\r echo ok; rm -rf /', '\\r'],
+  ])('cannot be deceived by %s', async (_, command, tell) => {
+    const { shown } = await ask(bash(command), 'n')
+    expect(shown).toContain(tell)
+    expect(shown).toContain('rm -rf /')
+    expect(shown.split('\n').length).toBeLessThan(80)
+    if (command.length > 300) expect(shown).toMatch(/\d+ lines?, \d+ bytes/)
+  })
+
+  it('is offered a yes that lasts only with the rules that it adds', async () => {
+    expect((await ask(bash('ls'), 'n')).offered).toEqual(['y', 'n', 'm'])
+    const suggestion = [{ permission: 'bash', pattern: 'ls', action: 'allow', source: 'project' }] as const
+    const { offered, answer, shown } = await ask({ ...bash('ls'), suggestion }, 'a')
+    expect(offered).toEqual(['y', 's', 'a', 'n', 'm'])
+    expect(answer).toEqual({ decision: 'always' })
+    expect(shown).toContain('yes, always in this project: bash(ls)')
+  })
+
+  it('says no by anything but a clear yes', async () => {
+    for (const key of ['n', 'escape', 'x'])
+      expect((await ask(bash('ls'), key)).answer).toEqual({
+        decision: 'reject',
+        message: 'The user refused this call.',
+      })
+    expect((await ask(bash('ls'), 'm', 'use git')).answer).toEqual({
+      decision: 'reject',
+      message: 'The user refused this call and said: use git',
+    })
+  })
+})
