@@ -5,7 +5,7 @@ import { type Lane, readLane } from '../lane.js'
 import { readCompletion } from '../worker-result.js'
 
 /** What workers may ask. */
-export const workerMethods = ['claim', 'start', 'heartbeat', 'complete', 'release'] as const
+const workerMethods = ['claim', 'start', 'heartbeat', 'complete', 'release'] as const
 export type WorkerMethod = (typeof workerMethods)[number]
 
 /** The one who asks, as far as the connection knows. */

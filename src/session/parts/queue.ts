@@ -19,7 +19,7 @@ import { hostTools } from '../host-tools.js'
 import type { SessionPart } from '../part.js'
 
 /** The lanes of a session: nothing is loaded before a call passes, or somebody asks. */
-export const queuePart: SessionPart<SessionQueue> = {
+const queuePart: SessionPart<SessionQueue> = {
   name: 'queue',
   make: (core) => new SessionQueue(core),
   close: (queue) => queue.close(),
@@ -53,7 +53,7 @@ const sessionTools: ReadonlySet<string> = new Set([
 ])
 
 /** Connects the lanes with one session. */
-export class SessionQueue {
+class SessionQueue {
   readonly #core: SessionCore
   #loading: Promise<LaneQueue> | undefined
   #queue: LaneQueue | undefined
