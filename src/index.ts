@@ -61,16 +61,16 @@ export {
 export { McpError, type McpErrorCode } from './mcp/errors.js'
 export type {
   McpFile,
-  McpOauthOptions,
   McpSamplingHandler,
   McpSamplingRequest,
-  McpServerOptions,
   McpServerStatus,
+  McpServeTransport,
+  McpServing,
   McpSignIn,
   McpTokenStore,
-  McpTransportName,
-} from './mcp/index.js'
-export type { McpServeTransport, McpServing } from './mcp/serve.js'
+  StreamLike,
+} from './mcp/host-types.js'
+export type { McpOauthOptions, McpServerOptions, McpTransportName } from './mcp/server-options.js'
 export {
   checkMemoryItem,
   FileMemoryStore,

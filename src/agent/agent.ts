@@ -32,7 +32,7 @@ import { configuredStore } from './configured-store.js'
 import type { AgentDirHandle } from './dir/handle.js'
 import type { ServeAgentDirOptions } from './dir/serve-options.js'
 import type { OpenerSetup, SessionOpener } from './dir/serving-host.js'
-import { SessionNotFoundError } from './errors.js'
+import { noWorkspace, SessionNotFoundError } from './errors.js'
 import { loadMachinery, type SessionMachinery } from './machinery.js'
 import { builtinAgents } from './named-agents.js'
 import { OpenSessions } from './open-sessions.js'
@@ -213,16 +213,19 @@ export class Agent {
 
   /**
    * Takes such lines into the store, all or nothing; `resumeSession` goes on with what they tell. Unless they are `trusted`, nothing in
-   * them gives authority: rules, options, mode and what an undo would write are left out, and the outcome says so.
+   * them gives authority: rules, options, mode, labels, the workspace and what an undo would write are left out, and the outcome says so.
+   * `workspace` says where it goes on.
    */
   async importSession(
     lines: AsyncIterable<string> | Iterable<string>,
     options: Omit<ImportSessionOptions, 'now'> & Pick<SessionOptions, 'sessionStore'> = {},
   ): Promise<ImportedSession> {
-    const { sessionStore, ...rest } = options
+    const { sessionStore, workspace, ...rest } = options
     const store = this.#storeFor({ ...(sessionStore !== undefined && { sessionStore }) }, 'import')
+    const root =
+      workspace === undefined ? {} : { workspace: workspaceRoot(workspace, this.#surroundings.cwd) }
     const { importSession } = await import('../store/import-session.js')
-    return importSession(store, lines, { ...rest, now: () => systemClock.now() })
+    return importSession(store, lines, { ...rest, ...root, now: () => systemClock.now() })
   }
 
   /**
@@ -337,8 +340,8 @@ export class Agent {
 
   #resume(sessionId: string, options: ResumeOptions, state: RestoredSession | undefined): Session {
     const { workspace = state?.session?.workspaceRoot, ...rest } = options
-    if (state === undefined || workspace === undefined)
-      throw new SessionNotFoundError(sessionId, this.#storeFor(options).backend)
+    if (state === undefined) throw new SessionNotFoundError(sessionId, this.#storeFor(options).backend)
+    if (workspace === undefined) throw noWorkspace(sessionId, 'resume')
     return this.#make(workspace, { ...rest, sessionId }, [], state.session?.agent, state)
   }
 

@@ -1,3 +1,4 @@
+import { SessionOptionError } from '../session/errors.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
 /** A session cannot be opened on this directory. */
@@ -20,3 +21,11 @@ export class SessionNotFoundError extends CapstanError {
 }
 
 markErrorClass(SessionNotFoundError, 'SessionNotFoundError')
+
+/** What is kept of the session does not say where it works: it was imported from lines that nobody vouched for. */
+export function noWorkspace(sessionId: string, doing: string): SessionOptionError {
+  return new SessionOptionError(
+    'workspace',
+    `Failed to ${doing} session: it is not known on which workspace '${sessionId}' works. Give workspace.`,
+  )
+}

@@ -6,6 +6,7 @@ import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
 import { coreOf } from '../session/surface/session-surface.js'
 import type { SessionStore } from '../store/session-store.js'
+import { noWorkspace } from './errors.js'
 
 export type ForkRequest = {
   /** An open session, or the id of one that a store has. */
@@ -31,8 +32,9 @@ export type Fork = {
  */
 export async function makeFork(request: ForkRequest): Promise<Fork | undefined> {
   const found = await find(request)
-  const workspace = request.workspace ?? found?.source.session?.workspaceRoot
-  if (found === undefined || workspace === undefined) return undefined
+  if (found === undefined) return undefined
+  const workspace = request.workspace ?? found.source.session?.workspaceRoot
+  if (workspace === undefined) throw noWorkspace(found.source.sessionId, 'fork')
   const options = { ...found.inherited, ...request.options }
   const { idGenerator = randomIds, clock = systemClock } = options.hostEnv ?? {}
   const sessionId = request.options.sessionId ?? idGenerator.next()

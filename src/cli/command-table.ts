@@ -1,10 +1,4 @@
-import type { Command } from './command.js'
-
-export type CommandEntry = {
-  readonly name: string
-  readonly summary: string
-  load(): Promise<Command>
-}
+import type { CommandEntry } from './command.js'
 
 /** Every subcommand. Only the one that is called is loaded. */
 export const commandTable: readonly CommandEntry[] = [

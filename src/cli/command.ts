@@ -25,6 +25,13 @@ export type Command = {
   readonly actions?: Readonly<Record<string, string>>
   readonly options: readonly OptionSpec[]
   readonly examples: readonly Example[]
-  /** Gives the exit code. What it throws is told in one line. */
-  run(args: Args, io: Io): Promise<number>
+  /** Gives the exit code. What it throws is told in one line. `commands` are all there are, for those that speak of others. */
+  run(args: Args, io: Io, commands?: readonly CommandEntry[]): Promise<number>
+}
+
+/** A subcommand that is loaded when it is called. */
+export type CommandEntry = {
+  readonly name: string
+  readonly summary: string
+  load(): Promise<Command>
 }

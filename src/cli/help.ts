@@ -1,5 +1,5 @@
-import type { Command, OptionSpec } from './command.js'
-import { type CommandEntry, commandTable } from './command-table.js'
+import type { Command, CommandEntry, OptionSpec } from './command.js'
+import { commandTable } from './command-table.js'
 
 /** What `capstan --help` says. */
 export function generalHelp(): string {

@@ -1,4 +1,4 @@
-import { nearestNames, quoteNames } from '../tool/nearest.js'
+import type { CommandEntry } from './command.js'
 import { commandTable } from './command-table.js'
 import { exitCodes } from './exit-codes.js'
 import { type Io, write } from './io.js'
@@ -33,7 +33,7 @@ async function call(name: string, argv: readonly string[], io: Io): Promise<numb
   const asksForHelp = beforeTheEnd(argv).some((arg) => arg === '--help' || arg === '-h')
   if (asksForHelp) return help(name, io)
   const [command, { readArgs }] = await Promise.all([entry.load(), import('./args.js')])
-  return command.run(readArgs(argv, command.options), io)
+  return command.run(readArgs(argv, command.options), io, commandTable)
 }
 
 async function help(name: string | undefined, io: Io): Promise<number> {
@@ -46,10 +46,13 @@ async function help(name: string | undefined, io: Io): Promise<number> {
   return exitCodes.done
 }
 
-async function entryFor(name: string) {
+async function entryFor(name: string): Promise<CommandEntry> {
   const entry = commandTable.find((each) => each.name === name)
   if (entry !== undefined) return entry
-  const { UsageError } = await import('./errors.js')
+  const [{ UsageError }, { nearestNames, quoteNames }] = await Promise.all([
+    import('./errors.js'),
+    import('../tool/nearest.js'),
+  ])
   const names = commandTable.map((each) => each.name)
   const near = nearestNames(name, names)
   throw new UsageError(

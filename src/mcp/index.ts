@@ -1,7 +1,6 @@
-export { confirmMcpFile, type McpFile, readMcpFile } from './mcp-file.js'
-export type { McpSignIn, McpTokenStore } from './oauth.js'
+export { confirmMcpFile, readMcpFile } from './mcp-file.js'
 export type { OfferedPrompt } from './prompts.js'
-export type { McpServer, McpServerParts, McpServerStatus } from './server.js'
+export type { McpServer, McpServerParts } from './server.js'
 export {
   type McpOauthOptions,
   type McpServerOptions,
@@ -9,5 +8,4 @@ export {
   type McpTransportName,
   readServer,
 } from './server-options.js'
-export type { McpSamplingHandler, McpSamplingRequest } from './server-requests.js'
 export { McpServers } from './servers.js'

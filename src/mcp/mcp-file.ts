@@ -7,18 +7,8 @@ import { visibleLine } from '../toolbox/untrusted-text.js'
 import { openConfirmations } from '../workspace/rules/confirmations.js'
 import { readIfThere } from '../workspace/rules/read-if-there.js'
 import { McpError } from './errors.js'
+import type { McpFile } from './host-types.js'
 import { type McpServerSpec, readServer } from './server-options.js'
-
-/** The `.mcp.json` of a workspace. It came with the workspace: until the user confirms its very text, nothing of it has effect. */
-export type McpFile = {
-  readonly path: string
-  readonly confirmed: boolean
-  /** What the user confirms: this text in this directory, and no other (SEC-144, SEC-145). */
-  readonly confirmation: string
-  /** What it would start or reach, for the one who decides. */
-  readonly servers: readonly { readonly name: string; readonly runs: string }[]
-  readonly problems: readonly string[]
-}
 
 export type McpFileOptions = {
   /** The real path of the workspace. */

@@ -2,24 +2,9 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { isRecord } from '../tool/json.js'
 import { fetchFor, type HttpReach } from './channel/http-fetch.js'
 import { McpError } from './errors.js'
+import type { McpSignIn } from './host-types.js'
 import type { Redact } from './secrets.js'
 import type { McpServerSpec } from './server-options.js'
-
-/** Where the host keeps what servers gave it to sign in with. A key names one server at one address: tokens go nowhere else. */
-export interface McpTokenStore {
-  load(key: string): string | undefined | Promise<string | undefined>
-  save(key: string, value: string): void | Promise<void>
-  remove(key: string): void | Promise<void>
-}
-
-export type McpSignIn = {
-  readonly store: McpTokenStore
-  /**
-   * Leads a person to this address, which the server chose, and gives back the address that signing in led to. Absent: who is not
-   * signed in already cannot. It is http or https and nothing else; open it without a shell.
-   */
-  readonly authorize?: (request: { readonly server: string; readonly url: string }) => Promise<string>
-}
 
 /** What the protocol's library takes to sign in with. */
 export type SignInAttempt = {

@@ -5,9 +5,7 @@ import type { Envelope } from '../tool/envelope.js'
 import { isRecord } from '../tool/json.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { StreamChannel } from './channel/stream-channel.js'
-
-/** Where another agent is listening: lines of JSON over two streams. */
-export type McpServeTransport = { readonly input: Readable; readonly output: Writable }
+import type { McpServeTransport, McpServing } from './host-types.js'
 
 /** What is offered, and how its calls are made. */
 export type ServedTools = {
@@ -20,12 +18,6 @@ export type ServedTools = {
   ): Promise<Envelope>
 }
 
-export type McpServing = {
-  /** Settles when the other side has gone, or `close` was called. */
-  readonly ended: Promise<void>
-  close(): Promise<void>
-}
-
 /** Offers tools to another agent as an MCP server, over one connection. */
 export async function serveTools(
   tools: ServedTools,
@@ -36,7 +28,8 @@ export async function serveTools(
     { name: 'capstan', version: tools.version ?? '0' },
     { capabilities: { tools: {} } },
   )
-  const channel = new StreamChannel(input, output)
+  // The streams of Node's that the shape stands for.
+  const channel = new StreamChannel(input as Readable, output as Writable)
   const leaving = new AbortController()
   let tell: () => void = () => undefined
   const ended = new Promise<void>((resolve) => {

@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { isRecord } from '../tool/json.js'
 import type { Question, QuestionAnswers } from '../tool/runtime.js'
 import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
+import type { McpSamplingHandler } from './host-types.js'
 
 /** What a server may ask of us; what nobody answers is refused (SEC-179). */
 export type ServerRequestHandlers = {
@@ -12,18 +13,6 @@ export type ServerRequestHandlers = {
   readonly question?: (questions: readonly Question[]) => QuestionAnswers | Promise<QuestionAnswers>
   readonly sampling?: McpSamplingHandler
 }
-
-/** What a server wants a model to be asked. Every word of it comes from the server. */
-export type McpSamplingRequest = {
-  readonly server: string
-  readonly messages: readonly { readonly role: string; readonly content: unknown }[]
-  readonly systemPrompt?: string
-  readonly maxTokens?: number
-}
-/** The host's answer: the text of a model, or a refusal. Asking, paying and approving are the host's. */
-export type McpSamplingHandler = (
-  request: McpSamplingRequest,
-) => Promise<{ readonly model: string; readonly text: string } | undefined>
 
 /** What the protocol's library is told of a request that comes from the server. */
 type RequestTaker = {

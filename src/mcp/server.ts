@@ -6,26 +6,13 @@ import { visibleLine } from '../toolbox/untrusted-text.js'
 import { Backoff } from './backoff.js'
 import { type Connection, type ConnectionSurroundings, connect } from './connection.js'
 import { McpError, unavailable } from './errors.js'
+import type { McpServerStatus } from './host-types.js'
 import { listAll, listTools, type OfferedTool } from './offered-tools.js'
 import { listPrompts, type OfferedPrompt, promptText } from './prompts.js'
 import { readCallResult, readResourceResult } from './read-result.js'
 import { type Redact, redactorFor } from './secrets.js'
 import type { McpServerSpec } from './server-options.js'
 import { makeTools, resourceTools, type ServerCalls } from './server-tools.js'
-
-/** How a server is at the moment. */
-export type McpServerStatus = {
-  readonly name: string
-  readonly connected: boolean
-  readonly toolCount: number
-  /** `idle`: not connected and not needed; the next call connects it. `down`: it failed, and is tried again later. */
-  readonly state: 'idle' | 'connecting' | 'connected' | 'down' | 'disabled'
-  readonly error?: string
-  /** What it offered and does not have a place here, and why. */
-  readonly problems?: readonly string[]
-  /** What confines its program. */
-  readonly sandbox?: string
-}
 
 export type McpServerParts = ConnectionSurroundings & {
   /** Its tools or prompts are not what they were. */

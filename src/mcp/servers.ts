@@ -1,8 +1,9 @@
 import type { AnyGovernedTool } from '../tool/contract.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { McpError } from './errors.js'
+import type { McpServerStatus } from './host-types.js'
 import type { OfferedPrompt } from './prompts.js'
-import { McpServer, type McpServerParts, type McpServerStatus } from './server.js'
+import { McpServer, type McpServerParts } from './server.js'
 import type { McpServerSpec } from './server-options.js'
 
 /**

@@ -13,7 +13,9 @@ export class Lanes {
   readonly #queues = new Map<Lane, PQueue>()
   readonly #all: PQueue | undefined
   readonly #depths: Record<Lane, { waiting: number; active: number }>
-  readonly #closing = new AbortController()
+  /** What ends the waiting of each that waits. */
+  readonly #waiting = new Set<() => void>()
+  #closed = false
 
   constructor(settings: QueueSettings) {
     this.#settings = settings
@@ -52,7 +54,8 @@ export class Lanes {
 
   /** Nobody waits any more. */
   close(): void {
-    this.#closing.abort()
+    this.#closed = true
+    for (const giveUp of [...this.#waiting]) giveUp()
     for (const lane of laneNames) this.#queues.get(lane)?.clear()
     this.#all?.clear()
   }
@@ -71,23 +74,29 @@ export class Lanes {
 
   /** The room is held until it is left; who gave up before it came leaves it at once. */
   #wait(queue: PQueue, priority: number, signal: AbortSignal | undefined): Promise<Room | undefined> {
+    if (this.#closed || signal?.aborted) return Promise.resolve(undefined)
     return new Promise((resolve) => {
-      let gone = this.#closing.signal.aborted || signal?.aborted === true
-      if (gone) return resolve(undefined)
+      let waits = true
+      let undo: (() => void) | undefined
       const giveUp = (): void => {
-        gone = true
+        waits = false
+        this.#waiting.delete(giveUp)
+        undo?.()
         resolve(undefined)
       }
-      const undo = signal === undefined ? undefined : onAbort(signal, giveUp)
-      const undoClosing = onAbort(this.#closing.signal, giveUp)
+      this.#waiting.add(giveUp)
       void queue.add(
         () => {
+          if (!waits) return Promise.resolve()
+          waits = false
+          this.#waiting.delete(giveUp)
           undo?.()
-          undoClosing()
-          return gone ? Promise.resolve() : new Promise<void>((leave) => resolve({ leave }))
+          return new Promise<void>((leave) => resolve({ leave }))
         },
         { priority },
       )
+      // Mostly there is room right away, and nobody has to listen.
+      if (waits && signal !== undefined) undo = onAbort(signal, giveUp)
     })
   }
 }

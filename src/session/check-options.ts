@@ -7,7 +7,7 @@ import { readQueueConfig } from '../queue/config.js'
 import { skillKinds } from '../skills/skill.js'
 import { durabilities } from '../store/session-store.js'
 import { type WorkerAgentSpec, workerAgent, workerKinds } from '../subagents/files/worker-spec.js'
-import { isTransport } from '../supervise/transport.js'
+import { isTransport, openTokenProblem } from '../supervise/transport.js'
 import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
@@ -61,6 +61,8 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
     options['planningMode'] = options['planning'] ? 'enabled' : 'disabled'
   if (idleLanes(options as SessionOptions))
     warnings.push('confirmationPolicy.yoloLanes has no effect without enabled: true or onAsk.')
+  const exposed = isTransport(options['ahpTransport']) && openTokenProblem(options['ahpTransport'])
+  if (exposed) warnings.push(`ahpTransport: ${exposed}`)
   // Every name was looked up and every value checked against the same table that the type was written from.
   return { options: options as SessionOptions, warnings }
 }

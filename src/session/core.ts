@@ -23,7 +23,7 @@ import { type Engine, startEngine } from './engine.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
 import { FileChanges } from './history/file-changes.js'
 import { canGoOn } from './journal/call-steps.js'
-import { interruptedResults, unfinishedRound } from './journal/interrupted.js'
+import { interruptedResults, type OpenCalls, unfinishedRound } from './journal/interrupted.js'
 import { Keeper } from './journal/keeper.js'
 import { type KeptConversation, keepConversation } from './journal/kept-conversation.js'
 import { waitingQuestions } from './journal/questions.js'
@@ -316,6 +316,12 @@ export class SessionCore {
       await engine?.workspace.close()
       await this.keeper?.close()
     }
+  }
+
+  /** What is known of calls that an earlier process left without a result, until somebody answers them. */
+  get leftOpen(): OpenCalls {
+    const { restored } = this.parts
+    return restored === undefined || this.#mended ? { openIntents: [] } : restored
   }
 
   /** Calls that an earlier process did not live to answer, answered as they are: before anything else is said. */

@@ -1,4 +1,4 @@
-import type { McpServeTransport, McpServing } from '../mcp/serve.js'
+import type { McpServeTransport, McpServing } from '../mcp/host-types.js'
 import { errorEnvelope } from '../tool/envelope.js'
 import type { Session } from './session.js'
 import { coreOf } from './surface/session-surface.js'

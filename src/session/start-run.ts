@@ -148,6 +148,8 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   const parts = await partsFor(core, active.signal, conversation)
   // What a run left behind still says when another is at work is nobody's.
   const emit: typeof core.emit = (event) => void (core.active === active && core.emit(event))
+  // Whoever takes it finishes it: one that was cancelled on its way here leaves it as it is.
+  active.signal.throwIfAborted()
   const unfinished = request.from && core.takeUnfinishedRound(request.from.family)
   if (request.history === undefined && unfinished === undefined) await core.closeInterrupted()
   if (request.history === undefined && message !== undefined && unfinished === undefined)

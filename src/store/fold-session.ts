@@ -1,6 +1,7 @@
 import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import type { VerificationReport } from '../tool/verification.js'
+import { contentProblem } from './record-problem.js'
 import type {
   BlobPart,
   CheckpointRow,
@@ -279,7 +280,10 @@ class Fold {
 
   #fetched({ digest, stub }: BlobPart): unknown {
     const bytes = this.#readBlob(digest)
-    if (bytes !== undefined) return JSON.parse(new TextDecoder().decode(bytes))
+    const content = bytes && jsonIn(bytes)
+    // What lies there under its right digest may still be no such piece: lines that were imported can say anything.
+    if (isRecord(content) && content['type'] === stub.type && contentProblem(content) === undefined)
+      return content
     this.#missingBlobs.add(digest)
     return stub
   }
@@ -308,6 +312,14 @@ function messageWith(row: MessageRow, known: Message | undefined): Message | und
 /** An array that is pushed to gets room for seventeen; most messages have one or two pieces, and there are many messages. */
 function setPieces(message: { content: unknown }, pieces: unknown[]): void {
   message.content = pieces
+}
+
+function jsonIn(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined
+  }
 }
 
 function isBlob(piece: unknown): piece is BlobPart {

@@ -9,9 +9,11 @@ import type { SessionLog, SessionStore } from './session-store.js'
 export type ImportSessionOptions = {
   /** The id it gets; absent: the one it had. */
   readonly id?: string
+  /** The real path of the workspace that it is to go on in; absent: the one it had when the lines are trusted, and none otherwise. */
+  readonly workspace?: string
   /**
-   * The lines are as good as our own log. Otherwise nothing in them gains authority: rules, options and mode are left out, and so is what
-   * an undo would write to files, and what is said to have been verified.
+   * The lines are as good as our own log. Otherwise nothing in them gains authority: rules, options, mode, whose session it is and on
+   * which workspace are left out, and so is what an undo would write to files, and what is said to have been verified or done.
    */
   readonly trusted?: boolean
   /** The longest line, in characters. */
@@ -196,29 +198,33 @@ class Taker {
     const id = this.#id ?? ''
     if (record.type === 'session') {
       refuseFutureSchema(id, record)
-      return { type: 'session', data: { ...this.#withoutAuthority(record.data), id } }
+      const { workspace } = this.#options
+      const own = { ...this.#withoutAuthority(record.data), id }
+      return { type: 'session', data: workspace === undefined ? own : { ...own, workspaceRoot: workspace } }
     }
-    if (record.type === 'part' && record.data.content.type === 'file_change' && !this.#options.trusted)
-      return this.#leaveOut('file changes')
-    // Nobody here has seen it hold.
-    if (record.type === 'part' && record.data.content.type === 'verification' && !this.#options.trusted)
-      return this.#leaveOut('verification reports')
-    // It decides whose command a check is.
-    if (record.type === 'part' && record.data.content.type === 'offered_checks' && !this.#options.trusted)
-      return this.#leaveOut('offered checks')
-    // What a person would be shown and asked to agree to is not for others to write.
-    if (record.type === 'part' && record.data.content.type === 'tool_question' && !this.#options.trusted)
-      return this.#leaveOut('open questions')
-    if (record.type === 'part' && isStep(record.data.content) && !this.#options.trusted)
-      return this.#leaveOut('steps of calls')
     if (record.type === 'run_event') return record
-    return { ...record, data: { ...record.data, sessionId: id } } as SessionRecord
+    if (record.type !== 'part') return { ...record, data: { ...record.data, sessionId: id } } as SessionRecord
+    const content = this.#believed(record.data.content)
+    return content && { type: 'part', data: { ...record.data, sessionId: id, content } }
+  }
+
+  /** What a piece says, unless it would decide something here that is not for the lines to decide. */
+  #believed(content: PartRow['content']): PartRow['content'] | undefined {
+    if (this.#options.trusted) return content
+    const { type } = content.type === 'blob' ? content.stub : content
+    const name = Object.hasOwn(notBelieved, type) ? notBelieved[type] : undefined
+    if (name !== undefined) return this.#leaveOut(name)
+    if (content.type !== 'task' || content.workflow === undefined || content.workflow === null) return content
+    // A workflow that is begun here does all of its steps.
+    this.#leaveOut('workflow steps')
+    return { ...content, workflow: null }
   }
 
   #withoutAuthority(row: SessionRow): SessionRow {
     if (this.#options.trusted) return row
-    const { rules, options, mode, ...rest } = row
-    for (const [name, value] of Object.entries({ rules, options, mode }))
+    // Which files it may touch, and for whom it speaks, is not for the lines to say either.
+    const { rules, options, mode, labels, workspaceRoot, ...rest } = row
+    for (const [name, value] of Object.entries({ rules, options, mode, labels, workspaceRoot }))
       if (value !== undefined) this.#leaveOut(name)
     return rest
   }
@@ -252,7 +258,15 @@ class Taker {
   }
 }
 
-/** What a call says that it has done decides what it does next. */
-function isStep(content: PartRow['content']): boolean {
-  return content.type === 'tool_step' || (content.type === 'blob' && content.stub.type === 'tool_step')
+/** Pieces that decide something, and what they are called when they are left out. */
+const notBelieved: Readonly<Record<string, string>> = {
+  file_change: 'file changes',
+  // Nobody here has seen it hold.
+  verification: 'verification reports',
+  // It decides whose command a check is.
+  offered_checks: 'offered checks',
+  // What a person would be shown and asked to agree to is not for others to write.
+  tool_question: 'open questions',
+  // What a call says that it has done decides what it does next.
+  tool_step: 'steps of calls',
 }

@@ -95,8 +95,9 @@ function answeredBy(record: SessionRecord): string[] {
 function namesFor(record: SessionRecord): string[] {
   if (record.type !== 'part') return []
   const { content } = record.data
-  if (!forTheMeantime.has(content.type) || !('callId' in content) || content.callId === undefined) return []
-  const { callId } = content
+  const note = content.type === 'blob' ? content.stub : content
+  if (!forTheMeantime.has(note.type) || !('callId' in note) || note.callId === undefined) return []
+  const { callId } = note
   const names = [callId]
   for (let at = callId.indexOf('/'); at >= 0; at = callId.indexOf('/', at + 1))
     names.push(callId.slice(0, at))

@@ -23,6 +23,8 @@ const id: Check = (value) =>
 const number: Check = (value) =>
   typeof value === 'number' && Number.isFinite(value) ? undefined : 'must be a number'
 const object: Check = (value) => (isRecord(value) ? undefined : 'must be an object')
+const named: Check = (value) =>
+  isRecord(value) && typeof value['name'] === 'string' ? undefined : 'must be an object with a name'
 const optional =
   (check: Check): Check =>
   (value) =>
@@ -47,7 +49,7 @@ const pieces: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   image: { data: text },
   document: { data: text },
   reasoning: { text },
-  tool_call: { id, function: object },
+  tool_call: { id, function: named },
   tool_result: { id, content: list(object) },
   tool_intent: { callId: id, toolName: text, args: text, startedAtMs: number },
   tool_question: {
@@ -75,11 +77,13 @@ const pieces: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
     output: optional(text),
     counters: object,
   },
-  blob: { digest: id, bytes: number, stub: object },
+  blob: { digest: id, bytes: number, stub: (value) => contentProblem(value, 'blob') },
 }
 
-const content: Check = (value) => {
-  if (!isRecord(value) || typeof value['type'] !== 'string') return 'must be an object with a type'
+/** What is wrong with a piece of a message that comes from outside, in words. */
+export function contentProblem(value: unknown, except?: string): string | undefined {
+  if (!isRecord(value) || typeof value['type'] !== 'string' || value['type'] === except)
+    return 'must be an object with a type'
   const fields = Object.hasOwn(pieces, value['type']) ? pieces[value['type']] : undefined
   if (fields === undefined)
     return `has the type ${JSON.stringify(value['type'].slice(0, 40))}, which is not known`
@@ -113,7 +117,7 @@ const rows: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
     usage: optional(object),
     pruned: optional(list(text)),
   },
-  part: { id, messageId: text, sessionId: text, index, content },
+  part: { id, messageId: text, sessionId: text, index, content: (value) => contentProblem(value) },
   run: {
     id,
     sessionId: text,

@@ -136,10 +136,7 @@ async function inTime(spec: StepSpec, timeoutMs: number, run: StepRunner): Promi
   const late = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
   const begun = (): void => {
-    timer = setTimeout(
-      () => late.abort(new Error(`the step took longer than ${timeoutMs} ms`)),
-      timeoutMs,
-    )
+    timer = setTimeout(() => late.abort(new Error(`the step took longer than ${timeoutMs} ms`)), timeoutMs)
   }
   try {
     const outcome = await run(spec, { signal: late.signal, begun })

@@ -4,7 +4,6 @@ export {
   type AhpOptions,
   type AhpTransport,
   HttpTransport,
-  isTransport,
   StdioTransport,
   type StdioTransportOptions,
   UnixSocketTransport,

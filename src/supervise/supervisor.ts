@@ -256,7 +256,7 @@ export class Supervisor {
       (left, secret) => left.replaceAll(secret, '[hidden]'),
       text.slice(0, 8_000),
     )
-    return visibleLine(clean, most).replace(/[.\s]+$/, '')
+    return visibleLine(clean, most).replace(/[.?!\s]+$/, '')
   }
 }
 

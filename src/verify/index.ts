@@ -1,4 +1,3 @@
-export { VerificationError } from './errors.js'
 export { findPresets } from './presets/find-presets.js'
 export type { Listing, PresetCommand, VerificationPreset } from './presets/project.js'
 export { type CheckCommand, readCommands, readSubject } from './read-commands.js'

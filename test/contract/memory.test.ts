@@ -79,6 +79,10 @@ describe('a session with a memory', () => {
     await expect(session.rememberFailure('ask', 'the key test-key is wrong', [])).rejects.toMatchObject({
       code: 'memory_secret',
     })
+    await expect(session.rememberSuccess('log in', [], 'password=hunter2')).rejects.toMatchObject({
+      code: 'memory_secret',
+      message: expect.not.stringContaining('hunter2'),
+    })
     expect((await session.memoryStats()).longTermCount).toBe(0)
   })
 

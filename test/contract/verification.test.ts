@@ -306,7 +306,9 @@ describe('reports of a session that is kept', () => {
     expect((await importSession(other, lines(), { now })).leftOut).toMatchObject({
       'verification reports': 2,
     })
-    expect(second.resumeSession('s', { sessionStore: other }).verificationReports()).toEqual([])
+    expect(second.resumeSession('s', { sessionStore: other, workspace: root }).verificationReports()).toEqual(
+      [],
+    )
     await importSession(other, lines(), { now, id: 't', trusted: true })
     expect(second.resumeSession('t', { sessionStore: other }).verificationReports()).toEqual(reports)
   })

@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -10,6 +11,7 @@ import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
+import { stateOf } from './kept.js'
 
 let base: string
 let work: string
@@ -33,6 +35,7 @@ async function recorded(store: SessionStore): Promise<void> {
     sessionId: 's',
     sessionStore: store,
     role: 'You are careful.',
+    tenantId: 'acme',
     permissionPolicy: { allow: ['bash(*)'] },
     model: scriptedModel([
       { toolCalls: [{ name: 'write', args: { file_path: 'a.txt', content: 'two\n' } }] },
@@ -88,10 +91,98 @@ describe.each<[string, () => SessionStore]>([
     expect(text).not.toContain('bash(*)')
     expect(text).not.toContain('You are careful.')
     expect(text).not.toContain('file_change')
-    const session = await agent.openSession('copy', { sessionStore: store })
+    const session = await agent.openSession('copy', { sessionStore: store, workspace: work })
     expect(session.history()).toHaveLength(4)
     expect(await session.changes()).toEqual([])
-    expect(session.workspace).toBe((await agent.openSession('s', { sessionStore: store })).workspace)
+  })
+
+  it('says neither whose it is nor on which files it works, unless it is trusted', async () => {
+    const store = makeStore()
+    await recorded(store)
+    const lines = await linesOf(store)
+    const taken = (id: string, options: { workspace?: string; trusted?: boolean }) =>
+      agent.importSession(lines, { sessionStore: store, id, ...options })
+    expect((await taken('nowhere', {})).leftOut).toMatchObject({ workspaceRoot: 1, labels: 1 })
+    const words = /not known on which workspace 'nowhere' works/
+    expect(() => agent.resumeSession('nowhere', { sessionStore: store })).toThrow(words)
+    await expect(agent.forkSession('nowhere', { sessionStore: store })).rejects.toThrow(words)
+
+    const elsewhere = join(base, 'elsewhere')
+    await mkdir(elsewhere)
+    await taken('here', { workspace: elsewhere })
+    const here = agent.resumeSession('here', { sessionStore: store })
+    expect(here.workspace).toBe(await realpath(elsewhere))
+    expect(here.tenantId).toBeNull()
+
+    await taken('ours', { trusted: true })
+    const ours = agent.resumeSession('ours', { sessionStore: store })
+    expect(ours.workspace).toBe(await realpath(work))
+    expect(ours.tenantId).toBe('acme')
+  })
+
+  it('shows the beginning of a content that is no piece of a message, and goes on', async () => {
+    const store = makeStore()
+    const bad = ['no JSON', 'null', '[]', '{"type":"tool_call","id":"c"}', '{"type":"image","data":"aa"}']
+    for (const [at, text] of bad.entries()) {
+      const bytes = Buffer.from(text)
+      const digest = createHash('sha256').update(bytes).digest('hex')
+      const stub = { type: 'text', text: 'how it began' }
+      const id = `s${at}`
+      const records = [
+        { type: 'session', data: { id, schemaVersion: 1, updatedAtMs: 1 } },
+        { type: 'message', data: { id: 'm', sessionId: id, role: 'user', createdAtMs: 1 } },
+        { type: 'blob', data: { digest, base64: bytes.toString('base64') } },
+        {
+          type: 'part',
+          data: {
+            id: 'p',
+            messageId: 'm',
+            sessionId: id,
+            index: 0,
+            content: { type: 'blob', digest, bytes: 9, stub },
+          },
+        },
+      ]
+      const lines = records.map((record) => `${JSON.stringify(record)}\n`)
+      await importSession(store, lines, { now, workspace: work })
+      expect((await stateOf(store, id)).missingBlobs).toEqual([digest])
+      const session = agent.resumeSession(id, { sessionStore: store, model: scriptedModel(['on']) })
+      expect(session.history()).toMatchObject([{ content: [{ text: 'how it began' }] }])
+      expect((await session.send('go on')).text).toBe('on')
+      await session.close()
+      const stubless = lines.map((line) =>
+        line.replace(JSON.stringify(stub), '{"type":"tool_call","id":"c"}'),
+      )
+      await expect(importSession(store, stubless, { now, id: 'bad' })).rejects.toThrow(
+        /content of the type blob: stub/,
+      )
+    }
+  })
+
+  it('has no step of a workflow done that nobody here has seen done', async () => {
+    const store = makeStore()
+    const task = {
+      type: 'task',
+      taskId: 't',
+      childSessionId: 'c',
+      agent: 'a',
+      description: 'd',
+      status: 'completed',
+      background: false,
+      startedAtMs: 1,
+      updatedAtMs: 1,
+      output: 'all is well',
+      counters: {},
+      workflow: { id: 'release', step: '0', digest: 'd' },
+    }
+    const lines = [
+      '{"type":"session","data":{"id":"x","schemaVersion":1,"updatedAtMs":1}}\n',
+      `${JSON.stringify({ type: 'part', data: { id: 'p', messageId: '', sessionId: 'x', index: -1, content: task } })}\n`,
+    ]
+    expect((await importSession(store, lines, { now })).leftOut).toEqual({ 'workflow steps': 1 })
+    expect((await stateOf(store, 'x')).tasks.get('t')).toEqual({ ...task, workflow: null })
+    await importSession(store, lines, { now, id: 'ours', trusted: true })
+    expect((await stateOf(store, 'ours')).tasks.get('t')).toEqual(task)
   })
 
   it('is refused by line when it is none, and leaves nothing behind', async () => {

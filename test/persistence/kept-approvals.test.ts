@@ -309,7 +309,31 @@ describe('a question that a process left behind', () => {
     expectWhole((await stateOf(store, id)).messages.map(({ message }) => message))
   })
 
-  it('is not copied by an import, nor by a fork', async () => {
+  it('waits on when the run was cancelled on its way to it, and nothing is left without a result', async () => {
+    const { records, runId } = await leftWaiting(one)
+    const { session, ledger, store } = await resumed(records)
+    session.registerHook('stop', 'session_start', null, null, () => {
+      session.cancel()
+    })
+    await expect(session.resumeRun(runId)).rejects.toMatchObject({ code: 'cancelled' })
+    expect(session.pendingConfirmations()).toMatchObject([{ toolId: 'call-1', fromBefore: true }])
+    await session.send('never mind')
+    expect(ledger.begun).toEqual([])
+    expectWhole((await stateOf(store, id)).messages.map(({ message }) => message))
+  })
+
+  it('stays where it is when the session is forked, and is no question in the fork', async () => {
+    const { records, runId } = await leftWaiting(one)
+    const { session, ledger } = await resumed(records)
+    const fork = await agents.at(-1)?.forkSession(session, { sessionId: 'fork' })
+    expect(fork?.pendingConfirmations()).toEqual([])
+    expect(JSON.stringify(fork?.history().at(-1))).toContain('while it waited for an approval')
+    expect(await session.confirmToolUse('call-1', true)).toBe(true)
+    await session.resumeRun(runId)
+    expect(ledger.done).toEqual(['sea'])
+  })
+
+  it('is not copied by an import', async () => {
     const { records } = await leftWaiting(one)
     const agent = await Agent.create({}, { userDir: join(base, 'user') })
     agents.push(agent)

@@ -6,6 +6,7 @@ import { Agent } from '../../src/agent/agent.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { pruneSession } from '../../src/store/prune-session.js'
+import type { PartRow, SessionRecord } from '../../src/store/records.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
@@ -129,6 +130,25 @@ it('a run that was cut off anywhere goes on after a pruning as it would have bef
       outcomes.push([ledger, typeof result === 'string' ? result : { ...result, runId: '' }])
     }
     expect(outcomes[1], `${length} records`).toEqual(outcomes[0])
+  }
+})
+
+it('what a call did before its result is taken out with it, also where it lies beside the log', async () => {
+  const part = (id: string, content: PartRow['content']): SessionRecord => ({
+    type: 'part',
+    data: { id, messageId: 'm', sessionId: 's', index: -1, content },
+  })
+  const step = { type: 'tool_step', callId: 'one', step: null } as const
+  const beside = part('b', { type: 'blob', digest: 'd', bytes: 9, stub: step })
+  const row = { id: 's', schemaVersion: 1, updatedAtMs: 1 }
+  const start: SessionRecord[] = [{ type: 'session', data: row }, part('a', step), beside]
+  const result = part('c', { type: 'tool_result', id: 'one', content: [] })
+  for (const [records, kept] of [
+    [start, start.length],
+    [[...start, result], 2],
+  ] as const) {
+    const store = await storeWith('s', records)
+    expect((await pruneSession(store, 's', { now: () => 0 })).records).toBe(kept)
   }
 })
 

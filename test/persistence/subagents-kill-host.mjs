@@ -67,7 +67,11 @@ const session = agent.session(order.workspace, {
   maxParallelTasks: 100,
   model,
 })
-session.registerWorkerAgent({ name: 'hands', description: 'Does it.', confirmationInheritance: 'inherit_parent' })
+session.registerWorkerAgent({
+  name: 'hands',
+  description: 'Does it.',
+  confirmationInheritance: 'inherit_parent',
+})
 const before = await session.subagentTasks()
 say({ before: before.map(({ taskId, status, background }) => ({ taskId, status, background })) })
 const last = (await session.runs()).at(-1)

@@ -7,6 +7,7 @@ import { type ServeQueueOptions, serveHttp } from '../../src/queue/serve/http.js
 import { serveStream } from '../../src/queue/serve/stream.js'
 import { type QueueWorkerOptions, workOnQueue } from '../../src/queue/worker/work-on-queue.js'
 import type { Envelope } from '../../src/tool/envelope.js'
+import type { JsonObject } from '../../src/tool/json.js'
 
 const token = 'a-token-for-this-test-alone'
 const ends: (() => unknown)[] = []
@@ -118,7 +119,7 @@ describe('the door for workers', () => {
 
 describe('a worker', () => {
   const handlers = {
-    weigh: (payload: unknown) => ({ output: `${(payload as { grams: number }).grams / 1000} kg` }),
+    weigh: ({ grams }: JsonObject) => ({ output: `${Number(grams) / 1000} kg` }),
     fail: () => {
       throw new Error('the scale is broken')
     },

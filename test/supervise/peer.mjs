@@ -8,6 +8,8 @@ const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0
 const hello = {
   protocol_version: '2.4',
   harness_info: { name: 'peer', version: '1', capabilities: ['pre_action'] },
+  // Starting may take long on a busy machine; answers are not waited for.
+  config: { timeout_ms: 300 },
 }
 
 const faults = {

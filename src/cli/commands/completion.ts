@@ -14,12 +14,12 @@ export const command: Command = {
     { line: 'eval "$(capstan completion zsh)"', says: 'in ~/.zshrc, behind compinit' },
     { line: 'capstan completion fish > ~/.config/fish/completions/capstan.fish', says: 'once, for fish' },
   ],
-  async run(args, io) {
+  async run(args, io, commands = []) {
     const shell = shells.find((name) => name === args.positionals[0])
     if (shell === undefined)
       throw new UsageError('Which shell?', `Write: capstan completion ${shells.join('|')}`)
     const { completionScript } = await import('../completion/script.js')
-    await write(io.stdout, await completionScript(shell))
+    await write(io.stdout, await completionScript(shell, commands))
     return exitCodes.done
   },
 }

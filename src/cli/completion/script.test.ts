@@ -6,7 +6,7 @@ import { completionScript } from './script.js'
 
 describe('completion', () => {
   it.runIf(existsSync('/bin/bash'))('works in bash', async () => {
-    const script = await completionScript('bash')
+    const script = await completionScript('bash', commandTable)
     const complete = (...words: string[]): string[] => {
       const ask = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _capstan; printf '%s\\n' "\${COMPREPLY[@]}"`
       const said = execFileSync('/bin/bash', ['--norc', '-c', `${script}\n${ask}`], { encoding: 'utf8' })
@@ -20,7 +20,7 @@ describe('completion', () => {
   })
 
   it.each(['bash', 'zsh', 'fish'] as const)('knows every command and option in %s', async (shell) => {
-    const script = await completionScript(shell)
+    const script = await completionScript(shell, commandTable)
     for (const { name, load } of commandTable) {
       expect(script).toContain(name)
       for (const option of (await load()).options)

@@ -1,12 +1,14 @@
-import type { Command } from '../command.js'
-import { type CommandEntry, commandTable } from '../command-table.js'
+import type { Command, CommandEntry } from '../command.js'
 
 type Known = CommandEntry & { readonly command: Command }
 
 /** The script that completes commands, their actions and options. It is made once and asks nothing of us while you type. */
-export async function completionScript(shell: 'bash' | 'zsh' | 'fish'): Promise<string> {
+export async function completionScript(
+  shell: 'bash' | 'zsh' | 'fish',
+  commands: readonly CommandEntry[],
+): Promise<string> {
   const known = await Promise.all(
-    commandTable.map(async (entry): Promise<Known> => ({ ...entry, command: await entry.load() })),
+    commands.map(async (entry): Promise<Known> => ({ ...entry, command: await entry.load() })),
   )
   return { bash, zsh, fish }[shell](known)
 }

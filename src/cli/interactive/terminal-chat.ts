@@ -1,22 +1,20 @@
 import type { ModeName } from '../../authority/mode.js'
 import type { AskAnswer, AskRequest } from '../../loop/ask.js'
 import { messageOf } from '../../tool/errors.js'
-import { CommandLineError } from '../errors.js'
 import { type ExitCode, exitCodes } from '../exit-codes.js'
 import type { Io } from '../io.js'
 import type { Prepared } from '../setup/prepare.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
-import { safeLine, safeText } from '../terminal/safe-text.js'
+import { safeLine } from '../terminal/safe-text.js'
 import { wrapText } from '../terminal/wrap.js'
 import type { Asking } from './asking.js'
-import { Chat, type Person } from './chat.js'
-import { forgetfulHistory, type History, openHistory } from './editor/history.js'
+import type { Chat, Person } from './chat.js'
+import type { History } from './editor/history.js'
 import type { Guide } from './guide.js'
-import { askQuestions } from './questions.js'
 import type { RunView } from './run/run-view.js'
 import { Front } from './screen/front.js'
-import { completeSlash, runSlash } from './slash/slash-commands.js'
 import { statusLine } from './status-line.js'
+import { echoLines, failureLines, goodbye, recapLines, welcomeLines } from './told.js'
 
 /** An interactive session in a terminal. */
 export class TerminalChat {
@@ -29,7 +27,8 @@ export class TerminalChat {
   readonly #unsaid: string[] = []
   /** Said to the run at work, and not read by the model yet. */
   readonly #unread: string[] = []
-  #history: History = forgetfulHistory()
+  #history: History | undefined
+  #commands: typeof import('./slash/slash-commands.js') | undefined
   #chat: Chat | undefined
   #view: RunView | undefined
   #isBusy = false
@@ -46,8 +45,8 @@ export class TerminalChat {
       this.#leave = resolve
     })
     this.#front = new Front(io, {
-      entries: () => this.#history.entries,
-      complete: (text) => completeSlash(text, this.#chat),
+      entries: () => this.#history?.entries ?? [],
+      complete: (text) => this.#commands?.completeSlash(text, this.#chat) ?? [],
       suggestion: () => (this.#isBusy ? undefined : this.#guide?.suggestion()),
       submit: (text) => this.#submit(text),
       interrupt: (again) => this.#interrupt(again),
@@ -66,47 +65,52 @@ export class TerminalChat {
       this.#leave?.(this.#io.signal.reason === 'SIGINT' ? exitCodes.cancelled : exitCodes.terminated)
     this.#io.signal.addEventListener('abort', onSignal, { once: true })
     this.#front.start()
-    let prepared: Prepared | undefined
+    const begun = this.#begin(prepare)
     try {
-      prepared = await prepare()
-      await this.#begin(prepared)
+      // Whoever leaves before all is ready does not wait for it.
+      await Promise.race([begun, this.#left])
       return await this.#left
     } finally {
       this.#io.signal.removeEventListener('abort', onSignal)
       this.#chat?.session.cancel()
       this.#front.stop()
-      this.#sayGoodbye()
+      if (this.#chat !== undefined && this.#guide === undefined)
+        this.#io.stdout.write(goodbye(this.#chat, this.#colors))
       await this.#kept
-      await prepared?.close()
+      await begun.then(
+        (prepared) => prepared.close(),
+        // It was told where it was waited for.
+        () => undefined,
+      )
     }
   }
 
-  async #begin(prepared: Prepared): Promise<void> {
-    const { dim, yellow, bold } = this.#colors
+  async #begin(prepare: () => Promise<Prepared>): Promise<Prepared> {
+    const [prepared, { Chat: Opened }, { openHistory }, { askQuestions }, commands] = await Promise.all([
+      prepare(),
+      import('./chat.js'),
+      import('./editor/history.js'),
+      import('./questions.js'),
+      import('./slash/slash-commands.js'),
+    ])
+    this.#commands = commands
     this.#history = await openHistory(prepared.userDir)
+    for (const text of this.#waiting) this.#keep(text)
     const person: Person = {
       onAsk: (request) => this.#ask(request),
       onQuestion: (questions, from) =>
         askQuestions(questions, from, this.#asking, this.#colors, this.#io.columns()),
     }
-    this.#chat = await Chat.open(prepared, this.#io, person)
-    this.#tell([
-      `${bold('capstan')} ${dim(`in ${safeLine(prepared.workspace, 300)}; /help says what can be typed`)}`,
-      ...[...prepared.warnings, ...(this.#chat.session.initWarning?.split('\n') ?? [])].map((warning) =>
-        yellow(`warning: ${safeLine(warning, 500)}`),
-      ),
-      ...(this.#guide === undefined ? prepared.notes.map((note) => dim(safeLine(note, 500))) : []),
-      ...(this.#guide?.welcome(this.#colors) ?? []),
-      '',
-    ])
-    if (this.#chat.session.messages().length > 0) this.#recap()
+    const chat = await Opened.open(prepared, this.#io, person)
+    this.#chat = chat
+    this.#tell(welcomeLines(chat, this.#guide, this.#colors))
+    this.#tell(recapLines(chat, this.#colors, this.#io.columns()))
     void this.#work()
+    return prepared
   }
 
   #submit(text: string): void {
-    this.#kept = this.#history
-      .add(text)
-      .catch((error: unknown) => this.#front.notice(`the history is not kept: ${safeLine(messageOf(error))}`))
+    this.#keep(text)
     const isCommand = /^\/[a-z]/i.test(text)
     if (isCommand && /^\/(quit|exit)\s*$/.test(text)) this.#leave?.(exitCodes.done)
     else if (this.#view !== undefined && !isCommand) {
@@ -119,13 +123,20 @@ export class TerminalChat {
     }
   }
 
+  #keep(text: string): void {
+    const kept = this.#history?.add(text).catch((error: unknown) => {
+      this.#front.notice(`the history is not kept: ${safeLine(messageOf(error))}`)
+    })
+    if (kept !== undefined) this.#kept = kept
+  }
+
   /** Says to the run at work what was sent meanwhile. At its very beginning it does not listen yet. */
   #say(): void {
     for (const text of [...this.#unsaid]) {
       if (this.#chat?.session.steer(text) !== true) return
       this.#unsaid.shift()
       this.#unread.push(text)
-      this.#echo(text, ' (said to the run at work)')
+      this.#echo(text, 'said to the run at work')
     }
   }
 
@@ -143,7 +154,7 @@ export class TerminalChat {
         if (told.length > 0) this.#tell([...told, ''])
       }
     } catch (error) {
-      this.#fail(error)
+      this.#tell(failureLines(error, this.#colors))
     } finally {
       this.#isBusy = false
       this.#front.changed()
@@ -152,7 +163,7 @@ export class TerminalChat {
   }
 
   async #take(text: string, chat: Chat): Promise<void> {
-    const outcome = await runSlash(text, {
+    const outcome = await this.#commands?.runSlash(text, {
       chat,
       choose: (title, labels) =>
         this.#front.choose(
@@ -166,7 +177,7 @@ export class TerminalChat {
         ...outcome.says.split('\n').flatMap((line) => wrapText(line, this.#io.columns() - 1, '    ')),
         '',
       ])
-    if (outcome.recap === true) this.#recap()
+    if (outcome.recap === true) this.#tell(recapLines(chat, this.#colors, this.#io.columns()))
     if (outcome.draft !== undefined) this.#front.editor.set(outcome.draft)
     if (outcome.later !== undefined) this.#waiting.push(outcome.later)
     if (outcome.leave === true) this.#leave?.(exitCodes.done)
@@ -236,37 +247,13 @@ export class TerminalChat {
     try {
       await chat.setMode(cycle[(at + 1) % cycle.length])
     } catch (error) {
-      this.#fail(error)
+      this.#tell(failureLines(error, this.#colors))
     }
     this.#front.changed()
   }
 
   #echo(text: string, more = ''): void {
-    const { cyan, bold, dim } = this.#colors
-    const lines = wrapText(safeText(text).replaceAll('\t', '  '), this.#io.columns() - 3)
-    this.#tell([
-      ...lines.map(
-        (line, at) =>
-          `${at === 0 ? cyan('› ') : '  '}${bold(line)}${at === lines.length - 1 ? dim(more) : ''}`,
-      ),
-      '',
-    ])
-  }
-
-  /** What was said last, for whoever comes back. */
-  #recap(): void {
-    const messages =
-      this.#chat?.session.messages().filter(({ role }) => role === 'user' || role === 'assistant') ?? []
-    const { dim } = this.#colors
-    this.#tell([
-      dim(`going on with a session of ${messages.length} messages:`),
-      ...messages
-        .slice(-4)
-        .map(({ role, text }) =>
-          dim(`  ${role === 'user' ? '›' : ' '} ${safeLine(text, this.#io.columns() - 6)}`),
-        ),
-      '',
-    ])
+    this.#tell(echoLines(text, more, this.#colors, this.#io.columns()))
   }
 
   /** Behind what the run at work has to say so far. */
@@ -274,31 +261,6 @@ export class TerminalChat {
     const columns = this.#io.columns()
     const before = this.#view?.interrupt(columns) ?? []
     this.#front.print([...before, ...lines.flatMap((line) => wrapText(line, columns))])
-  }
-
-  #fail(error: unknown): void {
-    const { red, dim } = this.#colors
-    const hint = error instanceof CommandLineError ? error.hint : undefined
-    this.#tell([
-      red(`capstan: ${safeLine(messageOf(error), 1_000)}`),
-      ...(hint === undefined ? [] : [dim(`hint: ${safeLine(hint, 500)}`)]),
-      '',
-    ])
-  }
-
-  #sayGoodbye(): void {
-    const chat = this.#chat
-    if (
-      chat === undefined ||
-      chat.session.messages().length === 0 ||
-      chat.prepared.store === undefined ||
-      this.#guide !== undefined
-    )
-      return
-    const { dim } = this.#colors
-    this.#io.stdout.write(
-      `${dim(`go on with it: capstan --session ${safeLine(chat.session.sessionId, 100)}`)}\n`,
-    )
   }
 }
 

@@ -37,12 +37,14 @@ export async function importKept(args: Args, io: Io): Promise<number> {
   if (from === undefined) throw new UsageError('Which file? Give its path, or - for standard input.')
   if (from === '-' && io.isTTY.stdin)
     throw new UsageError('Nothing is piped in.', 'Write: capstan sessions import FILE')
-  const { store } = await openKept(args, io)
+  const { store, workspace } = await openKept(args, io)
   const source = from === '-' ? io.stdin : createReadStream(resolve(io.cwd, from))
   source.setEncoding('utf8')
   const id = args.value('id')
   const taken = await importSession(store, source, {
     ...(id !== undefined && { id }),
+    // Where it goes on is for the one who takes it to say, not for the file.
+    ...((args.has('directory') || !args.has('trusted')) && { workspace }),
     trusted: args.has('trusted'),
     now: () => systemClock.now(),
   })

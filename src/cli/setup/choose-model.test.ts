@@ -78,12 +78,13 @@ describe('the model of a session', () => {
 
 describe('servers on this machine', () => {
   it('are asked at once, and the first that lists a model counts', async () => {
+    const elsewhere = await serve({ data: [{ id: 'stolen' }] })
     const servers = [
       { provider: 'closed', url: 'http://127.0.0.1:1/v1' },
       { provider: 'other', url: await serve('<html>') },
       { provider: 'empty', url: await serve({ data: [] }) },
       { provider: 'refuses', url: await serve({ data: [{ id: 'x' }] }, 403) },
-      { provider: 'away', url: await serve({}, 302, { location: 'http://127.0.0.1:1/' }) },
+      { provider: 'away', url: await serve({}, 302, { location: `${elsewhere}/models` }) },
       { provider: 'right', url: await serve({ data: [{ id: 'm' }] }) },
     ]
     expect(await findLocalModel(servers)).toMatchObject({ provider: 'right', model: 'm', others: 0 })

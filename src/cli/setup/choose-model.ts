@@ -41,7 +41,7 @@ export async function chooseModel(wish: ModelWish): Promise<ChosenModel> {
 }
 
 /** How a provider that is found by its key is reached: by its own package where that is installed. */
-export function reachOf({ own }: KeyedProvider): { readonly api?: 'chat'; readonly baseUrl?: string } {
+function reachOf({ own }: KeyedProvider): { readonly api?: 'chat'; readonly baseUrl?: string } {
   return own === undefined || isInstalled(own.package) ? {} : { api: 'chat', baseUrl: own.chat }
 }
 

@@ -1,5 +1,8 @@
-import { modeNames } from '../../authority/mode.js'
+import type { ModeName } from '../../authority/mode.js'
 import type { OptionSpec } from '../command.js'
+
+// Written out, so that help and completion need not load what judges calls.
+const modes = ['plan', 'read-only', 'accept-edits', 'full'] as const satisfies readonly ModeName[]
 
 /** Which model and which files: for commands that need nothing else. */
 export const placeFlags: readonly OptionSpec[] = [
@@ -32,7 +35,7 @@ export const permissionFlags: readonly OptionSpec[] = [
   },
   { name: 'deny', value: 'rule', repeatable: true, summary: 'what must never be done' },
   { name: 'ask', value: 'rule', repeatable: true, summary: 'what must be asked about' },
-  { name: 'mode', value: 'mode', choices: modeNames, summary: 'a set of permissions' },
+  { name: 'mode', value: 'mode', choices: modes, summary: 'a set of permissions' },
   {
     name: 'sandbox',
     value: 'how',

@@ -43,6 +43,9 @@ const reaching: Readonly<Record<string, string>> = {
     const { stack } = new Error('x'); return JSON.stringify(stack)`,
   'the function of a call site': `Error.prepareStackTrace = (_, frames) => frames
     const { stack } = new Error('x'); try { return String(stack[0].getThis?.()) } catch { return 'undefined' }`,
+  'a bridge function taken from a call site': `let ask
+    Error.prepareStackTrace = (_, frames) => { ask ??= frames[0]?.getFunction?.(); return '' }
+    await ctx.tool('x'); return ask('process', {}).then(() => 'loaded', (e) => e.message)`,
   'the prototype of everything': `Object.prototype.polluted = 'yes'; return (await ctx.tool('x', {})).output`,
   'a key named __proto__': `return JSON.parse('{"__proto__":{"polluted":"yes"},"constructor":{"prototype":{"polluted":1}}}')`,
   'arguments named __proto__': `return (await ctx.tool('x', JSON.parse('{"__proto__":{"polluted":"yes"}}'))).output`,

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { onAbort } from '../../loop/on-abort.js'
 import { messageOf } from '../../tool/errors.js'
-import { isRecord } from '../../tool/json.js'
+import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
 import type { ClaimedTask, Completion } from '../engine.js'
 import { QueueError } from '../errors.js'
 import type { Lane } from '../lane.js'
@@ -9,7 +9,7 @@ import type { Queue } from './ask-queue.js'
 
 /** Does one task. What it gives is the output of the tool; what it throws is a failure, after which the task may be tried again. */
 export type TaskHandler = (
-  payload: unknown,
+  payload: JsonObject,
   context: {
     readonly task: ClaimedTask
     /** Aborted when the task is no longer this worker's: what it gives then is not taken. */
@@ -112,11 +112,11 @@ async function perform(queue: Queue, task: ClaimedTask, handler: TaskHandler | u
 
 async function doTask(
   handler: TaskHandler | undefined,
-  payload: unknown,
+  payload: JsonValue,
   context: Parameters<TaskHandler>[1],
 ): Promise<Completion> {
   try {
-    const result = await handler?.(payload, context)
+    const result = await handler?.(isRecord(payload) ? payload : {}, context)
     return { success: true, ...(result !== undefined && { result }) }
   } catch (error) {
     return { success: false, error: messageOf(error) }

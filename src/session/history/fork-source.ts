@@ -13,7 +13,6 @@ export async function liveSource(
 ): Promise<{ readonly source: ForkSource; readonly options: SessionOptions }> {
   const { sessionId, agentId, root, options: given } = core.parts
   const source = await core.alone('forking', async () => {
-    await core.closeInterrupted()
     const kept = (await core.keeper?.state())?.session ?? core.parts.restored?.session
     const { record } = core.screen
     const { order } = core.conversation
@@ -23,7 +22,7 @@ export async function liveSource(
         record === undefined
           ? [...order]
           : order.map((one) => ({ ...one, message: redactValue(one.message, record) })),
-      openIntents: [],
+      ...core.leftOpen,
       session: {
         ...kept,
         id: sessionId,

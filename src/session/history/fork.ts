@@ -5,7 +5,7 @@ import type { SessionState, StoredMessage } from '../../store/session-state.js'
 import type { SessionStore } from '../../store/session-store.js'
 import type { Message } from '../../tool/completion.js'
 import { SessionOptionError } from '../errors.js'
-import { interruptedResults } from '../journal/interrupted.js'
+import { interruptedResults, type OpenCalls } from '../journal/interrupted.js'
 import { load, type RestoredSession } from '../journal/restore.js'
 import { HistoryError } from './errors.js'
 
@@ -21,7 +21,8 @@ export type ForkPoint = {
 export type ForkSource = {
   readonly sessionId: string
   readonly session?: SessionRow
-} & Pick<SessionState, 'order' | 'openIntents'>
+} & OpenCalls &
+  Pick<SessionState, 'order'>
 
 export type ForkTarget = {
   readonly sessionId: string
@@ -115,7 +116,7 @@ async function recordsOf(
   for (const { id, row, message } of copied)
     await add(message, copiedRow(row, ids.get(id) ?? id, ids, target.sessionId))
   // What the process of the other session did not live to say is said here as it is.
-  const results = last && interruptedResults([last.message], source)
+  const results = last && interruptedResults([last.message], source, target.now())
   if (results !== undefined)
     await add(results, { id: target.newId(), sessionId: target.sessionId, createdAtMs: target.now() })
   return records

@@ -1,6 +1,7 @@
 import { damagedLog, StoreError } from '../../store/errors.js'
 import type { SessionRecord } from '../../store/records.js'
 import type { Durability, SessionLog, SessionStore } from '../../store/session-store.js'
+import { SessionClosedError } from '../errors.js'
 import { redactValue } from '../security/index.js'
 
 export type JournalOptions = {
@@ -31,6 +32,8 @@ export class Journal {
   #last: Promise<void> = Promise.resolve()
   #closed = false
   #sealed = false
+  /** All that was handed over is written: whoever comes now must not take the session again. */
+  #givenBack = false
   /** The first write that failed: nothing may follow it. */
   #failure: { readonly error: unknown } | undefined
 
@@ -43,10 +46,10 @@ export class Journal {
    * write, whole or not at all.
    */
   append(records: readonly SessionRecord[] | Promise<readonly SessionRecord[]>): Promise<void> {
+    // Told by the write that takes them; when none does, nobody needs to know.
+    if (records instanceof Promise) records.catch(() => undefined)
     if (this.#closed || this.#sealed) return Promise.resolve()
     this.#waiting.push(records)
-    // Told by the write that takes them.
-    if (records instanceof Promise) records.catch(() => undefined)
     this.#next ??= this.#last.then(() => this.#writeWaiting())
     const next = this.#next
     // Whoever waits is told; for those that nobody waits for, the next one is.
@@ -92,6 +95,7 @@ export class Journal {
     if (this.#closed) return
     this.#closed = true
     await this.#last
+    this.#givenBack = true
     const log = await this.#log?.catch(() => undefined)
     await log?.close()
   }
@@ -126,7 +130,8 @@ export class Journal {
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
-  #open(): Promise<SessionLog> {
+  async #open(): Promise<SessionLog> {
+    if (this.#givenBack) throw new SessionClosedError(this.#options.sessionId)
     this.#log ??= this.#start().catch((error: unknown) => {
       // Somebody else may have let go of it by the next time.
       this.#log = undefined

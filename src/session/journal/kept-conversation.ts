@@ -110,6 +110,8 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
     async append(message, facts = {}) {
       const row = rowFor(options.newId(), facts)
       const entry = { id: row.id, row: { ...row, role: message.role }, message, hidden: false, pruned: false }
+      // Models are handed the very list; one that changed it has not changed what was said.
+      if (shown.length !== view.length) shown = appendOnly(view.map((one) => one.message))
       order.push(entry)
       kept.push(entry)
       messages.push(message)

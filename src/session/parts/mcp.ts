@@ -2,15 +2,8 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseCommand } from '../../commands/index.js'
 import { onAbort } from '../../loop/on-abort.js'
-import type {
-  McpFile,
-  McpServer,
-  McpServerParts,
-  McpServerSpec,
-  McpServerStatus,
-  McpServers,
-  OfferedPrompt,
-} from '../../mcp/index.js'
+import type { McpFile, McpServerStatus } from '../../mcp/host-types.js'
+import type { McpServer, McpServerParts, McpServerSpec, McpServers, OfferedPrompt } from '../../mcp/index.js'
 import type { AnyGovernedTool } from '../../tool/contract.js'
 import { messageOf } from '../../tool/errors.js'
 import type { SessionCore } from '../core.js'

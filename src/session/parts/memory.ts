@@ -1,5 +1,6 @@
 import { MemoryError } from '../../memory/errors.js'
 import type { Memory, MemoryStore } from '../../memory/index.js'
+import { hasPassword } from '../../memory/password-in.js'
 import { idsInSection, isRecalledSection } from '../../memory/recalled-section.js'
 import { unlessAborted } from '../../model/unless-aborted.js'
 import type { Message, UserMessage } from '../../tool/completion.js'
@@ -85,7 +86,7 @@ const secrets = new DefaultSecurityProvider()
 
 function secretIn(text: string, record: (text: string) => string = (same) => same): string | undefined {
   const clean = secrets.redactOutput(record(text), 'record')
-  if (clean === text) return undefined
+  if (clean === text) return hasPassword(text) ? 'PASSWORD' : undefined
   const kinds = [...clean.matchAll(/\[REDACTED:(\w+)\]/g)].map(([mark, kind]) => ({ mark, kind }))
   return kinds.find(({ mark }) => !text.includes(mark))?.kind ?? 'SECRET'
 }

@@ -7,7 +7,7 @@ import type { HookCall, HookVerdict } from '../../loop/gate-parts.js'
 import { unlessAborted } from '../../model/unless-aborted.js'
 import type { AhpEvent, BlockingEvent, NoticeEvent } from '../../supervise/protocol.js'
 import type { Outcome, Supervisor, SupervisorStatus } from '../../supervise/supervisor.js'
-import { type AhpTransport, openTokenProblem, settingsOf } from '../../supervise/transport.js'
+import { type AhpTransport, settingsOf } from '../../supervise/transport.js'
 import type { Envelope } from '../../tool/envelope.js'
 import { messageOf } from '../../tool/errors.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
@@ -70,8 +70,6 @@ export class Supervision {
     this.#startedAt = core.now()
     this.#tell('session_start', { working_directory: core.parts.root, resumed: restored !== undefined })
     if (this.#transport === undefined || this.#parent !== undefined) return
-    const problem = openTokenProblem(this.#transport)
-    if (problem !== undefined) this.#notice(problem)
     this.#beat(settingsOf(this.#transport).heartbeatMs)
   }
 

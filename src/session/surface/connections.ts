@@ -1,4 +1,5 @@
-import type { McpFile, McpServerOptions, McpServerStatus, McpTransportName } from '../../mcp/index.js'
+import type { McpFile, McpServerStatus } from '../../mcp/host-types.js'
+import type { McpServerOptions, McpTransportName } from '../../mcp/server-options.js'
 import type { SupervisorStatus } from '../../supervise/supervisor.js'
 import { mcpPart } from '../parts/mcp.js'
 import { supervisorStatus } from '../parts/supervision.js'

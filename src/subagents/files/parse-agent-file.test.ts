@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { PermissionPolicy } from '../../authority/policy.js'
 import { CapstanError } from '../../tool/errors.js'
 import type { AgentDefinition } from '../agent-definition.js'
 import { parseAgentFile } from './parse-agent-file.js'
@@ -216,6 +217,29 @@ describe('a worker', () => {
       maxSteps: 20,
       caller: 'agent',
       confirmationInheritance: 'deny_on_ask',
+    })
+  })
+
+  it.each<[PermissionPolicy, PermissionPolicy]>([
+    [{ allow: ['bash'] }, { allow: ['bash(ls *)', 'bash(cat *)'] }],
+    [{ allow: ['*'] }, { allow: ['read', 'bash(ls *)', 'bash(cat *)'] }],
+    [
+      { allow: ['read(docs/**)', 'bash(ls *)', 'bash(rm *)', 'fs.write', 'edit'] },
+      { allow: ['read(docs/**)', 'bash(ls *)'] },
+    ],
+    [{ ask: ['bash(rm *)', 'read'] }, { allow: ['bash(ls *)', 'bash(cat *)'], ask: ['read'] }],
+    [{ defaultDecision: 'allow' }, { allow: ['read', 'bash(ls *)', 'bash(cat *)'] }],
+    [{ deny: ['read'] }, { allow: ['bash(ls *)', 'bash(cat *)'], deny: ['write', 'read'] }],
+  ])('whose rules say %j may what its kind may of it', (permissions, expected) => {
+    const looks: AgentDefinition = {
+      ...explore,
+      permissions: { allow: ['read', 'bash(ls *)', 'bash(cat *)'], deny: ['write'], defaultDecision: 'deny' },
+    }
+    const spec = { name: 'w', description: 'd', kind: 'read_only', permissions } as const
+    expect(workerAgent(spec, [looks]).permissions).toEqual({
+      deny: ['write'],
+      defaultDecision: 'deny',
+      ...expected,
     })
   })
 

@@ -46,6 +46,8 @@ export function openStdio(transport: StdioTransport): OpenWire {
     child.stderr.on('data', (chunk: Buffer) => {
       complaints = Buffer.concat([complaints, chunk.subarray(-complaintBytes)]).subarray(-complaintBytes)
     })
+    // One that ends says why at its exit, which comes right behind; one that goes on can never answer.
+    child.stdout.on('end', () => setTimeout(() => end('it closed its output'), exitMs))
     for (const stream of [child.stdout, child.stderr]) stream.on('error', () => end('its stream broke'))
     void child.exit.then(({ exitCode, signal }) => {
       // What it said last may still be in the pipe.
@@ -70,3 +72,4 @@ export function openStdio(transport: StdioTransport): OpenWire {
 }
 
 const drainMs = 20
+const exitMs = 200

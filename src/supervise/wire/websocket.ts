@@ -23,12 +23,12 @@ export function openWebSocket(transport: WebSocketTransport): OpenWire {
       signal.addEventListener('abort', stop, { once: true })
       const gone = new Promise<void>((settle) => socket.once('close', () => settle()))
       socket.on('upgrade', ({ socket: own }) => own.unref())
-      socket.on('unexpected-response', (request, { statusCode = 0 }) => {
+      socket.on('unexpected-response', (_, { statusCode = 0 }) => {
         const denied = statusCode === 401 || statusCode === 403
         refused = denied
           ? new SupervisionError('supervision_refused', `it did not accept the token (HTTP ${statusCode})`)
           : new SupervisionError('supervision_protocol', `it answered with HTTP ${statusCode}`)
-        request.destroy()
+        socket.terminate()
       })
       socket.on('open', () =>
         resolve({

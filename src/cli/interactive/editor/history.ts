@@ -29,12 +29,6 @@ export async function openHistory(userDir: string): Promise<History> {
   }
 }
 
-/** For where nothing is to be kept. */
-export function forgetfulHistory(): History {
-  const entries: string[] = []
-  return { entries, add: async (text) => void entries.push(text) }
-}
-
 const longestFile = 4 * 1024 * 1024
 const longestEntry = 64 * 1024
 const mostEntries = 1_000

@@ -85,8 +85,9 @@ function listLines(list: Tokens.List, colors: Colors, columns: number): BlockLin
       ),
     )
   })
-  // A number of more digits would move what stands before it.
-  return { lines: items.flat(), settled: list.ordered ? 0 : items.slice(0, -1).flat().length }
+  // A number of more digits would move what stands before it, and a lone mark may become something else.
+  const isCertain = !list.ordered && list.items.at(-1)?.text.trim() !== ''
+  return { lines: items.flat(), settled: isCertain ? items.slice(0, -1).flat().length : 0 }
 }
 
 /** Blocks inside another, one below the other. */

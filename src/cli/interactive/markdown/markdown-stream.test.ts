@@ -159,7 +159,7 @@ describe('markdown in a terminal', () => {
           expect(streamed(pieces, columns)).toEqual(rendered(text, columns))
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 100 },
     )
   })
 

@@ -47,6 +47,8 @@ export class MarkdownStream implements AnswerStream {
     const token = tokens[last]
     // Tokens do not always hold every letter they were made of; then there is nothing to cut at yet.
     if (token === undefined || !this.#text.startsWith(whole)) return []
+    // A number may become one more item of the list before it.
+    if (/^ {0,3}\d{1,9}[.)]?$/.test(token.raw)) return []
     const lines = before.flatMap((each) => this.#whole(each, columns))
     this.#text = this.#text.slice(whole.length)
     const block = blockLines(token, this.#colors, this.#widthFor(columns))

@@ -1,0 +1,62 @@
+import { messageOf } from '../../tool/errors.js'
+import { CommandLineError } from '../errors.js'
+import type { Colors } from '../terminal/colors.js'
+import { safeLine, safeText } from '../terminal/safe-text.js'
+import { wrapText } from '../terminal/wrap.js'
+import type { Chat } from './chat.js'
+import type { Guide } from './guide.js'
+
+/** The first words. */
+export function welcomeLines(
+  { prepared, session }: Chat,
+  guide: Guide | undefined,
+  colors: Colors,
+): string[] {
+  const { dim, yellow, bold } = colors
+  const warnings = [...prepared.warnings, ...(session.initWarning?.split('\n') ?? [])]
+  return [
+    `${bold('capstan')} ${dim(`in ${safeLine(prepared.workspace, 300)}; /help says what can be typed`)}`,
+    ...warnings.map((warning) => yellow(`warning: ${safeLine(warning, 500)}`)),
+    ...(guide?.welcome(colors) ?? prepared.notes.map((note) => dim(safeLine(note, 500)))),
+    '',
+  ]
+}
+
+/** What was sent, once more: the input is empty by then. */
+export function echoLines(
+  text: string,
+  more: string,
+  { cyan, bold, dim }: Colors,
+  columns: number,
+): string[] {
+  const lines = wrapText(safeText(text).replaceAll('\t', '  '), columns - 3)
+  const end = lines.length - 1
+  const row = (line: string, at: number): string =>
+    `${at === 0 ? cyan('› ') : '  '}${bold(line)}${at === end && more !== '' ? dim(` (${more})`) : ''}`
+  return [...lines.map(row), '']
+}
+
+/** What was said last, for whoever comes back. */
+export function recapLines({ session }: Chat, { dim }: Colors, columns: number): string[] {
+  const said = session.messages().filter(({ role }) => role === 'user' || role === 'assistant')
+  if (said.length === 0) return []
+  const last = said
+    .slice(-4)
+    .map(({ role, text }) => `  ${role === 'user' ? '›' : ' '} ${safeLine(text, columns - 6)}`)
+  return [...[`going on with a session of ${said.length} messages:`, ...last].map(dim), '']
+}
+
+export function failureLines(error: unknown, { red, dim }: Colors): string[] {
+  const hint = error instanceof CommandLineError ? error.hint : undefined
+  return [
+    red(`capstan: ${safeLine(messageOf(error), 1_000)}`),
+    ...(hint === undefined ? [] : [dim(`hint: ${safeLine(hint, 500)}`)]),
+    '',
+  ]
+}
+
+/** The last words, where there is something to come back to. */
+export function goodbye({ session, prepared }: Chat, { dim }: Colors): string {
+  if (prepared.store === undefined || session.messages().length === 0) return ''
+  return `${dim(`go on with it: capstan --session ${safeLine(session.sessionId, 100)}`)}\n`
+}

@@ -1,0 +1,66 @@
+// What a host sees of servers, and nothing of what they are made of.
+
+/** Where the host keeps what servers gave it to sign in with. A key names one server at one address: tokens go nowhere else. */
+export interface McpTokenStore {
+  load(key: string): string | undefined | Promise<string | undefined>
+  save(key: string, value: string): void | Promise<void>
+  remove(key: string): void | Promise<void>
+}
+
+export type McpSignIn = {
+  readonly store: McpTokenStore
+  /**
+   * Leads a person to this address, which the server chose, and gives back the address that signing in led to. Absent: who is not
+   * signed in already cannot. It is http or https and nothing else; open it without a shell.
+   */
+  readonly authorize?: (request: { readonly server: string; readonly url: string }) => Promise<string>
+}
+
+/** How a server is at the moment. */
+export type McpServerStatus = {
+  readonly name: string
+  readonly connected: boolean
+  readonly toolCount: number
+  /** `idle`: not connected and not needed; the next call connects it. `down`: it failed, and is tried again later. */
+  readonly state: 'idle' | 'connecting' | 'connected' | 'down' | 'disabled'
+  readonly error?: string
+  /** What it offered and does not have a place here, and why. */
+  readonly problems?: readonly string[]
+  /** What confines its program. */
+  readonly sandbox?: string
+}
+
+/** What a server wants a model to be asked. Every word of it comes from the server. */
+export type McpSamplingRequest = {
+  readonly server: string
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[]
+  readonly systemPrompt?: string
+  readonly maxTokens?: number
+}
+
+/** The host's answer: the text of a model, or a refusal. Asking, paying and approving are the host's. */
+export type McpSamplingHandler = (
+  request: McpSamplingRequest,
+) => Promise<{ readonly model: string; readonly text: string } | undefined>
+
+/** The `.mcp.json` of a workspace. It came with the workspace: until the user confirms its very text, nothing of it has effect. */
+export type McpFile = {
+  readonly path: string
+  readonly confirmed: boolean
+  /** What the user confirms: this text in this directory, and no other (SEC-144, SEC-145). */
+  readonly confirmation: string
+  /** What it would start or reach, for the one who decides. */
+  readonly servers: readonly { readonly name: string; readonly runs: string }[]
+  readonly problems: readonly string[]
+}
+
+/** Where another agent is listening: lines of JSON over two streams of Node's, as `process.stdin` and `process.stdout` are. */
+export type McpServeTransport = { readonly input: StreamLike; readonly output: StreamLike }
+/** Said by its shape, so that a host needs no types of Node's for it. */
+export type StreamLike = { on(event: string, listener: (...values: never[]) => void): unknown }
+
+export type McpServing = {
+  /** Settles when the other side has gone, or `close` was called. */
+  readonly ended: Promise<void>
+  close(): Promise<void>
+}
