@@ -13,6 +13,7 @@ const askedFor: readonly Reasoned[] = [
   ['**/.yarnrc.yml', 'it can load plugins that run at once'],
   ['**/.vscode/**', 'its tasks and settings can run commands'],
   ['**/.idea/**', 'its run configurations can run commands'],
+  ['**/{.agents,.claude}/{agents,skills}/**', 'later sessions take what it says for their agents and skills'],
 ]
 
 const noted: readonly Reasoned[] = [

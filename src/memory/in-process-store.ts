@@ -5,23 +5,25 @@ import type { MemoryStore } from './memory-store.js'
 /** Memories that end with the process. Sessions that are given one instance share them. */
 export class InProcessMemoryStore implements MemoryStore {
   readonly backend = 'memory'
-  #items: ReadonlyMap<string, MemoryItem> = new Map()
+  readonly #items = new Map<string, MemoryItem>()
+  /** As it was last given, until something changes: a copy for each change would cost more with every item. */
+  #listed: ReadonlyMap<string, MemoryItem> | undefined
 
   async add(item: MemoryItem): Promise<void> {
     const checked = checkMemoryItem(item)
     if (this.#items.has(checked.id)) throw idTaken(checked.id)
-    this.#items = new Map(this.#items).set(checked.id, checked)
+    this.#items.set(checked.id, checked)
+    this.#listed = undefined
   }
 
   async list(): Promise<ReadonlyMap<string, MemoryItem>> {
-    return this.#items
+    this.#listed ??= new Map(this.#items)
+    return this.#listed
   }
 
   async delete(id: string): Promise<boolean> {
-    if (!this.#items.has(id)) return false
-    const items = new Map(this.#items)
-    items.delete(id)
-    this.#items = items
+    if (!this.#items.delete(id)) return false
+    this.#listed = undefined
     return true
   }
 }

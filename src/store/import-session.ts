@@ -212,7 +212,7 @@ class Taker {
   #believed(content: PartRow['content']): PartRow['content'] | undefined {
     if (this.#options.trusted) return content
     const { type } = content.type === 'blob' ? content.stub : content
-    const name = Object.hasOwn(notBelieved, type) ? notBelieved[type] : undefined
+    const name = notBelieved[type]
     if (name !== undefined) return this.#leaveOut(name)
     if (content.type !== 'task' || content.workflow === undefined || content.workflow === null) return content
     // A workflow that is begun here does all of its steps.
@@ -258,8 +258,19 @@ class Taker {
   }
 }
 
-/** Pieces that decide something, and what they are called when they are left out. */
-const notBelieved: Readonly<Record<string, string>> = {
+/** What pieces that decide something are called when they are left out. All are named: a new one must not come in unnoticed. */
+const notBelieved: Readonly<Record<PartRow['content']['type'], string | undefined>> = {
+  text: undefined,
+  image: undefined,
+  document: undefined,
+  reasoning: undefined,
+  tool_call: undefined,
+  tool_result: undefined,
+  tool_intent: undefined,
+  tool_question_refused: undefined,
+  task: undefined,
+  // Known by what it is the beginning of.
+  blob: undefined,
   file_change: 'file changes',
   // Nobody here has seen it hold.
   verification: 'verification reports',

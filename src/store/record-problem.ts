@@ -1,4 +1,5 @@
 import { isRecord } from '../tool/json.js'
+import type { PartRow } from './records.js'
 
 /** What is wrong with a row that comes from outside, in words; undefined when it can be taken. What is not known in it does no harm. */
 export function problemIn(type: string, data: unknown): string | undefined {
@@ -44,7 +45,7 @@ const index: Check = (value) =>
     : `must be a whole number from -1 to ${mostParts - 1}`
 
 /** The pieces of messages, and the fields that nothing can be made of them without. */
-const pieces: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+const pieces: Readonly<Record<PartRow['content']['type'], Readonly<Record<string, Check>>>> = {
   text: { text },
   image: { data: text },
   document: { data: text },
@@ -84,7 +85,8 @@ const pieces: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
 export function contentProblem(value: unknown, except?: string): string | undefined {
   if (!isRecord(value) || typeof value['type'] !== 'string' || value['type'] === except)
     return 'must be an object with a type'
-  const fields = Object.hasOwn(pieces, value['type']) ? pieces[value['type']] : undefined
+  const known: Readonly<Record<string, Readonly<Record<string, Check>>>> = pieces
+  const fields = Object.hasOwn(known, value['type']) ? known[value['type']] : undefined
   if (fields === undefined)
     return `has the type ${JSON.stringify(value['type'].slice(0, 40))}, which is not known`
   for (const [name, check] of Object.entries(fields)) {

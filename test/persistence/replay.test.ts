@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
+import type { SessionOptions } from '../../src/session/options.js'
 import {
   type ReplayOptions,
   type ReplayStep,
@@ -138,6 +139,36 @@ describe.each<[string, () => SessionStore]>([
     expect(asked).toContain('the summary')
     expect(asked).not.toContain('word word')
     expect(JSON.stringify(all)).toContain('quick')
+  })
+
+  it('goes through a call that waited for its yes over a restart', async () => {
+    const store = makeStore()
+    const open = (model: SessionOptions['model']) =>
+      agent.session(work, {
+        sessionId: 's',
+        sessionStore: store,
+        permissionPolicy: { ask: ['read'] },
+        confirmationPolicy: { enabled: true, defaultTimeoutMs: 3_600_000 },
+        ...(model !== undefined && { model }),
+      })
+    const first = open(scriptedModel([read]))
+    let runId = ''
+    for await (const event of await first.stream('look')) {
+      if (event.type === 'agent_start') runId = event.runId
+      if (event.type === 'confirmation_required') void first.suspend()
+    }
+    await first.suspend()
+    const second = open(scriptedModel(['seen', 'and on']))
+    await second.confirmToolUse(second.pendingConfirmations()[0]?.toolId ?? '', true)
+    await second.resumeRun(runId)
+    await second.send('next')
+    await second.close()
+    const state = await stateOf(store)
+    expect(state.messages.map(({ message }) => message.role)).toEqual([
+      ...['user', 'assistant', 'tool', 'assistant'],
+      ...['user', 'assistant'],
+    ])
+    expect((await steps(state)).at(-1)).toEqual({ type: 'end', messages: 6 })
   })
 
   it('stops at the first difference of another model and says where', async () => {

@@ -31,8 +31,17 @@ export function supervisionOf(core: SessionCore): Supervision | undefined {
   return isSupervised(core.parts) ? core.part(supervisionPart) : undefined
 }
 
+/** Looks, and connects nothing. */
 export function supervisorStatus(core: SessionCore): SupervisorStatus | null {
-  return supervisionOf(core)?.status() ?? null
+  const { options, parent } = core.parts
+  const known = core.peekPart(supervisionPart) ?? parent?.supervision
+  const kind = options.ahpTransport?.kind
+  return known?.status() ?? (kind === undefined ? null : unused(kind))
+}
+
+function unused(kind: AhpTransport['kind']): SupervisorStatus {
+  const counts = { asked: 0, blocked: 0, modified: 0, escalated: 0, unsupervised: 0, untold: 0 }
+  return { kind, connected: false, ...counts }
 }
 
 /** A prompt as a supervisor lets it pass. Rejects when it does not. */
@@ -76,9 +85,7 @@ export class Supervision {
   status(): SupervisorStatus | undefined {
     if (this.#parent !== undefined) return this.#parent.status()
     if (this.#loaded !== undefined) return this.#loaded.status()
-    const kind = this.#transport?.kind
-    const nothing = { asked: 0, blocked: 0, modified: 0, escalated: 0, unsupervised: 0, untold: 0 }
-    return kind && { kind, connected: false, ...nothing }
+    return this.#transport && unused(this.#transport.kind)
   }
 
   /** The parts of the gate with the supervisor behind the hooks: it is asked about what they made of the call, and none can skip it. */
@@ -171,7 +178,7 @@ export class Supervision {
       case 'modify':
         return { action: 'change', args: outcome.value }
       case 'ask':
-        return { ...verdict, ask: outcome.reason }
+        return verdict
       default:
         return verdict
     }

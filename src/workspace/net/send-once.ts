@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestOptions } from 'node:http'
+import type { Agent, IncomingMessage, RequestOptions } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import type { Destination } from './judge-url.js'
 import type { HopRequest } from './redirect.js'
@@ -36,7 +36,7 @@ export async function sendOnce(
     headers: { ...headers, host: url.host, ...lengthOf(method, body) },
     lookup: pinned(reached),
     autoSelectFamily: true,
-    agent: wire.agent ?? false,
+    agent: (wire.agent as Agent | undefined) ?? false,
     signal,
     // Said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment does not switch verification off.
     rejectUnauthorized: true,

@@ -1,4 +1,3 @@
-import type { Agent } from 'node:http'
 import type { Address } from './resolve.js'
 
 /**
@@ -8,5 +7,6 @@ import type { Address } from './resolve.js'
 export type Wire = {
   readonly reach?: (address: string) => Address
   readonly trustedCertificates?: string
-  readonly agent?: Agent
+  /** An agent of Node's. */
+  readonly agent?: object
 }

@@ -12,5 +12,5 @@ export {
   type LocalShell,
   type LocalShellOptions,
 } from './local-shell.js'
-export type { PipedProcess } from './piped-process.js'
+export type { PipedProcess } from './piped-streams.js'
 export type { ResourceLimits } from './resource-limits.js'

@@ -5,22 +5,10 @@ import type { ConfinedLaunch } from './confinement.js'
 import { ShellStartError } from './errors.js'
 import type { Exit } from './launch.js'
 import type { Ledger } from './ledger.js'
+import type { PipedProcess } from './piped-streams.js'
 import { readProcess } from './process-table.js'
 import { endRun, type RunTrace } from './run-trace.js'
 import { within } from './within.js'
-
-/** A program that is talked to over its streams. */
-export type PipedProcess = {
-  readonly stdin: Writable
-  readonly stdout: Readable
-  readonly stderr: Readable
-  /** What confines it: the name of the sandbox, or `none`. */
-  readonly sandbox: string
-  /** The program itself is gone; what it started may not be. */
-  readonly exit: Promise<Exit>
-  /** Closes its input, and when it does not end by itself ends it with everything it started. The same end for whoever asks. */
-  end(): Promise<void>
-}
 
 export type PipedOptions = {
   readonly sandbox: string

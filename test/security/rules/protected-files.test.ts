@@ -98,6 +98,10 @@ describe('files that run by themselves or decide what may run', () => {
     '.idea/x.xml',
     '.husky/pre-commit',
     'sub/.npmrc',
+    '.agents/skills/x/SKILL.md',
+    '.claude/skills/x.md',
+    'sub/.claude/agents/x.md',
+    '.agents/agents/x.yaml',
   ])('SEC-021 writing %s is at least asked about', (path) => {
     expect(decision(write(path), everything)).toBe('ask')
   })
