@@ -12,7 +12,6 @@ import { minify } from 'rolldown/utils'
 export const bundled = [
   '@modelcontextprotocol/client',
   '@modelcontextprotocol/server',
-  'cac',
   'croner',
   'diff',
   'marked',

@@ -1,11 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
-import type { PermissionPolicy } from '../authority/policy.js'
-import { randomIds, systemClock } from '../loop/host-env.js'
-import type { ProgramMachine } from '../program/index.js'
-import type { ChildMaker } from '../session/child.js'
-import type { SessionParts } from '../session/core.js'
+import { resolve } from 'node:path'
+import { systemClock } from '../loop/host-env.js'
 import { SessionClosedError, SessionOptionError } from '../session/errors.js'
 import type { ForkPoint } from '../session/history/fork.js'
 import type { RestoredSession } from '../session/journal/restore.js'
@@ -14,20 +9,8 @@ import type { Session } from '../session/session.js'
 import type { ImportedSession, ImportSessionOptions } from '../store/import-session.js'
 import type { PrunedSession, PruneSessionOptions } from '../store/prune-session.js'
 import type { SessionStore } from '../store/session-store.js'
-import type { AgentDefinition } from '../subagents/agent-definition.js'
 import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
-import type { AnyTool } from '../tool/contract.js'
-import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
-import { AgentModels } from './agent-models.js'
-import {
-  type AgentConfig,
-  type AgentConfigInput,
-  describeConfig,
-  loadConfig,
-  secretsOf,
-} from './config/index.js'
-import { configuredMemory } from './configured-memory.js'
-import { configuredQueue } from './configured-queue.js'
+import { type AgentConfig, type AgentConfigInput, describeConfig, loadConfig } from './config/index.js'
 import { configuredStore } from './configured-store.js'
 import type { AgentDirHandle } from './dir/handle.js'
 import type { ServeAgentDirOptions } from './dir/serve-options.js'
@@ -35,18 +18,9 @@ import type { OpenerSetup, SessionOpener } from './dir/serving-host.js'
 import { noWorkspace, SessionNotFoundError } from './errors.js'
 import { loadMachinery, type SessionMachinery } from './machinery.js'
 import { builtinAgents } from './named-agents.js'
-import { OpenSessions } from './open-sessions.js'
+import type { OpenSessions } from './open-sessions.js'
+import { type AgentSurroundings, type MakerParts, SessionMaker } from './session-maker.js'
 import { workspaceRoot } from './workspace-root.js'
-
-/** What belongs to the machine rather than to the configuration. */
-export type AgentSurroundings = {
-  /** What `env("NAME")` of a configuration looks into. */
-  readonly env?: Readonly<Record<string, string | undefined>>
-  /** Where relative paths begin. */
-  readonly cwd?: string
-  /** The user's own directory: rules and instructions for every project. `~/.capstan` unless said otherwise. */
-  readonly userDir?: string
-}
 
 /**
  * Configuration and live sessions. With no provider configured its sessions use the built-in offline model, which says so.
@@ -64,43 +38,21 @@ export class Agent {
   readonly #config: AgentConfig
   readonly #surroundings: AgentSurroundings
   readonly #machinery: SessionMachinery
-  /** Runs the programs of all sessions; loads nothing before the first. */
-  readonly #machine: ProgramMachine
-  readonly #agentTools: readonly AnyTool[]
-  /** One list for all sessions, so that what is made of it can be shared. */
-  readonly #secrets: readonly string[]
+  readonly #maker: SessionMaker
   readonly #sessions: OpenSessions
   /** Agent directories that are served with it. */
   readonly #served = new Set<Promise<AgentDirHandle>>()
-  readonly #store: SessionStore | undefined
-  readonly #memory: ReturnType<typeof configuredMemory>
-  readonly #models: AgentModels
-  /** Makes the sessions of subagents. */
-  readonly #children: ChildMaker
   #closed = false
   /** What was odd about the configuration, one sentence each. */
   readonly warnings: readonly string[]
 
-  private constructor(
-    config: AgentConfig,
-    warnings: readonly string[],
-    surroundings: AgentSurroundings,
-    machinery: SessionMachinery,
-    store: SessionStore | undefined,
-    lent?: LentParts,
-  ) {
-    this.#store = store
-    this.#sessions = lent?.sessions ?? new OpenSessions()
-    this.#memory = configuredMemory(config)
-    this.#config = config
-    this.#models = new AgentModels(config)
-    this.#secrets = lent?.secrets ?? secretsOf(config)
-    this.#machinery = machinery
-    this.#children = machinery.childMaker(this.#sessions)
-    this.#machine = lent?.machine ?? machinery.createProgramMachine()
-    this.#agentTools = [machinery.createProgramTool({ machine: this.#machine })]
+  private constructor(parts: MakerParts, warnings: readonly string[]) {
+    this.#config = parts.config
+    this.#surroundings = parts.surroundings
+    this.#machinery = parts.machinery
+    this.#maker = new SessionMaker(parts)
+    this.#sessions = this.#maker.sessions
     this.warnings = warnings
-    this.#surroundings = surroundings
   }
 
   /** Takes ACL text, the path of an `.acl` file, or the same as an object. */
@@ -113,9 +65,8 @@ export class Agent {
       ...(env !== undefined && { env }),
       ...(cwd !== undefined && { cwd }),
     })
-    const store = configuredStore(config)
     const machinery = await loadMachinery()
-    return new Agent(config, warnings, surroundings, machinery, store)
+    return new Agent({ config, surroundings, machinery, store: configuredStore(config) }, warnings)
   }
 
   /** The configuration as it was understood, with every secret hidden. */
@@ -143,16 +94,22 @@ export class Agent {
     const directories = [...agentDirs, ...(options.agentDirs ?? [])]
     const { agent, problems } = this.#machinery.lookUpAgent(agentName, {
       root: workspaceRoot(workspace, this.#surroundings.cwd),
-      userDir: this.#userDir(),
+      userDir: this.#maker.userDir,
       directories: [...directories, ...(this.#config.agentDirs ?? [])],
       discover: options.discoverAgents !== false,
     })
-    return this.#sessionOf(agent, workspace, { ...options, agentDirs: directories }, problems)
+    return this.#open(
+      workspace,
+      this.#maker.asAgent(agent, { ...options, agentDirs: directories }),
+      problems,
+      agent.name,
+    )
   }
 
   /** A session of a worker: an agent in a few words. */
   sessionForWorker(workspace: string, spec: WorkerAgentSpec, options: SessionOptions = {}): Session {
-    return this.#sessionOf(this.#machinery.workerAgent(spec, builtinAgents), workspace, options, [])
+    const worker = this.#machinery.workerAgent(spec, builtinAgents)
+    return this.#open(workspace, this.#maker.asAgent(worker, options), [], worker.name)
   }
 
   /**
@@ -186,7 +143,7 @@ export class Agent {
     const { fromMessageId, beforeMessageId, workspace, ...given } = options
     const id = typeof from === 'string' ? from : from.sessionId
     const open = typeof from === 'string' ? this.#sessions.find(id) : from
-    const store = open === undefined ? this.#storeFor(given, 'fork') : this.#store
+    const store = open === undefined ? this.#storeFor(given, 'fork') : this.#maker.store
     this.#machinery.checkOptions(given)
     const { makeFork } = await import('./fork-session.js')
     const fork = await makeFork({
@@ -257,7 +214,7 @@ export class Agent {
     workspace: string,
     options: ServeAgentDirOptions = {},
   ): Promise<AgentDirHandle> {
-    if (this.#closed) throw new SessionClosedError('agent')
+    this.#assertOpen()
     const { cwd = '.', env = process.env } = this.#surroundings
     const root = workspaceRoot(workspace, cwd)
     const { serveAgentDir } = await import('./dir/serve-agent-dir.js')
@@ -265,7 +222,7 @@ export class Agent {
       config: this.#config,
       env,
       workspace: root,
-      machine: this.#machine,
+      machine: this.#maker.machine,
       opener: (setup) => this.#openerOf(setup, root),
     })
     this.#served.add(starting)
@@ -307,7 +264,7 @@ export class Agent {
     this.#closed = true
     await Promise.all([...this.#served].map(stopServing))
     await this.#sessions.closeAll()
-    await this.#machine.close()
+    await this.#maker.machine.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -315,22 +272,41 @@ export class Agent {
   }
 
   /** Sessions with another configuration, which count among this agent's and run their programs with it. */
-  #openerOf({ config, store = this.#store, agentId, secrets }: OpenerSetup, root: string): SessionOpener {
-    const lent = { sessions: this.#sessions, machine: this.#machine, secrets }
-    const other = new Agent(config, [], this.#surroundings, this.#machinery, store, lent)
+  #openerOf(
+    { config, store = this.#maker.store, agentId, secrets }: OpenerSetup,
+    root: string,
+  ): SessionOpener {
+    const { machine } = this.#maker
+    const lent = { sessions: this.#sessions, machine, secrets }
+    const other = new SessionMaker({
+      config,
+      surroundings: this.#surroundings,
+      machinery: this.#machinery,
+      store,
+      lent,
+    })
     return async (options) => {
       const { sessionId, sessionStore = store } = options
-      if (this.#closed) throw new SessionClosedError('agent')
-      if (this.#sessions.find(sessionId) !== undefined)
-        throw new SessionOptionError('sessionId', `A session with the id '${sessionId}' is open already.`)
+      this.#assertOpen()
+      this.#assertFree(sessionId)
       const kept = sessionStore && (await this.#machinery.load(sessionStore, sessionId))
-      const session = other.#make(root, options, [], agentId, kept && withoutOptions(kept))
+      this.#assertOpen()
+      const session = other.make(root, options, [], agentId, kept && withoutOptions(kept))
       return { session, runs: kept?.runs.values() ?? [] }
     }
   }
 
+  #assertOpen(): void {
+    if (this.#closed) throw new SessionClosedError('agent')
+  }
+
+  #assertFree(sessionId: string): void {
+    if (this.#sessions.find(sessionId) !== undefined)
+      throw new SessionOptionError('sessionId', `A session with the id '${sessionId}' is open already.`)
+  }
+
   #storeFor({ sessionStore }: SessionOptions, doing = 'resume'): SessionStore {
-    const store = sessionStore ?? this.#store
+    const store = sessionStore ?? this.#maker.store
     if (store !== undefined) return store
     throw new SessionOptionError(
       'sessionStore',
@@ -348,112 +324,16 @@ export class Agent {
   #open(workspace: string, given: SessionOptions, warnings: readonly string[], agentId?: string): Session {
     const { sessionId } = given
     if (sessionId === undefined) return this.#make(workspace, given, warnings, agentId)
-    if (this.#sessions.find(sessionId) !== undefined)
-      throw new SessionOptionError('sessionId', `A session with the id '${sessionId}' is open already.`)
-    const store = given.sessionStore ?? this.#store
+    this.#assertFree(sessionId)
+    const store = given.sessionStore ?? this.#maker.store
     // One that is kept under this id goes on; a bad option is told before anything is read.
     this.#machinery.checkOptions(given)
     return this.#make(workspace, given, warnings, agentId, store && this.#machinery.loadNow(store, sessionId))
   }
 
-  #make(
-    workspace: string,
-    given: SessionOptions,
-    warnings: readonly string[],
-    agentId = 'capstan',
-    restored?: RestoredSession,
-  ): Session {
-    if (this.#closed) throw new SessionClosedError('agent')
-    const { Session, checkOptions, withRestored } = this.#machinery
-    const checked = checkOptions(withRestored(given, restored))
-    const options = { ...this.#defaults(), ...checked.options, ...this.#directories(checked.options) }
-    const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
-    if (typeof options.model === 'string' || this.#config.providers.length > 0)
-      this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
-    let open: Session | undefined
-    const session = new Session({
-      sessionId,
-      agentId,
-      root: workspaceRoot(workspace, this.#surroundings.cwd),
-      userDir: this.#userDir(),
-      ...this.#instructions(),
-      secrets: this.#secrets,
-      agentTools: this.#agentTools,
-      ...(this.#config.mcpServers.length > 0 && { mcpServers: this.#config.mcpServers }),
-      children: this.#children,
-      options,
-      ...(restored !== undefined && { restored }),
-      warnings: [...warnings, ...checked.warnings, ...damageIn(restored)],
-      resolveModel: (name) => this.#models.resolve(name),
-      closed: (ended) => this.#sessions.closed(open, ended),
-    })
-    // One whose signal was aborted before is closed as soon as it is made.
-    if (session.isClosed) return session
-    open = session
-    this.#sessions.add(session)
-    return session
-  }
-
-  #sessionOf(
-    agent: AgentDefinition,
-    workspace: string,
-    options: SessionOptions,
-    warnings: readonly string[],
-  ): Session {
-    const tools = agent.tools?.filter((name) => this.#machinery.builtinToolNames().includes(name))
-    const layered: SessionOptions = {
-      role: agent.prompt,
-      ...(tools !== undefined && { builtinTools: tools }),
-      ...(agent.maxSteps !== undefined && { maxToolRounds: agent.maxSteps }),
-      ...(agent.model !== undefined && { model: agent.model }),
-      // An option that is there without a value must not take the agent's own away.
-      ...Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)),
-      permissionPolicy: withDenies(agent.permissions ?? {}, options.permissionPolicy ?? undefined),
-    }
-    return this.#open(workspace, layered, warnings, agent.name)
-  }
-
-  #userDir(): string {
-    return this.#surroundings.userDir ?? join(homedir(), '.capstan')
-  }
-
-  /** Directories of the configuration come behind those of a session. */
-  #directories(options: SessionOptions): Pick<SessionOptions, 'skillDirs' | 'agentDirs'> {
-    const { skillDirs = [], agentDirs = [] } = this.#config
-    return {
-      ...(skillDirs.length > 0 && { skillDirs: [...new Set([...(options.skillDirs ?? []), ...skillDirs])] }),
-      ...(agentDirs.length > 0 && { agentDirs: [...new Set([...(options.agentDirs ?? []), ...agentDirs])] }),
-    }
-  }
-
-  /** How the configuration wants instruction files to be read. */
-  #instructions(): Pick<SessionParts, 'instructions'> {
-    const { projectDocMaxBytes: maxBytes, projectDocFallbackFilenames: more } = this.#config
-    const { userInstructionsDir: userDir } = this.#config
-    return {
-      instructions: {
-        ...(maxBytes !== undefined && { maxBytes }),
-        ...(userDir !== undefined && { userDir }),
-        ...(more !== undefined && { fileNames: [...defaultInstructionNames, ...more] }),
-      },
-    }
-  }
-
-  /** What the configuration says for every session. */
-  #defaults(): SessionOptions {
-    const { maxToolRounds, maxParallelTasks, thinkingBudget, llmApiTimeoutMs } = this.#config
-    const { autoDelegation, autoParallel } = this.#config
-    return {
-      ...(maxToolRounds !== undefined && { maxToolRounds }),
-      ...(maxParallelTasks !== undefined && { maxParallelTasks }),
-      ...(autoDelegation !== undefined && { autoDelegation }),
-      ...(autoParallel !== undefined && { autoParallel }),
-      ...(thinkingBudget !== undefined && { thinkingBudget }),
-      ...(llmApiTimeoutMs !== undefined && { llmApiTimeoutMs }),
-      ...(this.#store !== undefined && { sessionStore: this.#store }),
-      ...this.#memory,
-      ...configuredQueue(this.#config.queue),
-    }
+  #make(...given: Parameters<SessionMaker['make']>): Session {
+    this.#assertOpen()
+    return this.#maker.make(...given)
   }
 }
 
@@ -471,18 +351,6 @@ async function* exportedFrom(
   yield* exportSession(store, sessionId)
 }
 
-/** What an agent lends to one that serves a directory for it. */
-type LentParts = {
-  readonly sessions: OpenSessions
-  readonly machine: ProgramMachine
-  readonly secrets: readonly string[]
-}
-
-async function stopServing(starting: Promise<AgentDirHandle>): Promise<void> {
-  const handle = await starting.catch(() => undefined)
-  await handle?.stop({ drainMs: 0 })
-}
-
 /** Whoever serves says what holds: options that were given another time must not outlive their being left out. */
 function withoutOptions(state: RestoredSession): RestoredSession {
   if (state.session === undefined) return state
@@ -490,12 +358,7 @@ function withoutOptions(state: RestoredSession): RestoredSession {
   return { ...state, session }
 }
 
-function damageIn(restored: RestoredSession | undefined): string[] {
-  return restored?.damage === undefined ? [] : [`The log of the session is damaged: ${restored.damage}`]
-}
-
-/** What an agent must not do stays denied, whatever else a host says. */
-function withDenies(own: PermissionPolicy, given: PermissionPolicy | undefined): PermissionPolicy {
-  if (given === undefined) return own
-  return { ...given, deny: [...(own.deny ?? []), ...(given.deny ?? [])] }
+async function stopServing(starting: Promise<AgentDirHandle>): Promise<void> {
+  const handle = await starting.catch(() => undefined)
+  await handle?.stop({ drainMs: 0 })
 }

@@ -1,5 +1,5 @@
 /** Agents and sessions: what a host program holds. */
-export { Agent, type AgentSurroundings, type ForkOptions, type ResumeOptions } from './agent.js'
+export { Agent, type ForkOptions, type ResumeOptions } from './agent.js'
 export * from './builder/index.js'
 export {
   type AgentConfig,
@@ -10,3 +10,4 @@ export {
 export * from './dir/index.js'
 export { SessionNotFoundError, WorkspaceError } from './errors.js'
 export { type AgentDefinition, AgentNotFoundError, builtinAgents } from './named-agents.js'
+export type { AgentSurroundings } from './session-maker.js'

@@ -95,6 +95,44 @@ describe('capstan sessions', () => {
     expect((await run(['sessions'])).stdout.split('\n').length).toBe(2)
   })
 
+  it.each(['running', 'interrupted'])('goes on with a run that was cut off, noted as %s', async (status) => {
+    const { run, model } = await openPlace({ 'a.txt': 'hello\n' })
+    const { flags } = await model((_, n) =>
+      n === 0 ? { toolCalls: [{ name: 'read', args: { file_path: 'a.txt' } }] } : 'It says hello.',
+    )
+    await run(['run', ...flags, '--session', 'whole', 'Read a.txt'])
+    const lines = (await run(['sessions', 'export', 'whole'])).stdout.trimEnd().split('\n')
+    const records = lines.map((line) => JSON.parse(line))
+    const begun = records.slice(0, records.findLastIndex(({ type }) => type === 'checkpoint') + 1)
+    const row = { ...begun.find(({ type }) => type === 'run').data, status }
+    const cut = [...begun, { type: 'run', data: row }].map((record) => `${JSON.stringify(record)}\n`).join('')
+    await run(['sessions', 'import', '-', '--id', 'cut', '--trusted'], { stdin: cut })
+    expect(await run(['sessions', 'resume', 'cut', ...flags, '--run'])).toMatchObject({
+      code: 0,
+      stdout: 'It says hello.\n',
+    })
+    expect(await run(['sessions', 'resume', 'cut', ...flags, '--run'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('No run of this session was cut off.'),
+    })
+  })
+
+  it('goes on where it was imported, whatever the lines say of that', async () => {
+    const { run, model, root, home } = await openPlace({ 'a.txt': 'hello\n' })
+    const { flags } = await model(() => 'Fine.')
+    await run(['run', ...flags, '--session', 'one', 'Hello'])
+    const lines = (await run(['sessions', 'export', 'one'])).stdout.replaceAll(root, home)
+    expect(lines).toContain(home)
+    expect((await run(['sessions', 'import', '-', '--id', 'copy'], { stdin: lines })).stderr).toContain(
+      'workspaceRoot',
+    )
+    const listed = (await run(['sessions', 'list', '--json'])).stdout.trimEnd().split('\n')
+    expect(listed.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ id: 'copy', workspaceRoot: root }),
+    )
+    expect(await run(['sessions', 'resume', 'copy', ...flags, 'And?'])).toMatchObject({ code: 0 })
+  })
+
   it('keeps directories apart, and finds nothing with words', async () => {
     const { run, model, root } = await openPlace({ 'sub/x': '' })
     const { flags } = await model(() => 'Yes.')

@@ -14,6 +14,7 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { makeWorkspace, whenDone } from '../contract/open-session.js'
+import { byPrompt, call } from '../contract/subagents.js'
 import { factor } from '../faults/support.js'
 import { recordsOf, storeWith } from './kept.js'
 
@@ -94,6 +95,43 @@ it('the same run twice gives byte-identical records', async () => {
   const file = new FileSessionStore(join(base, 'sessions'))
   await record(base, userDir, file)
   expect(await lines(file)).toBe(expected)
+}, 120_000)
+
+it('so does one that runs commands, a program, another agent and what verifies it', async () => {
+  const { base, userDir } = await makeWorkspace()
+  const root = join(base, 'same')
+  const source = `export default async (ctx) => ({ summary: 'read', text: await ctx.readFile('a.txt') })`
+  const steps = [
+    call('bash', { command: 'echo hello' }),
+    call('program', { source }),
+    call('task', { agent: 'explore', description: 'looks', prompt: 'look' }),
+  ]
+  const made: string[] = []
+  for (let n = 0; n < 2; n++) {
+    await rm(root, { recursive: true, force: true })
+    await mkdir(root)
+    await writeFile(join(root, 'a.txt'), 'one\n')
+    const store = new MemorySessionStore()
+    const agent = await Agent.create({}, { userDir, env: {} })
+    whenDone(() => agent.close())
+    const session = agent.session(root, {
+      sessionId,
+      sessionStore: store,
+      sandbox: 'off',
+      hostEnv: { idGenerator: new SequentialIdGenerator('x'), clock: new FixedClock(1_700_000_000_000) },
+      permissionPolicy: { allow: ['bash', 'program', 'task'] },
+      verify: { commands: [{ id: 'ok', command: 'true' }] },
+      model: byPrompt(({ prompt, turn }) => (prompt === 'look' ? 'seen' : (steps[turn] ?? 'done'))),
+    })
+    await session.send('Do all of it.')
+    await session.close()
+    const ids = (await store.list()).map(({ id }) => id).toSorted()
+    expect(ids).toHaveLength(2)
+    const logs = await Promise.all(ids.map((id) => recordsOf(store, id)))
+    made.push(logs.flatMap((log) => log.map((record) => JSON.stringify(record))).join('\n'))
+  }
+  expect(made[1]).toBe(made[0])
+  for (const type of ['tool_step', 'task', 'verification']) expect(made[0]).toContain(`"type":"${type}"`)
 }, 120_000)
 
 it('what goes on from the same log with the same ids and times goes on the same way', async () => {

@@ -1,3 +1,4 @@
+import type { RunRow } from '../../store/records.js'
 import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
@@ -21,9 +22,7 @@ export async function resumeKept(args: Args, io: Io): Promise<number> {
     const { runHeadless } = await import('../headless/run-headless.js')
     return runHeadless(args.with({ session: id, ...place }), io, prompt, 'text')
   }
-  const cutOff = [...state.runs.values()].findLast(
-    ({ status }) => status === 'running' || status === 'queued',
-  )
+  const cutOff = cutOffIn([...state.runs.values()])
   if (args.has('run')) {
     if (cutOff === undefined)
       throw new CommandLineError('No run of this session was cut off.', 'Give a prompt to go on with it.')
@@ -36,6 +35,13 @@ export async function resumeKept(args: Args, io: Io): Promise<number> {
     )
   const { command } = await import('../interactive/command.js')
   return command.run(args.with({ session: id, ...place }).after(args.positionals.length), io)
+}
+
+/** A process that came since may have noted that it was, and have ended there. */
+function cutOffIn(runs: readonly RunRow[]): RunRow | undefined {
+  const last = runs.at(-1)
+  const atWork = runs.findLast(({ status }) => status === 'running' || status === 'queued')
+  return atWork ?? (last?.status === 'interrupted' ? last : undefined)
 }
 
 async function goOn(args: Args, io: Io, runId: string): Promise<number> {

@@ -178,7 +178,7 @@ export class Supervision {
       case 'modify':
         return { action: 'change', args: outcome.value }
       case 'ask':
-        return verdict
+        return { ...verdict, ask: outcome.reason }
       default:
         return verdict
     }

@@ -1,7 +1,7 @@
 import { lowerHistory } from '../../model/lower-history.js'
 import type { Model, ModelFacts } from '../../model/model.js'
-import { viewOf } from '../../store/fold-session.js'
 import type { StoredMessage } from '../../store/session-state.js'
+import { viewOf } from '../../store/view-of.js'
 import type { Message } from '../../tool/completion.js'
 import { differenceAt, type ReplayDifference, ReplayError } from './difference.js'
 import { noAnswer, type RecordedSource, recordedAnswer, recordedFacts, recordingOf } from './recording.js'

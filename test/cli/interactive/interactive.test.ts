@@ -6,7 +6,7 @@ import { keys, sitDown } from './virtual-terminal.js'
 
 const edit = { name: 'edit', args: { file_path: 'a.txt', old_string: 'nine', new_string: 'twelve' } }
 
-describe('an interactive session', () => {
+describe('an interactive session', { timeout: 60_000 }, () => {
   it('shows an answer as it comes, with its markdown, and what it cost', async () => {
     const place = await openPlace()
     const { flags } = await place.model(() => ({
@@ -153,6 +153,9 @@ describe('an interactive session', () => {
     go()
     await person.sees('Do it?')
     person.press('yes')
+    // The call waits on: it was not answered.
+    await person.sees(/edit a\.txt \d+\.[2-9] s/)
+    expect(person.screen()).toContain('Do it?')
     person.press(keys.ctrlC)
     await person.sees('cancelled')
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
@@ -323,10 +326,10 @@ describe('an interactive session', () => {
     await person.sees('Do it?')
     for (const columns of [60, 33, 21, 90]) {
       person.resize(columns)
-      await person.sees(/Do it\?/)
-      await new Promise((resolve) => setTimeout(resolve, 40))
+      await person.painted()
       expect(person.screen().match(/Do it\?/g), `${columns} columns\n${person.screen()}`).toHaveLength(1)
       expect(person.screen().match(/no, and/g)).toHaveLength(1)
+      expect(person.screen().match(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] edit/g), person.screen()).toHaveLength(1)
     }
     person.press('n')
     await person.sees('Done with all of it.')
@@ -355,7 +358,7 @@ describe('an interactive session', () => {
   })
 })
 
-describe('without a terminal', () => {
+describe('without a terminal', { timeout: 60_000 }, () => {
   it('takes a prompt a line, asks nobody, and says what was refused', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { server, flags } = await place.model([{ toolCalls: [edit] }, 'I could not.', 'Second.'])

@@ -20,6 +20,8 @@ export type Person = {
   press(keys: string): void
   /** Until the screen holds it. Fails with the screen. */
   sees(text: string | RegExp, times?: number): Promise<void>
+  /** Until something is painted. */
+  painted(): Promise<void>
   resize(columns: number, rows?: number): void
   readonly left: Promise<number>
   readonly isRaw: () => boolean
@@ -89,9 +91,17 @@ export function sitDown(place: Place, argv: readonly string[], options: Terminal
         const timer = setTimeout(() => {
           give()
           reject(new Error(`never seen: ${String(wanted)}\n--- the screen\n${terminal.text()}\n---`))
-        }, 15_000)
+        }, 40_000)
         watchers.add(look)
         look()
+      }),
+    painted: () =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          watchers.delete(look)
+          resolve()
+        }
+        watchers.add(look)
       }),
     resize(to, toRows = rows) {
       columns = to

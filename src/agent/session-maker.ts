@@ -1,0 +1,182 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { PermissionPolicy } from '../authority/policy.js'
+import { randomIds } from '../loop/host-env.js'
+import type { ProgramMachine } from '../program/index.js'
+import type { ChildMaker } from '../session/child.js'
+import type { SessionParts } from '../session/core.js'
+import type { RestoredSession } from '../session/journal/restore.js'
+import type { SessionOptions } from '../session/options.js'
+import type { Session } from '../session/session.js'
+import type { SessionStore } from '../store/session-store.js'
+import type { AgentDefinition } from '../subagents/agent-definition.js'
+import type { AnyTool } from '../tool/contract.js'
+import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
+import { AgentModels } from './agent-models.js'
+import { type AgentConfig, secretsOf } from './config/index.js'
+import { configuredMemory } from './configured-memory.js'
+import { configuredQueue } from './configured-queue.js'
+import type { SessionMachinery } from './machinery.js'
+import { OpenSessions } from './open-sessions.js'
+import { workspaceRoot } from './workspace-root.js'
+
+/** What belongs to the machine rather than to the configuration. */
+export type AgentSurroundings = {
+  /** What `env("NAME")` of a configuration looks into. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Where relative paths begin. */
+  readonly cwd?: string
+  /** The user's own directory: rules and instructions for every project. `~/.capstan` unless said otherwise. */
+  readonly userDir?: string
+}
+
+export type MakerParts = {
+  readonly config: AgentConfig
+  readonly surroundings: AgentSurroundings
+  readonly machinery: SessionMachinery
+  readonly store: SessionStore | undefined
+  /** What the agent lends to a maker of its own for another configuration. */
+  readonly lent?: LentParts
+}
+
+type LentParts = {
+  readonly sessions: OpenSessions
+  readonly machine: ProgramMachine
+  readonly secrets: readonly string[]
+}
+
+/** Makes the sessions of one configuration, with what they share. */
+export class SessionMaker {
+  readonly sessions: OpenSessions
+  readonly store: SessionStore | undefined
+  /** The user's own directory. */
+  readonly userDir: string
+  /** Runs the programs of all sessions; loads nothing before the first. */
+  readonly machine: ProgramMachine
+  readonly #config: AgentConfig
+  readonly #cwd: string | undefined
+  readonly #machinery: SessionMachinery
+  readonly #agentTools: readonly AnyTool[]
+  /** One list for all sessions, so that what is made of it can be shared. */
+  readonly #secrets: readonly string[]
+  readonly #memory: ReturnType<typeof configuredMemory>
+  readonly #models: AgentModels
+  /** Makes the sessions of subagents. */
+  readonly #children: ChildMaker
+
+  constructor({ config, surroundings, machinery, store, lent }: MakerParts) {
+    this.store = store
+    this.sessions = lent?.sessions ?? new OpenSessions()
+    this.userDir = surroundings.userDir ?? join(homedir(), '.capstan')
+    this.machine = lent?.machine ?? machinery.createProgramMachine()
+    this.#config = config
+    this.#cwd = surroundings.cwd
+    this.#machinery = machinery
+    this.#agentTools = [machinery.createProgramTool({ machine: this.machine })]
+    this.#secrets = lent?.secrets ?? secretsOf(config)
+    this.#memory = configuredMemory(config)
+    this.#models = new AgentModels(config)
+    this.#children = machinery.childMaker(this.sessions)
+  }
+
+  /** Opens one: at once, with what the store has of it. */
+  make(
+    workspace: string,
+    given: SessionOptions,
+    warnings: readonly string[],
+    agentId = 'capstan',
+    restored?: RestoredSession,
+  ): Session {
+    const { Session, checkOptions, withRestored } = this.#machinery
+    const checked = checkOptions(withRestored(given, restored))
+    const options = { ...this.#defaults(), ...checked.options, ...this.#directories(checked.options) }
+    const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
+    if (typeof options.model === 'string' || this.#config.providers.length > 0)
+      this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
+    let open: Session | undefined
+    const session = new Session({
+      sessionId,
+      agentId,
+      root: workspaceRoot(workspace, this.#cwd),
+      userDir: this.userDir,
+      ...this.#instructions(),
+      secrets: this.#secrets,
+      agentTools: this.#agentTools,
+      ...(this.#config.mcpServers.length > 0 && { mcpServers: this.#config.mcpServers }),
+      children: this.#children,
+      options,
+      ...(restored !== undefined && { restored }),
+      warnings: [...warnings, ...checked.warnings, ...damageIn(restored)],
+      resolveModel: (name) => this.#models.resolve(name),
+      closed: (ended) => this.sessions.closed(open, ended),
+    })
+    // One whose signal was aborted before is closed as soon as it is made.
+    if (session.isClosed) return session
+    open = session
+    this.sessions.add(session)
+    return session
+  }
+
+  /** The options of a session that is this agent: what the agent brings, below what is given. */
+  asAgent(agent: AgentDefinition, options: SessionOptions): SessionOptions {
+    const tools = agent.tools?.filter((name) => this.#machinery.builtinToolNames().includes(name))
+    return {
+      role: agent.prompt,
+      ...(tools !== undefined && { builtinTools: tools }),
+      ...(agent.maxSteps !== undefined && { maxToolRounds: agent.maxSteps }),
+      ...(agent.model !== undefined && { model: agent.model }),
+      // An option that is there without a value must not take the agent's own away.
+      ...Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)),
+      permissionPolicy: withDenies(agent.permissions ?? {}, options.permissionPolicy ?? undefined),
+    }
+  }
+
+  /** Directories of the configuration come behind those of a session. */
+  #directories(options: SessionOptions): Pick<SessionOptions, 'skillDirs' | 'agentDirs'> {
+    const { skillDirs = [], agentDirs = [] } = this.#config
+    return {
+      ...(skillDirs.length > 0 && { skillDirs: [...new Set([...(options.skillDirs ?? []), ...skillDirs])] }),
+      ...(agentDirs.length > 0 && { agentDirs: [...new Set([...(options.agentDirs ?? []), ...agentDirs])] }),
+    }
+  }
+
+  /** How the configuration wants instruction files to be read. */
+  #instructions(): Pick<SessionParts, 'instructions'> {
+    const { projectDocMaxBytes: maxBytes, projectDocFallbackFilenames: more } = this.#config
+    const { userInstructionsDir: userDir } = this.#config
+    return {
+      instructions: {
+        ...(maxBytes !== undefined && { maxBytes }),
+        ...(userDir !== undefined && { userDir }),
+        ...(more !== undefined && { fileNames: [...defaultInstructionNames, ...more] }),
+      },
+    }
+  }
+
+  /** What the configuration says for every session. */
+  #defaults(): SessionOptions {
+    const { maxToolRounds, maxParallelTasks, thinkingBudget, llmApiTimeoutMs } = this.#config
+    const { autoDelegation, autoParallel } = this.#config
+    return {
+      ...(maxToolRounds !== undefined && { maxToolRounds }),
+      ...(maxParallelTasks !== undefined && { maxParallelTasks }),
+      ...(autoDelegation !== undefined && { autoDelegation }),
+      ...(autoParallel !== undefined && { autoParallel }),
+      ...(thinkingBudget !== undefined && { thinkingBudget }),
+      ...(llmApiTimeoutMs !== undefined && { llmApiTimeoutMs }),
+      ...(this.store !== undefined && { sessionStore: this.store }),
+      ...this.#memory,
+      ...configuredQueue(this.#config.queue),
+    }
+  }
+}
+
+function damageIn(restored: RestoredSession | undefined): string[] {
+  return restored?.damage === undefined ? [] : [`The log of the session is damaged: ${restored.damage}`]
+}
+
+/** What an agent must not do stays denied, whatever else a host says. */
+function withDenies(own: PermissionPolicy, given: PermissionPolicy | undefined): PermissionPolicy {
+  if (given === undefined) return own
+  return { ...given, deny: [...(own.deny ?? []), ...(given.deny ?? [])] }
+}
