@@ -17,7 +17,8 @@ async function start(): Promise<void> {
     })
   // A reader that goes away (`capstan sessions | head`) ends the work quietly.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    // EIO: the terminal was closed.
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
     stopping.abort('SIGPIPE')
   })
   const { runCli } = await import('./run-cli.js')

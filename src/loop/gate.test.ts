@@ -418,7 +418,11 @@ describe('hooks, middleware and budget', () => {
     const lane = vi.fn((_: unknown, run: () => Promise<never>) => run())
     await setUp({ lane: lane as never }).call('think', {})
     expect(lane).toHaveBeenCalledWith(
-      expect.objectContaining({ tool: expect.objectContaining({ name: 'think' }), args: '{}', origin: 'model' }),
+      expect.objectContaining({
+        tool: expect.objectContaining({ name: 'think' }),
+        args: '{}',
+        origin: 'model',
+      }),
       expect.any(Function),
     )
   })

@@ -57,6 +57,7 @@ export class Front {
     this.#keys.start()
     this.#io.stdout.on('resize', this.changed)
     this.#io.stdin.once('end', this.#gone)
+    this.#io.stdin.on('error', this.#gone)
     this.#paint()
   }
 
