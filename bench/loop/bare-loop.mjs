@@ -18,11 +18,11 @@ const tools = [
 
 /**
  * Asks until the model calls no tool, and gives the last text.
- * @param {{ url: string, root: string, messages: BareMessage[], onText?: (text: string) => void }} run
+ * @param {{ url: string, read: (args: { file_path: string }) => Promise<string>, messages: BareMessage[], stream?: boolean, onText?: (text: string) => void }} run
  */
-export async function bareLoop({ url, root, messages, onText = () => undefined }) {
+export async function bareLoop({ url, read, messages, stream = true, onText = () => undefined }) {
   for (;;) {
-    const { text, calls } = await ask(url, messages, onText)
+    const { text, calls } = await (stream ? ask(url, messages, onText) : askWhole(url, messages))
     messages.push({
       role: 'assistant',
       content: text,
@@ -35,32 +35,16 @@ export async function bareLoop({ url, root, messages, onText = () => undefined }
       }),
     })
     if (calls.length === 0) return text
-    for (const { id, input } of calls) {
-      const { file_path } = JSON.parse(input)
-      messages.push({
-        role: 'tool',
-        tool_call_id: id,
-        content: await readFile(join(root, file_path), 'utf8'),
-      })
-    }
+    for (const { id, input } of calls)
+      messages.push({ role: 'tool', tool_call_id: id, content: await read(JSON.parse(input)) })
   }
 }
 
 /** @param {string} url @param {BareMessage[]} messages @param {(text: string) => void} onText */
 async function ask(url, messages, onText) {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      model: 'm',
-      stream: true,
-      stream_options: { include_usage: true },
-      tools,
-      messages,
-    }),
-  })
+  const response = await post(url, { stream: true, stream_options: { include_usage: true }, messages })
   const reader = response.body?.getReader()
-  if (!response.ok || reader === undefined) throw new Error(`the model server answered ${response.status}`)
+  if (reader === undefined) throw new Error('the model server answered nothing')
   const decoder = new TextDecoder()
   /** @type {BareCall[]} */
   const calls = []
@@ -86,4 +70,33 @@ async function ask(url, messages, onText) {
       }
     }
   }
+}
+
+/** @param {string} url @param {BareMessage[]} messages */
+async function askWhole(url, messages) {
+  const { choices } = await (await post(url, { messages })).json()
+  const { content, tool_calls = [] } = choices[0].message
+  /** @type {BareCall[]} */
+  const calls = tool_calls.map((/** @type {any} */ { id, function: call }) => ({
+    id,
+    name: call.name,
+    input: call.arguments,
+  }))
+  return { text: content ?? '', calls }
+}
+
+/** @param {string} url @param {Record<string, unknown>} body */
+async function post(url, body) {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', tools, ...body }),
+  })
+  if (!response.ok) throw new Error(`the model server answered ${response.status}`)
+  return response
+}
+
+/** The tool: a file below the root, whole. @param {string} root */
+export function readBelow(root) {
+  return (/** @type {{ file_path: string }} */ { file_path }) => readFile(join(root, file_path), 'utf8')
 }

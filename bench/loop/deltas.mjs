@@ -1,6 +1,6 @@
 // A long answer in small pieces, through to a reader.
 import { keep } from '../measure.mjs'
-import { bareLoop } from './bare-loop.mjs'
+import { bareLoop, readBelow } from './bare-loop.mjs'
 import { compare, comparisonArea } from './compare.mjs'
 
 const count = 20_000
@@ -16,7 +16,7 @@ export async function measureDeltas({ root, server, agentFor }, rounds) {
       heard += text.length
     }
     const messages = [{ role: 'user', content: 'Go on.' }]
-    const text = await bareLoop({ url: `${server.url}/${plan}`, root, messages, onText })
+    const text = await bareLoop({ url: `${server.url}/${plan}`, read: readBelow(root), messages, onText })
     if (heard !== text.length) throw new Error('some of the text was not heard')
   }
   const capstan = async () => {

@@ -1,5 +1,5 @@
 // One call on top of a long history.
-import { bareLoop } from './bare-loop.mjs'
+import { bareLoop, readBelow } from './bare-loop.mjs'
 import { compare, comparisonArea } from './compare.mjs'
 
 const count = 10_000
@@ -15,7 +15,7 @@ export async function measureHistory({ root, server, agentFor }, rounds) {
   }))
   const byHand = async () => {
     const messages = [...history, { role: 'user', content: 'And now?' }]
-    const text = await bareLoop({ url: `${server.url}/answer`, root, messages })
+    const text = await bareLoop({ url: `${server.url}/answer`, read: readBelow(root), messages })
     if (text === '') throw new Error('no answer')
   }
   // Taken over anew each time, so that nothing of it is known from the last.

@@ -1,7 +1,9 @@
-// A server that speaks chat completions and streams canned answers, in a process of its own: what it costs counts for nobody.
+// A server with canned answers, in a process of its own: what it costs counts for nobody. It speaks chat completions, streamed or whole,
+// and as much of Gemini's wire as a library needs that speaks nothing else.
 import { fork } from 'node:child_process'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import { geminiEvents } from './gemini-wire.mjs'
 
 /**
  * The path says what is answered: `/rounds-50/…` calls `read` until there are 50 results, `/deltas-20000/…` says so many pieces,
@@ -43,9 +45,16 @@ function serve() {
       lastBody = Buffer.concat(parts)
       const [, plan = ''] = (request.url ?? '').split('/')
       const [kind, count] = plan.split('-')
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      for (const event of eventsFor(kind, Number(count), lastBody)) response.write(`data: ${event}\n\n`)
-      response.end('data: [DONE]\n\n')
+      const wanted = { kind, count: Number(count), body: lastBody }
+      if (request.url?.includes('/v1beta/')) answerGemini(response, wanted, request.url.includes(':stream'))
+      else if (lastBody.includes('"stream":true')) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        for (const event of eventsFor(wanted)) response.write(`data: ${event}\n\n`)
+        response.end('data: [DONE]\n\n')
+      } else {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(wholeOf(eventsFor(wanted)))
+      }
     })
   })
   server.keepAliveTimeout = 60_000
@@ -56,21 +65,58 @@ function serve() {
   process.once('disconnect', () => process.exit())
 }
 
-/** @param {string | undefined} kind @param {number} count @param {Buffer} body */
-function eventsFor(kind, count, body) {
+/** @typedef {{ kind: string | undefined, count: number, body: Buffer }} Wanted */
+
+/** @param {Wanted} wanted */
+function eventsFor({ kind, count, body }) {
   if (kind === 'deltas') return cannedDeltas(count)
   if (kind === 'program') return resultsIn(body) === 0 ? programOf(count) : sentence
   const done = kind === 'rounds' ? resultsIn(body) : 0
   return kind === 'rounds' && done < count ? callOf(done) : sentence
 }
 
+/** @param {import('node:http').ServerResponse} response @param {Wanted} wanted @param {boolean} stream */
+function answerGemini(response, { kind, count, body }, stream) {
+  const done = kind === 'rounds' ? resultsIn(body, '"functionResponse"') : count
+  const pieces = kind === 'deltas' ? count : 2
+  const call = kind === 'rounds' && done < count ? { id: `call_${done}`, file: fileFor(done) } : undefined
+  response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
+  const events = geminiEvents({ call, pieces, whole: !stream })
+  if (!stream) response.end(events[0])
+  else {
+    for (const event of events) response.write(`data: ${event}\r\n\r\n`)
+    response.end()
+  }
+}
+
 /** @param {Buffer} body */
-function resultsIn(body) {
+function resultsIn(body, mark = '"role":"tool"') {
   let found = 0
-  for (let at = body.indexOf(result); at >= 0; at = body.indexOf(result, at + 1)) found++
+  for (let at = body.indexOf(mark); at >= 0; at = body.indexOf(mark, at + 1)) found++
   return found
 }
-const result = '"role":"tool"'
+
+/** The same answer in one piece. @param {readonly string[]} events */
+function wholeOf(events) {
+  let content = ''
+  /** @type {{ id: string, type: string, function: { name: string, arguments: string } }[]} */
+  const calls = []
+  for (const event of events) {
+    const delta = JSON.parse(event).choices[0]?.delta
+    content += delta?.content ?? ''
+    for (const { index, ...call } of delta?.tool_calls ?? []) {
+      if (calls[index] === undefined) calls[index] = call
+      else calls[index].function.arguments += call.function.arguments
+    }
+  }
+  const message = { role: 'assistant', content, ...(calls.length > 0 && { tool_calls: calls }) }
+  const finish_reason = calls.length > 0 ? 'tool_calls' : 'stop'
+  return JSON.stringify({
+    ...JSON.parse(usage),
+    object: 'chat.completion',
+    choices: [{ index: 0, message, finish_reason }],
+  })
+}
 
 /** @param {unknown} delta @param {string | null} [finish] */
 function chunk(delta, finish = null) {

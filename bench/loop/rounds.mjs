@@ -1,5 +1,5 @@
 // Rounds of a run: the model calls `read`, streaming, and gets a file back.
-import { bareLoop } from './bare-loop.mjs'
+import { bareLoop, readBelow } from './bare-loop.mjs'
 import { compare, comparisonArea } from './compare.mjs'
 
 const count = 50
@@ -23,7 +23,7 @@ export async function measureRounds({ root, server, agentFor }, rounds) {
   const agent = await agentFor(plan)
   const byHand = async () => {
     const messages = [{ role: 'user', content: 'Read all of it.' }]
-    await bareLoop({ url: `${server.url}/${plan}`, root, messages })
+    await bareLoop({ url: `${server.url}/${plan}`, read: readBelow(root), messages })
     if (messages.length !== 2 * count + 2) throw new Error(`${messages.length} messages`)
   }
   const capstan = async () => {

@@ -1,6 +1,6 @@
 // Many sessions at once, and what one holds in memory.
 import { figure, printTable } from '../report.mjs'
-import { bareLoop } from './bare-loop.mjs'
+import { bareLoop, readBelow } from './bare-loop.mjs'
 import { compare, comparisonArea } from './compare.mjs'
 
 const toolRounds = 3
@@ -12,7 +12,7 @@ export async function measureSessions({ root, server, agentFor }, { rounds, coun
   const many = (/** @type {() => Promise<unknown>} */ one) => Promise.all(Array.from({ length: count }, one))
   const byHand = async () => {
     const messages = [{ role: 'user', content: 'Read the files.' }]
-    await bareLoop({ url: `${server.url}/${plan}`, root, messages })
+    await bareLoop({ url: `${server.url}/${plan}`, read: readBelow(root), messages })
   }
   const capstan = async () => {
     const session = agent.session(root, { permissionPolicy: { allow: ['read(*)'] } })
@@ -52,7 +52,7 @@ export async function measureHeap({ root, server, agentFor }, count) {
   const histories = []
   for (let at = 0; at < count; at++) {
     const messages = [{ role: 'user', content: 'Read the files.' }]
-    await bareLoop({ url: `${server.url}/${plan}`, root, messages })
+    await bareLoop({ url: `${server.url}/${plan}`, read: readBelow(root), messages })
     histories.push(messages)
   }
   const held = await heapInUse()

@@ -19,7 +19,7 @@ export async function openWorkplace() {
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-bench-')))
   const root = join(place, 'work')
   mkdirSync(join(root, 'src'), { recursive: true })
-  for (let number = 0; number < 50; number++) writeFileSync(join(root, fileFor(number)), sourceText(number))
+  for (let number = 0; number < 500; number++) writeFileSync(join(root, fileFor(number)), sourceText(number))
   const server = await startModelServer()
   /** @type {Agent[]} */
   const agents = []

@@ -33,6 +33,22 @@ export function isToolId(text: string): boolean {
   return /^[A-Za-z][A-Za-z0-9_-]{0,127}$/.test(text)
 }
 
+/**
+ * A built-in tool by its own spelling: `Bash` is meant for `bash`, and a rule that silently held for nothing would be worse than none.
+ * Other names stay as they are; `Skill` and `skill` are two.
+ */
+export function spelledAsBuiltin(name: string): string {
+  const lower = name.toLowerCase()
+  return builtinIds.has(lower) ? lower : name
+}
+
+const builtinIds: ReadonlySet<string> = new Set(
+  (
+    'read write edit patch grep glob ls bash git batch todo question web_fetch web_search program task parallel_task ' +
+    'generate_object search_skills tool_search'
+  ).split(' '),
+)
+
 /** The server and tool behind the id of an MCP tool. */
 export function mcpOfToolId(id: string): { readonly server: string; readonly tool: string } | undefined {
   const found = /^mcp__(.+?)__(.+)$/.exec(id)

@@ -44,6 +44,17 @@ describe('parsePolicyString', () => {
     }
   })
 
+  it.each([
+    ['Bash(rm *)', 'bash'],
+    ['READ', 'read'],
+    ['Web_Fetch(example.com)', 'web_fetch'],
+    ['Skill', 'Skill'],
+    ['skill', 'skill'],
+    ['myTool', 'myTool'],
+  ])('takes %s for %s, since a rule that holds for nothing protects nothing', (text, permission) => {
+    expect(parsePolicyString(text).permission).toBe(permission)
+  })
+
   it('reads back what a rule is written as', () => {
     fc.assert(
       fc.property(

@@ -3,7 +3,7 @@ import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { compileRule } from './compiled-rule.js'
 import { PatternError } from './pattern-error.js'
-import { knownCapabilities, languageOf, parsePermission } from './permission.js'
+import { knownCapabilities, languageOf, parsePermission, spelledAsBuiltin } from './permission.js'
 import { formatRule, type Rule, type RuleSource } from './rule.js'
 import type { Scope } from './scope.js'
 import { compileCommandPattern, patternWarnings } from './shell/command-pattern.js'
@@ -81,7 +81,7 @@ export function parsePolicyString(text: string): Pick<Rule, 'permission' | 'patt
   if (name === '') throw syntaxError(text, 0, 'a rule starts with the name of a tool or capability')
   const stray = name.indexOf(')')
   if (stray >= 0) throw syntaxError(text, stray, '")" without its "("')
-  const permission = mcpPermission(name)
+  const permission = mcpPermission(spelledAsBuiltin(name))
   const parsed = parsePermission(permission)
   if ('problem' in parsed) throw syntaxError(text, 0, parsed.problem)
   if (open < 0) return { permission, pattern: '*' }

@@ -9,10 +9,13 @@ else await start()
 
 async function start(): Promise<void> {
   const stopping = new AbortController()
+  let asked = false
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(name, () => {
       // The first is a request; whoever asks twice does not want to wait for what is being put in order.
-      if (stopping.signal.aborted) process.exit(name === 'SIGINT' ? 130 : 143)
+      // A terminal that is closed says so in more than one way, and that is no second request.
+      if (asked && name !== 'SIGHUP') process.exit(name === 'SIGINT' ? 130 : 143)
+      asked = true
       stopping.abort(name)
     })
   // A reader that goes away (`capstan sessions | head`) ends the work quietly.

@@ -1,0 +1,63 @@
+// What every contender brings: the same tool, the same model server, the same questions.
+import { readBelow } from '../loop/bare-loop.mjs'
+
+/**
+ * @typedef {{ stream: boolean, onText?: (text: string) => void }} Asking
+ * @typedef {{ role: 'user' | 'assistant', content: string }} Said
+ * @typedef {{ ask: (prompt: string, asking: Asking) => Promise<unknown>, close?: () => unknown }} Conversation
+ * @typedef {{ conversation: (history: readonly Said[]) => Conversation, close?: () => unknown }} Opened
+ * @typedef {{ url: string, root: string, place: string, read: (args: { file_path: string }) => Promise<string>, rounds: number }} Surroundings
+ */
+/**
+ * `packages`: what a program imports to use it. `cannot`: what it has no way to do, with the reason.
+ * @typedef {{
+ *   title: string
+ *   packages: readonly string[]
+ *   cannot?: Partial<Record<'plain' | 'stream' | 'deltas' | 'history', string>>
+ *   open: (surroundings: Surroundings) => Promise<Opened>
+ * }} Peer
+ */
+
+/** In the order of the tables. */
+export const names = [
+  'fetch',
+  'capstan',
+  'capstan-bare',
+  'tanstack',
+  'ai',
+  'pi',
+  'strands',
+  'voltagent',
+  'openai-agents',
+  'langgraph',
+  'mastra',
+  'adk',
+]
+
+/** What is measured for itself and is no agent library of somebody else's. */
+export const own = ['fetch', 'capstan', 'capstan-bare']
+
+export const instructions = 'You are a careful assistant. Read what you are asked to read.'
+export const toolDescription = 'Read a file.'
+
+/** Packages are named and not written as imports: who has not installed them can still check this code. @param {string} name */
+export function load(name) {
+  return import(name)
+}
+
+/** The tool's work, the same for all who take a tool from the host. @param {string} root */
+export function readIn(root) {
+  const take = readBelow(root)
+  let count = 0
+  return {
+    read: (/** @type {{ file_path: string }} */ args) => {
+      count++
+      return take(args)
+    },
+    taken: () => {
+      const before = count
+      count = 0
+      return before
+    },
+  }
+}

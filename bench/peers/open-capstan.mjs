@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { Agent } from 'capstan'
+
+/**
+ * Its own `read` and not the host's: the file is judged, contained and bounded.
+ * @param {import('./contract.mjs').Surroundings} surroundings
+ * @param {import('capstan').SessionOptions} options
+ * @returns {Promise<import('./contract.mjs').Opened>}
+ */
+export async function openCapstan({ url, root, place, rounds }, options) {
+  const agent = await Agent.create(
+    {
+      defaultModel: 'bench/m',
+      providers: { bench: { baseUrl: url, models: { m: { contextTokens: 100_000_000 } } } },
+    },
+    { userDir: join(place, 'user') },
+  )
+  return {
+    conversation(history) {
+      const session = agent.session(root, { ...options, maxToolRounds: rounds + 2 })
+      const given = history.map(({ role, content }) => ({ role, content: [{ type: 'text', text: content }] }))
+      const before = given.length > 0 ? { history: given } : {}
+      return {
+        async ask(prompt, { onText }) {
+          let text = ''
+          for await (const event of await session.stream(prompt, before)) {
+            if (event.type === 'error') throw new Error(event.error)
+            if (event.type === 'tool_end' && event.isError) throw new Error(event.output)
+            if (event.type === 'turn_start') text = ''
+            if (event.type !== 'text_delta') continue
+            text += event.text
+            onText?.(event.text)
+          }
+          return text
+        },
+        close: () => session.close(),
+      }
+    },
+    close: () => agent.close(),
+  }
+}

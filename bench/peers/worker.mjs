@@ -1,0 +1,110 @@
+// One contender in a process of its own, so that nobody's heap and compiled code weigh on the others. Does what it is asked and tells
+// what it cost.
+import { performance } from 'node:perf_hooks'
+import { readIn } from './contract.mjs'
+
+const [name = '', url = '', root = '', place = ''] = process.argv.slice(2)
+/** @type {{ peer: import('./contract.mjs').Peer }} */
+const { peer } = await import(`./${name}.mjs`)
+const { read, taken } = readIn(root)
+/** @type {Map<string, Promise<import('./contract.mjs').Opened>>} */
+const opened = new Map()
+/** @type {import('./contract.mjs').Conversation[]} */
+let held = []
+
+/** @typedef {{ mode: 'stream' | 'plain', plan: string, rounds: number, times: number, at: number, history: number, length: number }} Work */
+/** @typedef {{ cpu: number, wall: number, rss: number, walls: number[] }} Cost */
+/** @typedef {{ id: number, do: 'runs', work: Work } | { id: number, do: 'hold', count: number, rounds: number } | { id: number, do: 'end' }} Order */
+
+process.on('message', (/** @type {Order} */ order) => {
+  perform(order).then(
+    (result) => process.send?.({ id: order.id, result }),
+    (error) => process.send?.({ id: order.id, error: error instanceof Error ? error.stack : String(error) }),
+  )
+})
+process.once('disconnect', () => process.exit())
+process.send?.({ ready: { title: peer.title, cannot: peer.cannot ?? {} } })
+
+/** @param {Order} order */
+async function perform(order) {
+  if (order.do === 'end') {
+    for (const one of opened.values()) await (await one).close?.()
+    setImmediate(() => process.exit())
+    return undefined
+  }
+  return order.do === 'runs' ? runs(order.work) : hold(order.count, order.rounds)
+}
+
+/** @param {string} plan @param {number} rounds */
+function openFor(plan, rounds) {
+  const known = opened.get(plan) ?? peer.open({ url: `${url}/${plan}/v1`, root, place, read, rounds })
+  opened.set(plan, known)
+  return known
+}
+
+/** So many conversations, so many at a time. @param {Work} work @returns {Promise<Cost>} */
+async function runs({ mode, plan, rounds, times, at, history, length }) {
+  const place = await openFor(plan, rounds)
+  const before = historyOf(history, length)
+  const pieces = plan.startsWith('deltas-') ? Number(plan.slice('deltas-'.length)) : 0
+  /** @type {number[]} */
+  const walls = []
+  let left = times
+  const one = async () => {
+    while (left-- > 0) {
+      const start = performance.now()
+      let heard = 0
+      const conversation = place.conversation(before)
+      const text = await conversation.ask('Read all of it.', { stream: mode === 'stream', onText: () => heard++ })
+      await conversation.close?.()
+      walls.push(performance.now() - start)
+      if (typeof text !== 'string' && typeof (await text) !== 'string') throw new Error(`no text: ${text}`)
+      if (pieces === 0 && !String(await text).endsWith('It is done.')) throw new Error(`another text: ${text}`)
+      if (heard < pieces / 4) throw new Error(`${heard} pieces of ${pieces} were heard`)
+    }
+  }
+  taken()
+  globalThis.gc?.()
+  const used = process.cpuUsage()
+  const start = performance.now()
+  await Promise.all(Array.from({ length: at }, one))
+  const wall = performance.now() - start
+  const { user, system } = process.cpuUsage(used)
+  const calls = taken()
+  // Capstan reads with a tool of its own, and checks by events that every call went well.
+  if (!name.startsWith('capstan') && calls !== rounds * times) throw new Error(`${calls} calls, not ${rounds * times}`)
+  return { cpu: (user + system) / 1000, wall, rss: process.memoryUsage.rss() / 2 ** 20, walls }
+}
+
+/** Heap that conversations hold, in KB each: before their first question, and after a run. @param {number} count @param {number} rounds */
+async function hold(count, rounds) {
+  const place = await openFor(`rounds-${rounds}`, rounds)
+  const asked = async (/** @type {import('./contract.mjs').Conversation} */ one) =>
+    one.ask('Read the files.', { stream: !peer.cannot?.stream })
+  await asked(place.conversation([]))
+  const began = await heapInUse()
+  held = Array.from({ length: count }, () => place.conversation([]))
+  const idle = (await heapInUse()) - began
+  for (let at = 0; at < count; at += 20) await Promise.all(held.slice(at, at + 20).map(asked))
+  const used = (await heapInUse()) - began
+  const rss = process.memoryUsage.rss() / 2 ** 20
+  await Promise.all(held.map((one) => one.close?.()))
+  held = []
+  return { idle: idle / 1024 / count, used: used / 1024 / count, rss }
+}
+
+/** @param {number} count @param {number} length @returns {import('./contract.mjs').Said[]} */
+function historyOf(count, length) {
+  return Array.from({ length: count }, (_, at) => ({
+    role: at % 2 === 0 ? 'user' : 'assistant',
+    content: `message ${at}: `.padEnd(length, 'some words of a "conversation" that went on\n'),
+  }))
+}
+
+async function heapInUse() {
+  for (let n = 0; n < 3; n++) {
+    globalThis.gc?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return process.memoryUsage().heapUsed
+}
