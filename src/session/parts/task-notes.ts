@@ -2,6 +2,7 @@ import { noUsage } from '../../loop/usage.js'
 import type { TaskNote } from '../../store/records.js'
 import type { SubagentTaskSnapshot } from '../../subagents/task-record.js'
 import type { JsonValue } from '../../tool/json.js'
+import type { TaskOutcome } from '../../tool/runtime.js'
 
 /** A task as the log keeps it. */
 export function noteOf(task: SubagentTaskSnapshot, workflow: TaskNote['workflow']): TaskNote {
@@ -37,6 +38,22 @@ export function snapshotOf(note: TaskNote, parentSessionId: string): SubagentTas
       totalTokens: count('totalTokens'),
     },
     progress: [],
+  }
+}
+
+/** What came of a task that has ended, here or in an earlier process. */
+export function doneBy(task: SubagentTaskSnapshot): TaskOutcome {
+  const { taskId, childSessionId, agent, description, output = '', success = false, counters, error } = task
+  return {
+    taskId,
+    sessionId: childSessionId,
+    agent,
+    description,
+    output,
+    success,
+    counters,
+    ...(error !== undefined && { error }),
+    ...(task.structured !== undefined && { structured: task.structured }),
   }
 }
 

@@ -16,7 +16,7 @@ import type { SessionPart } from '../part.js'
 import { defaultRetention } from '../runs.js'
 import { agentsPart } from './agents.js'
 import { OpenAsks } from './open-asks.js'
-import { noteOf, snapshotOf } from './task-notes.js'
+import { doneBy, noteOf, snapshotOf } from './task-notes.js'
 
 /** The work that a session hands to other agents. */
 export const tasksPart: SessionPart<Tasks> = {
@@ -286,18 +286,3 @@ class DelegationError extends CapstanError {
 }
 
 markErrorClass(DelegationError, 'DelegationError')
-
-function doneBy(task: SubagentTaskSnapshot): TaskOutcome {
-  const { taskId, childSessionId, agent, description, output = '', success = false, counters, error } = task
-  return {
-    taskId,
-    sessionId: childSessionId,
-    agent,
-    description,
-    output,
-    success,
-    counters,
-    ...(error !== undefined && { error }),
-    ...(task.structured !== undefined && { structured: task.structured }),
-  }
-}
