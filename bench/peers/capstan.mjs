@@ -1,15 +1,9 @@
-// With everything on that makes a session safe: rules, watchdog, a hook, a reader of the events, and a record in files.
-import { join } from 'node:path'
-import { hostOptions } from '../loop/rounds.mjs'
-import { openCapstan } from './open-capstan.mjs'
+// With everything on that makes a session safe.
 
 /** @type {import('./contract.mjs').Peer} */
 export const peer = {
-  title: 'capstan: rules, hook, events, record in files',
+  title: 'capstan: rules, watchdog, hook, record in files',
   packages: ['capstan'],
-  async open(surroundings) {
-    const { FileSessionStore } = await import('capstan/store')
-    const sessionStore = new FileSessionStore(join(surroundings.place, 'sessions'))
-    return openCapstan(surroundings, { ...hostOptions, sessionStore, autoSave: true })
-  },
+  cannot: { plain: 'it always streams from the model' },
+  open: async (surroundings) => (await import('../loop/open-capstan.mjs')).openEverything(surroundings),
 }

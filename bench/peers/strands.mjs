@@ -8,7 +8,7 @@ export const peer = {
   packages,
   cannot: { plain: 'its models always stream' },
   async open({ url, read }) {
-    const [{ Agent, tool }, { OpenAIModel }, { z }] = await Promise.all(packages.map(load))
+    const [{ Agent, NullConversationManager, tool }, { OpenAIModel }, { z }] = await Promise.all(packages.map(load))
     const model = new OpenAIModel({ api: 'chat', modelId: 'm', apiKey: 'none', clientConfig: { baseURL: url } })
     const inputSchema = z.object({ file_path: z.string() })
     const tools = [tool({ name: 'read', description: toolDescription, inputSchema, callback: read })]
@@ -21,7 +21,7 @@ export const peer = {
           systemPrompt: instructions,
           printer: false,
           messages,
-          conversationManager: 'none',
+          conversationManager: new NullConversationManager(),
         })
         return {
           async ask(prompt, { onText }) {

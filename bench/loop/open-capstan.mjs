@@ -1,11 +1,20 @@
+// Capstan as a contender. Here and not among the peers: what lies in a package of its own cannot import this one by its name.
 import { join } from 'node:path'
 import { Agent } from 'capstan'
+import { FileSessionStore } from 'capstan/store'
+import { hostOptions } from './rounds.mjs'
+
+/** With everything on that makes a session safe: rules, watchdog, a hook, a record in files. @param {import('../peers/contract.mjs').Surroundings} surroundings */
+export function openEverything(surroundings) {
+  const sessionStore = new FileSessionStore(join(surroundings.place, 'sessions'))
+  return openCapstan(surroundings, { ...hostOptions, sessionStore })
+}
 
 /**
  * Its own `read` and not the host's: the file is judged, contained and bounded.
- * @param {import('./contract.mjs').Surroundings} surroundings
+ * @param {import('../peers/contract.mjs').Surroundings} surroundings
  * @param {import('capstan').SessionOptions} options
- * @returns {Promise<import('./contract.mjs').Opened>}
+ * @returns {Promise<import('../peers/contract.mjs').Opened>}
  */
 export async function openCapstan({ url, root, place, rounds }, options) {
   const agent = await Agent.create(
