@@ -2,14 +2,25 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 
-const tour = spawnSync(process.execPath, ['examples/tour.mjs'], {
+const tour = spawnSync(process.execPath, ['dist/cli/main.js', 'tour'], {
   encoding: 'utf8',
+  input: '',
   env: { ...process.env, NO_COLOR: '1' },
 })
 if (tour.status !== 0) throw new Error(tour.stderr)
 
 const size = { width: 1180, line: 20, pad: 24, most: 118 }
-const lines = tour.stdout.trimEnd().split('\n').flatMap(fold)
+// Where the sample project lay is nobody's business, and a picture has no need of empty lines.
+const told = tour.stdout
+  .replace(/\S*\/capstan-tour-\w+\/ship\//g, (path) => (path.startsWith('"') ? '"' : ''))
+  .trimEnd()
+// The heart of it: an edit, the check behind it, a refusal. All of it would be taller than a screen.
+const all = told.split('\n')
+const part = all.slice(
+  all.findIndex((line) => line.startsWith('3.')),
+  all.findIndex((line) => line.startsWith('6.')),
+)
+const lines = part.filter((line, at) => line !== '' || part[at + 1] !== '').flatMap(fold)
 const height = lines.length * size.line + size.pad * 2
 const rows = lines.map((line, at) => {
   const y = size.pad + size.line * (at + 0.75)
@@ -19,8 +30,8 @@ mkdirSync('docs/images', { recursive: true })
 writeFileSync(
   'docs/images/tour.svg',
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="14">
-<title>npm start: a session searches, edits after approval, runs a command and is refused</title>
-<style>text{fill:#c9d1d9}.head{font-weight:bold;fill:#fff}.ok{fill:#7ee787}.no{fill:#ffa198}</style>
+<title>npm start: a session edits after approval, runs a command, and is refused</title>
+<style>text{fill:#c9d1d9}.head{font-weight:bold;fill:#fff}.ok{fill:#7ee787}.no{fill:#ffa198}.asked{fill:#79c0ff}.said{fill:#8b949e}</style>
 <rect width="100%" height="100%" rx="10" fill="#0d1117"/>
 ${rows.join('\n')}
 </svg>
@@ -37,8 +48,10 @@ function fold(line) {
 /** @param {string} line */
 function styleOf(line) {
   if (/^(\d\.|Capstan)/.test(line)) return 'head'
-  if (/^ {2}✓/.test(line)) return 'ok'
-  return /^ {2}✗|^ {4}/.test(line) ? 'no' : 'plain'
+  if (/^> /.test(line)) return 'asked'
+  if (/^(✓|\? )|^ {2}\+/.test(line)) return 'ok'
+  if (/^✗|^ {2}-/.test(line)) return 'no'
+  return /^ {4}/.test(line) ? 'said' : 'plain'
 }
 
 /** @param {string} text */

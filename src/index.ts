@@ -68,7 +68,6 @@ export type {
   McpServing,
   McpSignIn,
   McpTokenStore,
-  StreamLike,
 } from './mcp/host-types.js'
 export type { McpOauthOptions, McpServerOptions, McpTransportName } from './mcp/server-options.js'
 export {
@@ -145,6 +144,7 @@ export {
 } from './supervise/index.js'
 export type { SupervisorStatus } from './supervise/supervisor.js'
 export * from './tool/index.js'
+export type { StreamLike, StreamPair } from './tool/stream-like.js'
 export type {
   VerificationCheck,
   VerificationCommand,

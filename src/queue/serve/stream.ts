@@ -3,11 +3,12 @@ import type { Readable, Writable } from 'node:stream'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { parseJsonText } from '../../tool/json-text.js'
+import type { StreamPair } from '../../tool/stream-like.js'
 import type { TaskBoard } from '../engine.js'
 import { answerWorker } from './worker-protocol.js'
 
 /** The two ends of a worker: what it writes and what it reads, such as a child process's `stdout` and `stdin`. */
-export type WorkerStreams = { readonly input: Readable; readonly output: Writable }
+export type WorkerStreams = StreamPair
 
 const longestLine = 8 * 1024 * 1024
 
@@ -15,7 +16,9 @@ const longestLine = 8 * 1024 * 1024
  * Serves one worker over a pair of streams, a JSON object a line: `{ id, method, params }` and back `{ id, result }` or
  * `{ id, error }`. When they end, the worker is gone, and what it had goes to another at once. Gives what ends it from here.
  */
-export function serveStream(board: TaskBoard, { input, output }: WorkerStreams, worker: string): () => void {
+export function serveStream(board: TaskBoard, streams: WorkerStreams, worker: string): () => void {
+  // The streams of Node's that the shape stands for.
+  const [input, output] = [streams.input as Readable, streams.output as Writable]
   const gone = new AbortController()
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
   const end = (): void => {

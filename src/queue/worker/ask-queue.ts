@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { parseJsonText } from '../../tool/json-text.js'
+import type { StreamPair } from '../../tool/stream-like.js'
 import { QueueError } from '../errors.js'
 import type { WorkerMethod } from '../serve/worker-protocol.js'
 
@@ -37,13 +38,9 @@ export function askOverHttp({ url, token }: { readonly url: string; readonly tok
   }
 }
 
-export function askOverStreams({
-  input,
-  output,
-}: {
-  readonly input: Readable
-  readonly output: Writable
-}): Queue {
+export function askOverStreams(streams: StreamPair): Queue {
+  // The streams of Node's that the shape stands for.
+  const [input, output] = [streams.input as Readable, streams.output as Writable]
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   let count = 0
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })

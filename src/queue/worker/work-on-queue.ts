@@ -1,7 +1,7 @@
-import type { Readable, Writable } from 'node:stream'
 import { onAbort } from '../../loop/on-abort.js'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
+import type { StreamPair } from '../../tool/stream-like.js'
 import type { ClaimedTask, Completion } from '../engine.js'
 import { QueueError } from '../errors.js'
 import type { Lane } from '../lane.js'
@@ -30,7 +30,7 @@ export type QueueWorkerOptions = {
 } & (
   | { readonly url: string; readonly token: string }
   /** What the queue writes, and what it reads: `process.stdin` and `process.stdout` in a worker that the host has started. */
-  | { readonly input: Readable; readonly output: Writable }
+  | StreamPair
 )
 
 /**

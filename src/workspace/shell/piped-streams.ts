@@ -1,7 +1,8 @@
-/** The streams of a program, said by what is used of them: whoever imports the package needs no types of Node's for it. */
-export interface ProcessStream {
+import type { StreamLike } from '../../tool/stream-like.js'
+
+/** The streams of a program, said by what is used of them. */
+export interface ProcessStream extends StreamLike {
   readonly destroyed: boolean
-  on(event: string, listener: (...values: never[]) => void): unknown
   once(event: string, listener: (...values: never[]) => void): unknown
   destroy(): unknown
 }
