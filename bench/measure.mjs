@@ -8,8 +8,8 @@ import { performance } from 'node:perf_hooks'
  * @typedef {{ name: string, run: (times: number) => unknown, before?: (times: number) => unknown, times?: number }} Case
  */
 /**
- * The middle of all samples, and the values between which eight of ten lie.
- * @typedef {{ median: number, p10: number, p90: number }} Spread
+ * The middle of all samples, the values between which eight of ten lie, and the one that one of a hundred exceeds.
+ * @typedef {{ median: number, p10: number, p90: number, p99: number }} Spread
  */
 /**
  * Microseconds for one piece of work, and the ratio to the baseline's.
@@ -85,7 +85,7 @@ async function time(one, count) {
 export function spread(values) {
   const sorted = values.toSorted((a, b) => a - b)
   const at = (/** @type {number} */ part) => sorted[Math.round((sorted.length - 1) * part)] ?? Number.NaN
-  return { median: at(0.5), p10: at(0.1), p90: at(0.9) }
+  return { median: at(0.5), p10: at(0.1), p90: at(0.9), p99: at(0.99) }
 }
 
 /** Tens, hundreds, thousands and so on, up to the most there is. @param {number} most */

@@ -11,7 +11,10 @@ const agent = await Agent.create({}, { userDir: join(place, 'user') })
 /** @type {Map<string, string>} */
 const kept = new Map()
 const session = agent.session(place, {
-  onQuestion: (questions) => ({ answers: questions.map(({ options }) => [options?.[0]?.label ?? 'yes']) }),
+  // What has no choices is left open, so that what the server proposes stands.
+  onQuestion: (questions) => ({
+    answers: questions.map(({ options }) => (options?.[0] === undefined ? [] : [options[0].label])),
+  }),
   mcp: {
     sampling: async () => ({ model: 'none', text: 'ok' }),
     signIn: {
@@ -27,7 +30,7 @@ const session = agent.session(place, {
   },
 })
 try {
-  await session.addMcp({ name: 'suite', url, oauth: {} })
+  await session.addMcp({ name: 'suite', url, oauth: await signInOf(url) })
   for (const { name, parameters } of session
     .toolDefinitions()
     .filter((one) => one.name.startsWith('mcp__suite__')))
@@ -43,4 +46,33 @@ function argumentsFor({ properties = {}, required = [] }) {
   return Object.fromEntries(
     /** @type {string[]} */ (required).map((name) => [name, fields[name]?.type === 'string' ? 'x' : 5]),
   )
+}
+
+/**
+ * The suite signs in at another port of this machine, where no server may lead a client: whoever configures it has to say so. Some
+ * scenarios come with a client that is registered already.
+ * @param {string} address
+ */
+async function signInOf(address) {
+  const { client_id: clientId, client_secret: clientSecret } = JSON.parse(
+    process.env.MCP_CONFORMANCE_CONTEXT ?? '{}',
+  )
+  const authUrl = await signInServerOf(address)
+  return {
+    ...(authUrl !== undefined && { authUrl }),
+    ...(clientId !== undefined && { clientId, clientSecret }),
+  }
+}
+
+/** @param {string} address @returns {Promise<string | undefined>} */
+async function signInServerOf(address) {
+  const { origin, pathname } = new URL(address)
+  const known = '/.well-known/oauth-protected-resource'
+  const challenge = (await fetch(address, { method: 'POST' })).headers.get('www-authenticate') ?? ''
+  const named = /resource_metadata="([^"]+)"/.exec(challenge)?.[1]
+  for (const place of [named, `${origin}${known}${pathname}`, `${origin}${known}`]) {
+    const found = place === undefined ? undefined : await fetch(place)
+    if (found?.ok) return (await found.json()).authorization_servers?.[0]
+  }
+  return undefined
 }

@@ -19,6 +19,8 @@ import { parseAst } from 'rolldown/parseAst'
 const begin = '<!-- reference:begin -->'
 const end = '<!-- reference:end -->'
 const longest = 180
+/** Names of fields are short, and looked for. */
+const longestList = 1500
 
 /**
  * What stands between the markers: for each entry its names, each described once, with the entry whose folder it is declared in.
@@ -137,16 +139,36 @@ function signatureOf(name, local, file, node, known) {
       const parents = nodesIn(node['extends']).map(text)
       const body = isNode(node['body']) ? nodesIn(node['body']['body']) : []
       const above = parents.length > 0 ? ` extends ${parents.join(', ')}` : ''
-      return cut(`${name}${text(node['typeParameters'])}${above} ${memberNames(body)}`) + own
+      return cut(`${name}${text(node['typeParameters'])}${above} ${memberNames(body)}`, longestList) + own
     }
     default: {
       const type = node['typeAnnotation']
       const head = `${name}${text(node['typeParameters'])}`
-      if (isNode(type) && type.type === 'TSTypeLiteral')
-        return cut(`${head} ${memberNames(nodesIn(type['members']))}`) + own
-      return cut(`${head} = ${text(type)}`) + own
+      if (isShape(type) && type.type === 'TSTypeLiteral')
+        return cut(`${head} ${shapeOf(type, text)}`, longestList) + own
+      return isShape(type)
+        ? cut(`${head} = ${shapeOf(type, text)}`, longestList) + own
+        : cut(`${head} = ${text(type)}`) + own
     }
   }
+}
+
+/** An object, or something and an object. @param {unknown} type @returns {type is Node} */
+function isShape(type) {
+  if (!isNode(type)) return false
+  return (
+    type.type === 'TSTypeLiteral' ||
+    (type.type === 'TSIntersectionType' && nodesIn(type['types']).some(isShape))
+  )
+}
+
+/** @param {Node} type @param {(part: unknown) => string} text @returns {string} */
+function shapeOf(type, text) {
+  if (type.type === 'TSTypeLiteral') return memberNames(nodesIn(type['members']))
+  if (!isShape(type)) return text(type)
+  return nodesIn(type['types'])
+    .map((part) => shapeOf(part, text))
+    .join(' & ')
 }
 
 /** What there is in an object, by name; the types are for the editor to show. @param {readonly Node[]} members */
@@ -309,9 +331,9 @@ function plain(code) {
     .trim()
 }
 
-/** @param {string} code */
-function cut(code) {
-  return code.length <= longest ? code : `${code.slice(0, longest).replace(/\s+\S*$/, '')} …`
+/** @param {string} code @param {number} [limit] */
+function cut(code, limit = longest) {
+  return code.length <= limit ? code : `${code.slice(0, limit).replace(/\s+\S*$/, '')} …`
 }
 
 /** @param {string} from @param {string} specifier */

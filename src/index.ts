@@ -144,7 +144,7 @@ export {
 } from './supervise/index.js'
 export type { SupervisorStatus } from './supervise/supervisor.js'
 export * from './tool/index.js'
-export type { StreamLike, StreamPair } from './tool/stream-like.js'
+export type { StreamLike } from './tool/stream-like.js'
 export type {
   VerificationCheck,
   VerificationCommand,

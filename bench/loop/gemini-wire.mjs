@@ -7,9 +7,14 @@
 export function geminiEvents({ call, pieces, whole }) {
   const texts = call === undefined ? textOf(pieces) : ['I look', ' at the next file.']
   const called =
-    call === undefined ? [] : [{ functionCall: { id: call.id, name: 'read', args: { file_path: call.file } } }]
+    call === undefined
+      ? []
+      : [{ functionCall: { id: call.id, name: 'read', args: { file_path: call.file } } }]
   if (whole) return [response([{ text: texts.join('') }, ...called], 'STOP')]
-  return [...texts.map((text) => response([{ text }])), response(called.length > 0 ? called : [{ text: '' }], 'STOP')]
+  return [
+    ...texts.map((text) => response([{ text }])),
+    response(called.length > 0 ? called : [{ text: '' }], 'STOP'),
+  ]
 }
 
 /** @param {number} pieces */

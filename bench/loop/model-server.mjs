@@ -33,6 +33,7 @@ export function fileFor(number) {
 
 function serve() {
   let lastBody = Buffer.alloc(0)
+  let answers = 0
   const server = createServer((request, response) => {
     if (request.method === 'GET') {
       response.end(lastBody)
@@ -45,15 +46,18 @@ function serve() {
       lastBody = Buffer.concat(parts)
       const [, plan = ''] = (request.url ?? '').split('/')
       const [kind, count] = plan.split('-')
+      const id = `chatcmpl-${++answers}`
+      // Each answer has an id of its own: there are libraries that take a second one with the same for the first, said anew.
+      const named = (/** @type {string} */ event) => event.replace('chatcmpl-1', id)
       const wanted = { kind, count: Number(count), body: lastBody }
       if (request.url?.includes('/v1beta/')) answerGemini(response, wanted, request.url.includes(':stream'))
       else if (lastBody.includes('"stream":true')) {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
-        for (const event of eventsFor(wanted)) response.write(`data: ${event}\n\n`)
+        for (const event of eventsFor(wanted)) response.write(`data: ${named(event)}\n\n`)
         response.end('data: [DONE]\n\n')
       } else {
         response.writeHead(200, { 'content-type': 'application/json' })
-        response.end(wholeOf(eventsFor(wanted)))
+        response.end(named(wholeOf(eventsFor(wanted))))
       }
     })
   })

@@ -27,14 +27,14 @@ export async function openCapstan({ url, root, place, rounds }, options) {
   return {
     conversation(history) {
       const session = agent.session(root, { ...options, maxToolRounds: rounds + 2 })
-      const given = history.map(({ role, content }) => ({ role, content: [{ type: 'text', text: content }] }))
+      const given = history.map(({ role, content }) => ({ role, content: [{ type: /** @type {const} */ ('text'), text: content }] }))
       const before = given.length > 0 ? { history: given } : {}
       return {
         async ask(prompt, { onText }) {
           let text = ''
           for await (const event of await session.stream(prompt, before)) {
             if (event.type === 'error') throw new Error(event.error)
-            if (event.type === 'tool_end' && event.isError) throw new Error(event.output)
+            if (event.type === 'tool_end' && event.isError) throw new Error(event.toolOutput)
             if (event.type === 'turn_start') text = ''
             if (event.type !== 'text_delta') continue
             text += event.text

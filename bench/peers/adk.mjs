@@ -44,7 +44,9 @@ export const peer = {
             })
             for await (const event of events) {
               if (event.errorMessage) throw new Error(event.errorMessage)
-              const said = (event.content?.parts ?? []).map((/** @type {any} */ part) => part.text ?? '').join('')
+              const said = (event.content?.parts ?? [])
+                .map((/** @type {any} */ part) => part.text ?? '')
+                .join('')
               if (stream ? event.partial : said !== '') onText?.(said)
               if (!event.partial && said !== '') text = said
             }

@@ -12,7 +12,13 @@ export const peer = {
       return {
         ask(prompt, { stream, onText }) {
           messages.push({ role: 'user', content: prompt })
-          return bareLoop({ url: url.slice(0, -'/v1'.length), read, messages, stream, ...(onText && { onText }) })
+          return bareLoop({
+            url: url.slice(0, -'/v1'.length),
+            read,
+            messages,
+            stream,
+            ...(onText && { onText }),
+          })
         },
       }
     },

@@ -3,6 +3,8 @@ import { fork } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
+const patienceMs = 120_000
+
 /** @typedef {import('./worker.mjs').Cost} Cost */
 /** @typedef {{ idle: number, used: number, rss: number }} Held */
 /**
@@ -66,8 +68,23 @@ async function startContender(name, { url, root, place }) {
   })
   const order = (/** @type {Record<string, unknown>} */ what) =>
     new Promise((resolve, reject) => {
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error('it has ended')
       const id = next++
-      waiting.set(id, { resolve, reject })
+      const timer = setTimeout(() => {
+        reject(new Error(`it took more than ${patienceMs / 1000} seconds`))
+        waiting.delete(id)
+        child.kill('SIGKILL')
+      }, patienceMs)
+      waiting.set(id, {
+        resolve(value) {
+          clearTimeout(timer)
+          resolve(value)
+        },
+        reject(error) {
+          clearTimeout(timer)
+          reject(error)
+        },
+      })
       child.send({ id, ...what })
     })
   return {

@@ -32,7 +32,10 @@ export const peer = {
               return result.messages.at(-1).content
             }
             let text = ''
-            const parts = await agent.stream({ messages }, { recursionLimit, streamMode: ['messages', 'values'] })
+            const parts = await agent.stream(
+              { messages },
+              { recursionLimit, streamMode: ['messages', 'values'] },
+            )
             for await (const [mode, part] of parts) {
               if (mode === 'values') {
                 messages = part.messages

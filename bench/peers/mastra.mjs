@@ -7,7 +7,9 @@ export const peer = {
   title: '@mastra/core',
   packages,
   async open({ url, read, rounds }) {
-    const [{ Agent }, { createTool }, { createOpenAICompatible }, { z }] = await Promise.all(packages.map(load))
+    const [{ Agent }, { createTool }, { createOpenAICompatible }, { z }] = await Promise.all(
+      packages.map(load),
+    )
     const model = createOpenAICompatible({ name: 'bench', baseURL: url, includeUsage: true })('m')
     const inputSchema = z.object({ file_path: z.string() })
     const execute = async (/** @type {{ file_path: string }} */ args) => read(args)
@@ -21,7 +23,9 @@ export const peer = {
         return {
           async ask(prompt, { stream, onText }) {
             messages = [...messages, { role: 'user', content: prompt }]
-            const result = stream ? await agent.stream(messages, options) : await agent.generate(messages, options)
+            const result = stream
+              ? await agent.stream(messages, options)
+              : await agent.generate(messages, options)
             if (stream) for await (const text of result.textStream) onText?.(text)
             messages.push(...(await result.response).messages)
             return result.text

@@ -21,7 +21,14 @@ export const peer = {
       contextWindow: 100_000_000,
       maxTokens: 4096,
     }
-    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost: { ...model.cost, total: 0 } }
+    const usage = {
+      input: 0,
+      output: 0,
+      cacheRead: 0,
+      cacheWrite: 0,
+      totalTokens: 0,
+      cost: { ...model.cost, total: 0 },
+    }
     const tool = {
       name: 'read',
       label: 'Read',

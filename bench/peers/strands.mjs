@@ -8,8 +8,15 @@ export const peer = {
   packages,
   cannot: { plain: 'its models always stream' },
   async open({ url, read }) {
-    const [{ Agent, NullConversationManager, tool }, { OpenAIModel }, { z }] = await Promise.all(packages.map(load))
-    const model = new OpenAIModel({ api: 'chat', modelId: 'm', apiKey: 'none', clientConfig: { baseURL: url } })
+    const [{ Agent, NullConversationManager, tool }, { OpenAIModel }, { z }] = await Promise.all(
+      packages.map(load),
+    )
+    const model = new OpenAIModel({
+      api: 'chat',
+      modelId: 'm',
+      apiKey: 'none',
+      clientConfig: { baseURL: url },
+    })
     const inputSchema = z.object({ file_path: z.string() })
     const tools = [tool({ name: 'read', description: toolDescription, inputSchema, callback: read })]
     return {

@@ -8,9 +8,8 @@ export const peer = {
   packages,
   cannot: { plain: 'its loop streams from the model even when it gives the text as a whole' },
   async open({ url, read, rounds }) {
-    const [{ chat, maxIterations, toolDefinition }, { createOpenaiChatCompletions }, { z }] = await Promise.all(
-      packages.map(load),
-    )
+    const [{ chat, maxIterations, toolDefinition }, { createOpenaiChatCompletions }, { z }] =
+      await Promise.all(packages.map(load))
     const adapter = createOpenaiChatCompletions('gpt-4o', 'none', { baseURL: url })
     const inputSchema = z.object({ file_path: z.string() })
     const tool = toolDefinition({ name: 'read', description: toolDescription, inputSchema }).server(read)

@@ -15,7 +15,14 @@ export const peer = {
     const tools = [createTool({ name: 'read', description: toolDescription, parameters, execute: read })]
     return {
       conversation(history) {
-        const agent = new Agent({ name: 'bench', instructions, model, tools, memory: false, maxSteps: rounds + 2 })
+        const agent = new Agent({
+          name: 'bench',
+          instructions,
+          model,
+          tools,
+          memory: false,
+          maxSteps: rounds + 2,
+        })
         /** @type {unknown[]} */
         const messages = [...history]
         return {

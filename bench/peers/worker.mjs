@@ -55,11 +55,15 @@ async function runs({ mode, plan, rounds, times, at, history, length }) {
       const start = performance.now()
       let heard = 0
       const conversation = place.conversation(before)
-      const text = await conversation.ask('Read all of it.', { stream: mode === 'stream', onText: () => heard++ })
+      const text = await conversation.ask('Read all of it.', {
+        stream: mode === 'stream',
+        onText: () => heard++,
+      })
       await conversation.close?.()
       walls.push(performance.now() - start)
       if (typeof text !== 'string' && typeof (await text) !== 'string') throw new Error(`no text: ${text}`)
-      if (pieces === 0 && !String(await text).endsWith('It is done.')) throw new Error(`another text: ${text}`)
+      if (pieces === 0 && !String(await text).endsWith('It is done.'))
+        throw new Error(`another text: ${text}`)
       if (heard < pieces / 4) throw new Error(`${heard} pieces of ${pieces} were heard`)
     }
   }
@@ -72,7 +76,8 @@ async function runs({ mode, plan, rounds, times, at, history, length }) {
   const { user, system } = process.cpuUsage(used)
   const calls = taken()
   // Capstan reads with a tool of its own, and checks by events that every call went well.
-  if (!name.startsWith('capstan') && calls !== rounds * times) throw new Error(`${calls} calls, not ${rounds * times}`)
+  if (!name.startsWith('capstan') && calls !== rounds * times)
+    throw new Error(`${calls} calls, not ${rounds * times}`)
   return { cpu: (user + system) / 1000, wall, rss: process.memoryUsage.rss() / 2 ** 20, walls }
 }
 

@@ -7,7 +7,8 @@ import { fetchFor, type HttpReach } from './channel/http-fetch.js'
 import { StdioChannel } from './channel/stdio-channel.js'
 import { McpError } from './errors.js'
 import type { McpSignIn } from './host-types.js'
-import { signInFor } from './oauth.js'
+import { type SignInAttempt, signInFor } from './oauth.js'
+import { raced } from './raced.js'
 import type { Redact } from './secrets.js'
 import { shownLine } from './secrets.js'
 import type { McpServerSpec } from './server-options.js'
@@ -51,7 +52,7 @@ export interface Connection {
   close(): Promise<void>
 }
 
-/** Starts or reaches a server and shakes hands with it. Never longer than its `startTimeoutMs`. */
+/** Starts or reaches a server and shakes hands with it. Never longer than its `startTimeoutMs`, but for a person who signs in. */
 export async function connect(
   spec: McpServerSpec,
   surroundings: ConnectionSurroundings,
@@ -60,8 +61,7 @@ export async function connect(
   signal?: AbortSignal,
 ): Promise<Connection> {
   const library = await import('@modelcontextprotocol/client')
-  const deadline = AbortSignal.timeout(spec.startTimeoutMs)
-  const stop = signal === undefined ? deadline : AbortSignal.any([signal, deadline])
+  let stop = limit()
   const { reach } = spec
   if (reach.by === 'stdio') {
     const channel = new StdioChannel({
@@ -76,9 +76,13 @@ export async function connect(
   }
   return overHttp(reach)
 
+  function limit(): AbortSignal {
+    return either(signal, AbortSignal.timeout(spec.startTimeoutMs))
+  }
+
   async function overHttp(http: HttpReach): Promise<Connection> {
     const net = await fetchFor(http)
-    const signIn = await signInFor(spec, http, surroundings.signIn, redact)
+    const signIn = await signInFor(spec, http, surroundings.signIn)
     const options = {
       fetch: net.fetch,
       requestInit: { headers: { ...http.headers } },
@@ -95,12 +99,13 @@ export async function connect(
         },
       }) as Channel
     const sse = (): Channel => new library.SSEClientTransport(http.url, options) as Channel
-    const attempt = (make: () => Channel): Promise<Connection> => throughHttp(make, net)
+    const attempt = (make: () => Channel): Promise<Connection> => throughHttp(make, net, signIn)
     try {
       if (http.sse === 'only') return await attempt(sse)
       return await attempt(streamable).catch(async (error: unknown) => {
         if (isUnauthorized(error) && signIn !== undefined) {
-          await signIn.complete()
+          await raced(signIn.complete(), signal)
+          stop = limit()
           return attempt(streamable)
         }
         // An older server knows only event streams, and says so with one of these.
@@ -116,7 +121,11 @@ export async function connect(
     }
   }
 
-  function throughHttp(make: () => Channel, net: GuardedStream): Promise<Connection> {
+  function throughHttp(
+    make: () => Channel,
+    net: GuardedStream,
+    signIn: SignInAttempt | undefined,
+  ): Promise<Connection> {
     const channel = make()
     let ended: string | undefined
     return shake(
@@ -132,6 +141,7 @@ export async function connect(
         net.close()
       },
       (error) => error,
+      signIn,
     )
   }
 
@@ -140,6 +150,7 @@ export async function connect(
     why: () => string | undefined,
     end: () => Promise<void>,
     told: (error: unknown) => unknown = explain,
+    signIn?: SignInAttempt,
   ): Promise<Connection> {
     const client = new library.Client(
       { name: 'capstan', version: surroundings.version ?? '0' },
@@ -185,12 +196,19 @@ export async function connect(
         return channel instanceof StdioChannel ? channel.sandbox : undefined
       },
       async request(method, params, { timeoutMs, signal: abort, onProgress }) {
-        try {
-          return await client.request({ method, params: { ...params } }, anyResult, {
+        const ask = (): Promise<unknown> =>
+          client.request({ method, params: { ...params } }, anyResult, {
             timeout: timeoutMs,
             maxTotalTimeout: timeoutMs,
             ...(abort !== undefined && { signal: abort }),
             ...(onProgress !== undefined && { onprogress: onProgress }),
+          })
+        try {
+          return await ask().catch(async (error: unknown) => {
+            // It was turned away at the door: nothing was done, and once somebody has agreed to more it can be asked for again.
+            if (signIn === undefined || !isUnauthorized(error)) throw error
+            await raced(signIn.complete(), abort === undefined ? signal : either(signal, abort))
+            return ask()
           })
         } catch (error) {
           if (abort?.aborted) throw new McpError('mcp_aborted', 'the call was cancelled')
@@ -221,6 +239,10 @@ export async function connect(
     const refused = typeof (error as { code?: unknown } | null)?.code === 'number'
     return new McpError(refused ? 'mcp_refused' : 'mcp_unavailable', text)
   }
+}
+
+function either(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+  return one === undefined ? other : AbortSignal.any([one, other])
 }
 
 /** What comes back is read by whoever asked for it. */
@@ -269,14 +291,4 @@ async function within<T>(work: Promise<T>, limitMs: number): Promise<T | undefin
     timer = setTimeout(() => resolve(undefined), limitMs)
   })
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
-}
-
-/** Starting a process, or resolving a name, cannot always be called off: whoever waits is let go. */
-function raced<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }

@@ -1,5 +1,5 @@
 // What a host sees of servers, and nothing of what they are made of.
-import type { StreamPair } from '../tool/stream-like.js'
+import type { StreamLike } from '../tool/stream-like.js'
 
 /** Where the host keeps what servers gave it to sign in with. A key names one server at one address: tokens go nowhere else. */
 export interface McpTokenStore {
@@ -56,7 +56,7 @@ export type McpFile = {
 }
 
 /** Where another agent is listening: lines of JSON over two streams of Node's, as `process.stdin` and `process.stdout` are. */
-export type McpServeTransport = StreamPair
+export type McpServeTransport = { readonly input: StreamLike; readonly output: StreamLike }
 
 export type McpServing = {
   /** Settles when the other side has gone, or `close` was called. */

@@ -3,8 +3,7 @@ import { isRecord } from '../tool/json.js'
 import { fetchFor, type HttpReach } from './channel/http-fetch.js'
 import { McpError } from './errors.js'
 import type { McpSignIn } from './host-types.js'
-import type { Redact } from './secrets.js'
-import type { McpServerSpec } from './server-options.js'
+import type { McpOauthOptions, McpServerSpec } from './server-options.js'
 
 /** What the protocol's library takes to sign in with. */
 export type SignInAttempt = {
@@ -13,14 +12,13 @@ export type SignInAttempt = {
   complete(): Promise<void>
 }
 
-type Kept = { tokens?: unknown; client?: unknown; verifier?: string }
+type Kept = { tokens?: unknown; client?: unknown; verifier?: string; issuer?: string }
 
 /** How one server is signed in to; undefined when nothing was said about that. */
 export async function signInFor(
   spec: McpServerSpec,
   { url, oauth }: HttpReach,
   signIn: McpSignIn | undefined,
-  redact: Redact,
 ): Promise<SignInAttempt | undefined> {
   if (oauth?.accessToken !== undefined) {
     const { accessToken } = oauth
@@ -33,6 +31,8 @@ export async function signInFor(
   let kept: Kept | undefined
   let asked: URL | undefined
   let state = ''
+  let found: object | undefined = named(oauth)
+  let completing: Promise<void> | undefined
 
   const read = async (): Promise<Kept> => {
     kept ??= parse(await signIn.store.load(key))
@@ -53,15 +53,26 @@ export async function signInFor(
       ...(oauth.scopes !== undefined && { scope: oauth.scopes.join(' ') }),
     },
     state: () => {
-      state = randomBytes(24).toString('base64url')
+      // A second call that is turned away while a person is signing in waits for the same person.
+      if (completing === undefined) state = randomBytes(24).toString('base64url')
       return state
     },
     clientInformation: async () => {
       const { clientId, clientSecret } = oauth
       if (clientId === undefined) return (await read()).client
-      return { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) }
+      const issuer = named(oauth)?.authorizationServerUrl ?? (await read()).issuer
+      return {
+        client_id: clientId,
+        ...(clientSecret !== undefined && { client_secret: clientSecret }),
+        ...(issuer !== undefined && { issuer }),
+      }
     },
-    saveClientInformation: (client: unknown) => write({ client }),
+    saveClientInformation: async (client: { readonly client_id: string; readonly issuer?: string }) => {
+      if (oauth.clientId === undefined) return write({ client })
+      // A secret of the configuration is not kept a second time. It belongs to whom it was first shown, and is shown to no other.
+      if (client.client_id === oauth.clientId && client.issuer !== undefined)
+        await write({ issuer: client.issuer })
+    },
     tokens: async () => (await read()).tokens,
     saveTokens: (tokens: unknown) => write({ tokens }),
     redirectToAuthorization: (to: URL) => {
@@ -71,17 +82,34 @@ export async function signInFor(
           'mcp_unauthorized',
           'the server wants a sign-in at an address that is not http or https',
         )
-      asked = to
+      if (completing === undefined) asked = to
     },
-    saveCodeVerifier: (verifier: string) => write({ verifier }),
+    saveCodeVerifier: async (verifier: string) => {
+      if (completing === undefined) await write({ verifier })
+    },
     codeVerifier: async () => (await read()).verifier ?? '',
+    // Where the code goes is settled when the person is led there: the server cannot name another place afterwards.
+    discoveryState: () => found,
+    saveDiscoveryState: (state: object) => {
+      found = state
+    },
     invalidateCredentials: async (what: string) => {
+      if (what === 'all' || what === 'discovery') found = named(oauth)
       if (what === 'all' || what === 'tokens') await write({ tokens: undefined })
+      if (what === 'all' || what === 'client') await write({ client: undefined })
       if (what === 'all') await signIn.store.remove(key)
     },
   }
 
-  async function complete(): Promise<void> {
+  function complete(): Promise<void> {
+    completing ??= finish().finally(() => {
+      completing = undefined
+      asked = undefined
+    })
+    return completing
+  }
+
+  async function finish(): Promise<void> {
     if (asked === undefined) throw new McpError('mcp_unauthorized', 'authentication failed')
     if (signIn?.authorize === undefined)
       throw new McpError('mcp_unauthorized', 'somebody has to sign in, and no authorize handler was given')
@@ -90,7 +118,7 @@ export async function signInFor(
     if (!same(answer.get('state') ?? '', state))
       throw new McpError('mcp_unauthorized', 'the answer of the sign-in belongs to another attempt')
     const code = answer.get('code')
-    if (code === null) throw new McpError('mcp_unauthorized', redact(`signing in was refused`))
+    if (code === null) throw new McpError('mcp_unauthorized', 'signing in was refused')
     const net = await fetchFor({ by: 'http', url, headers: {}, sse: 'fallback', ...(oauth && { oauth }) })
     try {
       const iss = answer.get('iss')
@@ -106,6 +134,20 @@ export async function signInFor(
   }
 
   return { provider: provider as never, complete }
+}
+
+/** Both addresses in the configuration: nothing is looked up, and neither code nor secret goes anywhere else. */
+function named({ authUrl, tokenUrl }: McpOauthOptions) {
+  if (authUrl === undefined || tokenUrl === undefined) return undefined
+  return {
+    authorizationServerUrl: new URL(authUrl).origin,
+    authorizationServerMetadata: {
+      authorization_endpoint: authUrl,
+      token_endpoint: tokenUrl,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+    },
+  }
 }
 
 async function refuse(): Promise<void> {

@@ -53,11 +53,14 @@ async function elicit(
     return { action: 'decline' }
   const said = visibleText(String(message ?? '').slice(0, 2_000))
   const questions = fields.map(([name, field]): Question => {
-    const title = visibleLine(String(field['description'] ?? field['title'] ?? name), 300)
+    const preset = field['default']
+    const title = `${visibleLine(String(field['description'] ?? field['title'] ?? name), 300)}${
+      isPreset(preset, field) ? ` (${visibleLine(String(preset), 100)} when left open)` : ''
+    }`
     const choices = choicesOf(field)
     return {
       header: `The MCP server "${server}" asks`,
-      question: fields.length === 1 ? said || title : `${said}\n${title}`,
+      question: fields.length === 1 && !isPreset(preset, field) ? said || title : `${said}\n${title}`,
       ...(choices.length > 0 && { options: choices.map((label) => ({ label: visibleLine(label, 100) })) }),
       ...(field['type'] === 'array' && { multi_select: true }),
     }
@@ -68,7 +71,21 @@ async function elicit(
     const value = readAnswer(answers[at] ?? [], field)
     if (value !== undefined) content[name] = value
   }
-  return Object.keys(content).length === 0 ? { action: 'decline' } : { action: 'accept', content }
+  if (Object.keys(content).length === 0) return { action: 'decline' }
+  // The person was shown what stands for a field that is left open, and answered others.
+  for (const [at, [name, field]] of fields.entries())
+    if (isOpen(answers[at]) && isPreset(field['default'], field)) content[name] = field['default']
+  return { action: 'accept', content }
+}
+
+function isOpen(answer: readonly string[] | undefined): boolean {
+  return answer === undefined || answer.every((one) => one.trim() === '')
+}
+
+function isPreset(value: unknown, field: Record<string, unknown>): boolean {
+  if (field['type'] === 'integer') return Number.isSafeInteger(value)
+  if (field['type'] === 'string') return typeof value === 'string' && value.length <= 2_000
+  return (field['type'] === 'number' || field['type'] === 'boolean') && typeof value === field['type']
 }
 
 function choicesOf(field: Record<string, unknown>): string[] {

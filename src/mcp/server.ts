@@ -9,6 +9,7 @@ import { McpError, unavailable } from './errors.js'
 import type { McpServerStatus } from './host-types.js'
 import { listAll, listTools, type OfferedTool } from './offered-tools.js'
 import { listPrompts, type OfferedPrompt, promptText } from './prompts.js'
+import { raced } from './raced.js'
 import { readCallResult, readResourceResult } from './read-result.js'
 import { type Redact, redactorFor } from './secrets.js'
 import type { McpServerSpec } from './server-options.js'
@@ -229,8 +230,8 @@ export class McpServer implements ServerCalls {
   ): Promise<unknown> {
     const { name, timeoutMs } = this.spec
     const ask = async (): Promise<unknown> => {
-      const connection = await this.#use()
-      signal?.throwIfAborted()
+      // Whoever waits for others to connect may stop waiting; the connection is made all the same.
+      const connection = await raced(this.#use(), signal)
       try {
         return await connection.request(method, params, {
           timeoutMs,

@@ -3,6 +3,3 @@
  * and whoever imports the package neither.
  */
 export type StreamLike = { on(event: string, listener: (...values: never[]) => void): unknown }
-
-/** What comes from another process, and what goes to it. */
-export type StreamPair = { readonly input: StreamLike; readonly output: StreamLike }

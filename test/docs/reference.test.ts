@@ -57,6 +57,7 @@ export declare function hello(name: string, options?: {
 export type Shape = { readonly a: string; b?: number; };
 export interface Wider extends Shape { run(): void }
 export type Either = 'a' | 'b';
+export type Joined = Partial<Shape> & { c: string };
 declare const b: readonly string[];
 export {};
 `,
@@ -81,6 +82,7 @@ export declare class Kept extends Above {
       '- `hello(name: string, options?: { loud?: boolean }): Promise<string>`: Says “hello”.',
       '- `c: readonly string[] (declared as b)`',
       "- `Either = 'a' | 'b'`",
+      '- `Joined = Partial<Shape> & { c }`',
       '- `Shape { a, b? }`: Something long.',
       '- `Wider extends Shape { run() }`',
     ])

@@ -177,6 +177,19 @@ describe('a server that was lost', { timeout: limit }, () => {
     expect((await session.tool('mcp__bad__echo', { message: 'pid' })).output).toMatch(/^\d+$/)
   })
 
+  it('lets go of a call that is cancelled while the server comes up again', async () => {
+    const { session } = await openSession([])
+    await session.addMcp(badServer('slow-start', '2500'))
+    await session.disconnectIdleMcp(0)
+    const stop = new AbortController()
+    const call = session.tool('mcp__bad__echo', { message: 'x' }, { signal: stop.signal })
+    await eventually(async () => (await session.mcpStatus())[0]?.state === 'connecting')
+    const from = performance.now()
+    stop.abort()
+    await call.catch(() => undefined)
+    expect(performance.now() - from).toBeLessThan(1_000)
+  })
+
   it('does not keep a run from beginning, nor another server from answering', async () => {
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create(

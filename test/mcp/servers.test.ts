@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of a configuration file look like that
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { FixedClock } from '../../src/loop/host-env.js'
@@ -257,7 +257,8 @@ describe('the filesystem server', { timeout: limit }, () => {
   it('reads the workspace, and in a sandbox writes only where it was let', async () => {
     const { session, root } = await openSession([], { sandbox: 'auto' }, { 'a.txt': 'hello from here' })
     const args = [entryOf('filesystem'), root]
-    const server = { name: 'fs', command: process.execPath, args }
+    // Where the server is installed may lie in a place that the sandbox hides, such as below the temporary directory.
+    const server = { name: 'fs', command: process.execPath, args, readOnly: [resolve('node_modules')] }
     await session.addMcp(server)
     const [status] = await session.mcpStatus()
     const read = await session.tool('mcp__fs__read_text_file', { path: join(root, 'a.txt') })

@@ -3,12 +3,12 @@ import type { Readable, Writable } from 'node:stream'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { parseJsonText } from '../../tool/json-text.js'
-import type { StreamPair } from '../../tool/stream-like.js'
+import type { StreamLike } from '../../tool/stream-like.js'
 import type { TaskBoard } from '../engine.js'
 import { answerWorker } from './worker-protocol.js'
 
 /** The two ends of a worker: what it writes and what it reads, such as a child process's `stdout` and `stdin`. */
-export type WorkerStreams = StreamPair
+export type WorkerStreams = { readonly input: StreamLike; readonly output: StreamLike }
 
 const longestLine = 8 * 1024 * 1024
 

@@ -3,8 +3,8 @@ import type { Readable, Writable } from 'node:stream'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { parseJsonText } from '../../tool/json-text.js'
-import type { StreamPair } from '../../tool/stream-like.js'
 import { QueueError } from '../errors.js'
+import type { WorkerStreams } from '../serve/stream.js'
 import type { WorkerMethod } from '../serve/worker-protocol.js'
 
 /** The queue as a worker reaches it. */
@@ -38,7 +38,7 @@ export function askOverHttp({ url, token }: { readonly url: string; readonly tok
   }
 }
 
-export function askOverStreams(streams: StreamPair): Queue {
+export function askOverStreams(streams: WorkerStreams): Queue {
   // The streams of Node's that the shape stands for.
   const [input, output] = [streams.input as Readable, streams.output as Writable]
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()

@@ -1,10 +1,10 @@
 import { onAbort } from '../../loop/on-abort.js'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
-import type { StreamPair } from '../../tool/stream-like.js'
 import type { ClaimedTask, Completion } from '../engine.js'
 import { QueueError } from '../errors.js'
 import type { Lane } from '../lane.js'
+import type { WorkerStreams } from '../serve/stream.js'
 import type { Queue } from './ask-queue.js'
 
 /** Does one task. What it gives is the output of the tool; what it throws is a failure, after which the task may be tried again. */
@@ -30,7 +30,7 @@ export type QueueWorkerOptions = {
 } & (
   | { readonly url: string; readonly token: string }
   /** What the queue writes, and what it reads: `process.stdin` and `process.stdout` in a worker that the host has started. */
-  | StreamPair
+  | WorkerStreams
 )
 
 /**

@@ -24,6 +24,8 @@ export const protectedNames: readonly ProtectedName[] = [
   { name: '.git', kind: 'directory' },
   { name: '.capstan', kind: 'directory' },
   { name: '.agent', kind: 'directory' },
+  { name: '.agents', kind: 'directory' },
+  { name: '.claude', kind: 'directory' },
   { name: '.mcp.json', kind: 'file' },
   { name: '.vscode', kind: 'directory' },
   { name: '.idea', kind: 'directory' },

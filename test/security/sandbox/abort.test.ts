@@ -95,7 +95,9 @@ describeWithBubblewrap('commands side by side in one workspace', () => {
       await one.run('true')
       expect(readdirSync(root).sort()).toEqual([
         '.agent',
+        '.agents',
         '.capstan',
+        '.claude',
         '.git',
         '.husky',
         '.idea',

@@ -1,0 +1,94 @@
+// The same work for all contenders, one after the other, several times; what cannot do it or fails is told and not counted.
+import { spread } from '../measure.mjs'
+import { figure, printTable, range } from '../report.mjs'
+
+/** @typedef {import('../measure.mjs').Spread} Spread */
+/** @typedef {import('./field.mjs').Contender} Contender */
+/** @typedef {Partial<import('./worker.mjs').Work> & { plan: string }} Work */
+/**
+ * Milliseconds for one piece of work and the ratio to the first contender's within the same turn, or why there is nothing.
+ * @typedef {{ name: string, title: string, cannot: string }} Missing
+ * @typedef {{ name: string, title: string, cpu: Spread, ratio: Spread, wall: Spread, wallRatio: Spread, rss: number, tail: number, turns: number }} Measured
+ * @typedef {Measured | Missing} Row
+ */
+
+/**
+ * @param {readonly Contender[]} field the first is the floor
+ * @param {Work} work
+ * @param {{ turns: number, warmUps?: number, pieces?: number, needs?: string }} options
+ * @returns {Promise<Row[]>}
+ */
+export async function takeTurns(field, work, { turns, warmUps = 2, pieces = 1, needs = 'stream' }) {
+  /** @type {import('./worker.mjs').Cost[][]} */
+  const costs = field.map(() => [])
+  const reasons = field.map(({ cannot }) => cannot[needs])
+  for (let turn = -warmUps; turn < turns; turn++) {
+    for (let step = 0; step < field.length; step++) {
+      // Nobody goes first in every turn.
+      const at = (step + Math.abs(turn)) % field.length
+      const contender = field[at]
+      if (contender === undefined || reasons[at] !== undefined) continue
+      try {
+        const cost = await contender.runs(work)
+        if (turn >= 0) costs[at]?.push(cost)
+      } catch (error) {
+        reasons[at] = `failed: ${String(error instanceof Error ? error.message : error).split('\n')[0]}`
+      }
+    }
+  }
+  const base = costs[0] ?? []
+  return field.map(({ name, title }, at) => {
+    const own = costs[at] ?? []
+    const cannot = reasons[at]
+    if (cannot !== undefined) return { name, title, cannot }
+    const ratios = (/** @type {'cpu' | 'wall'} */ what) =>
+      spread(own.map((one, turn) => one[what] / (base[turn]?.[what] ?? Number.NaN)))
+    return {
+      name,
+      title,
+      cpu: spread(own.map(({ cpu }) => cpu / pieces)),
+      ratio: ratios('cpu'),
+      wall: spread(own.map(({ wall }) => wall / pieces)),
+      wallRatio: ratios('wall'),
+      rss: Math.max(...own.map(({ rss }) => rss)),
+      tail: spread(own.flatMap(({ walls }) => walls)).p99,
+      turns: own.length,
+    }
+  })
+}
+
+/**
+ * @param {string} part
+ * @param {string} title
+ * @param {string} explanation
+ * @param {readonly Row[]} rows
+ */
+export function turnsArea(part, title, explanation, rows) {
+  printTable(
+    title,
+    explanation,
+    ['', 'CPU ratio', 'p10–p90', 'ms CPU', 'p10–p90', 'wall ratio', 'ms wall', 'MB', 'turns'],
+    rows.map((row) =>
+      'cannot' in row
+        ? [row.title, 'cannot', '', '', '', '', '', '', row.cannot]
+        : [
+            row.title,
+            figure(row.ratio.median),
+            range(row.ratio),
+            figure(row.cpu.median),
+            range(row.cpu),
+            figure(row.wallRatio.median),
+            figure(row.wall.median),
+            figure(row.rss),
+            String(row.turns),
+          ],
+    ),
+  )
+  return { part, title, explanation, rows }
+}
+
+/** @param {readonly Row[]} rows @param {string} name @returns {Measured | undefined} */
+export function measured(rows, name) {
+  const row = rows.find((one) => one.name === name)
+  return row === undefined || 'cannot' in row ? undefined : row
+}

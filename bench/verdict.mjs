@@ -1,0 +1,36 @@
+// Whether what was found is what was promised.
+
+/** A promise with its limit on one side, and what a run found. @typedef {{ name: string, unit: string, most?: number, least?: number, found: number }} Target */
+/** @typedef {Target & { met: boolean }} Judged */
+
+/** What was not measured is not met. @param {Target} target @returns {Judged} */
+export function judged(target) {
+  const { most = Number.POSITIVE_INFINITY, least = Number.NEGATIVE_INFINITY, found } = target
+  return { ...target, met: Number.isFinite(found) && found <= most && found >= least }
+}
+
+/** One line for people. @param {Judged} target */
+export function verdictLine({ name, unit = '', most, least, found, met }) {
+  const limit = most === undefined ? `at least ${shown(least ?? Number.NaN)}` : `at most ${shown(most)}`
+  return `${met ? 'met   ' : 'MISSED'} ${name}: ${shown(found)} ${unit}, target ${limit}`
+}
+
+/** @param {number | null} value what was no number is written as null */
+function shown(value) {
+  if (value === null || !Number.isFinite(value)) return 'nothing measured'
+  return Math.abs(value) >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
+}
+
+/**
+ * The targets of recorded results, area by area, judged anew.
+ * @param {readonly { name: string, targets?: readonly any[] }[]} results
+ * @returns {{ area: string, target: Judged }[]}
+ */
+export function verdicts(results) {
+  return results.flatMap(({ name, targets = [] }) =>
+    targets.map((target) => ({
+      area: name,
+      target: judged({ ...target, found: target.found ?? Number.NaN }),
+    })),
+  )
+}

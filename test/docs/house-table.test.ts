@@ -1,0 +1,12 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { floors } from '../house/floors.js'
+
+it('the page about the house has every folder on its floor', () => {
+  const page = readFileSync('docs/design/house.md', 'utf8')
+  const shown = [...page.matchAll(/^\| (\d+) \| ([^|]+) \|/gm)].flatMap(([, floor, folders = '']) =>
+    [...folders.matchAll(/`(\w+)\/`/g)].map(([, folder = '']): [string, number] => [folder, Number(floor)]),
+  )
+  const built = Object.entries(floors).filter(([folder]) => existsSync(`src/${folder}`))
+  expect(new Map(shown)).toEqual(new Map(built))
+})
