@@ -89,7 +89,8 @@ export function range({ p10, p90 }) {
  * @param {Record<string, unknown>} results
  */
 export function writeResults(name, results) {
-  const folder = join(import.meta.dirname, 'results')
+  // A run of all areas gathers them elsewhere and writes one file.
+  const folder = process.env['BENCH_INTO'] ?? join(import.meta.dirname, 'results')
   const date = new Date().toISOString()
   const path = join(folder, `${name}-${date.slice(0, 19).replaceAll(':', '-')}.json`)
   const machine = { node: process.version, cpu: cpus()[0]?.model ?? '', cores: cpus().length }

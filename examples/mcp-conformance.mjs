@@ -55,9 +55,10 @@ function argumentsFor({ properties = {}, required = [] }) {
  */
 async function signInOf(address) {
   const { client_id: clientId, client_secret: clientSecret } = JSON.parse(
-    process.env.MCP_CONFORMANCE_CONTEXT ?? '{}',
+    process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}',
   )
-  const authUrl = await signInServerOf(address)
+  const signsIn = process.env['MCP_CONFORMANCE_SCENARIO']?.startsWith('auth/') === true
+  const authUrl = signsIn ? await signInServerOf(address) : undefined
   return {
     ...(authUrl !== undefined && { authUrl }),
     ...(clientId !== undefined && { clientId, clientSecret }),

@@ -39,19 +39,7 @@ async function test(args) {
 /** @param {string[]} args */
 async function bench(args) {
   await ensureBuilt()
-  const areas = readdirSync('bench').flatMap((name) => /^([a-z]+)\.bench\.mjs$/.exec(name)?.[1] ?? [])
-  const flags = args.filter((arg) => arg.startsWith('-'))
-  const named = args.filter((arg) => !arg.startsWith('-'))
-  const wanted = named.length > 0 ? named : areas
-  for (const area of wanted) {
-    if (!areas.includes(area)) {
-      console.error(`There is no benchmark "${area}". There are: ${areas.join(', ')}`)
-      return 2
-    }
-    const code = run(process.execPath, ['--expose-gc', `bench/${area}.bench.mjs`, ...flags])
-    if (code !== 0) return code
-  }
-  return 0
+  return run(process.execPath, ['bench/run.mjs', ...args])
 }
 
 /** The command evaluator against real bash: many more cases than a test run has time for. @param {string[]} args */
@@ -84,7 +72,7 @@ npm run build             compile src/ to dist/
 npm run format            format and fix what can be fixed
 npm run fuzz -- CASES      the command evaluator against real bash (50,000 when left out)
 npm run faults -- FACTOR NAME …  processes killed, stores that fail, soaks: so many times the short form (10 when left out)
-npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look)`)
+npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look; check fails when a target is missed)`)
   return command === 'help' ? 0 : 2
 }
 

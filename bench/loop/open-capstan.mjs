@@ -27,7 +27,10 @@ export async function openCapstan({ url, root, place, rounds }, options) {
   return {
     conversation(history) {
       const session = agent.session(root, { ...options, maxToolRounds: rounds + 2 })
-      const given = history.map(({ role, content }) => ({ role, content: [{ type: /** @type {const} */ ('text'), text: content }] }))
+      const given = history.map(({ role, content }) => ({
+        role,
+        content: [{ type: /** @type {const} */ ('text'), text: content }],
+      }))
       const before = given.length > 0 ? { history: given } : {}
       return {
         async ask(prompt, { onText }) {

@@ -13,7 +13,13 @@ const count = 50
 const workplace = await openWorkplace()
 const place = mkdtempSync(join(tmpdir(), 'capstan-bench-profile-'))
 const { read } = readIn(workplace.root)
-const where = { url: `${workplace.server.url}/rounds-${count}/v1`, root: workplace.root, place, read, rounds: count }
+const where = {
+  url: `${workplace.server.url}/rounds-${count}/v1`,
+  root: workplace.root,
+  place,
+  read,
+  rounds: count,
+}
 const openings = {
   everything: () => openEverything(where),
   unrecorded: () => openCapstan(where, hostOptions),

@@ -18,14 +18,19 @@ async function start(): Promise<void> {
       asked = true
       stopping.abort(name)
     })
+  let isLost = false
   // A reader that goes away (`capstan sessions | head`) ends the work quietly.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // EIO: the terminal was closed.
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
+    if (error.code !== 'EPIPE' && error.code !== 'EIO' && !isLost) {
+      isLost = true
+      heard(process.stderr).write(`capstan: The output cannot be written: ${error.message}\n`)
+    }
     stopping.abort('SIGPIPE')
   })
   const { runCli } = await import('./run-cli.js')
-  process.exitCode = await runCli(argv, ioOf(stopping.signal))
+  const code = await runCli(argv, ioOf(stopping.signal))
+  process.exitCode = isLost ? code || 1 : code
   // All is said and written. What a library may have left open must not keep a script waiting.
   setTimeout(() => process.exit(), 2_000).unref()
 }
@@ -40,7 +45,7 @@ function ioOf(signal: AbortSignal): Io {
       return process.stdout
     },
     get stderr() {
-      return process.stderr
+      return heard(process.stderr)
     },
     env: process.env,
     cwd: process.cwd(),
@@ -58,4 +63,9 @@ function ioOf(signal: AbortSignal): Io {
     columns: () => process.stdout.columns || 80,
     signal,
   }
+}
+
+/** Nobody has to read what is told beside the work: when that cannot be written, the work goes on. */
+function heard(stream: typeof process.stderr): typeof process.stderr {
+  return stream.listenerCount('error') > 0 ? stream : stream.on('error', () => undefined)
 }

@@ -10,7 +10,8 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     const { describeFailure } = await import('./failure.js')
     const { text, exitCode } = describeFailure(error, io)
-    await write(io.stderr, text)
+    // Whoever stopped reading (`capstan sessions replay | head`) knows that it was not all.
+    if (io.signal.reason !== 'SIGPIPE') await write(io.stderr, text)
     return exitCode
   }
 }

@@ -222,6 +222,14 @@ describe('loadAgentDir', () => {
       [expect.stringMatching(/^tools\/a\.md:3: /) as unknown as string],
     ],
     [
+      'a path and a tool that are both wrong',
+      { 'tools/a.md': '---\nkind: script\npath: ../x.js\nallowed_tools: [raed]\n---\nx' },
+      [
+        'tools/a.md:3: path \'../x.js\' escapes the workspace: it must not hold ".."',
+        'tools/a.md:4: allowed_tools names \'raed\', which no tool is called: did you mean "read"?',
+      ],
+    ],
+    [
       'a field that was meant to be another',
       { 'tools/a.md': searchTool.replace('allowed_tools', 'allowed_tool') },
       ['tools/a.md:5: unknown field "allowed_tool": did you mean "allowed_tools"?'],

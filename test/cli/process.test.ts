@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root as packageRoot } from '../house/run.js'
@@ -66,6 +66,44 @@ describe('the built command', { timeout: 60_000 }, () => {
     child.stdout?.once('data', () => child.stdout?.destroy())
     const { stderr } = await ended(child)
     expect(stderr).not.toMatch(/EPIPE|at .*\.js/)
+  })
+
+  it('says nothing of a reader that had enough of a long replay', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model((_, n) =>
+      n < 30
+        ? { text: 'word '.repeat(2_000), toolCalls: [{ name: 'glob', args: { pattern: `*.${n}` } }] }
+        : 'Done.',
+    )
+    expect((await ended(start(place, ['run', ...flags, '--no-stdin', '-s', 'long', 'Go']))).code).toBe(0)
+    const child = start(place, ['sessions', 'replay', 'long'])
+    child.stdout?.once('data', () => child.stdout?.destroy())
+    expect((await ended(child)).stderr).toBe('')
+  })
+
+  it('goes on when nobody reads what it tells beside the answer', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model((_, n) =>
+      n < 3 ? { toolCalls: [{ name: 'ls', args: {} }] } : 'Done.',
+    )
+    const child = start(place, ['run', ...flags, '--no-stdin', '--verbose', 'Go'])
+    child.stderr?.destroy()
+    expect(await ended(child)).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  })
+
+  it.skipIf(!existsSync('/dev/full'))('says in one line that its output cannot be written', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model(() => 'Done.')
+    const full = openSync('/dev/full', 'w')
+    const child = spawn(process.execPath, [main, 'run', ...flags, 'Go'], {
+      cwd: place.root,
+      env: place.env,
+      stdio: ['ignore', full, 'pipe'],
+    })
+    const { code, stderr } = await ended(child)
+    closeSync(full)
+    expect(stderr).toMatch(/^capstan: The output cannot be written: ENOSPC[^\n]*\n$/)
+    expect(code).toBe(1)
   })
 
   it('says its version and its help almost as fast as Node says nothing', () => {

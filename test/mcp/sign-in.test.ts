@@ -257,4 +257,40 @@ describe('signing in', { timeout: 30_000 }, () => {
       false,
     )
   })
+
+  it('shows a configured secret to the sign-in that it was first used with, and to no other', async () => {
+    let turned = false
+    const { server } = await guarded((rpc, request, response) => {
+      if (!turned) return false
+      const other = `${server.origin}/other`
+      if (rpc !== undefined) response.writeHead(401).end()
+      else if (request.url?.startsWith('/.well-known/oauth-protected-resource'))
+        response.end(JSON.stringify({ resource: server.url, authorization_servers: [other] }))
+      else if (request.url?.startsWith('/.well-known/'))
+        response.end(
+          JSON.stringify({
+            issuer: other,
+            authorization_endpoint: `${other}/authorize`,
+            token_endpoint: `${other}/token`,
+            registration_endpoint: `${other}/register`,
+            response_types_supported: ['code'],
+            code_challenge_methods_supported: ['S256'],
+          }),
+        )
+      else if (request.url === '/other/register')
+        response
+          .writeHead(201)
+          .end(JSON.stringify({ client_id: 'x', redirect_uris: ['http://127.0.0.1/callback'] }))
+      else return false
+      return true
+    })
+    const signIn = { store: storeOf(new Map()), authorize: yes }
+    const oauth = { clientId: 'me', clientSecret: 'hush' }
+    const { session } = await openSession([], { mcp: { signIn } })
+    expect(await session.addMcp({ name: 'web', url: server.url, oauth })).toBe(1)
+    turned = true
+    const { session: later } = await openSession([], { mcp: { signIn } })
+    await expect(later.addMcp({ name: 'web', url: server.url, oauth })).rejects.toThrow('unavailable')
+    expect(server.seen.map(({ url }) => url)).not.toContain('/other/token')
+  })
 })

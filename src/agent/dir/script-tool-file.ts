@@ -14,6 +14,7 @@ const known = ['kind', 'name', 'description', 'path', 'allowed_tools', 'limits',
 /** Reads `kind: script`. With a workspace its source is looked at, too. */
 export function readScriptTool(
   name: string,
+  allowedTools: readonly string[],
   fields: FileFields,
   workspace: string | undefined,
 ): ScriptToolDefinition | undefined {
@@ -32,7 +33,7 @@ export function readScriptTool(
   if (path === undefined) return undefined
   const definition: ScriptToolDefinition = {
     ...{ kind: 'script', name, file: fields.file.file, description, path, limits },
-    allowedTools: fields.texts('allowed_tools'),
+    allowedTools,
     ...(inputs !== undefined && { inputs }),
   }
   try {

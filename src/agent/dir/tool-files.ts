@@ -34,7 +34,12 @@ export function readTools(
   findings: Findings,
 ): ToolsOfDir {
   const tools: AgentDirTool[] = []
-  const scripts: { readonly tool: ScriptToolDefinition; readonly fields: FileFields }[] = []
+  const scripts: ScriptToolDefinition[] = []
+  const named: {
+    readonly name: string
+    readonly allowedTools: readonly string[]
+    readonly fields: FileFields
+  }[] = []
   const servers: McpServerConfig[] = []
   const taken = new Map<string, string>()
   const labels = new Map(options.serverNames.map((name) => [serverLabel(name), 'the configuration']))
@@ -63,15 +68,18 @@ export function readTools(
       const description = fields.text('description') ?? fields.body
       tools.push({ kind, name, file: file.file, transport, enabled, description })
     } else if (kind === 'script') {
-      const tool = readScriptTool(name, fields, options.workspace)
+      const allowedTools = fields.texts('allowed_tools')
+      // Whatever else is wrong with it: all of it is told at once.
+      named.push({ name, allowedTools, fields })
+      const tool = readScriptTool(name, allowedTools, fields, options.workspace)
       if (tool === undefined) continue
-      scripts.push({ tool, fields })
+      scripts.push(tool)
       tools.push(tool)
     } else refuseKind(fields)
   }
-  const names = scripts.map(({ tool }) => tool.name)
-  for (const { tool, fields } of scripts) checkNames(tool, fields, names, options.hostTools)
-  return { tools, servers, scripts: scripts.map(({ tool }) => tool) }
+  const names = named.map(({ name }) => name)
+  for (const { fields, ...tool } of named) checkNames(tool, fields, names, options.hostTools)
+  return { tools, servers, scripts }
 }
 
 const kinds = ['mcp', 'script']
@@ -89,7 +97,7 @@ function refuseKind(fields: FileFields): void {
 
 /** A name that is taken would change what another tool does; a tool that nobody has would fail the script at its first call. */
 function checkNames(
-  { name, allowedTools }: ScriptToolDefinition,
+  { name, allowedTools }: Pick<ScriptToolDefinition, 'name' | 'allowedTools'>,
   fields: FileFields,
   scripts: readonly string[],
   hostTools: readonly string[],

@@ -24,9 +24,18 @@ export function serveStream(board: TaskBoard, streams: WorkerStreams, worker: st
   const end = (): void => {
     if (gone.signal.aborted) return
     gone.abort()
+    input.off('data', count)
     lines.close()
     void board.abandon(worker)
   }
+  // A line is kept until it ends, so one without an end would fill the memory.
+  let unfinished = 0
+  const count = (chunk: Buffer | string): void => {
+    const at = chunk.lastIndexOf('\n')
+    unfinished = at < 0 ? unfinished + chunk.length : chunk.length - at - 1
+    if (unfinished > longestLine) end()
+  }
+  input.on('data', count)
   lines.on('close', end)
   lines.on('line', (line) => void answer(line))
   input.on('error', end)

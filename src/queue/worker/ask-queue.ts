@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { onAbort } from '../../loop/on-abort.js'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { parseJsonText } from '../../tool/json-text.js'
@@ -64,11 +65,15 @@ export function askOverStreams(streams: WorkerStreams): Queue {
     close: () => lines.close(),
     ask(method, params, signal) {
       const id = ++count
+      let undo: () => void = () => undefined
       return new Promise<unknown>((resolve, reject) => {
-        signal?.addEventListener('abort', () => reject(new Error('The worker stops.')), { once: true })
+        if (signal !== undefined) undo = onAbort(signal, () => reject(new Error('The worker stops.')))
         waiting.set(id, { resolve, reject })
         output.write(`${JSON.stringify({ id, method, params })}\n`)
-      }).finally(() => waiting.delete(id))
+      }).finally(() => {
+        undo()
+        waiting.delete(id)
+      })
     },
   }
 }

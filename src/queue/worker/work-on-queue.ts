@@ -131,10 +131,12 @@ function readTasks(answer: unknown): ClaimedTask[] {
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
+    const end = (): void => {
       clearTimeout(timer)
+      undo()
       resolve()
-    })
+    }
+    const timer = setTimeout(() => end(), ms)
+    const undo = onAbort(signal, () => setImmediate(end))
   })
 }

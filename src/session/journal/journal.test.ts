@@ -1,18 +1,40 @@
 import { expect, it } from 'vitest'
 import { MemorySessionStore } from '../../store/memory-store.js'
 import type { SessionRecord } from '../../store/records.js'
+import type { SessionLog, SessionStore } from '../../store/session-store.js'
 import { Journal } from './journal.js'
 
 const row: SessionRecord = { type: 'session', data: { id: 's', schemaVersion: 1, updatedAtMs: 0 } }
 
-function journalIn(store: MemorySessionStore): Journal {
+function journalIn(store: MemorySessionStore, onWrite?: (records: number) => void): Journal {
   return new Journal({
-    store,
+    store: onWrite === undefined ? store : watching(store, onWrite),
     sessionId: 's',
     holder: 'this test',
     known: { records: 0, whole: true },
     first: () => [],
     now: () => 0,
+  })
+}
+
+function watching(store: MemorySessionStore, onWrite: (records: number) => void): SessionStore {
+  return new Proxy(store, {
+    get: (target, name) =>
+      name !== 'open'
+        ? Reflect.get(target, name).bind(target)
+        : async (...given: Parameters<SessionStore['open']>): Promise<SessionLog> => {
+            const log = await target.open(...given)
+            return {
+              lease: log.lease,
+              append(records) {
+                onWrite(records.length)
+                return log.append(records)
+              },
+              writeBlob: (bytes) => log.writeBlob(bytes),
+              flush: () => log.flush(),
+              close: () => log.close(),
+            }
+          },
   })
 }
 
@@ -28,6 +50,36 @@ it('writes what was handed over before it was closed, and takes the session no m
   await expect(other.open()).rejects.toMatchObject({ code: 'session_closed' })
   // Nobody holds it.
   await (await store.open('s', { holder: 'the next', now: () => 0 })).close()
+})
+
+it('what nobody waits for goes with the next write that somebody waits for, in order, and by itself when none comes', async () => {
+  const store = new MemorySessionStore()
+  const writes: number[] = []
+  const watched = journalIn(store, (records) => writes.push(records))
+  await watched.open()
+  writes.length = 0
+  const at = (updatedAtMs: number): SessionRecord => ({ ...row, data: { ...row.data, updatedAtMs } })
+  watched.note([at(1)])
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(writes).toEqual([])
+  watched.note([at(2)])
+  await watched.append([at(3)])
+  expect(writes).toEqual([3])
+  watched.note([at(4)])
+  await watched.flush()
+  watched.note([at(5)])
+  watched.seal()
+  watched.note([at(6)])
+  await watched.close()
+  expect(writes).toEqual([3, 1, 1])
+  const times = (await store.read('s'))?.records.map(({ data }) => 'updatedAtMs' in data && data.updatedAtMs)
+  expect(times).toEqual([1, 2, 3, 4, 5])
+
+  const other = new MemorySessionStore()
+  const alone = await new Promise((resolve) =>
+    journalIn(other, (records) => records > 0 && resolve(records)).note([row]),
+  )
+  expect(alone).toBe(1)
 })
 
 it('what comes too late fails nobody, also when it cannot be made', async () => {

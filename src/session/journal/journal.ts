@@ -19,6 +19,9 @@ export type JournalOptions = {
   now(): number
 }
 
+/** How long what nobody waits for may stand back. */
+const soonMs = 20
+
 /**
  * The log of one session, opened with the first record. Records stand in it in the order they were handed over. What could not be
  * written is told to everyone who waits from then on: a session that cannot keep its word must not go on.
@@ -30,6 +33,7 @@ export class Journal {
   #waiting: (readonly SessionRecord[] | Promise<readonly SessionRecord[]>)[] = []
   #next: Promise<void> | undefined
   #last: Promise<void> = Promise.resolve()
+  #soon: NodeJS.Timeout | undefined
   #closed = false
   #sealed = false
   /** All that was handed over is written: whoever comes now must not take the session again. */
@@ -50,11 +54,21 @@ export class Journal {
     if (records instanceof Promise) records.catch(() => undefined)
     if (this.#closed || this.#sealed) return Promise.resolve()
     this.#waiting.push(records)
-    this.#next ??= this.#last.then(() => this.#writeWaiting())
-    const next = this.#next
-    // Whoever waits is told; for those that nobody waits for, the next one is.
-    this.#last = next.catch(() => undefined)
-    return next
+    return this.#write()
+  }
+
+  /**
+   * The same for what nobody waits for: it goes with the next write that somebody does wait for, or soon by itself. Each by itself would
+   * be a write and a wait for the disk of its own, which those behind it would wait for too.
+   */
+  note(records: readonly SessionRecord[]): void {
+    if (this.#closed || this.#sealed) return
+    this.#waiting.push(records)
+    if (this.#next !== undefined) return
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined
+      void this.#writeRest()
+    }, soonMs)
   }
 
   /** Takes the session for writing. Nothing has happened when it cannot be had; one that has failed is not had again. */
@@ -70,7 +84,7 @@ export class Journal {
 
   /** Everything handed over so far is on disk. */
   async flush(): Promise<void> {
-    await this.#last
+    await this.#writeRest()
     this.#refuseWhenFailed()
     const log = await this.#log
     try {
@@ -82,6 +96,7 @@ export class Journal {
 
   /** What is handed over from now on is not written; the session is still had until it is given back. */
   seal(): void {
+    void this.#writeRest()
     this.#sealed = true
   }
 
@@ -94,10 +109,25 @@ export class Journal {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    await this.#last
+    await this.#writeRest()
+    clearTimeout(this.#soon)
     this.#givenBack = true
     const log = await this.#log?.catch(() => undefined)
     await log?.close()
+  }
+
+  /** What nobody waits for yet. Never rejects: whoever comes next is told. */
+  #writeRest(): Promise<void> {
+    if (this.#waiting.length > 0) void this.#write()
+    return this.#last
+  }
+
+  #write(): Promise<void> {
+    this.#next ??= this.#last.then(() => this.#writeWaiting())
+    const next = this.#next
+    // Whoever waits is told; for those that nobody waits for, the next one is.
+    this.#last = next.catch(() => undefined)
+    return next
   }
 
   async #writeWaiting(): Promise<void> {

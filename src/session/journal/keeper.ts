@@ -119,7 +119,7 @@ export class Keeper {
     this.#counts.set(runId, sequence)
     // Events are plain data, and are written as JSON right away.
     const data = { runId, sequence, timestampMs, event: shorten(kept) as JsonValue }
-    void this.#journal.append([{ type: 'run_event', data }])
+    this.#journal.note([{ type: 'run_event', data }])
   }
 
   /** Before a call begins: whoever finds it without a result knows that it had. */
