@@ -10,15 +10,18 @@ import { minify } from 'rolldown/utils'
  * loaded with the first use of its part.
  */
 export const bundled = [
+  '@cfworker/json-schema',
   '@modelcontextprotocol/client',
   '@modelcontextprotocol/server',
   'croner',
   'diff',
+  'eventsource-parser',
   'marked',
   'p-queue',
   'partial-json',
   'picocolors',
   'sucrase',
+  'unbash',
   'ws',
 ]
 
@@ -27,10 +30,13 @@ export const bundled = [
  * @type {readonly (readonly [string, ...string[]])[]}
  */
 const together = [
+  ['help', 'cli/run-cli', 'cli/help'],
   ['tool', 'tool/index'],
   ['capstan', 'index'],
   ['authority', 'authority/index'],
   ['session', 'session/session', 'session/check-options', 'session/journal/restore', 'program/index'],
+  ['command-line', 'cli/args', 'cli/failure', 'cli/commands/run'],
+  ['headless', 'cli/headless/run-headless'],
 ]
 
 /** @param {string} modules where the compiler put the scripts @param {string} target */

@@ -93,6 +93,18 @@ export function parsePolicyString(text: string): Pick<Rule, 'permission' | 'patt
   return { permission, pattern }
 }
 
+/** Rules for tools that are not among those that are known: valid, since a tool may come later, and most often a slip. */
+export function rulesForUnknownTools(policy: PermissionPolicy, known: readonly string[]): string[] {
+  const texts = [...(policy.deny ?? []), ...(policy.ask ?? []), ...(policy.allow ?? [])]
+  return texts.flatMap((text) => {
+    const parsed = parsePermission(parsePolicyString(text).permission)
+    if ('problem' in parsed || parsed.kind !== 'tool' || known.includes(parsed.id)) return []
+    const near = nearestNames(parsed.id, [...known, ...knownCapabilities])
+    const hint = near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`
+    return [`The rule ${JSON.stringify(text)} is for a tool that is not there, and holds for nothing.${hint}`]
+  })
+}
+
 /** What is valid and probably not meant: an allow that also takes what merely begins alike (SEC-040, SEC-041). */
 export function lintRules(rules: readonly Rule[]): string[] {
   return rules.flatMap((rule) => {

@@ -85,6 +85,16 @@ describe('options of a session', () => {
     expect(warnings[2]).toMatch(/zzz is not known/)
   })
 
+  it('with a rule for a tool that is not there are told so: it protects nobody', () => {
+    const policy = { deny: ['bsh(rm *)', 'Bash(rm *)', 'mcp__x', 'fs.write', '*'], allow: ['mine'] }
+    expect(checkOptions({ permissionPolicy: policy }).warnings).toEqual([
+      expect.stringMatching(/"bsh\(rm \*\)" is for a tool that is not there.*"bash"/),
+      expect.stringMatching(/"mine" is for a tool/),
+    ])
+    const mine = createJsonTool({ name: 'mine', description: '', parameters: {}, execute: () => 1 })
+    expect(checkOptions({ permissionPolicy: { allow: ['mine'] }, tools: [mine] }).warnings).toEqual([])
+  })
+
   it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
     'that only look known are not: %s',
     (name) => {

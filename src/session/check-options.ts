@@ -1,5 +1,5 @@
 import { modeNames } from '../authority/mode.js'
-import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
+import { compilePolicy, type PermissionPolicy, rulesForUnknownTools } from '../authority/policy.js'
 import { createCommands } from '../commands/index.js'
 import { createHooks } from '../hooks/index.js'
 import { readServer } from '../mcp/server-options.js'
@@ -12,7 +12,7 @@ import { isRecord } from '../tool/json.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { readCommands, readSubject, type VerifyRequirement } from '../verify/index.js'
-import { builtinToolNames } from './builtin-tools.js'
+import { builtinToolNames, ownTools } from './builtin-tools.js'
 import { SessionOptionError } from './errors.js'
 import {
   able,
@@ -63,6 +63,7 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
     warnings.push('confirmationPolicy.yoloLanes has no effect without enabled: true or onAsk.')
   const exposed = isTransport(options['ahpTransport']) && openTokenProblem(options['ahpTransport'])
   if (exposed) warnings.push(`ahpTransport: ${exposed}`)
+  warnings.push(...idleRules(options as SessionOptions))
   // Every name was looked up and every value checked against the same table that the type was written from.
   return { options: options as SessionOptions, warnings }
 }
@@ -71,6 +72,13 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
 export function assertTool(value: unknown): void {
   const problem = tool(value)
   if (problem !== undefined) throw new SessionOptionError('tools', problem.replace('%', 'The tool'))
+}
+
+function idleRules(options: SessionOptions): readonly string[] {
+  const { permissionPolicy: policy } = options
+  if (policy === undefined || policy.enabled === false) return []
+  const known = [...builtinToolNames(), 'tool_search', ...ownTools(options).map(({ name }) => name)]
+  return rulesForUnknownTools(policy, known)
 }
 
 /** Lanes that would be approved where nothing is ever asked about. */

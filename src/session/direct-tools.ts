@@ -46,7 +46,8 @@ export async function callTool(
   const engine = core.engine()
   await core.start(core.closing.signal)
   const { gate } = await engine
-  if (name.startsWith('mcp__') && core.shelf.get(name) === undefined) await prepareServers(core, core.closing.signal)
+  if (name.startsWith('mcp__') && core.shelf.get(name) === undefined)
+    await prepareServers(core, core.closing.signal)
   const closing = core.closing.signal
   const { envelope, fatal } = await gate.call({
     name,

@@ -19,6 +19,9 @@ export type JournalOptions = {
   now(): number
 }
 
+/** Records, or those that are still being made: content of theirs goes beside the log first. */
+type Handed = readonly SessionRecord[] | Promise<readonly SessionRecord[]>
+
 /** How long what nobody waits for may stand back. */
 const soonMs = 20
 
@@ -30,7 +33,7 @@ export class Journal {
   readonly #options: JournalOptions
   #log: Promise<SessionLog> | undefined
   /** What was handed over and is not being written yet, and the write that will take all of it. */
-  #waiting: (readonly SessionRecord[] | Promise<readonly SessionRecord[]>)[] = []
+  #waiting: Handed[] = []
   #next: Promise<void> | undefined
   #last: Promise<void> = Promise.resolve()
   #soon: NodeJS.Timeout | undefined
@@ -49,26 +52,28 @@ export class Journal {
    * Resolves when these, and all before them, are as safe as the durability says. What is handed over while the disk is busy is one
    * write, whole or not at all.
    */
-  append(records: readonly SessionRecord[] | Promise<readonly SessionRecord[]>): Promise<void> {
-    // Told by the write that takes them; when none does, nobody needs to know.
-    if (records instanceof Promise) records.catch(() => undefined)
-    if (this.#closed || this.#sealed) return Promise.resolve()
-    this.#waiting.push(records)
-    return this.#write()
+  append(records: Handed): Promise<void> {
+    return this.#takes(records) ? this.#write() : Promise.resolve()
   }
 
   /**
    * The same for what nobody waits for: it goes with the next write that somebody does wait for, or soon by itself. Each by itself would
    * be a write and a wait for the disk of its own, which those behind it would wait for too.
    */
-  note(records: readonly SessionRecord[]): void {
-    if (this.#closed || this.#sealed) return
-    this.#waiting.push(records)
-    if (this.#next !== undefined) return
+  note(records: Handed): void {
+    if (!this.#takes(records) || this.#next !== undefined) return
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined
       void this.#writeRest()
     }, soonMs)
+  }
+
+  #takes(records: Handed): boolean {
+    // Told by the write that takes them; when none does, nobody needs to know.
+    if (records instanceof Promise) records.catch(() => undefined)
+    if (this.#closed || this.#sealed) return false
+    this.#waiting.push(records)
+    return true
   }
 
   /** Takes the session for writing. Nothing has happened when it cannot be had; one that has failed is not had again. */

@@ -70,14 +70,17 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
   const write = (
     message: Message,
     row: Omit<MessageRow, 'role'> & { role?: 'compaction' },
-  ): Promise<void> | undefined =>
-    journal?.append(
-      messageRecords(options.clean?.(message) ?? message, {
-        row,
-        partId: (index) => `${row.id}.${index}`,
-        writeBlob: (bytes) => journal.writeBlob(bytes),
-      }),
-    )
+  ): Promise<void> | undefined => {
+    if (journal === undefined) return undefined
+    const records = messageRecords(options.clean?.(message) ?? message, {
+      row,
+      partId: (index) => `${row.id}.${index}`,
+      writeBlob: (bytes) => journal.writeBlob(bytes),
+    })
+    if (message.role !== 'tool') return journal.append(records)
+    journal.note(records)
+    return undefined
+  }
   const hide = (from: string): Promise<void> | undefined => {
     const at = order.findIndex(({ id }) => id === from)
     const hidden = order.slice(at).filter((one) => !one.hidden)
@@ -118,8 +121,7 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
       view.push(entry)
       shown.push(message)
       if (rewound.length > 0) rewound = []
-      const written = write(message, row)
-      if (message.role !== 'tool') await written
+      await write(message, row)
     },
     async compact(next, summarised = false) {
       const { summary, tail, pruned } = comparedWith(view, next, summarised)

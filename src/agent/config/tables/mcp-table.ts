@@ -32,7 +32,10 @@ const server: Shape<ServerFields> = {
     listOf(text),
     'directories of the workspace that the program may write to in a sandbox, `.` for all; none when left out',
   ),
-  readOnly: field(listOf(text), 'places that the program sees although the sandbox hides what is around them'),
+  readOnly: field(
+    listOf(text),
+    'places that the program sees although the sandbox hides what is around them',
+  ),
   oauth: field(group(oauth), 'how to sign in'),
 }
 
