@@ -4,10 +4,14 @@ import { Agent } from 'capstan'
 import { FileSessionStore } from 'capstan/store'
 import { hostOptions } from './rounds.mjs'
 
-/** With everything on that makes a session safe: rules, watchdog, a hook, a record in files. @param {import('../peers/contract.mjs').Surroundings} surroundings */
-export function openEverything(surroundings) {
+/**
+ * With everything on that makes a session safe: rules, watchdog, a hook, a record in files.
+ * @param {import('../peers/contract.mjs').Surroundings} surroundings
+ * @param {import('capstan/store').Durability} [durability]
+ */
+export function openEverything(surroundings, durability) {
   const sessionStore = new FileSessionStore(join(surroundings.place, 'sessions'))
-  return openCapstan(surroundings, { ...hostOptions, sessionStore })
+  return openCapstan(surroundings, { ...hostOptions, sessionStore, ...(durability && { durability }) })
 }
 
 /**

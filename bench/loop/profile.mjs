@@ -1,4 +1,4 @@
-// One contender's rounds, over and over, for a profile: `node --cpu-prof bench/loop/profile.mjs everything|unrecorded|fetch RUNS`.
+// One contender's rounds, over and over, for a profile: `node --cpu-prof bench/loop/profile.mjs everything|exit|unrecorded|bare|fetch RUNS`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +22,8 @@ const where = {
 }
 const openings = {
   everything: () => openEverything(where),
+  exit: () => openEverything(where, 'exit'),
+  bare: () => openCapstan(where, { permissionPolicy: { allow: ['read(*)'] } }),
   unrecorded: () => openCapstan(where, hostOptions),
   fetch: () => byHand.open(where),
 }

@@ -17,7 +17,7 @@ async function sessionWith(): Promise<Session> {
   return (await openSession([])).session
 }
 
-describe('a server that cannot be started says why', { timeout: limit }, () => {
+describe('FT-16: a server that cannot be started says why', { timeout: limit }, () => {
   it.each([
     [
       'exit-at-start',
@@ -54,7 +54,7 @@ describe('a server that cannot be started says why', { timeout: limit }, () => {
   })
 })
 
-describe('a call that goes wrong is an error that can be read', { timeout: limit }, () => {
+describe('FT-16: a call that goes wrong is an error that can be read', { timeout: limit }, () => {
   it.each([
     [
       'exit-mid-call',
@@ -111,7 +111,7 @@ describe('a call that goes wrong is an error that can be read', { timeout: limit
   })
 })
 
-describe('a list that goes wrong', { timeout: limit }, () => {
+describe('FT-16: a list that goes wrong', { timeout: limit }, () => {
   it.each([
     ['endless-pages', 50, 'more than 50 pages'],
     ['same-cursor', 1, 'a page that follows itself'],
@@ -135,7 +135,7 @@ describe('a list that goes wrong', { timeout: limit }, () => {
   })
 })
 
-describe('a server that was lost', { timeout: limit }, () => {
+describe('FT-16: a server that was lost', { timeout: limit }, () => {
   it('is found again between turns; meanwhile the model reads that it is unavailable', async () => {
     const call = calls(['mcp__bad__echo', { message: 'x' }])
     const { session, server } = await openSession(

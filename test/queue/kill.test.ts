@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-describe('workers that are killed at random', () => {
+describe('FT-23: workers that are killed at random', () => {
   it(
     `leave no task without an end, and run none twice that must not be: ${taskCount} tasks, ${killCount} kills`,
     async () => {
