@@ -1,7 +1,7 @@
 // What a benchmark says: aligned tables for people, one JSON file a run for comparing.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 /** @typedef {import('./measure.mjs').Spread} Spread */
 /** @typedef {import('./measure.mjs').Timing} Timing */
@@ -89,12 +89,15 @@ export function range({ p10, p90 }) {
  * @param {Record<string, unknown>} results
  */
 export function writeResults(name, results) {
-  // A run of all areas gathers them elsewhere and writes one file.
-  const folder = process.env['BENCH_INTO'] ?? join(import.meta.dirname, 'results')
+  const folder = join(import.meta.dirname, 'results')
   const date = new Date().toISOString()
   const path = join(folder, `${name}-${date.slice(0, 19).replaceAll(':', '-')}.json`)
   const machine = { node: process.version, cpu: cpus()[0]?.model ?? '', cores: cpus().length }
   mkdirSync(folder, { recursive: true })
-  writeFileSync(path, `${JSON.stringify({ name, date, machine, ...results }, undefined, 2)}\n`)
+  const text = `${JSON.stringify({ name, date, machine, ...results }, undefined, 2)}\n`
+  writeFileSync(path, text)
+  // Where a run of several areas gathers what they found.
+  const gathered = process.env['BENCH_INTO']
+  if (gathered !== undefined) writeFileSync(join(gathered, basename(path)), text)
   return path
 }
