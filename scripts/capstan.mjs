@@ -98,6 +98,7 @@ async function ensureBuilt() {
     'package.json',
     'package-lock.json',
     'scripts/bundle.mjs',
+    'scripts/mcp-shims.mjs',
   ]
   const wanted = digest(...sources.map((file) => `${file} ${digest(readFileSync(file))}`))
   const stamp = '.build/built'
