@@ -1,4 +1,5 @@
 import type { PipedProcess } from '../../workspace/shell/index.js'
+import { within } from '../../workspace/shell/within.js'
 import { McpError } from '../errors.js'
 import type { Redact } from '../secrets.js'
 import { shownLine } from '../secrets.js'
@@ -14,6 +15,8 @@ export type StdioChannelOptions = {
 const complaintBytes = 4_096
 /** How much may wait for a server that does not read. */
 const maxUnread = 32 * 1024 * 1024
+/** How long a server whose input is closed is given to end. */
+const longestDeathMs = 1_000
 
 /** A program that is talked to in lines of JSON over its streams. */
 export class StdioChannel implements Channel {
@@ -22,6 +25,8 @@ export class StdioChannel implements Channel {
   onmessage?: (message: never) => void
   readonly #options: StdioChannelOptions
   #process: PipedProcess | undefined
+  /** Settles when it has ended and was heard to the end. */
+  #told: Promise<void> = Promise.resolve()
   #complaints = Buffer.alloc(0)
   #reader: LineReader | undefined
   #why: string | undefined
@@ -58,7 +63,7 @@ export class StdioChannel implements Channel {
     })
     for (const stream of [process.stdout, process.stderr])
       stream.on('error', (error) => this.onerror?.(error))
-    void process.exit.then(async ({ exitCode, signal }) => {
+    this.#told = process.exit.then(async ({ exitCode, signal }) => {
       // What it said last may still be in the pipe.
       await new Promise<void>((resolve) => setTimeout(resolve, 20))
       this.#fail(signal === undefined ? `it ended with exit code ${exitCode}` : `it was ended by ${signal}`)
@@ -67,6 +72,8 @@ export class StdioChannel implements Channel {
 
   async send(message: Message): Promise<void> {
     const stdin = this.#process?.stdin
+    // Its input is closed before it is known how it ended, and that is what whoever calls wants to read.
+    if (stdin?.writable === false && !this.#isOver) await within(this.#told, longestDeathMs)
     if (stdin === undefined || this.#isOver || !stdin.writable)
       throw new McpError('mcp_unavailable', this.why ?? 'it is not connected')
     if (stdin.writableLength > maxUnread)
