@@ -32,7 +32,7 @@ describe('the page about the command', { timeout: 60_000 }, () => {
         told += `${line}\n${output}${code === 0 ? '' : `[exit ${code}]\n`}`
       }
       const plain = told
-        .replaceAll(root, '/work')
+        .replaceAll(root, '/project')
         .replace(/^no language model is configured.*\n/gm, '')
         .replace(/ \(\d+\.\d s\)$/gm, '')
       expect(plain).toBe(block.code)
