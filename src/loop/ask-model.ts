@@ -79,7 +79,7 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
     const costUsd = model.facts.price && costOf(answered.usage, model.facts.price)
     if (costUsd !== undefined) state.costUsd = (state.costUsd ?? 0) + costUsd
     countTokens(state, usage, estimated)
-    const answer = await unlessAborted(replaceAnswer(state, request, answered), signal)
+    const answer = held ? await unlessAborted(replaceAnswer(state, request, answered), signal) : answered
     if (held) tellAnswer(state, answer)
     if (parts.budget !== undefined) await unlessAborted(parts.budget.afterModel(usage, costUsd), signal)
     parts.answered?.(answer)
@@ -179,8 +179,7 @@ async function replaceAnswer(
   request: CompletionRequest,
   answer: ModelAnswer,
 ): Promise<ModelAnswer> {
-  const { middleware } = state.parts
-  if (!middleware?.some((one) => one.onCompletionResponse !== undefined)) return answer
+  const { middleware = [] } = state.parts
   const response = {
     choice: answer.content,
     usage: answer.usage,

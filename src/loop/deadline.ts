@@ -27,9 +27,6 @@ export async function withDeadline<Result>(
   let timer: ReturnType<typeof setTimeout> | undefined
   let grace: ReturnType<typeof setTimeout> | undefined
   let leave: (ended: Ended<Result>) => void = () => undefined
-  const left = new Promise<Ended<Result>>((resolve) => {
-    leave = resolve
-  })
   const stop = (how: 'timeout' | 'aborted', reason: DOMException): void => {
     if (own.signal.aborted) return
     own.abort(reason)
@@ -42,8 +39,10 @@ export async function withDeadline<Result>(
   if (timeoutMs <= longestTimer) timer = setTimeout(onTimeout, timeoutMs)
   signal?.addEventListener('abort', onAbort, { once: true })
   try {
-    const done = work(own.signal).then((result): Ended<Result> => ({ how: 'done', result }))
-    return await Promise.race([done, left])
+    return await new Promise<Ended<Result>>((resolve, reject) => {
+      leave = resolve
+      work(own.signal).then((result) => resolve({ how: 'done', result }), reject)
+    })
   } finally {
     clearTimeout(timer)
     clearTimeout(grace)

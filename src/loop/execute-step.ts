@@ -38,9 +38,9 @@ export async function execute(
     const timeoutMs = tool.ownTime ? ownMs : Math.min(ownMs, laneMs)
     const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
     let started = false
-    let late = false
+    let stopped: AbortSignal | undefined
     const work = async (signal: AbortSignal): Promise<Envelope> => {
-      signal.addEventListener('abort', () => (late = isTimeout(signal)), { once: true })
+      stopped = signal
       // What was judged, shown and approved is what runs: nobody on the way may have changed it.
       if (serializeToolOutput(ready.args) !== checked)
         return errorEnvelope('Refused: the arguments changed while the call was judged.')
@@ -59,7 +59,9 @@ export async function execute(
       alive?.abort(callIsOver)
     }
     if (ended.how === 'done')
-      return late ? stoppedInTime(request.name, timeoutMs, ended.result) : ended.result
+      return stopped !== undefined && isTimeout(stopped)
+        ? stoppedInTime(request.name, timeoutMs, ended.result)
+        : ended.result
     const why =
       ended.how === 'timeout'
         ? `did not finish within ${timeoutMs} ms`

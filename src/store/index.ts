@@ -46,6 +46,7 @@ export {
 } from './records.js'
 export type { OpenIntent, OpenQuestion, SessionState, StoredMessage } from './session-state.js'
 export {
+  type AppendOptions,
   type Durability,
   durabilities,
   type EditRecords,

@@ -1,6 +1,9 @@
 import type { SessionRecord } from './records.js'
 
-/** When appended records are on disk: `sync` before the append resolves, `async` soon after, `exit` when the log is closed. */
+/**
+ * When appended records are on disk: `sync` before the append resolves (or soon after, if that is asked for), `async` soon after, `exit`
+ * when the log is closed.
+ */
 export const durabilities = ['sync', 'async', 'exit'] as const
 export type Durability = (typeof durabilities)[number]
 
@@ -64,6 +67,14 @@ export type OpenLogOptions = {
   now(): number
 }
 
+export type AppendOptions = {
+  /**
+   * With `sync`: these are written when it resolves, so that they survive the process, and need not be on disk before the next that is
+   * appended without this is. A store may put them on disk at once.
+   */
+  readonly soon?: boolean
+}
+
 /** A session's log in the hands of the one who may write it. */
 export interface SessionLog {
   readonly lease: Lease
@@ -72,7 +83,7 @@ export interface SessionLog {
   /** How many records it had when it was opened, for stores that know without reading them. */
   readonly recordCount?: number
   /** Appends all of them or none. Once it has resolved they are as safe as the durability says; a failed log takes no more. */
-  append(records: readonly SessionRecord[]): Promise<void>
+  append(records: readonly SessionRecord[], options?: AppendOptions): Promise<void>
   /** Keeps content beside the log, once, and gives its digest (SHA-256, hex). */
   writeBlob(bytes: Uint8Array): Promise<string>
   /** Everything appended so far is on disk. */

@@ -122,7 +122,7 @@ describe.skipIf(!canInject()).each<[string, (place: string) => SessionStore]>([
         const points: Record<string, number> = {}
         const figures = { interrupted: 0, resumeMs: [] as number[] }
         for (const call of isShort ? calls.slice(0, 3) : calls) {
-          for (let k = isShort ? 2 : 1; !isShort || k < 12; k += isShort ? 7 : 1) {
+          for (let k = isShort ? 2 : 1; !isShort || k < 12; k += isShort ? 5 : 1) {
             const sessionId = `${call}-${k}`
             const place = join(base, backend === 'file' ? sessionId : `${sessionId}.db`)
             const ledger = join(base, `${sessionId}.txt`)

@@ -1,12 +1,15 @@
 import { expect, it } from 'vitest'
 import { MemorySessionStore } from '../../store/memory-store.js'
 import type { SessionRecord } from '../../store/records.js'
-import type { SessionLog, SessionStore } from '../../store/session-store.js'
+import type { AppendOptions, SessionLog, SessionStore } from '../../store/session-store.js'
 import { Journal } from './journal.js'
 
 const row: SessionRecord = { type: 'session', data: { id: 's', schemaVersion: 1, updatedAtMs: 0 } }
 
-function journalIn(store: MemorySessionStore, onWrite?: (records: number) => void): Journal {
+function journalIn(
+  store: MemorySessionStore,
+  onWrite?: (records: number, options?: AppendOptions) => void,
+): Journal {
   return new Journal({
     store: onWrite === undefined ? store : watching(store, onWrite),
     sessionId: 's',
@@ -17,7 +20,10 @@ function journalIn(store: MemorySessionStore, onWrite?: (records: number) => voi
   })
 }
 
-function watching(store: MemorySessionStore, onWrite: (records: number) => void): SessionStore {
+function watching(
+  store: MemorySessionStore,
+  onWrite: (records: number, options?: AppendOptions) => void,
+): SessionStore {
   return new Proxy(store, {
     get: (target, name) =>
       name !== 'open'
@@ -26,8 +32,8 @@ function watching(store: MemorySessionStore, onWrite: (records: number) => void)
             const log = await target.open(...given)
             return {
               lease: log.lease,
-              append(records) {
-                onWrite(records.length)
+              append(records, options) {
+                onWrite(records.length, options)
                 return log.append(records)
               },
               writeBlob: (bytes) => log.writeBlob(bytes),
@@ -80,6 +86,28 @@ it('what nobody waits for goes with the next write that somebody waits for, in o
     journalIn(other, (records) => records > 0 && resolve(records)).note([row]),
   )
   expect(alone).toBe(1)
+})
+
+it('what is put is written at once, and only what somebody waits for waits for the disk', async () => {
+  const writes: [records: number, soon: boolean | undefined][] = []
+  const journal = journalIn(new MemorySessionStore(), (records, options) =>
+    writes.push([records, options?.soon]),
+  )
+  await journal.open()
+  writes.length = 0
+  await journal.put([row])
+  journal.note([row])
+  await journal.put([row])
+  void journal.put([row])
+  await journal.append([row])
+  await journal.put([row])
+  await journal.close()
+  expect(writes).toEqual([
+    [1, true],
+    [2, true],
+    [2, false],
+    [1, true],
+  ])
 })
 
 it('what comes too late fails nobody, also when it cannot be made', async () => {

@@ -35,8 +35,12 @@ export class Journal {
   /** What was handed over and is not being written yet, and the write that will take all of it. */
   #waiting: Handed[] = []
   #next: Promise<void> | undefined
+  /** Whether somebody waits until the disk has it. */
+  #awaited = false
   #last: Promise<void> = Promise.resolve()
   #soon: NodeJS.Timeout | undefined
+  /** How many times all that waited was taken. */
+  #writes = 0
   #closed = false
   #sealed = false
   /** All that was handed over is written: whoever comes now must not take the session again. */
@@ -57,15 +61,31 @@ export class Journal {
   }
 
   /**
+   * Resolves when these, and all before them, outlive the process. The disk has them soon, and before anything that is appended after
+   * them is said to be safe: whoever does nothing that cannot be done again need not wait for it.
+   */
+  put(records: Handed): Promise<void> {
+    return this.#takes(records) ? this.#write(false) : Promise.resolve()
+  }
+
+  /**
    * The same for what nobody waits for: it goes with the next write that somebody does wait for, or soon by itself. Each by itself would
    * be a write and a wait for the disk of its own, which those behind it would wait for too.
    */
   note(records: Handed): void {
-    if (!this.#takes(records) || this.#next !== undefined) return
-    this.#soon ??= setTimeout(() => {
+    if (!this.#takes(records) || this.#next !== undefined || this.#soon !== undefined) return
+    let writes = this.#writes
+    const timer = setTimeout(() => {
+      // What is there now came later: it has its own time.
+      if (this.#waiting.length > 0 && this.#writes !== writes) {
+        writes = this.#writes
+        timer.refresh()
+        return
+      }
       this.#soon = undefined
       void this.#writeRest()
     }, soonMs)
+    this.#soon = timer
   }
 
   #takes(records: Handed): boolean {
@@ -123,11 +143,12 @@ export class Journal {
 
   /** What nobody waits for yet. Never rejects: whoever comes next is told. */
   #writeRest(): Promise<void> {
-    if (this.#waiting.length > 0) void this.#write()
+    if (this.#waiting.length > 0) void this.#write(false)
     return this.#last
   }
 
-  #write(): Promise<void> {
+  #write(awaited = true): Promise<void> {
+    this.#awaited ||= awaited
     this.#next ??= this.#last.then(() => this.#writeWaiting())
     const next = this.#next
     // Whoever waits is told; for those that nobody waits for, the next one is.
@@ -138,7 +159,10 @@ export class Journal {
   async #writeWaiting(): Promise<void> {
     const waiting = this.#waiting
     this.#waiting = []
+    this.#writes++
     this.#next = undefined
+    const soon = !this.#awaited
+    this.#awaited = false
     this.#refuseWhenFailed()
     const records: SessionRecord[] = []
     try {
@@ -150,7 +174,7 @@ export class Journal {
     if (records.length === 0) return
     const log = await this.#open()
     try {
-      await log.append(this.#clean(records))
+      await log.append(this.#clean(records), { soon })
     } catch (error) {
       throw this.#failed(error)
     }

@@ -141,7 +141,10 @@ export class Keeper {
     } as const
     const id = `${message.id}.${toolCallId}`
     const data = { id, messageId: message.id, sessionId: this.#options.sessionId, index: -1, content }
-    return this.#journal.append([{ type: 'part', data }])
+    // After a power cut one that may be repeated does no harm when nobody knows that it had begun.
+    return idempotent
+      ? this.#journal.put([{ type: 'part', data }])
+      : this.#journal.append([{ type: 'part', data }])
   }
 
   /** Before a call waits for a yes; undefined when no later process could ask for it again. */
@@ -239,6 +242,7 @@ export class Keeper {
     return store.readBlob(sessionId, digest)
   }
 
+  /** Of a round that is done. What comes next asks the model, which can be done again. */
   checkpoint(runId: string, { round, toolCallsCount, usage }: RoundDone): Promise<void> {
     const message = this.conversation.kept.at(-1)
     if (message === undefined) return Promise.resolve()
@@ -251,7 +255,7 @@ export class Keeper {
       usage,
       atMs: this.#options.now(),
     }
-    return this.#journal.append([{ type: 'checkpoint', data }])
+    return this.#journal.put([{ type: 'checkpoint', data }])
   }
 
   /** Leaves the log as it stands: what happens from now on is for another process to find out. */

@@ -37,7 +37,8 @@ export type KeptConversationOptions = {
 
 /**
  * A conversation that is on disk: what was appended is there when the append resolves. Results of tools wait for the checkpoint
- * behind them, which is one write with them.
+ * behind them, which is one write with them, and an answer that calls tools for the first of its calls that must not begin before
+ * it is on disk.
  */
 export function keepConversation(options: KeptConversationOptions): KeptConversation {
   const { journal, sessionId, start } = options
@@ -77,7 +78,7 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
       partId: (index) => `${row.id}.${index}`,
       writeBlob: (bytes) => journal.writeBlob(bytes),
     })
-    if (message.role !== 'tool') return journal.append(records)
+    if (!isFollowed(message)) return journal.append(records)
     journal.note(records)
     return undefined
   }
@@ -157,6 +158,12 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
       await tell(null)
     },
   }
+}
+
+/** Whether something comes behind it that is waited for, and takes it along. */
+function isFollowed({ role, content }: Message): boolean {
+  if (role === 'assistant') return content.some(({ type }) => type === 'tool_call')
+  return role === 'tool'
 }
 
 /** What a new view keeps of the old one: as many of its last messages as it has, some of them with their outputs left out. */

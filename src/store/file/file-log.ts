@@ -1,7 +1,7 @@
 import { StoreError } from '../errors.js'
 import { logClosed } from '../memory-store.js'
 import type { SessionRecord } from '../records.js'
-import type { Durability, Lease, SessionLog } from '../session-store.js'
+import type { AppendOptions, Durability, Lease, SessionLog } from '../session-store.js'
 import { digestOf, keepBlob, syncBlobs } from './blob-files.js'
 import { type FileLayer, writeAll } from './file-layer.js'
 import { type HeldLease, isStillHeld, releaseLease, showLife } from './lease-file.js'
@@ -26,8 +26,11 @@ export type FileLogParts = {
   readonly newNamesIn: readonly string[]
 }
 
-/** With `async`, how long records may wait for the disk. */
-const soonMs = 50
+/** How long records may wait for the disk that nobody waits for. */
+const soonMs = { sync: 10, async: 50 }
+
+/** A holder that was there a moment ago has not been silent for so long that others took it for dead. */
+const freshMs = 5
 
 /** The log of one session in a file. Every append is one write at its call; those that wait for the disk at the same time share one sync. */
 export class FileLog implements SessionLog {
@@ -44,6 +47,8 @@ export class FileLog implements SessionLog {
   #lastSync: Promise<void> = Promise.resolve()
   #nextSync: Promise<void> | undefined
   #syncTimer: NodeJS.Timeout | undefined
+  /** When it was last looked whether the session is still held here. */
+  #lookedAt = Number.NEGATIVE_INFINITY
   #failure: unknown
   #told = false
   #closing: Promise<void> | undefined
@@ -60,14 +65,14 @@ export class FileLog implements SessionLog {
     this.#heartbeat.unref()
   }
 
-  async append(records: readonly SessionRecord[]): Promise<void> {
+  async append(records: readonly SessionRecord[], { soon = false }: AppendOptions = {}): Promise<void> {
     this.#refuseWhenOver()
     if (records.length === 0) return
     const { bytes, checksum } = encodeBatch(records, this.#checksum)
-    this.#refuseWhenLost()
+    if (!soon || performance.now() - this.#lookedAt > freshMs) this.#refuseWhenLost()
     this.#write(bytes)
     this.#checksum = checksum
-    await this.#settle()
+    if (!(await this.#settle(soon))) return
     // Taken over in between: the other may have read the log before this stood in it.
     this.#refuseWhenLost()
   }
@@ -134,19 +139,24 @@ export class FileLog implements SessionLog {
     }
   }
 
-  async #settle(): Promise<void> {
+  /** Whether the disk was waited for. */
+  async #settle(soon = false): Promise<boolean> {
     const { durability } = this.#parts
-    if (durability === 'sync') await this.#sync()
-    else if (durability === 'async') this.#syncSoon()
+    if (durability === 'sync' && !soon) {
+      await this.#sync()
+      return true
+    }
+    if (durability !== 'exit') this.#syncSoon(soonMs[durability])
+    return false
   }
 
-  #syncSoon(): void {
+  #syncSoon(ms: number): void {
     if (this.#syncTimer !== undefined) return
     this.#syncTimer = setTimeout(() => {
       this.#syncTimer = undefined
       // A failure is kept, and told to whoever uses the log next.
       this.#sync(false).catch(() => undefined)
-    }, soonMs)
+    }, ms)
     this.#syncTimer.unref()
   }
 
@@ -224,7 +234,10 @@ export class FileLog implements SessionLog {
   #refuseWhenLost(): void {
     const { files, held, fd, sessionId } = this.#parts
     try {
-      if (isStillHeld(files, held) && files.facts(fd).links > 0) return
+      if (isStillHeld(files, held) && files.facts(fd).links > 0) {
+        this.#lookedAt = performance.now()
+        return
+      }
     } catch (error) {
       throw this.#fail(error, 'looked after')
     }

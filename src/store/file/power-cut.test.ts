@@ -280,6 +280,7 @@ const blobOf = (id: number): Uint8Array => new TextEncoder().encode(`blob ${id} 
 async function work(disk: ForgetfulDisk) {
   const acknowledged: SessionRecord[] = []
   const tried: SessionRecord[] = []
+  const waiting: SessionRecord[] = []
   const blobs: [string, number][] = []
   // Written by a machine that has been started again since: its leases are those of the dead.
   const store = new FileSessionStore('/a/sessions', {
@@ -301,10 +302,16 @@ async function work(disk: ForgetfulDisk) {
         // All are awaited before the first failure ends this.
         for (const result of await Promise.allSettled(appended)) {
           if (result.status === 'rejected') throw result.reason
-          acknowledged.push(...result.value)
+          acknowledged.push(...waiting.splice(0), ...result.value)
         }
+        // What may wait for the disk is not there yet, and comes before all that is behind it.
+        const soon = [part(id + 4)]
+        tried.push(...soon)
+        await log.append(soon, { soon: true })
+        waiting.push(...soon)
       }
       await log.close()
+      acknowledged.push(...waiting.splice(0))
     }
   } catch (error) {
     expect(error).toMatchObject({ code: 'store_failed' })
@@ -319,7 +326,7 @@ it('keeps every acknowledged record over a power cut at any moment', async () =>
     return Math.floor((seed / 2 ** 32) * below)
   }
   const whole = new ForgetfulDisk()
-  expect((await work(whole)).acknowledged).toHaveLength(24)
+  expect((await work(whole)).acknowledged).toHaveLength(30)
   let images = 0
   const perMoment = Math.ceil((500 * factor) / whole.changes)
   for (let moment = 0; moment <= whole.changes; moment++) {

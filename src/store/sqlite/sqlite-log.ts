@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { StoreError } from '../errors.js'
 import { logClosed } from '../memory-store.js'
 import type { SessionRecord } from '../records.js'
-import type { Durability, Lease, SessionLog } from '../session-store.js'
+import type { AppendOptions, Durability, Lease, SessionLog } from '../session-store.js'
 import type { CommitQueue, Work } from './commit-queue.js'
 import { advance, releaseLease } from './leases.js'
 import { encodeBatch, writeBatch } from './write-records.js'
@@ -33,10 +33,10 @@ export class SqliteLog implements SessionLog {
     this.recordCount = options.recordCount
   }
 
-  async append(records: readonly SessionRecord[]): Promise<void> {
+  async append(records: readonly SessionRecord[], { soon = false }: AppendOptions = {}): Promise<void> {
     const { sessionId } = this.#options
     const batch = encodeBatch(sessionId, records)
-    await this.#write(({ database }) => writeBatch(database, sessionId, this.lease, batch))
+    await this.#write(({ database }) => writeBatch(database, sessionId, this.lease, batch), soon)
   }
 
   async writeBlob(bytes: Uint8Array): Promise<string> {
@@ -67,11 +67,12 @@ export class SqliteLog implements SessionLog {
     if (this.#failure !== undefined) throw afterFailure(this.#options.sessionId, this.#failure)
   }
 
-  async #write(work: Work<void>['work']): Promise<void> {
+  async #write(work: Work<void>['work'], soon = false): Promise<void> {
     this.#refuseWhenEnded()
     const { durability, queue, sessionId } = this.#options
+    const durable = durability === 'sync' && !soon
     await queue.add({
-      durable: durability === 'sync',
+      durable,
       work: (connection) => {
         if (this.#failure !== undefined) throw afterFailure(sessionId, this.#failure)
         work(connection)
@@ -80,22 +81,22 @@ export class SqliteLog implements SessionLog {
         this.#failure ??= error
       },
     })
-    if (durability === 'sync') return
-    this.#unsynced = true
-    if (durability === 'async') this.#syncSoon()
+    // A commit that is synced takes all before it along.
+    this.#unsynced = !durable
+    if (!durable && durability !== 'exit') this.#syncSoon(soonMs[durability])
   }
 
-  #syncSoon(): void {
+  #syncSoon(ms: number): void {
     this.#syncTimer ??= setTimeout(() => {
       this.#syncTimer = undefined
       // Whoever writes next is told, since the log has failed then.
       this.#sync().catch((error: Error) => {
         this.#failure ??= error
       })
-    }, soonMs).unref()
+    }, ms).unref()
   }
 
-  /** A commit that is synced takes all before it along; one that changes nothing would not be. */
+  /** A commit that changes nothing would not be synced. */
   async #sync(): Promise<void> {
     if (!this.#unsynced) return
     this.#unsynced = false
@@ -122,7 +123,8 @@ export class SqliteLog implements SessionLog {
   }
 }
 
-const soonMs = 100
+/** How long records may wait for the disk that nobody waits for. */
+const soonMs = { sync: 10, async: 100 }
 
 function afterFailure(sessionId: string, cause: Error): StoreError {
   const code = cause instanceof StoreError ? cause.code : 'store_failed'

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, read, type Stats } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, read, readSync, type Stats } from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -102,7 +102,10 @@ export async function openRegular(place: Place): Promise<OpenFile> {
     return {
       stat,
       read: async (into, offset, length, position) =>
-        (await readFrom(fd, into, offset, length, position)).bytesRead,
+        // Like opening it, reading a small file is over sooner than somebody else could be asked to do it.
+        stat.size <= smallSize
+          ? readSync(fd, into, offset, length, position)
+          : (await readFrom(fd, into, offset, length, position)).bytesRead,
       close,
     }
   } catch (thrown) {
@@ -112,6 +115,7 @@ export async function openRegular(place: Place): Promise<OpenFile> {
 }
 
 const readFrom = promisify(read)
+const smallSize = 65_536
 
 export function refuseIrregular(path: string, stat: Stats): void {
   if (stat.isFile()) return
