@@ -42,7 +42,8 @@ const imageCharacters = 6_000
 /** Role, separators and ids around a message. */
 const messageOverhead = 16
 
-// Messages and definitions do not change once they are made.
+// Calls and definitions do not change once they are made, and have to be written to be counted. Texts know how long they are: a
+// long history would cost more remembered than counted again.
 const counted = new WeakMap<object, number>()
 
 const historyCharacters = walkHistory(
@@ -53,19 +54,19 @@ const historyCharacters = walkHistory(
 )
 
 function messageCharacters(message: Message): number {
-  let characters = counted.get(message)
-  if (characters === undefined) {
-    characters = messageOverhead + contentCharacters(message)
-    counted.set(message, characters)
-  }
-  return characters
+  return messageOverhead + contentCharacters(message)
 }
 
 function toolCharacters(tool: ToolDefinition): number {
-  let characters = counted.get(tool)
+  return writtenOnce(tool, tool)
+}
+
+/** How long something is as JSON. */
+function writtenOnce(owner: object, value: unknown): number {
+  let characters = counted.get(owner)
   if (characters === undefined) {
-    characters = JSON.stringify(tool).length
-    counted.set(tool, characters)
+    characters = JSON.stringify(value).length
+    counted.set(owner, characters)
   }
   return characters
 }
@@ -95,7 +96,7 @@ function partCharacters(part: Part): number {
     case 'document':
       return part.data.length
     case 'tool_call':
-      return part.id.length + part.function.name.length + JSON.stringify(part.function.arguments).length
+      return part.id.length + part.function.name.length + writtenOnce(part, part.function.arguments)
   }
 }
 

@@ -150,7 +150,9 @@ const none: readonly string[] = []
 const absent: Message = { role: 'system', content: '' }
 const examined = new WeakMap<Message, Examined>()
 
+/** Remembers what took work to find out. What was only said is looked at again: that costs less than remembering it. */
 function examine(message: Message): Examined {
+  if (isPlain(message)) return { clean: message, calls: none, results: none }
   let facts = examined.get(message)
   if (facts === undefined) {
     const clean = cleanMessage(message)
@@ -162,6 +164,13 @@ function examine(message: Message): Examined {
     examined.set(message, facts)
   }
   return facts
+}
+
+function isPlain({ role, content }: Message): boolean {
+  if (role === 'system') return !isBlank(content)
+  if (role === 'tool' || content.length !== 1) return false
+  const [part] = content
+  return part?.type === 'text' && !isBlank(part.text)
 }
 
 function callsIn(content: readonly AssistantContent[]): readonly string[] {
@@ -218,5 +227,5 @@ function kept<Item>(items: Item[], stays: (item: Item) => boolean): Item[] {
 }
 
 function isBlank(text: string): boolean {
-  return text.trim() === ''
+  return !/\S/.test(text)
 }

@@ -35,15 +35,25 @@ export function toHistory(messages: readonly Message[]): HistoryMessage[] {
 export function fromHistory(
   history: readonly (HistoryMessage | { readonly role: string; readonly content: string })[],
 ): Message[] {
-  return history.flatMap((message): Message[] => {
+  // Histories may be long: nothing is made for a message that is not needed.
+  const messages: Message[] = []
+  for (const { role, content } of history) {
     const blocks: readonly ContentBlock[] =
-      typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content
-    const results = blocks.filter(({ type }) => type === 'tool_result')
-    if (results.length === 0) return [spokenBy(message.role, blocks)]
+      typeof content === 'string' ? [{ type: 'text', text: content }] : content
+    if (!blocks.some(isResult)) {
+      messages.push(spokenBy(role, blocks))
+      continue
+    }
     // Some hosts keep results and what was said after them in one message.
-    const others = blocks.filter(({ type }) => type !== 'tool_result')
-    return [toolMessageOf(results), ...(others.length === 0 ? [] : [spokenBy(message.role, others)])]
-  })
+    const others = blocks.filter((block) => !isResult(block))
+    messages.push(toolMessageOf(blocks.filter(isResult)))
+    if (others.length > 0) messages.push(spokenBy(role, others))
+  }
+  return messages
+}
+
+function isResult({ type }: ContentBlock): boolean {
+  return type === 'tool_result'
 }
 
 function spokenBy(role: string, blocks: readonly ContentBlock[]): Message {

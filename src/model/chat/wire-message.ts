@@ -36,6 +36,8 @@ export function wireMessage(message: Message, style: WireStyle): WireMessage {
 
 function userContent(content: readonly UserContent[], style: WireStyle): string | JsonObject[] {
   // Many servers read nothing but a string.
+  const [only] = content
+  if (content.length === 1 && only?.type === 'text') return only.text
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   if (texts.length > 0 && texts.length === content.length) return texts.join('\n\n')
   return content.map((part) => userPart(part, style))
