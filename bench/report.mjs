@@ -71,9 +71,17 @@ export function printTable(title, explanation, header, rows) {
   console.log(`\n${title}\n  ${explanation}\n${[header, ...rows].map(line).join('\n')}`)
 }
 
-/** Three digits that count. @param {number} value */
+/**
+ * Why rows have no figures, below their table.
+ * @param {readonly { title: string, cannot?: string }[]} rows
+ */
+export function printReasons(rows) {
+  for (const { title, cannot } of rows) if (cannot !== undefined) console.log(`  cannot: ${title}: ${cannot}`)
+}
+
+/** Three digits that count. @param {number | null} value what was no number is null in a file */
 export function figure(value) {
-  if (!Number.isFinite(value)) return '–'
+  if (value === null || !Number.isFinite(value)) return '–'
   const digits = Math.max(0, Math.min(5, 2 - Math.floor(Math.log10(Math.abs(value) || 1))))
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }

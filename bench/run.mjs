@@ -1,23 +1,48 @@
-// `npm run bench`: every area, one after the other, each in a process of its own; then one table of all targets, one file of all results
-// and the pictures of docs/performance.md. `npm run bench -- check` does the same and fails when a target is missed; with `--report` it
-// tells and does not fail. Flags go to the areas.
+// `npm run bench`: every area, one after the other, each in a process of its own; then one table of all targets, one of all budgets, one
+// file of all results and the pictures of docs/performance.md. `npm run bench -- check` runs what measures a budget and fails when one is missed;
+// with `--report` it tells and does not fail. `--without=peers` leaves areas out, `--within=100` those that it would have to begin after
+// so many seconds; other flags go to the areas. `npm run bench -- tables
+// FILE` puts the figures of such a file into docs/performance.md.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { areaFiles } from './areas.mjs'
+import { budgets, budgetsFound } from './budgets.mjs'
 import { drawResults } from './draw.mjs'
+import { fillTables } from './tables.mjs'
 import { verdictLine, verdicts } from './verdict.mjs'
 
 const folder = import.meta.dirname
 const flags = process.argv.slice(2).filter((arg) => arg.startsWith('-'))
 const named = process.argv.slice(2).filter((arg) => !arg.startsWith('-'))
-const areas = readdirSync(folder).flatMap((name) => /^([a-z]+)\.bench\.mjs$/.exec(name)?.[1] ?? [])
-const wanted = named.filter((name) => name !== 'check')
-const unknown = wanted.find((area) => !areas.includes(area))
-if (unknown === undefined) process.exitCode = runAreas(wanted.length > 0 ? wanted : areas)
+const without = flags.flatMap((flag) => /^--without=(.+)$/.exec(flag)?.[1]?.split(',') ?? [])
+const within = Number(
+  flags.flatMap((flag) => /^--within=(\d+)$/.exec(flag)?.[1] ?? [])[0] ?? Number.POSITIVE_INFINITY,
+)
+const files = areaFiles()
+const checking = named.includes('check')
+if (named[0] === 'tables') fillTables(named[1])
 else {
-  console.error(`There is no benchmark "${unknown}". There are: ${areas.join(', ')}, check`)
-  process.exitCode = 2
+  const wanted = named.filter((name) => name !== 'check')
+  const unknown = [...wanted, ...without].find((area) => !files.has(area))
+  if (unknown === undefined)
+    process.exitCode = runAreas(
+      (wanted.length > 0 ? wanted : usual()).filter((area) => !without.includes(area)),
+    )
+  else {
+    console.error(
+      `There is no benchmark "${unknown}". There are: ${[...files.keys()].join(', ')}, check, tables`,
+    )
+    process.exitCode = 2
+  }
+}
+
+/** What is run when nothing is named: everything, or what measures a budget. */
+function usual() {
+  const measuring = budgets.flatMap(({ places }) => places.map(({ area }) => area))
+  return [...files.keys()].filter((area) => !checking || measuring.includes(area))
 }
 
 /** @param {readonly string[]} chosen */
@@ -26,9 +51,17 @@ function runAreas(chosen) {
   try {
     /** @type {string[]} */
     const broken = []
+    const began = performance.now()
+    const seconds = () => Math.round((performance.now() - began) / 1_000)
     for (const area of chosen) {
-      const args = ['--expose-gc', join(folder, `${area}.bench.mjs`), ...flags]
+      if (seconds() >= within) {
+        console.log(`\n${area} is left out: ${seconds()} of ${within} seconds are over`)
+        continue
+      }
+      const start = seconds()
+      const args = ['--expose-gc', files.get(area) ?? '', ...flags]
       spawnSync(process.execPath, args, { stdio: 'inherit', env: { ...process.env, BENCH_INTO: into } })
+      console.log(`${area} took ${seconds() - start} s`)
       // One that missed a target has written all the same; one that broke off has not.
       if (!readdirSync(into).some((name) => name.startsWith(`${area}-`))) broken.push(area)
     }
@@ -49,11 +82,28 @@ function conclude(results, broken, chosen) {
   console.log(
     `${all.length - missed} met, ${missed} missed${broken.length > 0 ? `, ${broken.length} areas broke off` : ''}`,
   )
+  const missedBudgets = checking || chosen.length > 1 ? printBudgets(results) : 0
   if (chosen.length > 1) console.log(`written to ${write(results)}`)
   // A rough look is not for showing.
   if (!flags.includes('--quick') || flags.includes('--pictures')) drawResults(results)
   if (flags.includes('--report')) return 0
-  return missed === 0 && broken.length === 0 ? 0 : 1
+  return (checking ? missedBudgets : missed) === 0 && broken.length === 0 ? 0 : 1
+}
+
+/** Each budget, where it is measured and what was found there. @param {any[]} results @returns {number} how many were missed */
+function printBudgets(results) {
+  const found = budgetsFound(results)
+  console.log('\nBudgets')
+  let last = ''
+  for (const { budget, area, name, target } of found) {
+    if (budget !== last) console.log(`  ${budget}`)
+    last = budget
+    console.log(`    ${area}: ${target === undefined ? `not in this run: ${name}` : verdictLine(target)}`)
+  }
+  const missed = found.filter(({ target }) => target !== undefined && !target.met).length
+  const absent = found.filter(({ target }) => target === undefined).length
+  console.log(`${found.length - missed - absent} met, ${missed} missed, ${absent} not in this run`)
+  return missed
 }
 
 /** @param {any[]} results */

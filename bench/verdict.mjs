@@ -10,13 +10,17 @@ export function judged(target) {
 }
 
 /** One line for people. @param {Judged} target */
-export function verdictLine({ name, unit = '', most, least, found, met }) {
-  const limit = most === undefined ? `at least ${shown(least ?? Number.NaN)}` : `at most ${shown(most)}`
-  return `${met ? 'met   ' : 'MISSED'} ${name}: ${shown(found)} ${unit}, target ${limit}`
+export function verdictLine({ name, unit = '', found, met, ...limits }) {
+  return `${met ? 'met   ' : 'MISSED'} ${name}: ${shown(found)} ${unit}, target ${limitOf(limits)}`
+}
+
+/** @param {{ most?: number, least?: number }} limits */
+export function limitOf({ most, least }) {
+  return most === undefined ? `at least ${shown(least ?? Number.NaN)}` : `at most ${shown(most)}`
 }
 
 /** @param {number | null} value what was no number is written as null */
-function shown(value) {
+export function shown(value) {
   if (value === null || !Number.isFinite(value)) return 'nothing measured'
   return Math.abs(value) >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
 }

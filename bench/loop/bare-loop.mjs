@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-const tools = [
+const readOnly = [
   {
     type: 'function',
     function: {
@@ -18,11 +18,20 @@ const tools = [
 
 /**
  * Asks until the model calls no tool, and gives the last text.
- * @param {{ url: string, read: (args: { file_path: string }) => Promise<string>, messages: BareMessage[], stream?: boolean, onText?: (text: string) => void }} run
+ * @param {{ url: string, read: (args: { file_path: string }) => Promise<string>, messages: BareMessage[], stream?: boolean, onText?: (text: string) => void, tools?: readonly unknown[] }} run
  */
-export async function bareLoop({ url, read, messages, stream = true, onText = () => undefined }) {
+export async function bareLoop({
+  url,
+  read,
+  messages,
+  stream = true,
+  onText = () => undefined,
+  tools = readOnly,
+}) {
   for (;;) {
-    const { text, calls } = await (stream ? ask(url, messages, onText) : askWhole(url, messages))
+    const { text, calls } = await (stream
+      ? ask(url, { tools, messages }, onText)
+      : askWhole(url, { tools, messages }))
     messages.push({
       role: 'assistant',
       content: text,
@@ -35,14 +44,20 @@ export async function bareLoop({ url, read, messages, stream = true, onText = ()
       }),
     })
     if (calls.length === 0) return text
-    for (const { id, input } of calls)
-      messages.push({ role: 'tool', tool_call_id: id, content: await read(JSON.parse(input)) })
+    const results = calls.map(async ({ id, input }) => ({
+      role: 'tool',
+      tool_call_id: id,
+      content: await read(JSON.parse(input)),
+    }))
+    messages.push(...(await Promise.all(results)))
   }
 }
 
-/** @param {string} url @param {BareMessage[]} messages @param {(text: string) => void} onText */
-async function ask(url, messages, onText) {
-  const response = await post(url, { stream: true, stream_options: { include_usage: true }, messages })
+/** @typedef {{ tools: readonly unknown[], messages: BareMessage[] }} Said */
+
+/** @param {string} url @param {Said} said @param {(text: string) => void} onText */
+async function ask(url, said, onText) {
+  const response = await post(url, { stream: true, stream_options: { include_usage: true }, ...said })
   const reader = response.body?.getReader()
   if (reader === undefined) throw new Error('the model server answered nothing')
   const decoder = new TextDecoder()
@@ -72,9 +87,9 @@ async function ask(url, messages, onText) {
   }
 }
 
-/** @param {string} url @param {BareMessage[]} messages */
-async function askWhole(url, messages) {
-  const { choices } = await (await post(url, { messages })).json()
+/** @param {string} url @param {Said} said */
+async function askWhole(url, said) {
+  const { choices } = await (await post(url, said)).json()
   const { content, tool_calls = [] } = choices[0].message
   /** @type {BareCall[]} */
   const calls = tool_calls.map((/** @type {any} */ { id, function: call }) => ({
@@ -90,7 +105,7 @@ async function post(url, body) {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'm', tools, ...body }),
+    body: JSON.stringify({ model: 'm', ...body }),
   })
   if (!response.ok) throw new Error(`the model server answered ${response.status}`)
   return response

@@ -1,15 +1,14 @@
 // Answers as Gemini's interface gives them.
 
 /**
- * @param {{ call: { id: string, file: string } | undefined, pieces: number, whole: boolean }} answer
+ * @param {{ calls: readonly { id: string, file: string }[], pieces: number, whole: boolean }} answer
  * @returns {string[]} one piece of JSON for each event, or one for the whole
  */
-export function geminiEvents({ call, pieces, whole }) {
-  const texts = call === undefined ? textOf(pieces) : ['I look', ' at the next file.']
-  const called =
-    call === undefined
-      ? []
-      : [{ functionCall: { id: call.id, name: 'read', args: { file_path: call.file } } }]
+export function geminiEvents({ calls, pieces, whole }) {
+  const texts = calls.length === 0 ? textOf(pieces) : ['I look', ' at the next file.']
+  const called = calls.map(({ id, file }) => ({
+    functionCall: { id, name: 'read', args: { file_path: file } },
+  }))
   if (whole) return [response([{ text: texts.join('') }, ...called], 'STOP')]
   return [
     ...texts.map((text) => response([{ text }])),

@@ -2,12 +2,17 @@
 // and as much of Gemini's wire as a library needs that speaks nothing else.
 import { fork } from 'node:child_process'
 import { createServer } from 'node:http'
+import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
+import { parallelCalls, searchAndCall } from './canned-calls.mjs'
+import { chunk, says, usage } from './chunks.mjs'
 import { geminiEvents } from './gemini-wire.mjs'
 
 /**
  * The path says what is answered: `/rounds-50/…` calls `read` until there are 50 results, `/deltas-20000/…` says so many pieces,
- * `/answer/…` a sentence, `/program-50/…` runs one program that makes those 50 calls.
+ * `/answer/…` a sentence, `/program-50/…` runs one program that makes those 50 calls, `/parallel-20/…` makes 20 calls in one answer,
+ * `/search-437/…` calls a tool of many by its number, after a search where there is one. `taken` tells the requests and their bytes
+ * since it was last asked, and when the first came.
  * @typedef {{ url: string, lastBody: () => Promise<string>, stop: () => void }} ModelServer
  */
 
@@ -34,9 +39,13 @@ export function fileFor(number) {
 function serve() {
   let lastBody = Buffer.alloc(0)
   let answers = 0
+  let taken = nothingTaken()
   const server = createServer((request, response) => {
     if (request.method === 'GET') {
-      response.end(lastBody)
+      if (request.url === '/taken') {
+        response.end(JSON.stringify(taken))
+        taken = nothingTaken()
+      } else response.end(lastBody)
       return
     }
     /** @type {Buffer[]} */
@@ -44,6 +53,8 @@ function serve() {
     request.on('data', (part) => parts.push(part))
     request.on('end', () => {
       lastBody = Buffer.concat(parts)
+      if (taken.requests++ === 0) taken.firstAt = performance.timeOrigin + performance.now()
+      taken.bytes += lastBody.length
       const [, plan = ''] = (request.url ?? '').split('/')
       const [kind, count] = plan.split('-')
       const id = `chatcmpl-${++answers}`
@@ -69,11 +80,17 @@ function serve() {
   process.once('disconnect', () => process.exit())
 }
 
+function nothingTaken() {
+  return { requests: 0, bytes: 0, firstAt: 0 }
+}
+
 /** @typedef {{ kind: string | undefined, count: number, body: Buffer }} Wanted */
 
 /** @param {Wanted} wanted */
 function eventsFor({ kind, count, body }) {
   if (kind === 'deltas') return cannedDeltas(count)
+  if (kind === 'parallel') return resultsIn(body) === 0 ? parallelCalls(count, body) : sentence
+  if (kind === 'search') return searchAndCall(count, body, resultsIn(body)) ?? sentence
   if (kind === 'program') return resultsIn(body) === 0 ? programOf(count) : sentence
   const done = kind === 'rounds' ? resultsIn(body) : 0
   return kind === 'rounds' && done < count ? callOf(done) : sentence
@@ -81,11 +98,15 @@ function eventsFor({ kind, count, body }) {
 
 /** @param {import('node:http').ServerResponse} response @param {Wanted} wanted @param {boolean} stream */
 function answerGemini(response, { kind, count, body }, stream) {
-  const done = kind === 'rounds' ? resultsIn(body, '"functionResponse"') : count
+  const done = resultsIn(body, '"functionResponse"')
   const pieces = kind === 'deltas' ? count : 2
-  const call = kind === 'rounds' && done < count ? { id: `call_${done}`, file: fileFor(done) } : undefined
+  const left = kind === 'rounds' && done < count ? 1 : kind === 'parallel' && done === 0 ? count : 0
+  const calls = Array.from({ length: left }, (_, at) => ({
+    id: `call_${done + at}`,
+    file: fileFor(done + at),
+  }))
   response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
-  const events = geminiEvents({ call, pieces, whole: !stream })
+  const events = geminiEvents({ calls, pieces, whole: !stream })
   if (!stream) response.end(events[0])
   else {
     for (const event of events) response.write(`data: ${event}\r\n\r\n`)
@@ -122,26 +143,6 @@ function wholeOf(events) {
   })
 }
 
-/** @param {unknown} delta @param {string | null} [finish] */
-function chunk(delta, finish = null) {
-  const choices = [{ index: 0, delta, finish_reason: finish }]
-  return JSON.stringify({
-    id: 'chatcmpl-1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'm',
-    choices,
-  })
-}
-const usage = JSON.stringify({
-  id: 'chatcmpl-1',
-  object: 'chat.completion.chunk',
-  created: 1,
-  model: 'm',
-  choices: [],
-  usage: { prompt_tokens: 3000, completion_tokens: 20, total_tokens: 3020 },
-})
-const says = (/** @type {string} */ text) => chunk({ content: text })
 const sentence = [
   chunk({ role: 'assistant', content: '' }),
   says('It is'),

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { Agent } from 'capstan'
 import { FileSessionStore } from 'capstan/store'
-import { hostOptions } from './rounds.mjs'
+import { hostOptions } from './host-options.mjs'
 
 /**
  * With everything on that makes a session safe: rules, watchdog, a hook, a record in files.
@@ -11,7 +11,14 @@ import { hostOptions } from './rounds.mjs'
  */
 export function openEverything(surroundings, durability) {
   const sessionStore = new FileSessionStore(join(surroundings.place, 'sessions'))
-  return openCapstan(surroundings, { ...hostOptions, sessionStore, ...(durability && { durability }) })
+  // As many at once as others take, where it is the host's tool that counts.
+  const atOnce = surroundings.hostTool === true && { maxParallelTasks: 20 }
+  return openCapstan(surroundings, {
+    ...hostOptions,
+    ...atOnce,
+    sessionStore,
+    ...(durability && { durability }),
+  })
 }
 
 /**
@@ -20,7 +27,8 @@ export function openEverything(surroundings, durability) {
  * @param {import('capstan').SessionOptions} options
  * @returns {Promise<import('../peers/contract.mjs').Opened>}
  */
-export async function openCapstan({ url, root, place, rounds }, options) {
+export async function openCapstan({ url, root, place, rounds, read, hostTool = false }, options) {
+  const given = hostTool ? await withHostTool(read, options) : options
   const agent = await Agent.create(
     {
       defaultModel: 'bench/m',
@@ -30,12 +38,12 @@ export async function openCapstan({ url, root, place, rounds }, options) {
   )
   return {
     conversation(history) {
-      const session = agent.session(root, { ...options, maxToolRounds: rounds + 2 })
-      const given = history.map(({ role, content }) => ({
+      const session = agent.session(root, { ...given, maxToolRounds: rounds + 2 })
+      const said = history.map(({ role, content }) => ({
         role,
         content: [{ type: /** @type {const} */ ('text'), text: content }],
       }))
-      const before = given.length > 0 ? { history: given } : {}
+      const before = said.length > 0 ? { history: said } : {}
       return {
         async ask(prompt, { onText }) {
           let text = ''
@@ -53,5 +61,29 @@ export async function openCapstan({ url, root, place, rounds }, options) {
       }
     },
     close: () => agent.close(),
+  }
+}
+
+/**
+ * The host's tool as well, where it is not reading files that counts.
+ * @param {(args: { file_path: string }) => Promise<string>} read
+ * @param {import('capstan').SessionOptions} options
+ * @returns {Promise<import('capstan').SessionOptions>}
+ */
+async function withHostTool(read, options) {
+  const { createJsonTool } = await import('capstan/tool')
+  const look = createJsonTool({
+    name: 'look',
+    description: 'Look at a file.',
+    kind: 'read',
+    idempotent: true,
+    parameters: { type: 'object', properties: { file_path: { type: 'string' } }, required: ['file_path'] },
+    execute: (args) => read({ file_path: String(args['file_path']) }),
+  })
+  const { permissionPolicy: policy = {} } = options
+  return {
+    ...options,
+    tools: [look],
+    permissionPolicy: { ...policy, allow: [...(policy.allow ?? []), 'look(*)'] },
   }
 }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readIn } from '../peers/contract.mjs'
 import { peer as byHand } from '../peers/fetch.mjs'
+import { hostOptions } from './host-options.mjs'
 import { openCapstan, openEverything } from './open-capstan.mjs'
-import { hostOptions } from './rounds.mjs'
 import { openWorkplace } from './workplace.mjs'
 
 const [what = 'everything', runs = '40'] = process.argv.slice(2)

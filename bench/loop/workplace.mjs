@@ -8,6 +8,7 @@ import { fileFor, startModelServer } from './model-server.mjs'
 /**
  * @typedef {{
  *   root: string
+ *   place: string
  *   server: import('./model-server.mjs').ModelServer
  *   agentFor: (plan: string) => Promise<Agent>
  *   leave: () => Promise<void>
@@ -19,12 +20,14 @@ export async function openWorkplace() {
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-bench-')))
   const root = join(place, 'work')
   mkdirSync(join(root, 'src'), { recursive: true })
-  for (let number = 0; number < 500; number++) writeFileSync(join(root, fileFor(number)), sourceText(number))
+  for (let number = 0; number < 1_000; number++)
+    writeFileSync(join(root, fileFor(number)), sourceText(number))
   const server = await startModelServer()
   /** @type {Agent[]} */
   const agents = []
   return {
     root,
+    place,
     server,
     async agentFor(plan) {
       const baseUrl = `${server.url}/${plan}/v1`

@@ -1,4 +1,5 @@
 // What every contender brings: the same tool, the same model server, the same questions.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readBelow } from '../loop/bare-loop.mjs'
 
 /**
@@ -6,14 +7,15 @@ import { readBelow } from '../loop/bare-loop.mjs'
  * @typedef {{ role: 'user' | 'assistant', content: string }} Said
  * @typedef {{ ask: (prompt: string, asking: Asking) => Promise<unknown>, close?: () => unknown }} Conversation
  * @typedef {{ conversation: (history: readonly Said[]) => Conversation, close?: () => unknown }} Opened
- * @typedef {{ url: string, root: string, place: string, read: (args: { file_path: string }) => Promise<string>, rounds: number }} Surroundings
+ * @typedef {{ url: string, root: string, place: string, read: (args: { file_path: string }) => Promise<string>, rounds: number, hostTool?: boolean }} Surroundings
+ * `hostTool`: the tool is the host's also for those that read files with a tool of their own.
  */
 /**
  * `packages`: what a program imports to use it. `cannot`: what it has no way to do, with the reason.
  * @typedef {{
  *   title: string
  *   packages: readonly string[]
- *   cannot?: Partial<Record<'plain' | 'stream' | 'deltas' | 'history', string>>
+ *   cannot?: Partial<Record<'plain' | 'stream' | 'parallel', string>>
  *   open: (surroundings: Surroundings) => Promise<Opened>
  * }} Peer
  */
@@ -22,6 +24,7 @@ import { readBelow } from '../loop/bare-loop.mjs'
 export const names = [
   'fetch',
   'capstan',
+  'capstan-exit',
   'capstan-bare',
   'tanstack',
   'ai',
@@ -35,7 +38,7 @@ export const names = [
 ]
 
 /** What is measured for itself and is no agent library of somebody else's. */
-export const own = ['fetch', 'capstan', 'capstan-bare']
+export const own = ['fetch', 'capstan']
 
 export const instructions = 'You are a careful assistant. Read what you are asked to read.'
 export const toolDescription = 'Read a file.'
@@ -45,14 +48,21 @@ export function load(name) {
   return import(name)
 }
 
-/** The tool's work, the same for all who take a tool from the host. @param {string} root */
+/** The tool's work, the same for all who take a tool from the host: reading a file, or taking so much time. @param {string} root */
 export function readIn(root) {
   const take = readBelow(root)
   let count = 0
+  /** @type {number | undefined} */
+  let wait
   return {
-    read: (/** @type {{ file_path: string }} */ args) => {
+    read: async (/** @type {{ file_path: string }} */ args) => {
       count++
-      return take(args)
+      if (wait === undefined) return take(args)
+      if (wait > 0) await sleep(wait)
+      return `${args.file_path} was seen`
+    },
+    taking: (/** @type {number | undefined} */ ms) => {
+      wait = ms
     },
     taken: () => {
       const before = count

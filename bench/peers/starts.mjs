@@ -4,38 +4,39 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { spread } from '../measure.mjs'
-import { figure, printTable, range } from '../report.mjs'
-import { own } from './contract.mjs'
+import { figure, printReasons, printTable, range } from '../report.mjs'
+import { isOwn } from './parts/part.mjs'
+import { quiet } from './process.mjs'
 
 const tell = `
   const { userCPUTime, systemCPUTime } = process.resourceUsage()
   fs.writeSync(1, 'told:' + JSON.stringify({ cpu: (userCPUTime + systemCPUTime) / 1000, rss: process.memoryUsage.rss() / 2 ** 20 }))
   process.exit()`
 
-/** @param {import('./parts.mjs').Setting} setting @returns {Promise<import('./parts.mjs').PartResult>} */
+/** @param {import('./parts/part.mjs').Setting} setting @returns {Promise<import('./parts/part.mjs').PartResult>} */
 export async function imports({ names, quick }) {
   const programs = []
   for (const name of names) {
     /** @type {{ peer: import('./contract.mjs').Peer }} */
     const { peer } = await import(`./${name}.mjs`)
-    if (name === 'capstan-bare') continue
+    if (name.startsWith('capstan-')) continue
     const lines = peer.packages.map((entry) => `import ${JSON.stringify(entry)};`).join('')
     const from = name === 'capstan' ? join(import.meta.dirname, '../..') : import.meta.dirname
     programs.push({
       name,
-      title: name === 'fetch' ? 'nothing' : peer.packages.join(', '),
+      title: name === 'fetch' ? 'nothing' : peer.packages.filter((entry) => entry !== 'zod').join(', '),
       from,
       args: moduleWith(lines),
     })
   }
-  const rows = inTurn(programs, quick ? 3 : 15)
+  const rows = inTurn(programs, quick ? 3 : 7)
   return {
     areas: [area('import', 'Import', 'What a fresh process pays for its imports', rows)],
     targets: [lightest('import', rows)],
   }
 }
 
-/** @param {import('./parts.mjs').Setting} setting @returns {Promise<import('./parts.mjs').PartResult>} */
+/** @param {import('./parts/part.mjs').Setting} setting @returns {Promise<import('./parts/part.mjs').PartResult>} */
 export async function coldStart({ names, where, quick }) {
   const programs = []
   for (const name of names) {
@@ -58,7 +59,7 @@ export async function coldStart({ names, where, quick }) {
       args: ['--input-type=module', '-e', script],
     })
   }
-  const rows = inTurn(programs, quick ? 3 : 9)
+  const rows = inTurn(programs, quick ? 3 : 5)
   const says = 'From the start of Node to the end of the first answer, one tool called'
   return { areas: [area('start', 'Cold start', says, rows)], targets: [lightest('cold start', rows)] }
 }
@@ -107,7 +108,7 @@ function inTurn(programs, times) {
 /** @param {Program} program @returns {Cost | string} */
 function start({ args, from }) {
   const begin = performance.now()
-  const env = { ...process.env, NODE_NO_WARNINGS: '1', VOLTAGENT_AUTO_REFRESH_MODELS: 'false' }
+  const env = { ...process.env, ...quiet }
   const { stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: from,
     encoding: 'utf8',
@@ -133,7 +134,7 @@ function area(part, title, says, rows) {
     ['', 'CPU ratio', 'p10–p90', '+ms CPU', '+ms wall', '+MB'],
     rows.map((row) =>
       row.cannot
-        ? [row.title, 'cannot', row.cannot]
+        ? [row.title, 'cannot']
         : [
             row.title,
             figure(row.ratio.median),
@@ -142,12 +143,13 @@ function area(part, title, says, rows) {
           ],
     ),
   )
-  return { part, title, explanation, rows }
+  printReasons(rows)
+  return { part, title, explanation, kind: 'start', rows }
 }
 
 /** @param {string} name @param {readonly StartRow[]} rows @returns {import('../verdict.mjs').Target} */
 function lightest(name, rows) {
-  const others = rows.filter((row) => !own.includes(row.name) && !row.cannot)
+  const others = rows.filter((row) => !isOwn(row.name) && !row.cannot)
   const best = others.toSorted((a, b) => a.ratio.median - b.ratio.median)[0]
   const mine = rows.find((row) => row.name === 'capstan')?.ratio.median ?? Number.NaN
   return {

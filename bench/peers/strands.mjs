@@ -6,7 +6,10 @@ const packages = ['@strands-agents/sdk', '@strands-agents/sdk/models/openai', 'z
 export const peer = {
   title: '@strands-agents/sdk',
   packages,
-  cannot: { plain: 'its models always stream' },
+  cannot: {
+    plain: 'its models always stream',
+    parallel: 'of several calls in one streamed answer it keeps one',
+  },
   async open({ url, read }) {
     const [{ Agent, NullConversationManager, tool }, { OpenAIModel }, { z }] = await Promise.all(
       packages.map(load),

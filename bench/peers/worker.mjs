@@ -6,14 +6,17 @@ import { readIn } from './contract.mjs'
 const [name = '', url = '', root = '', place = ''] = process.argv.slice(2)
 /** @type {{ peer: import('./contract.mjs').Peer }} */
 const { peer } = await import(`./${name}.mjs`)
-const { read, taken } = readIn(root)
+const { read, taken, taking } = readIn(root)
 /** @type {Map<string, Promise<import('./contract.mjs').Opened>>} */
 const opened = new Map()
 /** @type {import('./contract.mjs').Conversation[]} */
 let held = []
 
-/** @typedef {{ mode: 'stream' | 'plain', plan: string, rounds: number, times: number, at: number, history: number, length: number }} Work */
-/** @typedef {{ cpu: number, wall: number, rss: number, walls: number[] }} Cost */
+/**
+ * `plan`: what the model does; `wait`: a tool of the host's that takes so many milliseconds instead of reading a file.
+ * @typedef {{ mode: 'stream' | 'plain', plan: string, rounds: number, times: number, at: number, history: number, length: number, wait?: number }} Work
+ */
+/** @typedef {{ cpu: number, wall: number, rss: number, walls: number[], facts?: Record<string, number> }} Cost */
 /** @typedef {{ id: number, do: 'runs', work: Work } | { id: number, do: 'hold', count: number, rounds: number } | { id: number, do: 'end' }} Order */
 
 process.on('message', (/** @type {Order} */ order) => {
@@ -37,13 +40,15 @@ async function perform(order) {
 
 /** @param {string} plan @param {number} rounds */
 function openFor(plan, rounds) {
-  const known = opened.get(plan) ?? peer.open({ url: `${url}/${plan}/v1`, root, place, read, rounds })
+  const hostTool = plan.startsWith('parallel-')
+  const known =
+    opened.get(plan) ?? peer.open({ url: `${url}/${plan}/v1`, root, place, read, rounds, hostTool })
   opened.set(plan, known)
   return known
 }
 
 /** So many conversations, so many at a time. @param {Work} work @returns {Promise<Cost>} */
-async function runs({ mode, plan, rounds, times, at, history, length }) {
+async function runs({ mode, plan, rounds, times, at, history, length, wait }) {
   const place = await openFor(plan, rounds)
   const before = historyOf(history, length)
   const pieces = plan.startsWith('deltas-') ? Number(plan.slice('deltas-'.length)) : 0
@@ -68,15 +73,15 @@ async function runs({ mode, plan, rounds, times, at, history, length }) {
     }
   }
   taken()
-  globalThis.gc?.()
+  taking(wait)
   const used = process.cpuUsage()
   const start = performance.now()
   await Promise.all(Array.from({ length: at }, one))
   const wall = performance.now() - start
   const { user, system } = process.cpuUsage(used)
   const calls = taken()
-  // Capstan reads with a tool of its own, and checks by events that every call went well.
-  if (!name.startsWith('capstan') && calls !== rounds * times)
+  // Capstan reads files with a tool of its own, and checks by events that every call went well.
+  if ((wait !== undefined || !name.startsWith('capstan')) && calls !== rounds * times)
     throw new Error(`${calls} calls, not ${rounds * times}`)
   return { cpu: (user + system) / 1000, wall, rss: process.memoryUsage.rss() / 2 ** 20, walls }
 }

@@ -1,5 +1,5 @@
 // The same 50 calls of `read`: one after the other through the model, and in one program that the model writes.
-import { hostOptions } from '../loop/rounds.mjs'
+import { hostOptions } from '../loop/host-options.mjs'
 import { openWorkplace } from '../loop/workplace.mjs'
 import { spread } from '../measure.mjs'
 

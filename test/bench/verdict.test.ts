@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { barChart } from '../../bench/draw.mjs'
 import { growthExponent, spread } from '../../bench/measure.mjs'
 import { judged, verdictLine, verdicts } from '../../bench/verdict.mjs'
 
@@ -40,14 +39,4 @@ it('fits the power with which a cost grows', () => {
 it('takes the middle of samples and their spread', () => {
   const hundred = Array.from({ length: 101 }, (_, at) => 100 - at)
   expect(spread(hundred)).toEqual({ median: 50, p10: 10, p90: 90, p99: 99 })
-})
-
-it('draws what cannot be done as such, and not as nothing', () => {
-  const of = (row: { value: number }) => row.value
-  const svg = barChart({ title: 'Rounds', unit: 'times', of }, [
-    { name: 'fetch', title: 'fetch', value: 1 },
-    { name: 'other', title: 'a < b', cannot: 'it always streams' },
-  ])
-  expect(svg).toContain('a &lt; b')
-  expect(svg).toContain('>cannot<')
 })

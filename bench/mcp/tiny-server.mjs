@@ -1,0 +1,27 @@
+// The least server that clients of every age accept: one tool, over stdio, without a library.
+import { createInterface } from 'node:readline'
+
+const tool = {
+  name: 'echo',
+  description: 'Gives back what it is told.',
+  inputSchema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+}
+/** @type {Record<string, (params: any) => unknown>} */
+const answers = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: {} },
+    serverInfo: { name: 'tiny', version: '1' },
+  }),
+  ping: () => ({}),
+  'tools/list': () => ({ tools: [tool] }),
+  'tools/call': ({ arguments: { message } }) => ({ content: [{ type: 'text', text: `Echo: ${message}` }] }),
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line)
+  if (id === undefined) return
+  const answer = answers[method]
+  const said = answer ? { result: answer(params) } : { error: { code: -32601, message: `no ${method}` } }
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...said })}\n`)
+})

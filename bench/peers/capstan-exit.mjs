@@ -1,0 +1,10 @@
+// The same, and what is recorded is on the disk when the session closes, not before anything goes on.
+
+/** @type {import('./contract.mjs').Peer} */
+export const peer = {
+  title: 'capstan: the same, on disk when it closes',
+  packages: ['capstan'],
+  cannot: { plain: 'it always streams from the model' },
+  open: async (surroundings) =>
+    (await import('../loop/open-capstan.mjs')).openEverything(surroundings, 'exit'),
+}
