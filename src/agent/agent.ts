@@ -42,7 +42,7 @@ export class Agent {
   readonly #sessions: OpenSessions
   /** Agent directories that are served with it. */
   readonly #served = new Set<Promise<AgentDirHandle>>()
-  #closed = false
+  readonly #closing = new AbortController()
   /** What was odd about the configuration, one sentence each. */
   readonly warnings: readonly string[]
 
@@ -75,7 +75,7 @@ export class Agent {
   }
 
   get isClosed(): boolean {
-    return this.#closed
+    return this.#closing.signal.aborted
   }
 
   /** Opens a session on a directory. It is there at once; what it needs is opened with its first call. */
@@ -218,11 +218,13 @@ export class Agent {
     const { cwd = '.', env = process.env } = this.#surroundings
     const root = workspaceRoot(workspace, cwd)
     const { serveAgentDir } = await import('./dir/serve-agent-dir.js')
+    this.#assertOpen()
     const starting = serveAgentDir(resolve(cwd, dir), options, {
       config: this.#config,
       env,
       workspace: root,
       machine: this.#maker.machine,
+      signal: this.#closing.signal,
       opener: (setup) => this.#openerOf(setup, root),
     })
     this.#served.add(starting)
@@ -261,7 +263,7 @@ export class Agent {
 
   /** Closes every session. Afterwards none can be opened. */
   async close(): Promise<void> {
-    this.#closed = true
+    this.#closing.abort()
     await Promise.all([...this.#served].map(stopServing))
     await this.#sessions.closeAll()
     await this.#maker.machine.close()
@@ -297,7 +299,7 @@ export class Agent {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw new SessionClosedError('agent')
+    if (this.isClosed) throw new SessionClosedError('agent')
   }
 
   #assertFree(sessionId: string): void {

@@ -130,8 +130,8 @@ function hostText({ name, port }: Host): string {
   return port === undefined || port === 80 || port === 443 ? name : `${name}:${port}`
 }
 
-/** Quotes and parentheses mean something to the reader of the rule, though not to the pattern. */
-function literalPath(path: string): string {
+/** The pattern of one path. Quotes and parentheses mean something to the reader of the rule, though not to the pattern. */
+export function literalPath(path: string): string {
   const escaped = path.replace(/[\\*?[\]{}()'"]/g, '\\$&')
   return escaped.startsWith('~') ? `./${escaped}` : escaped
 }

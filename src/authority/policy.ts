@@ -127,7 +127,8 @@ const anyScope: Scope = {
   home: '/',
 }
 
-function assertPolicyShape(policy: unknown): asserts policy is PermissionPolicy {
+/** Throws {@link PolicyError} for what has another shape than a policy. */
+export function assertPolicyShape(policy: unknown): asserts policy is PermissionPolicy {
   if (!isRecord(policy)) throw new PolicyError('permissionPolicy must be an object')
   for (const key of Object.keys(policy)) {
     if ((policyFields as readonly string[]).includes(key)) continue

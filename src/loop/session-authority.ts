@@ -1,11 +1,12 @@
 import type { Authority } from '../authority/decide.js'
-import { defaultRules } from '../authority/default-rules.js'
-import { createGrant, type Grant, grantForTool, intersectGrants } from '../authority/grant.js'
+import { type Grant, intersectGrants } from '../authority/grant.js'
 import type { ModeName } from '../authority/mode.js'
-import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
+import type { CompiledPolicy, PermissionPolicy } from '../authority/policy.js'
 import type { Rule } from '../authority/rule.js'
 import type { RuleBook } from '../authority/rule-book.js'
 import type { Scope } from '../authority/scope.js'
+import { sharedGrant, sharedToolGrant } from '../authority/shared-grant.js'
+import { sharedPolicy } from '../authority/shared-policy.js'
 import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import type { RequirementSet } from '../tool/requirement.js'
 import { sharedBooks } from './shared-books.js'
@@ -72,7 +73,7 @@ export function createSessionAuthority(options: SessionAuthorityOptions): Sessio
 
 class LiveAuthority implements SessionAuthority {
   readonly #options: SessionAuthorityOptions
-  readonly #policy: ReturnType<typeof compilePolicy>
+  readonly #policy: CompiledPolicy
   readonly sessionRules: Rule[]
   #mode: ModeName | undefined
   /** What a session may is made again when it is needed: idle, it takes more memory than anything else of it. */
@@ -80,7 +81,7 @@ class LiveAuthority implements SessionAuthority {
 
   constructor(options: SessionAuthorityOptions) {
     this.#options = options
-    this.#policy = compilePolicy(options.policy ?? {}, { scope: options.scope() })
+    this.#policy = sharedPolicy(options.policy ?? {}, options.scope())
     this.sessionRules = [...(options.sessionRules ?? [])]
     this.#mode = options.mode
   }
@@ -98,7 +99,7 @@ class LiveAuthority implements SessionAuthority {
     // A parent's grant may change at any time, so nothing of it is kept.
     const known = this.#options.parent === undefined ? now.byTool.get(tool) : undefined
     if (known !== undefined) return known
-    const made = this.#authority(now, grantForTool(now.grant, tool.name, tool.requires, now.scope))
+    const made = this.#authority(now, sharedToolGrant(now.grant, tool.name, tool.requires, now.scope))
     now.byTool.set(tool, made)
     return made
   }
@@ -106,7 +107,7 @@ class LiveAuthority implements SessionAuthority {
   forHost(tool: AnyGovernedTool): Authority {
     const { scope, tools, books } = this.#current()
     const grant = grantOf(this.#options, scope, [...tools, tool])
-    return this.#authority({ books, scope }, grantForTool(grant, tool.name, tool.requires, scope))
+    return this.#authority({ books, scope }, sharedToolGrant(grant, tool.name, tool.requires, scope))
   }
 
   agent(): Authority {
@@ -147,12 +148,7 @@ class LiveAuthority implements SessionAuthority {
   }
 
   #books(scope: Scope, sessionRules: readonly Rule[]): State['books'] {
-    const rules = [
-      ...defaultRules,
-      ...this.#policy.rules,
-      ...(this.#options.projectRules ?? []),
-      ...sessionRules,
-    ]
+    const rules = [...this.#policy.rules, ...(this.#options.projectRules ?? []), ...sessionRules]
     return sharedBooks({ rules, scope, defaultDecision: this.#policy.defaultDecision }, this.#mode)
   }
 
@@ -178,7 +174,7 @@ function grantOf(
   scope: Scope,
   tools: readonly AnyTool[],
 ): Grant {
-  return createGrant({
+  return sharedGrant({
     scope,
     tools: tools.flatMap(({ requires }) => (requires === undefined ? [] : [requires])),
     ...(manifest === undefined ? {} : { manifest }),

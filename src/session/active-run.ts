@@ -18,7 +18,7 @@ export class ActiveRun {
   /** Writes an event down. */
   readonly #keep: ((event: AgentEvent, now: number) => void) | undefined
   /** Settled when the run has ended; a failure that nobody waits for is told by the stream and the record. */
-  result: Promise<AgentResult> = Promise.reject(new Error('the run was not started'))
+  result: Promise<AgentResult> = notStarted
 
   constructor(
     record: RunRecord,
@@ -28,7 +28,6 @@ export class ActiveRun {
   ) {
     this.record = record
     this.#now = now
-    this.result.catch(() => undefined)
     this.stream = new EventStream(() => this.cancel('its reader left'))
     this.#keep = keep
     this.#pass = screen((event) => this.#tell(event))
@@ -82,6 +81,10 @@ export class ActiveRun {
     return onAbort(signal, stop)
   }
 }
+
+const notStarted = Promise.reject<AgentResult>(new Error('the run was not started'))
+// One for all, that nobody waits for.
+notStarted.catch(() => undefined)
 
 function withoutWords(event: Extract<AgentEvent, { type: 'error' | 'agent_cancelled' }>): AgentEvent {
   const words = 'The reason is withheld: the security provider failed on it.'

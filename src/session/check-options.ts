@@ -1,5 +1,6 @@
 import { modeNames } from '../authority/mode.js'
-import { compilePolicy, type PermissionPolicy, rulesForUnknownTools } from '../authority/policy.js'
+import { type PermissionPolicy, rulesForUnknownTools } from '../authority/policy.js'
+import { sharedPolicy } from '../authority/shared-policy.js'
 import { createCommands } from '../commands/index.js'
 import { createHooks } from '../hooks/index.js'
 import { readServer } from '../mcp/server-options.js'
@@ -111,7 +112,7 @@ const sessionId: Check = (value) =>
     ? undefined
     : '% must be 1 to 200 characters without "/", "\\" or a zero byte.'
 
-const permissionPolicy = readable((value) => compilePolicy(value as PermissionPolicy))
+const permissionPolicy = readable((value) => sharedPolicy(value as PermissionPolicy))
 
 /** The same readers that take them later: what they refuse is refused before the session is there. */
 const hook = readable((value) => {

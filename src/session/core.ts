@@ -37,7 +37,7 @@ import {
 import { labelsOf, type SessionOptions } from './options.js'
 import { MadeParts, type SessionPart } from './part.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
-import { makePrompt } from './prompt/make-prompt.js'
+import { type FoundInstructions, lookForPrompt, makePrompt } from './prompt/make-prompt.js'
 import { defaultRetention, Runs } from './runs.js'
 import { type Screen, screenFor } from './screen.js'
 import { ToolShelf } from './tool-shelf.js'
@@ -106,6 +106,8 @@ export class SessionCore {
   #model: Model | undefined
   #engine: Promise<Engine> | undefined
   #prompt: Promise<string> | undefined
+  /** What the prompt will be made of. */
+  #ahead: Promise<FoundInstructions> | undefined
   #started = false
   #ending: Promise<void> | undefined
   #mended = false
@@ -270,11 +272,25 @@ export class SessionCore {
 
   /** The instructions of the model: made once, the same from then on. */
   instructions(): Promise<string> {
-    this.#prompt ??= makePrompt(this).catch((error: unknown) => {
+    this.#prompt ??= this.#makePrompt().catch((error: unknown) => {
       this.#prompt = undefined
       throw error
     })
     return this.#prompt
+  }
+
+  async #makePrompt(): Promise<string> {
+    const found = this.#ahead ?? lookForPrompt(this)
+    this.#ahead = undefined
+    return makePrompt(this, await found)
+  }
+
+  /** Begins to look for what the prompt will be made of, unless there is one; what a run before did not come to use is old. */
+  lookAhead(): void {
+    if (this.#prompt !== undefined) return
+    this.#ahead = lookForPrompt(this)
+    // Whoever asks for the prompt learns of it.
+    this.#ahead.catch(() => undefined)
   }
 
   /** What happens once, before the first run. */

@@ -1,3 +1,6 @@
+import { homedir } from 'node:os'
+import { Recent } from '../authority/recent.js'
+import type { Scope } from '../authority/scope.js'
 import { combineWatchdogs, defaultWatchdog } from '../authority/watchdog.js'
 import { gateHooks, hookedAsk } from '../hooks/index.js'
 import { permitFor } from '../loop/call-permit.js'
@@ -6,7 +9,12 @@ import type { RuntimeRequest } from '../loop/gate-parts.js'
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
 import type { ToolRuntime } from '../tool/runtime.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
-import { openRuleFiles, type RuleFiles } from '../workspace/rules/rule-files.js'
+import {
+  type LoadedRules,
+  openRuleFiles,
+  type RuleFiles,
+  type RuleFilesOptions,
+} from '../workspace/rules/rule-files.js'
 import type { EngineParts } from './engine-parts.js'
 import { hostCalls } from './history/file-changes.js'
 import { watchFiles } from './history/watched-files.js'
@@ -15,6 +23,7 @@ import { inTurn } from './in-turn.js'
 import { laneFor } from './parts/queue.js'
 import { isSupervised, supervisionPart } from './parts/supervision.js'
 import { sessionServices } from './services.js'
+import { Together } from './together.js'
 
 /** The machinery of a session that touches the world: made when it is first needed, gone when the session is closed. */
 export type Engine = {
@@ -24,10 +33,16 @@ export type Engine = {
 }
 
 export function startEngine(parts: EngineParts): Promise<Engine> {
-  return inTurn(() => openEngine(parts))
+  const { root, userDir, options } = parts
+  // Before its turn, so that all who begin at this moment look together. Who has more roots must know first where they lead.
+  const rules = options.roots === undefined ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
+  return inTurn(() => openEngine(parts, rules))
 }
 
-async function openEngine(parts: EngineParts): Promise<Engine> {
+async function openEngine(
+  parts: EngineParts,
+  early: ReturnType<typeof rulesAt> | undefined,
+): Promise<Engine> {
   const { options, root } = parts
   const workspace = openWorkspace({
     root,
@@ -37,8 +52,10 @@ async function openEngine(parts: EngineParts): Promise<Engine> {
     ...(options.env !== undefined && { env: options.env }),
     ...(options.roots !== undefined && { roots: options.roots }),
   })
-  const ruleFiles = await openRuleFiles({ root: workspace.root, userDir: parts.userDir })
-  const { rules: projectRules, workspace: unread } = await ruleFiles.load(workspace.scope)
+  const place = { root: workspace.root, userDir: parts.userDir }
+  const expected = keyOf({ root, userDir: parts.userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
+  const { ruleFiles, loaded } = await (expected && early ? early : rulesAt(place, workspace.scope))
+  const { rules: projectRules, workspace: unread } = loaded
   if (unread !== undefined && unread.confirmed === false)
     parts.emit({
       type: 'notice',
@@ -60,6 +77,33 @@ async function openEngine(parts: EngineParts): Promise<Engine> {
     parts.emit({ type: 'notice', source: 'permissionPolicy', message })
   const gate = gateFor(parts, workspace, authority, ruleFiles)
   return { workspace, authority, gate }
+}
+
+type FoundRules = { readonly ruleFiles: RuleFiles; readonly loaded: LoadedRules }
+
+function rulesAt(place: RuleFilesOptions, scope: Scope): Promise<FoundRules> {
+  const found = rulesFound.ask(keyOf(place, scope), async () => {
+    const ruleFiles = await ruleFilesOf.get(JSON.stringify([place.root, place.userDir]), () =>
+      openRuleFiles(place),
+    )
+    return { ruleFiles, loaded: await ruleFiles.load(scope) }
+  })
+  // Whoever waits for it learns of it, and not before their turn.
+  found.catch(() => undefined)
+  return found
+}
+
+const rulesFound = new Together<FoundRules>()
+/** They know where the files are and nothing of what is in them. */
+const ruleFilesOf = new Recent<Promise<RuleFiles>>(32)
+
+function keyOf(place: RuleFilesOptions, scope: Scope): string {
+  return JSON.stringify([place.root, place.userDir, scope])
+}
+
+/** Where a session lives that has nothing but its root; what the workspace says in the end is what counts. */
+function scopeAt(root: string): Scope {
+  return { variables: { workspace: [root] }, home: homedir() }
 }
 
 function gateFor(

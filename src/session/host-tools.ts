@@ -1,5 +1,5 @@
 import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import type { RuntimeFiles } from '../tool/runtime.js'
 import { createBash } from '../toolbox/bash.js'
@@ -11,7 +11,7 @@ import { readTool } from '../toolbox/read.js'
  * search as a list. They walk the gate like every other call; no model is shown them, and none can name them.
  */
 const readText = (name: string, longest: number) =>
-  createJsonTool<{ file_path: string; offset?: number; limit?: number; max_bytes?: number }, string>({
+  builtInTool<{ file_path: string; offset?: number; limit?: number; max_bytes?: number }, string>({
     name,
     description: 'The text of a file, or some of its lines.',
     kind: 'read',
@@ -56,7 +56,7 @@ async function beginningOf(files: RuntimeFiles, path: string, maxBytes: number):
 }
 
 const globPaths = (name: string, most: number, cut: boolean) =>
-  createJsonTool<{ pattern: string; path?: string }>({
+  builtInTool<{ pattern: string; path?: string }>({
     name,
     description: 'The paths that match a pattern.',
     kind: 'search',

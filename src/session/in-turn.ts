@@ -1,28 +1,42 @@
-import { within } from '../workspace/shell/within.js'
-
 /**
  * Does this a few at a time. Hundreds of sessions that begin in one moment would otherwise take every step together, and each such step
  * would hold up all else that the process does. One that takes long is not waited for: what hangs, hangs alone.
  */
 export async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-  while (atWork >= mostAtWork) await new Promise<void>((resolve) => waiting.push(resolve))
-  atWork++
-  const result = work()
-  void within(result.then(noop, noop), longestTurnMs).then(next)
-  return result
+  while (atWork.size >= mostAtWork) await new Promise<void>(wait)
+  const one = { seen: false }
+  atWork.add(one)
+  try {
+    return await work()
+  } finally {
+    if (atWork.delete(one)) next()
+  }
 }
 
 const mostAtWork = 8
 const longestTurnMs = 50
 const waiting: (() => void)[] = []
-let atWork = 0
+const atWork = new Set<{ seen: boolean }>()
+let patience: NodeJS.Timeout | undefined
 
-function next(): void {
-  atWork--
-  // In a turn of its own, so that others get theirs in between.
-  if (waiting.length > 0) setImmediate(() => waiting.shift()?.())
+/** There is a timer only while somebody waits, and one for all. */
+function wait(go: () => void): void {
+  waiting.push(go)
+  patience ??= setInterval(passOver, longestTurnMs)
 }
 
-function noop(): void {
-  // Whoever asked for the work learns how it went.
+/** Who was at work the last time, too, has had a whole turn. */
+function passOver(): void {
+  for (const one of atWork) {
+    if (one.seen && atWork.delete(one)) next()
+    one.seen = true
+  }
+  if (waiting.length > 0) return
+  clearInterval(patience)
+  patience = undefined
+}
+
+function next(): void {
+  // In a turn of its own, so that others get theirs in between.
+  if (waiting.length > 0) setImmediate(() => waiting.shift()?.())
 }

@@ -12,6 +12,7 @@ export async function partsFor(
   conversation: RunParts['conversation'],
 ): Promise<RunParts> {
   const { options, sessionId } = core.parts
+  core.lookAhead()
   const { gate } = await core.engine()
   await prepareServers(core, signal)
   const { stopWhen } = options
@@ -55,9 +56,17 @@ export async function partsFor(
 }
 
 function limitsOf({ parts: { options } }: SessionCore): RunLimits {
-  return Object.fromEntries(
-    limitNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
-  )
+  const limits: { -readonly [Name in keyof RunLimits]: RunLimits[Name] } = {}
+  for (const name of limitNames) copyLimit(name, options, limits)
+  return limits
+}
+
+function copyLimit<Name extends keyof RunLimits>(
+  name: Name,
+  from: Readonly<Pick<RunLimits, Name>>,
+  to: { -readonly [Same in Name]?: RunLimits[Same] },
+): void {
+  if (from[name] !== undefined) to[name] = from[name]
 }
 
 async function observe(

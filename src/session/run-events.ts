@@ -8,9 +8,11 @@ export type RunEvent = { readonly sequence: number; readonly timestampMs: number
 /** The events of one run, kept in memory up to a number; the oldest go first and are counted. */
 export class RunEvents {
   readonly #most: number
-  #kept: RunEvent[] = []
+  #kept: AgentEvent[] = []
+  /** When each came. Beside them and not around them: most are a few letters of text, and nobody ever looks at them again. */
+  #times: number[] = []
   #dropped = 0
-  readonly #watchers = new Set<() => void>()
+  #watchers: Set<() => void> | undefined
   #ended = false
 
   constructor(most: number) {
@@ -23,11 +25,12 @@ export class RunEvents {
   }
 
   add(event: AgentEvent, timestampMs: number): void {
-    this.#kept.push({ sequence: this.count + 1, timestampMs, event })
+    this.#kept.push(event)
+    this.#times.push(timestampMs)
     // In bulk, since every single shift would move all the others.
     if (this.#kept.length > this.#most + Math.max(16, this.#most >> 2)) this.#trim()
-    if (isTerminal(event)) this.#ended = true
-    for (const wake of this.#watchers) wake()
+    if (isTerminal(event)) this.#end()
+    for (const wake of this.#watchers ?? []) wake()
   }
 
   /** The events of a run that is over, as a log keeps them: without streamed text, and numbered without it. */
@@ -36,12 +39,12 @@ export class RunEvents {
     this.#dropped = Math.max(0, Math.floor(rows[0]?.sequence ?? 1) - 1)
     // They were events when they were written.
     for (const { event, timestampMs } of rows) this.add(event as unknown as AgentEvent, timestampMs)
-    this.#ended = true
+    this.#end()
   }
 
   list(): RunEvent[] {
     this.#trim()
-    return [...this.#kept]
+    return this.#kept.map((event, at) => this.#placed(event, at))
   }
 
   /**
@@ -56,15 +59,16 @@ export class RunEvents {
       if (last < this.#dropped) {
         const count = this.#dropped - last
         last = this.#dropped
-        const timestampMs = this.#kept[0]?.timestampMs ?? 0
+        const timestampMs = this.#times[0] ?? 0
         yield { sequence: last, timestampMs, event: { type: 'events_missed', count } }
         // More may have been dropped while the reader looked at that.
         continue
       }
-      const next = this.#kept[last - this.#dropped]
+      const at = last - this.#dropped
+      const next = this.#kept[at]
       if (next !== undefined) {
-        last = next.sequence
-        yield next
+        last += 1
+        yield this.#placed(next, at)
       } else if (this.#ended) return
       else await this.#more(signal)
     }
@@ -74,18 +78,32 @@ export class RunEvents {
     const over = this.#kept.length - this.#most
     if (over <= 0) return
     this.#kept = this.#kept.slice(over)
+    this.#times = this.#times.slice(over)
     this.#dropped += over
   }
 
+  /** Nothing comes any more: the lists need no room to grow. */
+  #end(): void {
+    this.#ended = true
+    this.#kept = this.#kept.slice()
+    this.#times = this.#times.slice()
+  }
+
+  #placed(event: AgentEvent, at: number): RunEvent {
+    return { sequence: this.#dropped + at + 1, timestampMs: this.#times[at] ?? 0, event }
+  }
+
   #more(signal: AbortSignal | undefined): Promise<void> {
+    this.#watchers ??= new Set()
+    const watchers = this.#watchers
     return new Promise((resolve) => {
       let unfollow = (): void => undefined
       const wake = (): void => {
-        this.#watchers.delete(wake)
+        watchers.delete(wake)
         unfollow()
         resolve()
       }
-      this.#watchers.add(wake)
+      watchers.add(wake)
       if (signal !== undefined) unfollow = onAbort(signal, wake)
     })
   }

@@ -6,6 +6,8 @@ import { coreOf } from './surface/session-surface.js'
 export type ServeMcpOptions = {
   /** The tools to offer; absent: those that a model of the session is shown, without those of other MCP servers. */
   readonly tools?: readonly string[]
+  /** How long calls at work may go on when the input has ended; 10 seconds when left out, 0: not at all. */
+  readonly drainTimeoutMs?: number
 }
 
 /**
@@ -32,6 +34,7 @@ export async function serveMcp(
       : options.tools.includes(name)
   const serving = await serveTools(
     {
+      drainTimeoutMs: options.drainTimeoutMs ?? 10_000,
       list: async () => (await core.shelf.definitions()).filter(({ name }) => isOffered(name)),
       async call(name, args, { signal, progress }) {
         if (core.isClosed) return errorEnvelope('The session was closed.')

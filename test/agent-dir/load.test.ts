@@ -222,6 +222,22 @@ describe('loadAgentDir', () => {
       [expect.stringMatching(/^tools\/a\.md:3: /) as unknown as string],
     ],
     [
+      'a variable where none is taken',
+      { 'tools/a.md': githubTool.replace('command: npx', `command: "\${HOME}/server"`) },
+      [`tools/a.md:5: command takes no variable: \${NAME} stands for one in args, env, url, headers, oauth`],
+    ],
+    [
+      'a value of a field inside another, by its line',
+      {
+        'tools/a.md': '---\nkind: mcp\ncommand: x\nenv: { A: [1] }\n---\nx',
+        'tools/b.md': '---\nkind: mcp\ncommand: x\nenv:\n  A: "1"\n  B: [1]\n---\nx',
+      },
+      [
+        'tools/a.md:4: mcp.a.env must be a text in quotes, found a list',
+        'tools/b.md:6: mcp.b.env must be a text in quotes, found a list',
+      ],
+    ],
+    [
       'a path and a tool that are both wrong',
       { 'tools/a.md': '---\nkind: script\npath: ../x.js\nallowed_tools: [raed]\n---\nx' },
       [
@@ -286,6 +302,17 @@ describe('loadAgentDir', () => {
       { 'schedules/a.md': '---\ncron: "* * *"\n---\nGo.' },
       [
         `schedules/a.md:2: schedule 'a' has an invalid cron '* * *': it has five fields, or six with seconds in front`,
+      ],
+    ],
+    [
+      'a day and a month that no calendar has, by the number that was written',
+      {
+        'schedules/a.md': '---\ncron: "0 0 32 * *"\n---\nGo.',
+        'schedules/b.md': '---\ncron: "0 0 1 13 *"\n---\nGo.',
+      },
+      [
+        `schedules/a.md:2: schedule 'a' has an invalid cron '0 0 32 * *': Invalid value for day: 32`,
+        `schedules/b.md:2: schedule 'b' has an invalid cron '0 0 1 13 *': Invalid value for month: 13`,
       ],
     ],
     [

@@ -18,7 +18,14 @@ const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
 const served = await agent.serveAgentDir(order.dir, order.workspace, {
   sessionStore: store,
   sandbox: 'off',
-  model: scriptedModel(() => `I am ${process.pid}.`),
+  model: scriptedModel(async () => {
+    say({ asked: true })
+    if (order.hang) await new Promise(() => undefined)
+    return `I am ${process.pid}.`
+  }),
+  onEvent: (event) => {
+    if (event.type === 'schedule_fired') say({ begun: event.firedAtMs })
+  },
   onResult: ({ status, firedAtMs, reason, error }) =>
     say({ status, firedAtMs, reason, ...(error !== undefined && { error: error.message }) }),
 })

@@ -18,7 +18,9 @@ const agentDir = (files: Readonly<Record<string, string>> = {}): Promise<string>
 const counting = () => scriptedModel((_, n) => `answer ${n + 1}`)
 
 describe('serveAgentDir', () => {
-  it('fires every second, keeps its history over a restart, and stops cleanly', async () => {
+  it('fires every second, keeps its history over a restart, and stops cleanly', {
+    timeout: 60_000,
+  }, async () => {
     const dir = await agentDir({ 'schedules/tick.md': schedule('* * * * * *') })
     const work = await directoryWith({})
     const store = new FileSessionStore(join(await directoryWith({}), 'sessions'))

@@ -180,6 +180,44 @@ describe('kind: mcp', { timeout: 60_000 }, () => {
     expect(await agent.listSessions()).toEqual([])
   })
 
+  it('keeps what a variable stands for out of records and messages, wherever it was put', async () => {
+    const env = { ARG: 'secret-of-an-argument', PART: 'secret-of-a-part', PLACE: import.meta.dirname }
+    const store = join(await directoryWith({}), 'kept')
+    const server = `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", none, agent-dir-echo-four, "\${ARG}", "\${PLACE}"]\nenv: { LINK: "db://me:\${PART}@host" }\n---\nEchoes.\n`
+    const { served, told } = await fire(
+      { 'tools/echo.md': server },
+      [call('mcp__echo__echo', { message: Object.values(env).join(' ') }), 'done'],
+      { permissionPolicy: { allow: ['mcp__echo__*'] }, sessionStore: new FileSessionStore(store) },
+      env,
+    )
+    await served.stop()
+    const log = await readFile(join(store, 'schedule%3aa', 'log.jsonl'), 'utf8')
+    // What the scripted model has said itself stays before it.
+    const [, result = 'none'] = told.split('Echo: ')
+    expect(`${log}${result}`).not.toMatch(/secret-of-an-argument|secret-of-a-part/)
+    // A directory is no secret: without it no path could be read.
+    expect(result).toContain(env.PLACE)
+    const failing = `---\nkind: mcp\ncommand: sh\nargs: ["-c", "echo no way with \${ARG} and $PART >&2; exit 3"]\nenv: { PART: "\${PART}" }\n---\nx`
+    const thrown = await fire({ 'tools/failing.md': failing }, [], {}, env).catch((error: Error) => error)
+    expect(thrown).toMatchObject({
+      code: 'schedule_start_failed',
+      message: expect.stringContaining('no way with'),
+    })
+    const { message, cause } = thrown as Error
+    expect(`${message} ${cause}`).not.toMatch(/secret-of-an-argument|secret-of-a-part/)
+  })
+
+  it('of agent.acl takes no name that the host has given, and rules of the host with it', async () => {
+    const dir = await directoryWith({
+      'instructions.md': 'x',
+      'agent.acl': 'max_tool_rounds = 3\nmcp_servers "files" {\n  command = "other"\n}\n',
+    })
+    const agent = await newAgent({ mcpServers: { files: { command: 'b' } } })
+    await expect(agent.serveAgentDir(dir, await directoryWith({}))).rejects.toThrow(
+      /agent\.acl:2: duplicate tool name: the tools of files would be called mcp__files__\*, as those of the host; rename it/,
+    )
+  })
+
   it('of a name that the configuration has already is refused', async () => {
     const dir = await directoryWith({
       'instructions.md': 'x',
@@ -189,5 +227,117 @@ describe('kind: mcp', { timeout: 60_000 }, () => {
     await expect(agent.serveAgentDir(dir, await directoryWith({}))).rejects.toThrow(
       /tools\/files\.md:1: duplicate tool name: the tools of files would be called mcp__files__\*, as those in the configuration; rename one/,
     )
+  })
+})
+
+describe('an ordinary session beside a served directory', { timeout: 60_000 }, () => {
+  it('has none of its tools: not shown, not found, not callable by a model, a program or the host', async () => {
+    const echo = `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", none, agent-dir-echo-three]\n---\nEchoes.\n`
+    const { agent, served, session, work } = await fire(
+      {
+        'tools/find.md': search,
+        'tools/echo.md': echo,
+        'skills/knots/SKILL.md': '---\nname: knots\ndescription: Ties knots.\n---\nTie.',
+      },
+      ['done'],
+      { permissionPolicy: { allow: ['write(found.txt)', 'mcp__echo__*'] } },
+    )
+    const own = ['find-todo', 'mcp__echo__echo']
+    // They are there, while this is looked at.
+    expect(session?.toolNames()).toEqual(expect.arrayContaining(own))
+    const model = scriptedModel([
+      {
+        toolCalls: [
+          { name: 'find-todo', args: { inputs: { word: 'TODO' } } },
+          { name: 'mcp__echo__echo', args: { message: 'hello' } },
+          { name: 'tool_search', args: { query: 'echo find a word' } },
+          {
+            name: 'program',
+            args: {
+              source: `async function run(ctx) { return { summary: JSON.stringify(Object.keys(ctx.tools)) } }`,
+            },
+          },
+        ],
+      },
+      'done',
+    ])
+    const options = { model, sandbox: 'off', permissionPolicy: { allow: ['*'] } } as const
+    const ordinary = agent.session(work, { ...options, sessionId: 'ordinary' })
+    expect(ordinary.toolNames()).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/find-todo|mcp__/)]),
+    )
+    expect(JSON.stringify(ordinary.toolDefinitions())).not.toMatch(/find-todo|mcp__echo/)
+    await ordinary.send('Look.')
+    for (const request of model.requests)
+      expect(JSON.stringify(request.tools)).not.toMatch(/find-todo|mcp__echo/)
+    const told = JSON.stringify(model.requests.at(-1)?.chatHistory)
+    expect(told).toMatch(/Unknown tool .{0,4}find-todo|There is no tool .{0,4}find-todo/)
+    expect(told).not.toMatch(/Echo: hello|a TODO here|Ties knots/)
+    for (const name of own)
+      expect(await ordinary.tool(name, { inputs: { word: 'TODO' }, message: 'hello' })).toMatchObject({
+        exitCode: 1,
+      })
+    await served.stop()
+    // Also the very session of the schedule, when it is opened as any other.
+    const opened = agent.session(work, { ...options, sessionId: 'schedule:a' })
+    expect(opened.toolNames()).not.toEqual(expect.arrayContaining([expect.stringMatching(/find-todo|mcp__/)]))
+  })
+})
+
+describe('a directory inside its own workspace', () => {
+  const serveInside = async (folder: string, options: ServeAgentDirOptions = {}) => {
+    const work = await directoryWith({
+      'notes.txt': 'a TODO here\n',
+      [`${folder}/instructions.md`]: 'You look.',
+      [`${folder}/schedules/a.md`]: never,
+      'prepared/tools/evil.md': 'x',
+    })
+    const evil = join(folder, 'tools/evil.md')
+    const content = '---\nkind: mcp\ncommand: anything\n---\nx'
+    const agent = await newAgent()
+    const model = scriptedModel([
+      call('write', { file_path: evil, content }),
+      call('edit', { file_path: join(folder, 'instructions.md'), old_string: 'look', new_string: 'rule' }),
+      call('bash', { command: `mkdir -p '${folder}/tools' && echo x > '${evil}'` }),
+      call('bash', { command: `cp -r prepared/tools '${folder}/tools'` }),
+      call('bash', { command: `mv prepared/tools '${folder}/tools'` }),
+      call('bash', { command: `rm -rf '${folder}/schedules'` }),
+      call('write', { file_path: 'report.txt', content: 'mine' }),
+      call('read', { file_path: 'notes.txt' }),
+      'done',
+    ])
+    const served = await agent.serveAgentDir(join(work, folder), work, { model, sandbox: 'off', ...options })
+    expect(await served.runNow('a')).toMatchObject({ status: 'completed' })
+    await served.stop()
+    const text = (path: string): Promise<string | undefined> =>
+      readFile(join(work, path), 'utf8').catch(() => undefined)
+    const told = JSON.stringify(model.requests.at(-1)?.chatHistory ?? [])
+    return { told, evil: await text(evil), report: await text('report.txt'), work, text }
+  }
+
+  it.each(['agents/watch', '.', 'odd [name] {a,b}'])(
+    '%s is not written by its own sessions',
+    async (folder) => {
+      const allowed = await serveInside(folder, {
+        permissionPolicy: { allow: ['write(*)', 'edit(*)', 'bash(*)'], defaultDecision: 'allow' },
+      })
+      expect(allowed.evil).toBeUndefined()
+      expect(await allowed.text(join(folder, 'instructions.md'))).toBe('You look.')
+      expect(await allowed.text(join(folder, 'schedules/a.md'))).toBe(never)
+      expect(allowed.report).toBe('mine')
+      expect(allowed.told).toContain('a TODO here')
+    },
+  )
+
+  it('is closed also with a policy that is switched off, and a mode that allows all', async () => {
+    const { evil, report, text } = await serveInside('agents/watch', {
+      permissionPolicy: { enabled: false },
+      mode: 'full',
+    })
+    expect([evil, report, await text('agents/watch/instructions.md')]).toEqual([
+      undefined,
+      'mine',
+      'You look.',
+    ])
   })
 })

@@ -13,6 +13,8 @@ const compiled = compilePackage()
 /** A node with the fires that it has told of. */
 class Node {
   readonly host: Host
+  readonly begun: number[] = []
+  asked = 0
   readonly made: number[] = []
   readonly failed: unknown[] = []
   #wake: (() => void)[] = []
@@ -30,6 +32,8 @@ class Node {
   async #read(): Promise<void> {
     for (;;) {
       const line = await this.host.next()
+      if (typeof line['begun'] === 'number') this.begun.push(line['begun'])
+      if (line['asked'] === true) this.asked += 1
       if (line['status'] === 'completed') this.made.push(Number(line['firedAtMs']))
       if (line['status'] === 'failed') this.failed.push(line)
       for (const wake of this.#wake.splice(0)) wake()
@@ -74,6 +78,40 @@ describe.each<[string, (place: string) => SessionStore]>([
     expect(new Set(fired).size).toBe(fired.length)
     expect(fired).toEqual(fired.toSorted((a, b) => a - b))
     for (const time of all()) expect(fired).toContain(time)
+    expectWhole(messages.map(({ message }) => message))
+    await store.close?.()
+  }, 60_000)
+
+  it('make a fire no second time whose node was killed in the middle of it, and go on with the next', async () => {
+    const dir = await directoryWith({
+      'instructions.md': 'You tick.',
+      // Whatever was missed is made up for: only what is written down keeps it from being made again.
+      'schedules/tick.md': '---\ncron: "* * * * * *"\ncatch_up: all\noverlap: queue\n---\nTick.\n',
+    })
+    const [workspace, userDir, base] = [
+      await directoryWith({}),
+      await directoryWith({}),
+      await directoryWith({}),
+    ]
+    const place = backend === 'file' ? base : join(base, 'all.db')
+    const order = { backend, place, dir, workspace, userDir }
+    const first = new Node({ ...order, hang: true })
+    await first.until(() => first.asked > 0)
+    first.host.child.kill('SIGKILL')
+    await first.ended
+    const second = new Node(order)
+    await second.until(() => second.made.length >= 2)
+    second.host.child.kill('SIGTERM')
+    await second.ended
+    expect(second.failed).toEqual([])
+    expect(second.made).not.toContain(first.begun[0])
+    const store = openStore(place)
+    const { runs, messages } = await stateOf(store, 'schedule:tick')
+    const [cut, ...others] = [...runs.values()]
+    expect(cut).toMatchObject({ trigger: { fired_at: first.begun[0] } })
+    expect(cut?.status).not.toBe('completed')
+    expect(others.map(({ trigger }) => trigger?.fired_at)).not.toContain(first.begun[0])
+    expect(others.map(({ trigger }) => trigger?.fired_at)).toEqual(expect.arrayContaining(second.made))
     expectWhole(messages.map(({ message }) => message))
     await store.close?.()
   }, 60_000)

@@ -10,9 +10,9 @@ const mask = '[hidden]'
 /** Shorter values of headers and variables are words of every day; searched for in texts, they would be found everywhere. */
 const shortestTelling = 8
 
-/** Every secret of a configuration, longest first, so that none is found only in part. */
-export function secretsOf(config: AgentConfig): string[] {
-  const found = new Set<string>()
+/** Every secret of a configuration and of what it was made with, longest first, so that none is found only in part. */
+export function secretsOf(config: AgentConfig, variables: readonly string[] = []): string[] {
+  const found = new Set(variables.filter(isTelling))
   copyWith(agentShape, config, (hidden, value) => {
     for (const each of secretsIn(hidden, value)) found.add(each)
     return value

@@ -1,3 +1,5 @@
+import { serverLabel } from '../../mcp/names.js'
+import type { Item } from '../config/acl/ast.js'
 import { parseAcl } from '../config/acl/parse.js'
 import type { AgentConfig } from '../config/config.js'
 import { readConfig } from '../config/read-config.js'
@@ -13,6 +15,7 @@ export function readConfigFile(
   { file, text }: DirFile,
   directory: string,
   env: Environment,
+  hostServers: readonly string[],
   findings: Findings,
 ): AgentConfig | undefined {
   const { items, problems } = parseAcl(text)
@@ -36,6 +39,29 @@ export function readConfigFile(
     },
   })
   for (const { message, line = 1 } of reading.problems) findings.add(file, line, message)
+  refuseServersOf(hostServers, config, (name, message) => findings.add(file, lineOf(name, items), message))
   findings.warnings.push(...reading.warnings.map((warning) => `${file}: ${warning}`))
   return reading.problems.length > 0 ? undefined : config
+}
+
+/** What the host allows its own server it would allow another one that takes its name. */
+function refuseServersOf(
+  hostServers: readonly string[],
+  { mcpServers }: AgentConfig,
+  fail: (name: string, message: string) => void,
+): void {
+  const taken = new Set(hostServers.map(serverLabel))
+  for (const { name } of mcpServers) {
+    const label = serverLabel(name)
+    if (label !== undefined && taken.has(label))
+      fail(
+        name,
+        `duplicate tool name: the tools of ${name} would be called mcp__${label}__*, as those of the host; rename it`,
+      )
+  }
+}
+
+function lineOf(server: string, items: readonly Item[]): number {
+  const block = items.find((item) => item.type === 'block' && item.labels.some(({ text }) => text === server))
+  return block?.span?.line ?? 1
 }

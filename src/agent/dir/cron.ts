@@ -50,5 +50,14 @@ const longAgo = Date.UTC(2000, 0, 1)
 function inOurWords(message: string): string {
   if (/invalid configuration format|requires exactly/.test(message))
     return 'it has five fields, or six with seconds in front'
-  return message.replace(/^CronPattern: /, '').replace(/\.$/, '')
+  return (
+    message
+      .replace(/^CronPattern: /, '')
+      .replace(/\.$/, '')
+      // Days and months are counted from 0 there.
+      .replace(
+        /^(Invalid value for (?:day|month): )(-?\d+)$/,
+        (_, words: string, n) => `${words}${Number(n) + 1}`,
+      )
+  )
 }

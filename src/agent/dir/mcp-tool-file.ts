@@ -1,6 +1,7 @@
 import { serverLabel } from '../../mcp/names.js'
 import { readServer } from '../../mcp/server-options.js'
 import { messageOf } from '../../tool/errors.js'
+import type { Item } from '../config/acl/ast.js'
 import type { McpServerConfig } from '../config/config.js'
 import { spellings } from '../config/field.js'
 import { itemsOfObject } from '../config/from-object.js'
@@ -13,7 +14,12 @@ import { withVariables } from './variables.js'
 const withSecrets = ['args', 'env', 'url', 'headers', 'oauth']
 
 /** Reads `kind: mcp`: the same fields that `mcp_servers` of a configuration has. */
-export function readMcpTool(name: string, fields: FileFields, env: Environment): McpServerConfig | undefined {
+export function readMcpTool(
+  name: string,
+  fields: FileFields,
+  env: Environment,
+  used: Set<string>,
+): McpServerConfig | undefined {
   const table = mcpServers.fields ?? {}
   const own = Object.entries(table).flatMap(([key, field]) => spellings(key, field))
   fields.refuseOthers(['kind', 'name', 'description', ...own])
@@ -24,10 +30,12 @@ export function readMcpTool(name: string, fields: FileFields, env: Environment):
     Object.fromEntries(
       given.map(([key, value]) => [
         key,
-        withSecrets.includes(key) ? withVariables(value, key, fields, env) : value,
+        withSecrets.includes(key)
+          ? withVariables(value, key, fields, env, used)
+          : asItStands(value, key, fields),
       ]),
     ),
-  ).map((item) => ({ ...item, span: { line: fields.lineOf(item.name), column: 1, offset: 0, end: 0 } }))
+  ).map((item) => placed(item, item.name, fields))
   const reading = startReading(env, '/')
   const body = { type: 'object' as const, items }
   const block = { type: 'block' as const, name: 'mcp', labels: [{ text: name }], body }
@@ -40,4 +48,19 @@ export function readMcpTool(name: string, fields: FileFields, env: Environment):
     return fields.fail(messageOf(error), fields.named('url', 'command'))
   }
   return server
+}
+
+function asItStands(value: unknown, field: string, fields: FileFields): unknown {
+  if (typeof value === 'string' && value.includes('${'))
+    fields.fail(`${field} takes no variable: \${NAME} stands for one in ${withSecrets.join(', ')}`, field)
+  return value
+}
+
+/** With its line, or that of the field which it is part of. */
+function placed(item: Item, field: string, fields: FileFields): Item {
+  const line = fields.lineOf(field, item.name === field ? undefined : item.name)
+  const span = { line, column: 1, offset: 0, end: 0 }
+  if (item.type === 'block' || item.value.type !== 'object') return { ...item, span }
+  const items = item.value.items.map((inner) => placed(inner, field, fields))
+  return { ...item, span, value: { ...item.value, items } }
 }

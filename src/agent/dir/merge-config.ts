@@ -1,7 +1,17 @@
+import { isRecord } from '../../tool/json.js'
 import type { AgentConfig } from '../config/config.js'
 
 /** Of two that both set a limit the tighter one holds. */
-const limits = ['maxToolRounds', 'maxParallelTasks', 'thinkingBudget', 'llmApiTimeoutMs'] as const
+const limits = [
+  ...([
+    'maxToolRounds',
+    'maxParallelTasks',
+    'thinkingBudget',
+    'llmApiTimeoutMs',
+    'projectDocMaxBytes',
+  ] as const),
+  ...(['autoParallel', 'autoDelegation', 'taskScheduler', 'queue'] as const),
+]
 
 /**
  * The configuration of a host with what an agent directory says on top. What a directory names it adds or puts in front; a limit of the
@@ -21,11 +31,22 @@ export function mergeConfig(host: AgentConfig, own: AgentConfig | undefined): Ag
     ...(agentDirs !== undefined && { agentDirs }),
     ...Object.fromEntries(
       limits.flatMap((name) => {
-        const given = [host[name], own[name]].filter((limit) => limit !== undefined)
-        return given.length === 0 ? [] : [[name, Math.min(...given)]]
+        const limit = tighter(name, host[name], own[name])
+        return limit === undefined ? [] : [[name, limit]]
       }),
     ),
   }
+}
+
+/** The smaller number, what both allow, and field by field what both say; of words, such as who does the calls, those of the host. */
+function tighter(name: string, host: unknown, own: unknown): unknown {
+  if (host === undefined || own === undefined) return host ?? own
+  if (typeof host === 'number' && typeof own === 'number')
+    return /^min[A-Z]/.test(name) ? Math.max(host, own) : Math.min(host, own)
+  if (typeof host === 'boolean' && typeof own === 'boolean') return host && own
+  if (!isRecord(host) || !isRecord(own)) return host
+  const names = new Set([...Object.keys(host), ...Object.keys(own)])
+  return Object.fromEntries([...names].map((each) => [each, tighter(each, host[each], own[each])]))
 }
 
 /** Whether a configuration says where sessions are kept. */

@@ -29,6 +29,8 @@ export type ReadAgentDir = {
   readonly config?: AgentConfig
   readonly skillDir?: string
   readonly servers: readonly McpServerConfig[]
+  /** What `${NAME}` stood for in its tools. */
+  readonly variables: readonly string[]
   readonly scripts: readonly ScriptToolDefinition[]
   readonly schedules: readonly Schedule[]
   /** Differs when anything in it does. */
@@ -58,12 +60,12 @@ export function readAgentDir(directory: string, options: ReadAgentDirOptions): R
         ? 'it is missing: say in it who the agent is and what it does'
         : 'it is empty: say in it who the agent is and what it does',
     )
-  const config = files.config && readConfigFile(files.config, path, env, findings)
+  const config = files.config && readConfigFile(files.config, path, env, options.serverNames ?? [], findings)
   const schedules = readSchedules(files.schedules, timeZone, findings)
   const serverNames = [...(options.serverNames ?? []), ...(config?.mcpServers ?? []).map(({ name }) => name)]
   const hostTools = options.hostTools ?? []
   const toolOptions = { env, hostTools, serverNames, ...(workspace !== undefined && { workspace }) }
-  const { tools, scripts, servers } = readTools(files.tools, toolOptions, findings)
+  const { tools, scripts, servers, variables } = readTools(files.tools, toolOptions, findings)
   const skills = checkSkills(files.skills, findings)
   const problems = findings.list()
   if (problems.length > 0) throw new AgentDirError(directory, problems)
@@ -81,6 +83,7 @@ export function readAgentDir(directory: string, options: ReadAgentDirOptions): R
     ...(config !== undefined && { config }),
     ...(files.skills.length > 0 && { skillDir: join(path, 'skills') }),
     servers,
+    variables,
     scripts,
     schedules,
     digest: digestOfAll(files),

@@ -8,6 +8,9 @@ export interface ScheduleClock {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
+/** What timers can hold, which is weeks; of more than that they make a single millisecond. */
+const longestTimerMs = 2_147_483_647
+
 export const systemScheduleClock: ScheduleClock = {
   now: () => systemClock.now(),
   sleep: (ms, signal) =>
@@ -18,7 +21,7 @@ export const systemScheduleClock: ScheduleClock = {
         signal.removeEventListener('abort', done)
         resolve()
       }
-      const timer = setTimeout(done, ms)
+      const timer = setTimeout(done, Math.min(ms, longestTimerMs))
       signal.addEventListener('abort', done, { once: true })
     }),
 }

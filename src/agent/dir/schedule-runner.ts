@@ -9,7 +9,7 @@ import { dueTimes, soundCursor } from './due-times.js'
 import { ScheduleError } from './errors.js'
 import type { ScheduleClock } from './schedule-clock.js'
 import type { Schedule } from './schedule-files.js'
-import { type OpenedSession, ScheduleSession } from './schedule-session.js'
+import { type OpenSession, ScheduleSession } from './schedule-session.js'
 import type { FireReport, ScheduleStatus, ServeEvent, SkipReason } from './serve-events.js'
 
 export type ScheduleRunnerParts = {
@@ -18,7 +18,7 @@ export type ScheduleRunnerParts = {
   /** What tells this place from others when fires are spread. */
   readonly place: string
   readonly clock: ScheduleClock
-  open(): Promise<OpenedSession>
+  readonly open: OpenSession
   emit(event: ServeEvent): void
   /** Every fire, whatever became of it. */
   ended(report: FireReport): void
@@ -39,7 +39,7 @@ export class ScheduleRunner {
   #session: ScheduleSession
   /** Aborted when no further fire may begin. */
   readonly #stopping = new AbortController()
-  /** Wakes the loop when its times have changed. */
+  /** Wakes the loop when its times have changed, or it is to end. One signal of several would leave a trace for each sleep. */
   #changed = new AbortController()
   #loop: Promise<void> | undefined
   readonly #waiting: Fire[] = []
@@ -57,7 +57,7 @@ export class ScheduleRunner {
 
   /** Opens its session, so that what cannot work is known before anything is due. */
   async open(): Promise<void> {
-    await this.#session.open()
+    this.#tellWarnings(await this.#session.open())
   }
 
   /** From now on it fires. */
@@ -104,9 +104,10 @@ export class ScheduleRunner {
     changed.abort()
   }
 
-  /** Begins no further fire, lets the one at work end for so long, and then ends it. */
+  /** Begins no further fire, lets the one at work end for so long, and then ends it. Who asks again may be less patient. */
   async stop(drainMs: number): Promise<void> {
     this.#stopping.abort()
+    this.#changed.abort()
     const drained = new AbortController()
     const idle = Promise.all([this.#loop, this.#work]).then(() => drained.abort())
     if (drainMs > 0) await Promise.race([idle, this.#parts.clock.sleep(drainMs, drained.signal)])
@@ -127,8 +128,7 @@ export class ScheduleRunner {
       if (due.missed !== undefined) this.#skip({ firedAtMs: due.missed, manual: false }, 'missed')
       for (const firedAtMs of due.fires) this.#due({ firedAtMs, manual: false }, due.fires.length > 1)
       const next = schedule.times.next(this.#from(now)) ?? Number.POSITIVE_INFINITY
-      const wake = AbortSignal.any([signal, this.#changed.signal])
-      await clock.sleep(Math.max(1, Math.min(next - clock.now(), longestSleepMs)), wake)
+      await clock.sleep(Math.max(1, Math.min(next - clock.now(), longestSleepMs)), this.#changed.signal)
     }
   }
 
@@ -179,7 +179,7 @@ export class ScheduleRunner {
     this.#session = new ScheduleSession(open, clock)
     try {
       await before.close()
-      if (!this.#stopping.signal.aborted) await this.#session.open()
+      if (!this.#stopping.signal.aborted) this.#tellWarnings(await this.#session.open())
     } catch (error) {
       // The next fire tries again, and fails for everybody to see if it must.
       const { name } = schedule.definition
@@ -189,6 +189,12 @@ export class ScheduleRunner {
         message: `The session could not be opened anew: ${messageOf(error)}`,
       })
     }
+  }
+
+  #tellWarnings({ initWarning }: Session): void {
+    const { emit, schedule } = this.#parts
+    if (initWarning !== null)
+      emit({ type: 'notice', schedule: schedule.definition.name, message: initWarning })
   }
 
   async #make(fire: Fire): Promise<void> {

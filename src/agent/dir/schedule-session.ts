@@ -11,6 +11,9 @@ import type { ScheduleClock } from './schedule-clock.js'
 /** A session that was opened, with the runs that its log knows. */
 export type OpenedSession = { readonly session: Session; readonly runs: Iterable<RunRow> }
 
+/** Opens it; when the signal is aborted it is closed, also while it is still being opened. */
+export type OpenSession = (signal: AbortSignal) => Promise<OpenedSession>
+
 export type Claim = { readonly session: Session; readonly outcome: 'claimed' | 'elsewhere' | 'stopped' }
 
 /** How long another node may hold the session before a fire counts as its: longer than it takes until a dead one counts as gone. */
@@ -22,13 +25,14 @@ const mostReopened = 5
 
 /** The session of one schedule: opened again when it has to be, and had for writing before anything happens in it. */
 export class ScheduleSession {
-  readonly #open: () => Promise<OpenedSession>
+  readonly #open: OpenSession
   readonly #clock: ScheduleClock
   #opened: Promise<Session> | undefined
   #session: Session | undefined
+  #closing = new AbortController()
   #fired = new FiredTimes()
 
-  constructor(open: () => Promise<OpenedSession>, clock: ScheduleClock) {
+  constructor(open: OpenSession, clock: ScheduleClock) {
     this.#open = open
     this.#clock = clock
   }
@@ -44,15 +48,18 @@ export class ScheduleSession {
 
   async open(): Promise<Session> {
     if (this.#session?.isClosed) await this.close()
-    this.#opened ??= this.#start().catch((error: unknown) => {
-      this.#opened = undefined
-      throw error
+    if (this.#opened !== undefined) return this.#opened
+    this.#closing = new AbortController()
+    const opened = this.#start(this.#closing.signal)
+    this.#opened = opened
+    opened.catch(() => {
+      if (this.#opened === opened) this.#opened = undefined
     })
-    return this.#opened
+    return opened
   }
 
-  async #start(): Promise<Session> {
-    const { session, runs } = await this.#open()
+  async #start(signal: AbortSignal): Promise<Session> {
+    const { session, runs } = await this.#open(signal)
     this.#session = session
     this.#fired = new FiredTimes(runs)
     return session
@@ -118,6 +125,8 @@ export class ScheduleSession {
     const opened = this.#opened
     this.#opened = undefined
     this.#session = undefined
+    // A server that does not answer would keep it for half a minute.
+    this.#closing.abort()
     const session = await opened?.catch(() => undefined)
     await session?.close()
   }

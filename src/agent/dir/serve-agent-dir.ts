@@ -1,9 +1,14 @@
+import { onAbort } from '../../loop/on-abort.js'
 import { ownTools } from '../../session/builtin-tools.js'
 import { checkOptions } from '../../session/check-options.js'
 import type { SessionOptions } from '../../session/options.js'
+import { coreOf } from '../../session/surface/session-surface.js'
+import { messageOf } from '../../tool/errors.js'
 import type { AgentConfig } from '../config/config.js'
 import { secretsOf } from '../config/secrets.js'
 import { configuredStore } from '../configured-store.js'
+import { closedToItself } from './closed-to-itself.js'
+import { ScheduleError } from './errors.js'
 import type { AgentDirHandle } from './handle.js'
 import { hasStorage, mergeConfig } from './merge-config.js'
 import { type ReadAgentDir, readAgentDir } from './read-agent-dir.js'
@@ -32,20 +37,26 @@ export async function serveAgentDir(
       ...(serving.timeZone !== undefined && { timeZone: serving.timeZone }),
     })
     const opener = await openerFor(read, host)
-    return { read, open: (schedule) => openSession(schedule, read, options, opener, host) }
+    return {
+      read,
+      open: (schedule, closing) => openSession(schedule, read, { ...options, signal: closing }, opener, host),
+    }
   }
   const clock = serving.clock ?? systemScheduleClock
   const first = await edition()
-  const served = new ServedDir({ options: serving, clock, workspace: host.workspace, edition }, first)
+  const parts = { directory, options: serving, clock, workspace: host.workspace, edition }
+  const served = new ServedDir(parts, first)
   const stop = (): void => void served.stop({ drainMs: 0 })
-  signal?.addEventListener('abort', stop, { once: true })
-  if (signal?.aborted) stop()
+  const undo = [host.signal, ...(signal === undefined ? [] : [signal])].map((one) => onAbort(one, stop))
+  served.on(({ type }) => {
+    if (type === 'stopped') for (const each of undo) each()
+  })
   await served.start()
   return served
 }
 
 async function openerFor(
-  { dir, config: own, servers }: ReadAgentDir,
+  { dir, config: own, servers, variables }: ReadAgentDir,
   host: ServingHost,
 ): Promise<SessionOpener> {
   const config: AgentConfig = mergeConfig(host.config, own)
@@ -54,7 +65,7 @@ async function openerFor(
   return host.opener({
     config,
     agentId: dir.name,
-    secrets: secretsOf({ ...config, mcpServers: [...config.mcpServers, ...servers] }),
+    secrets: secretsOf({ ...config, mcpServers: [...config.mcpServers, ...servers] }, variables),
     ...(store !== undefined && { store }),
   })
 }
@@ -68,11 +79,17 @@ async function openSession(
   host: ServingHost,
 ): Promise<OpenedSession> {
   const { timeoutMs } = schedule.definition
+  const permissionPolicy = closedToItself(
+    options.permissionPolicy ?? undefined,
+    read.dir.path,
+    host.workspace,
+  )
   const limits = [timeoutMs, options.maxExecutionTimeMs].filter((limit) => limit !== undefined)
   const opened = await opener({
     ...options,
     sessionId: sessionIdOf(schedule),
     role: read.dir.instructions,
+    ...(permissionPolicy !== undefined && { permissionPolicy }),
     tools: [...ownTools(options), ...read.scripts.map((script) => createScriptTool(script, host.machine))],
     ...(read.skillDir !== undefined && { skillDirs: [...(options.skillDirs ?? []), read.skillDir] }),
     ...(limits.length > 0 && { maxExecutionTimeMs: Math.min(...limits) }),
@@ -85,7 +102,9 @@ async function openSession(
     return opened
   } catch (error) {
     await session.close()
-    throw error
+    // What a server says when it ends may repeat what it was started with.
+    const message = coreOf(session).screen.text(messageOf(error))
+    throw message === messageOf(error) ? error : new ScheduleError('schedule_start_failed', message)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Session } from '../../session/session.js'
 import { messageOf } from '../../tool/errors.js'
 import { nearestNames, quoteNames } from '../../tool/nearest.js'
+import { Deliveries } from './deliveries.js'
 import { AgentDirError, ScheduleError } from './errors.js'
 import type { AgentDirHandle, ServeState } from './handle.js'
 import { digestOfDir, type ReadAgentDir } from './read-agent-dir.js'
@@ -14,10 +15,11 @@ import type { ServingOptions } from './serve-options.js'
 /** A reading of the directory, and how the session of a schedule is opened by it. */
 export type Edition = {
   readonly read: ReadAgentDir
-  open(schedule: Schedule): Promise<OpenedSession>
+  open(schedule: Schedule, signal: AbortSignal): Promise<OpenedSession>
 }
 
 export type ServedDirParts = {
+  readonly directory: string
   readonly options: ServingOptions
   readonly clock: ScheduleClock
   /** The real path of the workspace. */
@@ -36,6 +38,9 @@ export class ServedDir implements AgentDirHandle {
   readonly #parts: ServedDirParts
   #edition: Edition
   readonly #runners = new Map<string, ScheduleRunner>()
+  /** Of schedules that are gone, until they have come to their end. */
+  readonly #leaving = new Set<ScheduleRunner>()
+  readonly #deliveries: Deliveries
   readonly #listeners = new Set<ServeListener>()
   readonly #stopping = new AbortController()
   #state: ServeState = 'starting'
@@ -46,14 +51,22 @@ export class ServedDir implements AgentDirHandle {
   constructor(parts: ServedDirParts, edition: Edition) {
     this.#parts = parts
     this.#edition = edition
+    this.#deliveries = new Deliveries({
+      onResult: parts.options.onResult,
+      clock: parts.clock,
+      failed: ({ schedule }, error) =>
+        this.#emit({ type: 'notice', schedule, message: `onResult failed: ${messageOf(error)}` }),
+    })
     if (parts.options.onEvent !== undefined) this.#listeners.add(parts.options.onEvent)
   }
 
   /** Opens every session, then begins. When one cannot be opened none is. */
   async start(): Promise<void> {
+    if (this.#ending !== undefined) return this.#ending
     const schedules = enabledIn(this.#edition)
     for (const schedule of schedules) this.#runners.set(nameOf(schedule), this.#runner(schedule))
     const opened = await Promise.allSettled([...this.#runners.values()].map((runner) => runner.open()))
+    if (this.#ending !== undefined) return this.#ending
     const failed = opened.flatMap((one, at) =>
       one.status === 'rejected' ? [{ schedule: schedules[at], error: one.reason }] : [],
     )
@@ -66,7 +79,6 @@ export class ServedDir implements AgentDirHandle {
         { cause: failed[0]?.error },
       )
     }
-    if (this.#ending !== undefined) return
     this.#state = 'serving'
     for (const runner of this.#runners.values()) runner.start()
     this.#watching = this.#watch()
@@ -112,28 +124,44 @@ export class ServedDir implements AgentDirHandle {
   }
 
   reload(): Promise<boolean> {
-    const reloaded = this.#reloading.then(() => this.#takeEdition())
+    return this.#afterReloads(undefined)
+  }
+
+  #afterReloads(told: string | undefined): Promise<boolean> {
+    const reloaded = this.#reloading.then(() => this.#takeEdition(told))
     this.#reloading = reloaded.catch(() => undefined)
     return reloaded
   }
 
-  stop({ drainMs }: { readonly drainMs?: number } = {}): Promise<void> {
-    this.#ending ??= this.#end(drainMs ?? this.#parts.options.drainTimeoutMs ?? defaultDrainMs)
+  stop({ drainMs = this.#drainMs }: { readonly drainMs?: number } = {}): Promise<void> {
+    const idle = this.#idle(drainMs)
+    // Told by what is returned.
+    idle.catch(() => undefined)
+    this.#ending ??= this.#end(idle)
     return this.#ending
   }
 
-  async #end(drainMs: number): Promise<void> {
-    this.#state = 'stopping'
+  get #drainMs(): number {
+    return this.#parts.options.drainTimeoutMs ?? defaultDrainMs
+  }
+
+  /** Every time that it is asked for: who asks again may be less patient. */
+  async #idle(drainMs: number): Promise<void> {
     this.#stopping.abort()
+    const runners = [...this.#runners.values(), ...this.#leaving]
+    const ended = await Promise.allSettled(runners.map((runner) => runner.stop(drainMs)))
+    await this.#deliveries.taken(drainMs)
+    const failed = ended.find((one) => one.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  async #end(idle: Promise<void>): Promise<void> {
+    this.#state = 'stopping'
     try {
-      await this.#reloading
-      const ended = await Promise.allSettled(
-        [...this.#runners.values()].map((runner) => runner.stop(drainMs)),
-      )
-      await this.#watching
-      const failed = ended.find((one) => one.status === 'rejected')
-      if (failed !== undefined) throw failed.reason
+      await idle
     } finally {
+      await this.#reloading
+      await this.#watching
       this.#state = 'stopped'
       this.#emit({ type: 'stopped' })
     }
@@ -144,24 +172,15 @@ export class ServedDir implements AgentDirHandle {
   }
 
   #runnerParts(schedule: Schedule, edition: Edition): ScheduleRunnerParts {
-    const { clock, workspace, options } = this.#parts
+    const { clock, workspace } = this.#parts
     return {
       schedule,
       sessionId: sessionIdOf(schedule),
       place: workspace,
       clock,
-      open: () => edition.open(schedule),
+      open: (signal) => edition.open(schedule, signal),
       emit: (event) => this.#emit(event),
-      ended: (report) => void this.#tell(report, options.onResult),
-    }
-  }
-
-  async #tell(report: FireReport, onResult: ServingOptions['onResult']): Promise<void> {
-    try {
-      await onResult?.(report)
-    } catch (error) {
-      const { schedule } = report
-      this.#emit({ type: 'notice', schedule, message: `onResult failed: ${messageOf(error)}` })
+      ended: (report) => this.#deliveries.give(report),
     }
   }
 
@@ -188,28 +207,32 @@ export class ServedDir implements AgentDirHandle {
     const pause =
       reload === false ? idleMs : ((reload === true ? undefined : reload.intervalMs) ?? defaultReloadMs)
     let before = this.#edition.read.digest
-    let refused: string | undefined
+    /** Why it was refused the last time: tried again, since it may lie in the workspace, and told once. */
+    let told: string | undefined
     while (!signal.aborted) {
       await clock.sleep(pause, signal)
       if (signal.aborted || reload === false) continue
-      const now = digestOfDir(this.#edition.read.dir.path) ?? 'gone'
+      const now = digestOfDir(this.#parts.directory) ?? 'gone'
       const settled = now === before
       before = now
-      if (!settled || now === this.#edition.read.digest || now === refused) continue
-      await this.reload().catch(() => {
-        refused = now
-      })
+      if (!settled) continue
+      if (now === this.#edition.read.digest) told = undefined
+      else
+        await this.#afterReloads(told).catch((error: unknown) => {
+          told = messageOf(error)
+        })
     }
   }
 
-  async #takeEdition(): Promise<boolean> {
+  async #takeEdition(told: string | undefined): Promise<boolean> {
     if (this.#state !== 'serving') return false
     let edition: Edition
     try {
       edition = await this.#parts.edition()
     } catch (error) {
       const problems = error instanceof AgentDirError ? error.problems : []
-      this.#emit({ type: 'reload_failed', message: messageOf(error), problems })
+      const message = messageOf(error)
+      if (message !== told) this.#emit({ type: 'reload_failed', message, problems })
       throw error
     }
     if (edition.read.digest === this.#edition.read.digest || this.#stopping.signal.aborted) return false
@@ -225,6 +248,7 @@ export class ServedDir implements AgentDirHandle {
     })
     await Promise.all(removed.map((name) => this.#remove(name)))
     for (const [name, schedule] of after) {
+      if (this.#stopping.signal.aborted) return true
       const runner = this.#runners.get(name)
       // The time that a fire may take is an option of its session.
       const reopen = shared || before.get(name)?.definition.timeoutMs !== schedule.definition.timeoutMs
@@ -250,8 +274,10 @@ export class ServedDir implements AgentDirHandle {
 
   async #remove(name: string): Promise<void> {
     const runner = this.#runners.get(name)
+    if (runner === undefined) return
     this.#runners.delete(name)
-    await runner?.stop(this.#parts.options.drainTimeoutMs ?? defaultDrainMs)
+    this.#leaving.add(runner)
+    await runner.stop(this.#drainMs).finally(() => this.#leaving.delete(runner))
   }
 }
 

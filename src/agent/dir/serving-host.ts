@@ -12,6 +12,8 @@ export type ServingHost = {
   /** The real path of the workspace. */
   readonly workspace: string
   readonly machine: ProgramMachine
+  /** Aborted when the agent is closed. */
+  readonly signal: AbortSignal
   /** Opens sessions with another configuration than the agent's own. */
   opener(setup: OpenerSetup): SessionOpener
 }

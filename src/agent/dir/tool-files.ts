@@ -15,6 +15,8 @@ export type ToolsOfDir = {
   readonly scripts: readonly ScriptToolDefinition[]
   /** With what variables stood for: never to be shown. */
   readonly servers: readonly McpServerConfig[]
+  /** What variables stood for: never to be shown, either. */
+  readonly variables: readonly string[]
 }
 
 export type ToolFilesOptions = {
@@ -41,6 +43,7 @@ export function readTools(
     readonly fields: FileFields
   }[] = []
   const servers: McpServerConfig[] = []
+  const variables = new Set<string>()
   const taken = new Map<string, string>()
   const labels = new Map(options.serverNames.map((name) => [serverLabel(name), 'the configuration']))
   for (const file of files) {
@@ -53,7 +56,7 @@ export function readTools(
     taken.set(name, other ?? file.file)
     const kind = fields.all['kind']
     if (kind === 'mcp') {
-      const server = readMcpTool(name, fields, options.env)
+      const server = readMcpTool(name, fields, options.env, variables)
       if (server === undefined) continue
       const label = serverLabel(name)
       const before = labels.get(label)
@@ -79,7 +82,7 @@ export function readTools(
   }
   const names = named.map(({ name }) => name)
   for (const { fields, ...tool } of named) checkNames(tool, fields, names, options.hostTools)
-  return { tools, servers, scripts }
+  return { tools, servers, scripts, variables: [...variables] }
 }
 
 const kinds = ['mcp', 'script']

@@ -2,12 +2,22 @@ import { agentLines } from '../../subagents/agent-definition.js'
 import type { AgentShelf } from '../../subagents/agent-shelf.js'
 import type { SessionCore } from '../core.js'
 import type { SessionPart } from '../part.js'
-import { findAgents } from './agent-files.js'
+import { findAgents, lookAtAgentFiles } from './agent-files.js'
 
 /** The agents that a session may hand work to; a subagent knows those of its parent. */
 export const agentsPart: SessionPart<AgentShelf> = {
   name: 'agents',
   make: (core) => core.parts.parent?.agents ?? findAgents(core),
+}
+
+/** Looks for them where the model will be told of them. */
+export async function lookForAgents(core: SessionCore): Promise<void> {
+  if (
+    core.shelf.isShown('task') &&
+    core.parts.parent === undefined &&
+    core.peekPart(agentsPart) === undefined
+  )
+    await lookAtAgentFiles(core)
 }
 
 /** What the model is told of agents that came in addition: those that are always there, the tool names itself. */

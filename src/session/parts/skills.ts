@@ -11,11 +11,17 @@ import type { RuntimeSkills } from '../../tool/runtime.js'
 import { isInside } from '../../workspace/inside.js'
 import type { SessionCore } from '../core.js'
 import type { SessionPart } from '../part.js'
+import { Together } from '../together.js'
 
 /** The skills of a session, found when they are first needed and the same from then on. */
 export const skillsPart: SessionPart<SessionSkills> = {
   name: 'skills',
   make: (core) => new SessionSkills(core),
+}
+
+/** Looks for them where the model will be told of them. */
+export async function lookForSkills(core: SessionCore): Promise<void> {
+  if (core.shelf.get('skill') !== undefined) await core.part(skillsPart).library()
 }
 
 /** What the model is told of skills. Where there are any, it has the tools for them from here on. */
@@ -42,7 +48,7 @@ class SessionSkills {
   }
 
   library(): Promise<SkillLibrary> {
-    this.#library ??= openLibrary(placesOf(this.#core)).catch((error: unknown) => {
+    this.#library ??= libraryAt(placesOf(this.#core)).catch((error: unknown) => {
       this.#library = undefined
       throw error
     })
@@ -146,6 +152,15 @@ function placesOf({ parts }: SessionCore): SkillPlaces {
 
 /** Shared by all sessions that have none. */
 const noSkills = new SkillLibrary([], [])
+
+const libraries = new Together<SkillLibrary>()
+
+/** What a host hands over itself is its session's own. */
+function libraryAt(places: SkillPlaces): Promise<SkillLibrary> {
+  return places.inline === undefined
+    ? libraries.ask(JSON.stringify(places), () => openLibrary(places))
+    : openLibrary(places)
+}
 
 /** A session without skills pays for a look at the places where they could be, and loads nothing. */
 async function openLibrary(places: SkillPlaces): Promise<SkillLibrary> {

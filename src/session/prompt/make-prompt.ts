@@ -1,24 +1,15 @@
 import { platform } from 'node:process'
 import { readInstructions } from '../../workspace/instructions/read-instructions.js'
 import type { SessionCore } from '../core.js'
-import { agentsSection } from '../parts/agents.js'
-import { skillsSection } from '../parts/skills.js'
+import { agentsSection, lookForAgents } from '../parts/agents.js'
+import { lookForSkills, skillsSection } from '../parts/skills.js'
+import { Together } from '../together.js'
 import { sharedText } from './shared-text.js'
 import { systemPrompt } from './system-prompt.js'
 
 /** The instructions of the model for this session. They are made once: what changes later is said in messages. */
-export async function makePrompt(core: SessionCore): Promise<string> {
-  const { options, root, userDir, instructions } = core.parts
-  const { instructionFiles } = options
-  const found =
-    instructionFiles === false
-      ? { files: [], problems: [] }
-      : await readInstructions({
-          root,
-          userDir,
-          ...instructions,
-          ...(instructionFiles !== undefined && { fileNames: instructionFiles }),
-        })
+export async function makePrompt(core: SessionCore, found: FoundInstructions): Promise<string> {
+  const { options, root } = core.parts
   for (const message of found.problems) core.emit({ type: 'notice', source: 'instructions', message })
   const skills = await skillsSection(core)
   const text = systemPrompt({
@@ -30,6 +21,27 @@ export async function makePrompt(core: SessionCore): Promise<string> {
   })
   return sharedText(text)
 }
+
+export type FoundInstructions = Awaited<ReturnType<typeof readInstructions>>
+
+/**
+ * Looks for what the prompt is made of: files of instructions, skills and agents. Sessions that look at the same moment look together,
+ * so it is begun before anything that takes them one by one.
+ */
+export async function lookForPrompt(core: SessionCore): Promise<FoundInstructions> {
+  const [found] = await Promise.all([instructionsOf(core), lookForSkills(core), lookForAgents(core)])
+  return found
+}
+
+async function instructionsOf({ parts }: SessionCore): Promise<FoundInstructions> {
+  const { root, userDir, instructions, options } = parts
+  const { instructionFiles: names } = options
+  if (names === false) return { files: [], problems: [] }
+  const places = { root, userDir, ...instructions, ...(names !== undefined && { fileNames: names }) }
+  return instructionFiles.ask(JSON.stringify(places), () => readInstructions(places))
+}
+
+const instructionFiles = new Together<FoundInstructions>()
 
 /** A clock that is not of this world gives no date. */
 function dayOf(ms: number): string {

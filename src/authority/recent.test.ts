@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { Recent } from './recent.js'
+
+it('keeps what was asked for lately, so many at most, and nothing that could not be made', () => {
+  const recent = new Recent<{ readonly of: string }>(2)
+  const get = (key: string): object => recent.get(key, () => ({ of: key }))
+  const a = get('a')
+  const b = get('b')
+  expect(get('a')).toBe(a)
+  get('c')
+  expect(get('a')).toBe(a)
+  expect(get('b')).not.toBe(b)
+  expect(() =>
+    recent.get('d', () => {
+      throw new Error('no')
+    }),
+  ).toThrow('no')
+  expect(recent.get('d', () => ({ of: 'd' }))).toEqual({ of: 'd' })
+})

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import type { AgentConfig } from '../../src/agent/config/config.js'
+import { mergeConfig } from '../../src/agent/dir/merge-config.js'
+
+const config = (fields: Partial<AgentConfig>): AgentConfig => ({ providers: [], mcpServers: [], ...fields })
+
+describe('the configuration of a directory over that of the host', () => {
+  it.each<[string, Partial<AgentConfig>, Partial<AgentConfig>, Partial<AgentConfig>]>([
+    ['makes a limit tighter', { maxToolRounds: 9 }, { maxToolRounds: 3 }, { maxToolRounds: 3 }],
+    ['makes no limit wider', { maxToolRounds: 3 }, { maxToolRounds: 9 }, { maxToolRounds: 3 }],
+    ['sets what the host has not', {}, { thinkingBudget: 5 }, { thinkingBudget: 5 }],
+    [
+      'gives back no tools that the host has taken away',
+      { autoDelegation: { allowManualDelegation: false } },
+      { autoDelegation: { enabled: true, allowManualDelegation: true } },
+      { autoDelegation: { enabled: true, allowManualDelegation: false } },
+    ],
+    [
+      'asks subagents no sooner and no more of them',
+      { autoDelegation: { minConfidence: 0.9, maxTasks: 2 }, autoParallel: false },
+      { autoDelegation: { minConfidence: 0.1, maxTasks: 8 }, autoParallel: true },
+      { autoDelegation: { minConfidence: 0.9, maxTasks: 2 }, autoParallel: false },
+    ],
+    [
+      'takes no lane from those who do its calls, and leaves its limits alone',
+      { queue: { executeMaxConcurrency: 1, laneHandlers: { execute: { mode: 'external' } } } },
+      {
+        queue: {
+          executeMaxConcurrency: 64,
+          enableDlq: true,
+          laneHandlers: { execute: { mode: 'internal', timeoutMs: 5 } },
+        },
+      },
+      {
+        queue: {
+          executeMaxConcurrency: 1,
+          enableDlq: true,
+          laneHandlers: { execute: { mode: 'external', timeoutMs: 5 } },
+        },
+      },
+    ],
+  ])('%s', (_, host, own, expected) => {
+    expect(mergeConfig(config(host), config(own))).toEqual(config(expected))
+  })
+})
