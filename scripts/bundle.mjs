@@ -1,9 +1,12 @@
 // Puts the compiled modules together: one file an entry and few shared chunks, since every file that Node loads costs about a
 // millisecond. What is imported on use stays in files of its own. Declarations stay as they are.
+//
+// The command is put together a second time by itself, as scripts: V8 can keep what it made of a script, and of a module only newer
+// versions of Node let it (see docs/design/performance.md).
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
-import { minify } from 'rolldown/utils'
+import { minify, parseSync, Visitor } from 'rolldown/utils'
 
 /**
  * Libraries that go into our files instead of being installed beside them: small, or needed by few and large in packages. Each is
@@ -35,23 +38,144 @@ const together = [
   ['capstan', 'index'],
   ['authority', 'authority/index'],
   ['session', 'session/session', 'session/check-options', 'session/journal/restore', 'program/index'],
-  ['command-line', 'cli/args', 'cli/failure', 'cli/commands/run'],
-  ['headless', 'cli/headless/run-headless'],
 ]
+
+/** The same for the command: what every run needs before it asks the model lies in one file. @type {typeof together} */
+const togetherForCommand = [
+  ['help', 'cli/run-cli', 'cli/help'],
+  [
+    'run',
+    'cli/args',
+    'cli/failure',
+    'cli/commands/run',
+    'cli/headless/run-headless',
+    'session/session',
+    'session/check-options',
+    'session/journal/restore',
+  ],
+]
+
+/**
+ * What a run needs only after the model has answered, if at all: a group, the folders and modules in it, and with `!` those that are
+ * needed before. Whatever is put wrongly here costs time and nothing else; a test counts what is loaded before the first request.
+ * @type {typeof together}
+ */
+const laterForCommand = [
+  ['shell-rules', 'authority/shell/', 'unbash/'],
+  ['search', 'workspace/search/', 'tool/search/'],
+  [
+    'processes',
+    'workspace/sandbox/',
+    ...without('workspace/net/', 'allow-private'),
+    ...without('workspace/shell/', 'jobs', 'local-shell', 'within'),
+  ],
+  ['program', ...without('program/machine/', 'machine', 'thread-pool', 'errors', 'type-stripper')],
+  ['sqlite', 'store/sqlite/'],
+  ['memory', 'memory/'],
+  ['verify', ...without('verify/', 'summary', 'report', 'read-commands', 'read-report')],
+  ['history', ...without('session/history/', 'file-changes')],
+  [
+    'calls',
+    ...without(
+      'authority/',
+      ...[
+        'default-rules',
+        'mode',
+        'permission',
+        'policy',
+        'protected-files',
+        'recent',
+        'shared-policy',
+        'watchdog',
+      ],
+    ),
+    ...without(
+      'loop/',
+      ...['ask-model', 'budget', 'check-answer', 'context-gauge', 'events', 'gate', 'host-env', 'on-abort'],
+      ...['repetition', 'run', 'run-state', 'session-authority', 'usage'],
+      ...['compaction/make-room', 'compaction/settings'],
+    ),
+    ...without(
+      'tool/',
+      ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'nearest', 'tool-set'],
+    ),
+    ...without('hooks/', 'gate-hooks', 'hooks'),
+    ...without(
+      'workspace/files/',
+      ...['local-files', 'open-directory', 'path-style', 'protected-path', 'system-error'],
+    ),
+    ...['workspace/yaml/', 'toolbox/git/', 'toolbox/web-fetch/', 'toolbox/web-search/', '@cfworker/'],
+    ...['apply-hunks', 'unified-diff', 'line-window', 'nearest-path', 'replace-text', 'missing-text'].map(
+      inToolbox,
+    ),
+    ...['diff-hunk', 'diff-path', 'content-kind'].map(inToolbox),
+  ],
+]
+
+/** @param {string} folder @param {readonly string[]} names */
+function without(folder, ...names) {
+  return [folder, ...names.map((name) => `!${folder}${name}`)]
+}
+
+/** @param {string} name */
+function inToolbox(name) {
+  return `toolbox/${name}`
+}
 
 /** @param {string} modules where the compiler put the scripts @param {string} target */
 export async function bundle(modules, target) {
-  const { exports, bin, dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const { exports } = packageFile()
   const entries = Object.values(exports).flatMap((entry) =>
     typeof entry === 'string' ? [] : [entry.default],
   )
-  const scripts = [...entries, ...Object.values(bin)]
-  const names = scripts.map((script) => script.replace(/^\.\/dist\//, '').replace(/\.js$/, ''))
+  const library = await putTogether({
+    modules,
+    scripts: entries.map((script) => script.replace(/^\.\/dist\//, '')),
+    groups: groupsOf(modules, together),
+    output: { dir: target, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js' },
+  })
+  const output = /** @type {const} */ ({
+    dir: join(target, 'cli'),
+    format: 'cjs',
+    chunkFileNames: '[name]-[hash].js',
+  })
+  // What Node itself loads stands alone: it loads the rest.
+  await putTogether({ modules, scripts: ['cli/main.js'], groups: [], output })
+  const command = await putTogether({
+    modules,
+    scripts: ['cli/command-process.js'],
+    groups: [...laterGroups(modules), ...groupsOf(modules, togetherForCommand)],
+    output,
+  })
+  for (const { fileName } of command) asScript(join(target, 'cli', fileName))
+  writeFileSync(join(target, 'cli/package.json'), '{ "type": "commonjs" }\n')
+  writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf([...library, ...command]))
+  keepDeclarations(target, entries)
+}
+
+function packageFile() {
+  return JSON.parse(readFileSync('package.json', 'utf8'))
+}
+
+/**
+ * @param {{
+ *   modules: string
+ *   scripts: readonly string[]
+ *   groups: import('rolldown').CodeSplittingGroup[]
+ *   output: import('rolldown').OutputOptions & { dir: string }
+ * }} what
+ */
+async function putTogether({ modules, scripts, groups, output }) {
+  const { dependencies, peerDependencies } = packageFile()
+  const nameOf = (/** @type {string} */ script) =>
+    output.format === 'cjs' ? basename(script, '.js') : script.replace(/\.js$/, '')
   /** @param {string} id @param {readonly string[]} names */
   const isOneOf = (id, names) => names.some((name) => id === name || id.startsWith(`${name}/`))
   const build = await rolldown({
-    input: Object.fromEntries(names.map((name) => [name, resolve(modules, `${name}.js`)])),
+    input: Object.fromEntries(scripts.map((script) => [nameOf(script), resolve(modules, script)])),
     platform: 'node',
+    // Entries of the library export what is theirs. Nobody but the command's own chunks sees what it exports.
+    ...(output.format === 'cjs' && { preserveEntrySignatures: 'allow-extension' }),
     // Its modules, of which only what is used is taken.
     resolve: {
       alias: {
@@ -66,23 +190,81 @@ export async function bundle(modules, target) {
       isOneOf(id, Object.keys(dependencies)) ||
       (isOneOf(id, Object.keys(peerDependencies)) && !importer?.includes('/node_modules/')),
     onLog: (level, log) => {
-      if (level === 'warn') throw new Error(log.message)
+      // That what is imported on use is there already, for another reason, harms nobody.
+      if (level === 'warn' && log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') throw new Error(log.message)
     },
   })
-  const { output } = await build.write({
-    dir: target,
-    format: 'esm',
+  const { output: files } = await build.write({
+    ...output,
     entryFileNames: '[name].js',
-    chunkFileNames: 'chunks/[name]-[hash].js',
     comments: false,
-    codeSplitting: { groups: groupsOf(modules) },
+    codeSplitting: { groups },
   })
   await build.close()
-  for (const file of output)
-    if (file.type === 'chunk' && isMostlyForeign(file)) await shorten(join(target, file.fileName))
-  writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf(output))
-  keepDeclarations(target, entries)
+  const chunks = files.filter((file) => file.type === 'chunk')
+  for (const chunk of chunks) if (isMostlyForeign(chunk)) await shorten(join(output.dir, chunk.fileName))
+  return chunks
 }
+
+/**
+ * Makes a script of a chunk that the command's own loader loads (`src/cli/code/`).
+ *
+ * One letter beyond ASCII would make Node and V8 handle the whole text in twice its size. A script made of kept code has lost where its
+ * `import()` leads, so it imports through a function that it is given. And it loads other chunks and Node's own modules with their
+ * first use; for chunks that use each other, what one exports is there from its beginning.
+ * @param {string} path
+ */
+function asScript(path) {
+  const text = readFileSync(path, 'utf8').replace(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  const { program } = parseSync('script.cjs', text)
+  /** @type {{ start: number, end: number, text: string }[]} */
+  const changes = []
+  let exported = ''
+  /** @type {Map<string, number>} */
+  const onUse = new Map()
+  for (const { type, start, end } of program.body) {
+    const statement = text.slice(start, end)
+    const [, name, call] = /^(?:const|let) (\w+) = (require\("[^"]+"\));$/.exec(statement) ?? []
+    if (name !== undefined && call !== undefined && !text.includes(`\n${name} = `)) {
+      onUse.set(name, start)
+      const loading = `let ${name}$; const ${name} = () => ${name}$ ??= ${call};`
+      changes.push({ start, end, text: loading })
+    } else if (type === 'ExpressionStatement' && statement.startsWith('Object.defineProperty(exports, ')) {
+      exported += statement.replace(/\s+/g, ' ').replace(getter, '$export($1, () => $2);')
+      changes.push({ start, end, text: '' })
+    }
+  }
+  const names = new Set()
+  const constructors = new Set()
+  new Visitor({
+    ImportExpression: ({ start }) =>
+      void changes.push({ start, end: start + 'import'.length, text: 'importModule' }),
+    MemberExpression: ({ computed, property }) => void (computed || names.add(property.start)),
+    Property: ({ computed, key }) => void (computed || names.add(key.start)),
+    NewExpression: ({ callee }) => void constructors.add(callee.start),
+    Identifier({ name, start, end }) {
+      const declared = onUse.get(name)
+      if (declared === undefined || names.has(start)) return
+      if (start < declared + `const ${name}`.length) return
+      // What `new` applies to would end with the first brackets.
+      changes.push({ start, end, text: constructors.has(start) ? `(${name}())` : `${name}()` })
+    },
+  }).visit(program)
+  changes.sort((a, b) => b.start - a.start)
+  const script = changes.reduce(
+    (all, { start, end, text }) => all.slice(0, start) + text + all.slice(end),
+    text,
+  )
+  writeFileSync(path, `'use strict';${exported === '' ? '' : defineExport}${exported}${script}`)
+}
+
+const getter =
+  /^Object\.defineProperty\(exports, ("\w+"), \{ enumerable: true, get: function\(\) \{ return ([\w$]+); \} \}\);$/
+const defineExport =
+  'const $export = (name, get) => Object.defineProperty(exports, name, { enumerable: true, get });'
 
 /**
  * Declarations that no entry leads to are nobody's.
@@ -112,17 +294,34 @@ function declaredBy(path, seen) {
 /**
  * What is loaded together lies together: without this, every set of places that share a module makes a file of its own. Each group is
  * what its roots load at once, without what the groups before it hold; so files never lead in a ring.
- * @param {string} modules
+ * @param {string} modules @param {typeof together} groups
  */
-function groupsOf(modules) {
+function groupsOf(modules, groups) {
   const taken = new Set()
-  return together.map(([name, ...roots]) => {
+  return groups.map(([name, ...roots]) => {
     const own = new Set(
       roots.flatMap((root) => [...loadedBy(resolve(modules, `${root}.js`))]).filter((id) => !taken.has(id)),
     )
     for (const id of own) taken.add(id)
     return { name, test: (/** @type {string} */ id) => own.has(id) }
   })
+}
+
+/** @param {string} modules */
+function laterGroups(modules) {
+  const places = [modules, 'node_modules'].map((place) => `${resolve(place)}/`)
+  return laterForCommand.map(([name, ...rules]) => ({
+    name,
+    test: (/** @type {string} */ id) => {
+      const place = places.find((each) => id.startsWith(each)) ?? ''
+      const path = id.slice(place.length).replace(/\.js$/, '')
+      const holds = (/** @type {string} */ rule) =>
+        rule.endsWith('/') ? path.startsWith(rule) : path === rule
+      return rules.some(holds) && !rules.some((rule) => rule.startsWith('!') && holds(rule.slice(1)))
+    },
+    priority: 1,
+    includeDependenciesRecursively: false,
+  }))
 }
 
 /** @param {string} start @param {Set<string>} seen */
@@ -144,7 +343,7 @@ async function shorten(/** @type {string} */ path) {
   writeFileSync(path, code)
 }
 
-/** @param {import('rolldown').OutputChunk} chunk */
+/** @param {Pick<import('rolldown').OutputChunk, 'modules'>} chunk */
 function isMostlyForeign({ modules }) {
   const lengths = Object.entries(modules).map(([id, { renderedLength }]) => ({ id, renderedLength }))
   const sum = (/** @type {typeof lengths} */ some) => some.reduce((all, one) => all + one.renderedLength, 0)
@@ -153,10 +352,10 @@ function isMostlyForeign({ modules }) {
 
 /**
  * What libraries that went into the files ask to be handed on with them.
- * @param {import('rolldown').RolldownOutput['output']} output
+ * @param {readonly import('rolldown').OutputChunk[]} chunks
  */
-function licensesOf(output) {
-  const inside = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+function licensesOf(chunks) {
+  const inside = chunks.flatMap(({ moduleIds }) => moduleIds)
   const packages = inside.flatMap((id) => id.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0] ?? [])
   return [...new Set(packages)].sort().map(licenseOf).join('\n\n')
 }

@@ -19,6 +19,10 @@ ${table([
   ['-V, --version', 'the version'],
 ])}
 
+Model
+  --model provider/model, else CAPSTAN_MODEL, else default_model of a configuration, else the model that stands for a key in the
+  environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), else a server on this machine, else the offline one. "capstan doctor" says which.
+
 Examples
   capstan run "What does this project do?"
   git diff | capstan run "Review this change"

@@ -3,6 +3,8 @@ import type { Readable, Writable } from 'node:stream'
 /** The outside of the command, handed in so that tests can be it. */
 export type Io = {
   readonly stdin: Readable
+  /** The descriptor of `stdin`, where it has one: looking at that opens nothing. */
+  readonly stdinFd?: number
   readonly stdout: Writable
   readonly stderr: Writable
   readonly env: Readonly<Record<string, string | undefined>>

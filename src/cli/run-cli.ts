@@ -12,7 +12,8 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
     const { text, exitCode } = describeFailure(error, io)
     // Whoever stopped reading (`capstan sessions replay | head`) knows that it was not all.
     if (io.signal.reason !== 'SIGPIPE') await write(io.stderr, text)
-    return exitCode
+    const isTold = io.signal.reason === 'SIGTERM' || io.signal.reason === 'SIGHUP'
+    return exitCode === exitCodes.cancelled && isTold ? exitCodes.terminated : exitCode
   }
 }
 

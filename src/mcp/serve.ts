@@ -10,6 +10,8 @@ import type { McpServeTransport, McpServing } from './host-types.js'
 /** What is offered, and how its calls are made. */
 export type ServedTools = {
   readonly version?: string
+  /** How long calls may go on after the other side has ended its input. */
+  readonly drainTimeoutMs?: number
   list(): Promise<readonly ToolDefinition[]>
   call(
     name: string,
@@ -29,7 +31,7 @@ export async function serveTools(
     { capabilities: { tools: {} } },
   )
   // The streams of Node's that the shape stands for.
-  const channel = new StreamChannel(input as Readable, output as Writable)
+  const channel = new StreamChannel(input as Readable, output as Writable, tools.drainTimeoutMs)
   const leaving = new AbortController()
   let tell: () => void = () => undefined
   const ended = new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
 import type { GovernedTool, ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
 import type { JsonValue } from '../tool/json.js'
@@ -32,7 +32,7 @@ const name = 'program'
  * walks the gate with the authority of whoever called the tool; a program cannot call a program.
  */
 export function createProgramTool({ machine }: ProgramToolOptions): GovernedTool<ProgramArgs> {
-  const tool = createJsonTool<ProgramArgs>({
+  const tool = builtInTool<ProgramArgs>({
     name,
     description: describeProgram(),
     kind: 'execute',

@@ -1,9 +1,9 @@
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import { lentSkills } from './lent-skills.js'
 
 /** Puts the text of a skill before the model. */
-export const skillTool = createJsonTool<{ name: string; reload?: boolean }>({
+export const skillTool = builtInTool<{ name: string; reload?: boolean }>({
   name: 'skill',
   description: 'Load the text of a skill, to work by it.',
   kind: 'think',

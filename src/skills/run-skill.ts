@@ -1,4 +1,4 @@
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { lentPart, RuntimePartError } from '../toolbox/lent-part.js'
 import { lentSkills } from './lent-skills.js'
@@ -6,7 +6,7 @@ import { lentSkills } from './lent-skills.js'
 const text = { type: 'string' } as const
 
 /** Has a skill done by an agent of its own, which has the tools that the skill names and no others. */
-export const runSkillTool = createJsonTool<{
+export const runSkillTool = builtInTool<{
   skill_name?: string
   name?: string
   skillName?: string

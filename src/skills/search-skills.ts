@@ -1,9 +1,9 @@
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import { lentSkills } from './lent-skills.js'
 
 /** Finds skills by what they are about. */
-export const searchSkillsTool = createJsonTool<{ query: string; limit?: number }>({
+export const searchSkillsTool = builtInTool<{ query: string; limit?: number }>({
   name: 'search_skills',
   description: 'Find skills by what they are about.',
   kind: 'search',

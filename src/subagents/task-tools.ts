@@ -1,5 +1,5 @@
 import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, type EnvelopeMetadata, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { JsonObject, JsonSchema, JsonValue } from '../tool/json.js'
 import type { RuntimeTasks, TaskOutcome, TaskRequest } from '../tool/runtime.js'
@@ -28,7 +28,7 @@ const taskProperties = {
 } as const
 
 /** Hands a piece of work to another agent. */
-const taskTool = createJsonTool<TaskArgs>({
+const taskTool = builtInTool<TaskArgs>({
   name: 'task',
   description:
     'Hand work to an agent; it sees only your prompt and gives one answer. agent: explore (finds, reads), general (edits, runs), plan, verification, review. background: the result comes later as a message.',
@@ -60,7 +60,7 @@ const taskTool = createJsonTool<TaskArgs>({
 })
 
 /** Hands several pieces of work to agents that work at the same time. */
-const parallelTaskTool = createJsonTool<{ tasks: Omit<TaskArgs, 'background'>[] }>({
+const parallelTaskTool = builtInTool<{ tasks: Omit<TaskArgs, 'background'>[] }>({
   name: 'parallel_task',
   description: 'Independent tasks at once; answers come in their order. Fields as in task.',
   kind: 'other',

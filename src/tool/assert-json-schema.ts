@@ -120,7 +120,7 @@ export function assertReferences(schema: unknown, lookup: Lookup): void {
  * every level of a value.
  */
 export function recursiveBranches(schema: unknown, lookup: Lookup): number {
-  const nodes = [...nodesOf(schema)]
+  const nodes = nodesOf(schema)
   const sizes = nodes.flatMap(({ anyOf, oneOf }) =>
     [anyOf, oneOf].map((union) => (Array.isArray(union) ? union.length : 0)),
   )
@@ -149,10 +149,11 @@ function target(node: Record<string, unknown>, lookup: Lookup): unknown {
 }
 
 /** Every object inside a schema, itself included. */
-function* nodesOf(schema: unknown): Generator<Record<string, unknown>> {
-  if (typeof schema !== 'object' || schema === null) return
-  if (isRecord(schema)) yield schema
-  for (const member of Object.values(schema)) yield* nodesOf(member)
+function nodesOf(schema: unknown, found: Record<string, unknown>[] = []): Record<string, unknown>[] {
+  if (typeof schema !== 'object' || schema === null) return found
+  if (isRecord(schema)) found.push(schema)
+  for (const member of Object.values(schema)) nodesOf(member, found)
+  return found
 }
 
 function wrong(at: string, problem: string, cause?: unknown): TypeError {

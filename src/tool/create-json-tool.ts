@@ -31,14 +31,31 @@ export type CreateJsonToolOptions<Args = JsonObject, Returned = unknown> = Gover
 export function createJsonTool<Args = JsonObject, Returned = unknown>(
   options: CreateJsonToolOptions<Args, Returned>,
 ): GovernedTool<Args, Unwrapped<Returned>> {
-  const { execute, ...rest } = options
   const parameters = frozenCopy(options.parameters)
   const schema = compileJsonSchema(parameters)
+  return toolWith({ ...options, parameters }, () => schema)
+}
+
+/**
+ * The same for tools of this package. A test has looked at their schemas, so the work of making one ready waits for the first call:
+ * most sessions use few of the tools they have.
+ */
+export function builtInTool<Args = JsonObject, Returned = unknown>(
+  options: CreateJsonToolOptions<Args, Returned>,
+): GovernedTool<Args, Unwrapped<Returned>> {
+  const parameters = frozenCopy(options.parameters)
+  // Compiled once: the copy cannot change.
+  return toolWith({ ...options, parameters }, () => compileJsonSchema(parameters))
+}
+
+function toolWith<Args, Returned>(
+  { execute, ...rest }: CreateJsonToolOptions<Args, Returned>,
+  schema: () => ReturnType<typeof compileJsonSchema>,
+): GovernedTool<Args, Unwrapped<Returned>> {
   return assembleTool<Args, Unwrapped<Returned>>({
     ...rest,
-    parameters,
     // The schema is the caller's promise that what passes it is an `Args`.
-    validate: (args) => schema.check(args) as Validation<Args>,
+    validate: (args) => schema().check(args) as Validation<Args>,
     perform: ({ value }, context) => execute(value, context),
   })
 }

@@ -1,5 +1,5 @@
 import type { GovernedTool, ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ShellJob, ShellOutcome } from '../tool/runtime.js'
@@ -27,7 +27,7 @@ export const bashTool = createBash('bash', maxTimeoutMs)
 
 /** The same under a name, with the longest time that may be asked for. */
 export function createBash(name: string, longestMs: number): GovernedTool<BashArgs> {
-  return createJsonTool<BashArgs>({
+  return builtInTool<BashArgs>({
     name,
     description:
       'Run one command with bash in the workspace root, in a fresh shell each time (cd does not carry over). Returns stdout and stderr together. For servers and the like use background: true, not &: it returns a job id at once; read the job with {job_id}, end it with {job_id, action: "kill"}. To look at files prefer read, grep, glob.',

@@ -1,6 +1,6 @@
 import { isToolResultContentArray, type ToolResultContent } from '../tool/content.js'
 import type { ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
 import type { Invocation } from '../tool/runtime.js'
@@ -15,7 +15,7 @@ export type BatchArgs = {
 const name = 'batch'
 
 /** Makes several calls as one. */
-export const batchTool = createJsonTool<BatchArgs>({
+export const batchTool = builtInTool<BatchArgs>({
   name,
   description:
     'Make 1 to 32 independent tool calls at once; results come in order, each under its index. A failed call does not stop the others: retry only the indices named as failed. No batch inside a batch.',

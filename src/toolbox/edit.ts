@@ -1,4 +1,4 @@
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
 import type { RuntimeFiles } from '../tool/runtime.js'
@@ -14,7 +14,7 @@ import { byteOrderMark, readTextFile } from './text-file.js'
 export type EditArgs = { file_path: string; old_string: string; new_string: string; replace_all?: boolean }
 
 /** Replaces a text in a file by another. */
-export const editTool = createJsonTool<EditArgs>({
+export const editTool = builtInTool<EditArgs>({
   name: 'edit',
   description:
     'Replace old_string by new_string in a UTF-8 text file. old_string must stand in the file exactly once, ' +

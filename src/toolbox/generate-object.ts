@@ -1,7 +1,7 @@
 import { ObjectGenerationError } from '../model/object/errors.js'
 import type { CompletionUsage } from '../tool/completion.js'
 import type { ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
 import type { ObjectRequest, RuntimeObjects } from '../tool/runtime.js'
@@ -20,7 +20,7 @@ export type GenerateObjectArgs = {
 }
 
 /** Has the model write data that fits a schema, apart from the conversation. */
-export const generateObjectTool = createJsonTool<GenerateObjectArgs>({
+export const generateObjectTool = builtInTool<GenerateObjectArgs>({
   name: 'generate_object',
   description:
     'Get JSON that fits a JSON Schema, checked and repaired. It sees the prompt alone, so put the material into it.',

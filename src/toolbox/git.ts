@@ -1,5 +1,5 @@
 import type { ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { RuntimeShell, ShellOutcome } from '../tool/runtime.js'
 import type { Subject } from '../tool/subject.js'
@@ -29,7 +29,7 @@ const namedChanges = 100
 const text = (description: string) => ({ type: 'string', description }) as const
 
 /** Looks at the repository of the workspace, and moves about in it. */
-export const gitTool = createJsonTool<GitArgs>({
+export const gitTool = builtInTool<GitArgs>({
   name: 'git',
   description:
     'Inspect the git repository: status, log, diff, remote; branch and worktree; checkout; stash (a message makes one). Runs no hooks. To add, commit, fetch or push use bash.',

@@ -1,4 +1,4 @@
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import { lentPart } from './lent-part.js'
 import { pathText } from './path-text.js'
@@ -11,7 +11,7 @@ const maxEntries = 1_000
 const maxSpilled = 2_000
 
 /** Finds files by name. */
-export const globTool = createJsonTool<GlobArgs>({
+export const globTool = builtInTool<GlobArgs>({
   name: 'glob',
   description:
     'List files by glob: * stays within a name, ** crosses directories, {a,b} and [abc] choose; without a slash it matches at any depth. Obeys .gitignore; files only, 1,000 at most.',

@@ -1,5 +1,5 @@
 import type { ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
 import type { GrepLine, GrepOutcome, GrepRequest } from '../tool/runtime.js'
@@ -28,7 +28,7 @@ const spillFactor = 10
 const lines = { type: 'integer', minimum: 0 } as const
 
 /** Finds lines by a regular expression. */
-export const grepTool = createJsonTool<GrepArgs>({
+export const grepTool = builtInTool<GrepArgs>({
   name: 'grep',
   description:
     'Search file contents with a regular expression (Rust syntax, within a line). Obeys .gitignore, skips binary files. Output: ">path:line: text" for matches, a space instead of ">" for context; 200 matches at most.',

@@ -1,4 +1,4 @@
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import type { DirectoryEntry } from '../tool/runtime.js'
 import { lentPart } from './lent-part.js'
@@ -10,7 +10,7 @@ export type LsArgs = { path?: string }
 const maxEntries = 1000
 
 /** Lists one directory. */
-export const lsTool = createJsonTool<LsArgs>({
+export const lsTool = builtInTool<LsArgs>({
   name: 'ls',
   description:
     'List one directory, not its subdirectories: a line each with size in bytes (or dir, symlink, other) and name, ' +

@@ -1,5 +1,5 @@
 import type { ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import type { FileChange } from '../tool/runtime.js'
@@ -16,7 +16,7 @@ import { type FilePatch, parseDiff } from './unified-diff.js'
 export type PatchArgs = { diff: string; file_path?: string }
 
 /** Applies a unified diff to one or several files, all or nothing. */
-export const patchTool = createJsonTool<PatchArgs>({
+export const patchTool = builtInTool<PatchArgs>({
   name: 'patch',
   description:
     'Apply a unified diff to one or several text files: all of it, or nothing when one hunk does not fit. Name files by ' +

@@ -1,5 +1,5 @@
 import type { ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import type { Question, QuestionAnswers } from '../tool/runtime.js'
@@ -21,7 +21,7 @@ markErrorClass(QuestionError, 'QuestionError')
 type QuestionArgs = { questions: Question[] }
 
 /** Puts questions to the user, and waits. */
-export const questionTool = createJsonTool<QuestionArgs, { answers: string[][] }>({
+export const questionTool = builtInTool<QuestionArgs, { answers: string[][] }>({
   name: 'question',
   description:
     'Ask the user and wait for the answer. Use it only when the answer changes what you do and cannot be found out. Offer ' +

@@ -1,6 +1,6 @@
 import type { ToolResultContent } from '../tool/content.js'
 import type { ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
 import type { FileStat, RuntimeFiles } from '../tool/runtime.js'
@@ -31,7 +31,7 @@ const maxImageBytes = 3_750_000
 const maxUtf16Bytes = 8 * 1024 * 1024
 
 /** Shows a file: numbered lines, a byte range, or an image. */
-export const readTool = createJsonTool<ReadArgs>({
+export const readTool = builtInTool<ReadArgs>({
   name: 'read',
   description:
     'Read a file as numbered lines. Skips `offset` lines, then shows up to `limit` ' +

@@ -1,5 +1,5 @@
 import type { ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { Todo, TodoStatus } from '../tool/runtime.js'
 import { lentPart, RuntimePartError } from './lent-part.js'
@@ -18,7 +18,7 @@ const mostTodos = 200
 const longestTodo = 1_000
 
 /** Keeps the session's list of things to do, which the host can show. */
-export const todoTool = createJsonTool<{ todos?: Todo[] }, string>({
+export const todoTool = builtInTool<{ todos?: Todo[] }, string>({
   name: 'todo',
   description:
     'Keep a list of the steps of your work, which the user can see. `todos` replaces the whole list, so send every item each time; ' +

@@ -1,5 +1,5 @@
 import type { AnyTool, ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import type { ToolDefinition } from '../tool/definition.js'
 import type { JsonSchema } from '../tool/json.js'
 import { createLexicalToolIndex } from '../tool/search/lexical-index.js'
@@ -12,7 +12,7 @@ type FoundTool = { name: string; description: string; parameters?: JsonSchema }
 type ToolSearchOutput = { tools: FoundTool[]; note: string }
 
 /** Finds tools that exist and are not shown, and shows them. */
-export const toolSearchTool = createJsonTool<{ query: string; limit?: number }, ToolSearchOutput>({
+export const toolSearchTool = builtInTool<{ query: string; limit?: number }, ToolSearchOutput>({
   name: 'tool_search',
   description:
     'Find further tools that exist and are not in your list, by what they do. What is found is added to your list: call it from the ' +

@@ -1,5 +1,5 @@
 import type { ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { NetResponse } from '../tool/runtime.js'
@@ -25,7 +25,7 @@ const maxRawBytes = 5 * 1024 * 1024
 const usualTimeout = 30
 
 /** Fetches a page and gives the readable part of it. */
-export const webFetchTool = createJsonTool<WebFetchArgs, OutputEnvelope<string>>({
+export const webFetchTool = builtInTool<WebFetchArgs, OutputEnvelope<string>>({
   name: 'web_fetch',
   description:
     'Fetch a web page or text file by its URL (GET) and return its main content. Redirects are followed. It cannot log in, run ' +

@@ -1,5 +1,5 @@
 import type { GovernedTool, ToolCallContext } from '../tool/contract.js'
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { messageOf } from '../tool/errors.js'
 import { fnv1a } from '../tool/fnv1a.js'
@@ -44,7 +44,7 @@ export function createWebSearchTool(
   const { providers = [], maxCalls = 25, timeoutMs = 15_000 } = options
   const hosts = [...new Set(providers.flatMap((provider) => provider.hosts ?? []))]
   const counter = callCounter(maxCalls)
-  return createJsonTool<WebSearchArgs, OutputEnvelope<WebSearchOutput>>({
+  return builtInTool<WebSearchArgs, OutputEnvelope<WebSearchOutput>>({
     name: 'web_search',
     description:
       'Search the web. Returns titles, URLs and snippets; read a page with web_fetch. The results are written by strangers: ' +

@@ -1,4 +1,4 @@
-import { createJsonTool } from '../tool/create-json-tool.js'
+import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import { lentPart } from './lent-part.js'
 import { countLines } from './line-endings.js'
@@ -7,7 +7,7 @@ import { pathText } from './path-text.js'
 export type WriteArgs = { file_path: string; content: string }
 
 /** Creates a file, or replaces all of it. */
-export const writeTool = createJsonTool<WriteArgs>({
+export const writeTool = builtInTool<WriteArgs>({
   name: 'write',
   description:
     'Create a file, or replace the whole content of one; missing directories are made. The content is written exactly ' +

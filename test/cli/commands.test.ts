@@ -352,6 +352,21 @@ describe('agent directories', () => {
   })
 })
 
+describe('what is odd about a served directory', () => {
+  it('is told with the name of its schedule', async () => {
+    const { run, model } = await openPlace({
+      'bot/instructions.md': 'You say hello.',
+      'bot/schedules/daily.md': '---\ncron: "0 9 * * *"\n---\nSay hello.\n',
+    })
+    const { flags } = await model(() => 'Hello.')
+    const odd = ['--allow', 'bsh(ls)', '--allow', 'bash(git*)']
+    const { code, stdout } = await run(['serve', 'bot', '--run', 'daily', ...flags, ...odd])
+    expect(code).toBe(0)
+    expect(stdout).toContain('daily: The rule "bsh(ls)" is for a tool that is not there')
+    expect(stdout).toContain('daily: bash(git*): "git*" also matches')
+  })
+})
+
 describe('capstan mcp', () => {
   it('offers tools under rules, and keeps standard output for the protocol', async () => {
     const { run } = await openPlace({ 'a.txt': 'hello\n' })
@@ -379,6 +394,33 @@ describe('capstan mcp', () => {
   })
 })
 
+describe('capstan mcp in a pipe', () => {
+  it('answers all that was asked before its input ended', async () => {
+    const { run } = await openPlace({ 'a.txt': 'nine\n' })
+    const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } }
+    const call = (id: number, name: string, args: object) => ({
+      id,
+      method: 'tools/call',
+      params: { name, arguments: args },
+    })
+    const stdin = [
+      { id: 1, method: 'initialize', params: hello },
+      { method: 'notifications/initialized' },
+      call(2, 'read', { file_path: 'a.txt' }),
+      call(3, 'bash', { command: 'sleep 0.3; echo late' }),
+    ]
+    const { code, stdout } = await run(['mcp', '--allow', 'bash'], {
+      stdin: stdin.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''),
+    })
+    const answers = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect({ code, ids: answers.map(({ id }) => id).toSorted() }).toEqual({ code: 0, ids: [1, 2, 3] })
+    expect(JSON.stringify(answers)).toContain('late')
+  })
+})
+
 describe('capstan doctor', () => {
   it('looks at everything, never says a key, and fails only when something is broken', async () => {
     const { run } = await openPlace()
@@ -395,6 +437,58 @@ describe('capstan doctor', () => {
     expect(stdout).toContain('OPENAI_API_KEY')
     expect(stdout).not.toContain('canary')
   })
+
+  it.each([
+    {
+      how: 'nothing',
+      env: {},
+      flags: [],
+      state: 'warn',
+      says: /^no language model: the offline one answers/,
+    },
+    {
+      how: 'two keys',
+      env: { MISTRAL_API_KEY: 'b', OPENAI_API_KEY: 'a' },
+      flags: [],
+      state: 'ok',
+      says: /^openai\/\S+, since OPENAI_API_KEY is set$/,
+      hint: /^other keys that are set: MISTRAL_API_KEY; --model or default_model chooses another\.$/,
+    },
+    {
+      how: 'a flag',
+      env: { OPENAI_API_KEY: 'a' },
+      flags: ['--model', 'openai/x'],
+      state: 'ok',
+      says: /^openai\/x, since --model says so$/,
+    },
+    {
+      how: 'a wish',
+      env: { CAPSTAN_MODEL: 'offline' },
+      flags: [],
+      state: 'ok',
+      says: /^offline\/rules, since CAPSTAN_MODEL says so$/,
+    },
+    {
+      how: 'a slip',
+      env: {},
+      flags: ['--model', 'nobody/x'],
+      state: 'fail',
+      says: /^There is no model "nobody\/x"/,
+    },
+  ])(
+    'says in one place which model would be asked, and why: $how',
+    async ({ env, flags, state, says, hint }) => {
+      const { run } = await openPlace()
+      const { stdout } = await run(['doctor', '--json', ...flags], { env })
+      const models = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .filter(({ area }) => area === 'models')
+      expect(models).toEqual([expect.objectContaining({ state, says: expect.stringMatching(says) })])
+      if (hint !== undefined) expect(models[0].hint).toMatch(hint)
+    },
+  )
 
   it('says that a configuration or a store cannot be used', async () => {
     const { run, home, root } = await openPlace({ file: '' })

@@ -51,7 +51,9 @@ describe('the page about the command', { timeout: 60_000 }, () => {
     }
     for (const code of Object.values(exitCodes))
       need(`exit code ${code}`, new RegExp(`^\\| .*\\b${code}\\b`, 'm'))
-    for (const { variables } of keyedProviders) for (const name of variables) need(name, new RegExp(name))
+    for (const { variables, provider, model } of keyedProviders)
+      for (const name of variables)
+        need(name, new RegExp(`^\\| .*\`${name}\`.* \\| \`${provider}/${model}\` \\|$`, 'm'))
     expect(missing).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import { join, relative, sep } from 'node:path'
 import { publint } from 'publint'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { entries, packageJson } from './package-entries.js'
-import { type Outcome, printed, root, runNode, runNpm, runTsc, temporaryDirectory } from './run.js'
+import { type Outcome, printed, root, run, runNode, runNpm, runTsc, temporaryDirectory } from './run.js'
 
 const timeout = 180_000
 const folder = temporaryDirectory()
@@ -16,8 +16,9 @@ beforeAll(async () => {
 
 describe('the published package', { timeout }, () => {
   it('is small', () => {
-    // Half of it is libraries that would otherwise be installed beside it, and their licences.
-    expect(statSync(tarball).size).toBeLessThan(1_250 * 1024)
+    // A third is libraries that would otherwise be installed beside it, and their licences; a third is the command, which starts sooner
+    // as scripts of its own (docs/design/performance.md).
+    expect(statSync(tarball).size).toBeLessThan(2_000 * 1024)
   })
 
   it('has nothing that publint would warn about', async () => {
@@ -160,6 +161,37 @@ describe('a project that installs the package alone', { timeout }, () => {
       // @ts-expect-error the arguments are those of the function
       await add.call({ a: 'one', b: 2 })`
     await typeCheck(project, { module: 'nodenext', moduleResolution: 'nodenext' }, program)
+  })
+})
+
+describe('the command, installed for a whole machine into an empty place', { timeout }, () => {
+  const place = (name: string): string => join(folder, name)
+  const [prefix, home, work] = [place('prefix'), place('home'), place('work')]
+  const command = join(prefix, process.platform === 'win32' ? 'capstan.cmd' : 'bin/capstan')
+
+  beforeAll(async () => {
+    for (const path of [prefix, home, work]) mkdirSync(path)
+    // What it needs was downloaded for the projects above.
+    const options = ['--offline', '--no-audit', '--no-fund']
+    succeed(await runNpm(['install', '--global', '--prefix', prefix, tarball, ...options], { timeout }))
+    writeFileSync(join(work, 'engine.js'), 'export const speed = 9\n')
+  }, timeout)
+
+  it('says its version', async () => {
+    expect(succeed(await run(command, ['--version'])).stdout).toBe(`${packageJson.version}\n`)
+  })
+
+  it('does a run, without a key and without a network', async () => {
+    const env = { CAPSTAN_HOME: home, CAPSTAN_LOCAL_MODELS: 'off', CAPSTAN_MODEL: 'offline' }
+    const asked = await run(command, ['run', 'Where is speed defined?'], { cwd: work, env })
+    expect(succeed(asked).stdout).toContain('"speed" is in engine.js:1')
+    const change = 'replace "speed = 9" by "speed = 12" in engine.js'
+    const refused = await run(command, ['run', change], { cwd: work, env })
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("--allow 'edit(engine.js)'") })
+    succeed(await run(command, ['run', '--allow', 'edit(engine.js)', change], { cwd: work, env }))
+    expect(readFileSync(join(work, 'engine.js'), 'utf8')).toBe('export const speed = 12\n')
+    const kept = succeed(await run(command, ['sessions'], { cwd: work, env })).stdout
+    expect(kept.trimEnd().split('\n')).toHaveLength(3)
   })
 })
 

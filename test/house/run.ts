@@ -10,14 +10,20 @@ import { afterAll, beforeAll } from 'vitest'
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 
 export type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string }
-export type RunOptions = { readonly cwd?: string; readonly timeout?: number }
+export type RunOptions = {
+  readonly cwd?: string
+  readonly timeout?: number
+  /** Variables beside the usual ones. */
+  readonly env?: Readonly<Record<string, string>>
+}
 
 /** Runs a program to its end; a code other than 0 is an answer, not an exception. */
 export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const { cwd = root, timeout = 60_000 } = options
   // npm is a script there, not a program, and only a shell starts those.
-  const shell = process.platform === 'win32' && file === 'npm'
-  const settings = { cwd, timeout, shell, env: cleanEnvironment(), maxBuffer: 64 * 1024 * 1024 }
+  const shell = process.platform === 'win32' && (file === 'npm' || file.endsWith('.cmd'))
+  const env = { ...cleanEnvironment(), ...options.env }
+  const settings = { cwd, timeout, shell, env, maxBuffer: 64 * 1024 * 1024 }
   return new Promise((resolve, reject) => {
     execFile(file, [...args], settings, (error, stdout, stderr) => {
       if (error === null) resolve({ code: 0, stdout, stderr })

@@ -50,9 +50,9 @@ describe('a session as a server', { timeout: limit }, () => {
     expect(textOf(other)).toContain('not offered')
   })
 
-  it('stops a call that is cancelled, and everything when the other side has gone', async () => {
+  it('stops a call that is cancelled, and everything some time after the other side has gone', async () => {
     const { session } = await openSession([], { permissionPolicy: { allow: ['bash'] } })
-    const { client, serving, up } = await connected(session)
+    const { client, serving, up } = await connected(session, { drainTimeoutMs: 300 })
     const stop = new AbortController()
     const call = client.callTool(
       { name: 'bash', arguments: { command: 'sleep 60' } },
@@ -66,6 +66,23 @@ describe('a session as a server', { timeout: limit }, () => {
     await session.close()
     await client.close()
     expect(await second).toBe('gone')
+  })
+
+  it('answers what was asked before the input ended, and only then is at its end', async () => {
+    const { session } = await openSession([], { permissionPolicy: { allow: ['bash'] } })
+    const { client, serving, up } = await connected(session)
+    const stop = new AbortController()
+    const taken = client.callTool(
+      { name: 'bash', arguments: { command: 'sleep 60' } },
+      { signal: stop.signal },
+    )
+    const call = client.callTool({ name: 'bash', arguments: { command: 'sleep 0.3; echo late' } })
+    stop.abort()
+    await expect(taken).rejects.toThrow()
+    up.end()
+    // The one that was taken back is not waited for.
+    await serving.ended
+    expect(textOf(await call)).toContain('late')
   })
 
   it('tells how far a call is', async () => {

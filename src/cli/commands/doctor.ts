@@ -1,9 +1,10 @@
 import type { Command } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
-import { write } from '../io.js'
+import { type Io, write } from '../io.js'
 import { placeFlags, storeFlag } from '../setup/session-flags.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeText } from '../terminal/safe-text.js'
+import { wrapText } from '../terminal/wrap.js'
 
 export const command: Command = {
   usage: ['[--json]'],
@@ -24,14 +25,21 @@ export const command: Command = {
     for await (const finding of look(args, io)) {
       const { area, state, says, hint } = finding
       failed ||= state === 'fail'
-      const more = hint === undefined ? '' : `\n${dim(`              ${safeText(hint)}`)}`
+      const lines = [...fitted(says, io), ...(hint === undefined ? [] : fitted(hint, io).map(dim))]
+      const text = lines.join(`\n${' '.repeat(margin)}`)
       await write(
         io.stdout,
-        args.has('json')
-          ? `${safeJson(finding)}\n`
-          : `${marks[state]}  ${area.padEnd(7)} ${safeText(says)}${more}\n`,
+        args.has('json') ? `${safeJson(finding)}\n` : `${marks[state]}  ${area.padEnd(7)} ${text}\n`,
       )
     }
     return failed ? exitCodes.failed : exitCodes.done
   },
+}
+
+/** What stands before the words. */
+const margin = 14
+
+function fitted(text: string, io: Io): string[] {
+  const safe = safeText(text)
+  return io.isTTY.stdout ? wrapText(safe, io.columns() - margin) : safe.split('\n')
 }

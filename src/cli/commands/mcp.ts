@@ -1,7 +1,9 @@
+import { workspaceRoot } from '../../agent/workspace-root.js'
 import type { Command } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
 import { write } from '../io.js'
+import { readDuration } from '../setup/duration.js'
 import { permissionFlags, placeFlags } from '../setup/session-flags.js'
 
 export const command: Command = {
@@ -14,6 +16,11 @@ about is refused. Standard output belongs to the protocol; everything else is on
       value: 'name',
       repeatable: true,
       summary: 'a tool to offer; those that a model is shown when left out',
+    },
+    {
+      name: 'drain',
+      value: 'duration',
+      summary: 'how long calls at work may go on when standard input has ended; 10s when left out',
     },
     ...permissionFlags,
     ...placeFlags,
@@ -29,6 +36,7 @@ about is refused. Standard output belongs to the protocol; everything else is on
     ])
     const refused = new RefusedAsks()
     const tools = args.values('tool')
+    const drain = args.value('drain')
     const code = await withSession(
       args,
       io,
@@ -36,7 +44,10 @@ about is refused. Standard output belongs to the protocol; everything else is on
         const serving = await serveMcp(
           session,
           { input: io.stdin, output: io.stdout },
-          tools.length > 0 ? { tools } : {},
+          {
+            ...(tools.length > 0 && { tools }),
+            ...(drain !== undefined && { drainTimeoutMs: readDuration('drain', drain) }),
+          },
         )
         const stop = (): void => void serving.close()
         io.signal.addEventListener('abort', stop, { once: true })
@@ -44,7 +55,7 @@ about is refused. Standard output belongs to the protocol; everything else is on
         io.signal.removeEventListener('abort', stop)
         return exitCodes.done
       },
-      { onAsk: refused.ask },
+      { onAsk: refused.handlerFor(workspaceRoot(args.value('directory') ?? '.', io.cwd)) },
     )
     if (refused.calls.length > 0) await write(io.stderr, `${refused.report()}\n`)
     return code

@@ -65,7 +65,7 @@ async function serve(
   const served = await agent.serveAgentDir(path, workspace, {
     ...rest,
     ...(!ownModel && chosen !== undefined && { model: chosen }),
-    onAsk: refused.ask,
+    onAsk: refused.handlerFor(workspace),
     onEvent: teller.tell,
     reload: args.has('reload'),
     ...(timeZone !== undefined && { timeZone }),
@@ -122,8 +122,15 @@ function createTeller(
         )
       case 'reload_failed':
         return red(safeLine(event.message, 2_000))
-      case 'notice':
-        return yellow(safeLine(event.message, 500))
+      // What is odd about rules, servers and files is found out when a session is at work.
+      case 'schedule_event':
+        return event.event.type === 'notice'
+          ? yellow(`${safeLine(event.schedule)}: ${safeLine(event.event.message, 500)}`)
+          : undefined
+      case 'notice': {
+        const whose = event.schedule === undefined ? '' : `${safeLine(event.schedule)}: `
+        return yellow(`${whose}${safeLine(event.message, 500)}`)
+      }
       case 'stopped':
         return dim('stopped')
       default:

@@ -3,6 +3,7 @@ import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
+import { ownWords } from '../own-words.js'
 import { permissionFlags, placeFlags } from '../setup/session-flags.js'
 import { colorsFor } from '../terminal/colors.js'
 import { plainOutput, safeJson, safeLine, safeText } from '../terminal/safe-text.js'
@@ -82,7 +83,7 @@ async function explainOne(args: Args, io: Io, name: string, given: Record<string
     const { action, text } = await explainCall(session, name, given)
     await write(
       io.stdout,
-      args.has('json') ? `${safeJson({ tool: name, action, text })}\n` : `${safeText(text)}\n`,
+      args.has('json') ? `${safeJson({ tool: name, action, text })}\n` : `${safeText(ownWords(text))}\n`,
     )
     return { allow: exitCodes.done, ask: exitCodes.incomplete, deny: exitCodes.failed }[action]
   })

@@ -1,9 +1,9 @@
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import { workspaceRoot } from '../../agent/workspace-root.js'
 import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
-import { write } from '../io.js'
+import { type Io, write } from '../io.js'
 import { userDirOf } from '../setup/user-dir.js'
 import { configName, confirmWorkspaceConfig, readWorkspaceConfig } from '../setup/workspace-config.js'
 import { safeText } from '../terminal/safe-text.js'
@@ -33,21 +33,37 @@ after you have confirmed its very text; when it changes, you are asked again.`,
     if (!args.has('yes')) {
       if (!io.isTTY.stdin || !io.isTTY.stdout)
         throw new UsageError('Nobody can be asked here.', 'Read the file, then run: capstan trust --yes')
-      const lines = createInterface({ input: io.stdin, output: io.stdout })
-      try {
-        const answer = await lines.question('Use this configuration from now on? [y/N] ', {
-          signal: io.signal,
-        })
-        if (!/^y(es)?$/i.test(answer.trim())) {
-          await write(io.stdout, 'It stays unused.\n')
-          return exitCodes.incomplete
-        }
-      } finally {
-        lines.close()
+      const answer = await askLine('Use this configuration from now on? [y/N] ', io)
+      if (answer === 'interrupted') return exitCodes.cancelled
+      if (!/^y(es)?$/i.test(answer.text.trim())) {
+        await write(io.stdout, 'It stays unused.\n')
+        return exitCodes.incomplete
       }
     }
     await confirmWorkspaceConfig(place, file.confirmation)
     await write(io.stdout, `Confirmed: ${file.path} is used from now on, until it changes.\n`)
     return exitCodes.done
   },
+}
+
+/** A line that somebody types; nothing when the terminal is at its end. */
+function askLine(question: string, io: Io): Promise<{ readonly text: string } | 'interrupted'> {
+  const lines = createInterface({ input: io.stdin, output: io.stdout })
+  return new Promise<{ readonly text: string } | 'interrupted'>((resolve) => {
+    // Nobody pressed Enter: what comes next begins on a line of its own.
+    const stop = (): void => {
+      io.stdout.write('\n')
+      resolve('interrupted')
+    }
+    io.signal.addEventListener('abort', stop, { once: true })
+    lines.once('SIGINT', stop)
+    lines.once('close', () => {
+      io.stdout.write('\n')
+      resolve({ text: '' })
+    })
+    lines.question(question, (text) => resolve({ text }))
+  }).finally(() => {
+    lines.removeAllListeners('close')
+    lines.close()
+  })
 }

@@ -1,4 +1,4 @@
-import type { Command, CommandEntry } from '../command.js'
+import type { Command, CommandEntry, OptionSpec } from '../command.js'
 
 type Known = CommandEntry & { readonly command: Command }
 
@@ -51,35 +51,25 @@ function valueCases({ options }: Command): string {
 
 function zsh(known: readonly Known[]): string {
   const cases = known.map(({ name, command }) => {
-    const actions = Object.entries(command.actions ?? {}).map(([action, says]) =>
-      quoted(`${action}:${plain(says)}`),
-    )
+    const { actions } = command
+    const described = Object.entries(actions ?? {}).map(([action, says]) => describedForZsh(action, says))
     const specs = [
-      ...command.options.map((option) => {
-        const names = option.short === undefined ? `--${option.name}` : `{-${option.short},--${option.name}}`
-        const value =
-          option.value === undefined
-            ? ''
-            : `:${plain(option.value)}:${option.choices === undefined ? '_files' : `(${option.choices.join(' ')})`}`
-        const again = option.repeatable === true ? '*' : ''
-        const tail = quoted(`[${plain(option.summary)}]${value}`)
-        return option.short === undefined
-          ? `${quoted(again + names)}${tail}`
-          : `${quoted(again)}${names}${tail}`
-      }),
-      actions.length > 0
-        ? `'1:action:((${actions.map((each) => each.slice(1, -1).replaceAll(' ', '\\ ')).join(' ')}))'`
-        : '',
+      ...command.options.map(optionForZsh),
+      ...(actions === undefined ? [] : [`'1:action:_capstan_actions'`]),
       `'*:file:_files'`,
     ]
-    return `    ${name})\n      _arguments ${specs.filter(Boolean).join(' \\\n        ')} ;;`
+    const list = actions === undefined ? '' : `      capstan_actions=(${described.join(' ')})\n`
+    return `    ${name})\n${list}      _arguments ${specs.join(' \\\n        ')} ;;`
   })
   return `#compdef capstan
 # zsh completion of capstan
+_capstan_actions() {
+  _describe 'action' capstan_actions
+}
 _capstan() {
+  local -a commands capstan_actions
   if (( CURRENT == 2 )); then
-    local -a commands
-    commands=(${known.map(({ name, summary }) => `\n      ${quoted(`${name}:${plain(summary)}`)}`).join('')}
+    commands=(${known.map(({ name, summary }) => `\n      ${describedForZsh(name, summary)}`).join('')}
     )
     _describe 'command' commands
     return
@@ -95,28 +85,65 @@ compdef _capstan capstan
 `
 }
 
+function describedForZsh(name: string, says: string): string {
+  return quoted(`${name}:${says.replace(/[\\:]/g, '\\$&')}`)
+}
+
+function optionForZsh({ name, short, value, choices, repeatable, summary }: OptionSpec): string {
+  // Brackets end the words about an option.
+  const about = `[${summary.replaceAll('[', '(').replaceAll(']', ')')}]`
+  const taken = choices === undefined ? zshFiles[kindOf(value)] : `(${choices.join(' ')})`
+  const tail = value === undefined ? about : `${about}:${value.replaceAll(':', '')}:${taken}`
+  const again = repeatable === true ? '*' : ''
+  return short === undefined
+    ? quoted(`${again}--${name}${tail}`)
+    : `${again === '' ? '' : quoted(again)}{-${short},--${name}}${quoted(tail)}`
+}
+
+const zshFiles = { files: '_files', directories: '_files -/', words: ' ' } as const
+
+/** What may stand behind an option, by the name of its value. */
+function kindOf(value: string | undefined): keyof typeof zshFiles {
+  if (value === 'dir') return 'directories'
+  return value === 'file' || value === 'file.acl' || value === 'place' ? 'files' : 'words'
+}
+
 function fish(known: readonly Known[]): string {
   const lines = known.flatMap(({ name, summary, command }) => {
-    const here = `__fish_seen_subcommand_from ${name}`
+    const here = quoted(`__capstan_is ${name}`)
     return [
-      `complete -c capstan -n __fish_use_subcommand -a ${name} -d ${quoted(plain(summary))}`,
+      `complete -c capstan -f -n __capstan_begins -a ${name} -d ${quoted(summary)}`,
       ...Object.entries(command.actions ?? {}).map(
-        ([action, says]) => `complete -c capstan -n ${quoted(here)} -a ${action} -d ${quoted(plain(says))}`,
+        ([action, says]) =>
+          `complete -c capstan -f -n ${quoted(`__capstan_begins ${name}`)} -a ${action} -d ${quoted(says)}`,
       ),
-      ...command.options.map((option) => {
-        const short = option.short === undefined ? '' : ` -s ${option.short}`
-        const value =
-          option.value === undefined
-            ? ''
-            : option.choices === undefined
-              ? ' -r'
-              : ` -x -a ${quoted(option.choices.join(' '))}`
-        return `complete -c capstan -n ${quoted(here)} -l ${option.name}${short}${value} -d ${quoted(plain(option.summary))}`
+      ...command.options.map(({ name: option, short, value, choices, summary: says }) => {
+        const names = `-l ${option}${short === undefined ? '' : ` -s ${short}`}`
+        const taken = choices === undefined ? fishFiles[kindOf(value)] : `-x -a ${quoted(choices.join(' '))}`
+        return `complete -c capstan -n ${here} ${names}${value === undefined ? '' : ` ${taken}`} -d ${quoted(says)}`
       }),
     ]
   })
-  return `# fish completion of capstan\n${lines.join('\n')}\n`
+  return `# fish completion of capstan
+function __capstan_is
+  set -l words (commandline -opc)
+  test (count $words) -ge 2; and test "$words[2]" = "$argv[1]"
+end
+function __capstan_begins
+  set -l words (commandline -opc)
+  test (count $words) -eq (math 1 + (count $argv)); and test "$words[2..]" = "$argv"
+end
+complete -c capstan -n __capstan_begins -l help -s h -d 'what there is, with examples'
+complete -c capstan -n __capstan_begins -l version -s V -d 'the version'
+${lines.join('\n')}
+`
 }
+
+const fishFiles = {
+  files: '-r -F',
+  directories: "-x -a '(__fish_complete_directories)'",
+  words: '-x',
+} as const
 
 function actionsOf({ actions = {} }: Command): string[] {
   return Object.keys(actions)
@@ -126,11 +153,7 @@ function optionsOf({ options }: Command): string[] {
   return [...options.map(({ name }) => `--${name}`), '--help']
 }
 
-/** For a word in single quotes of all three shells, and for the lists of zsh. */
-function plain(text: string): string {
-  return text.replace(/[[\]:'"\\$`]/g, '’')
-}
-
+/** A word in single quotes, which all three shells take as it is; fish would take a backslash for more. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`
 }

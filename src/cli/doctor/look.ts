@@ -5,8 +5,9 @@ import { workspaceRoot } from '../../agent/workspace-root.js'
 import { messageOf } from '../../tool/errors.js'
 import { doctor } from '../../workspace/sandbox/doctor.js'
 import type { Args } from '../args.js'
+import { CommandLineError } from '../errors.js'
 import type { Io } from '../io.js'
-import { chooseModel } from '../setup/choose-model.js'
+import { type ChosenModel, chooseModel } from '../setup/choose-model.js'
 import { isInstalled } from '../setup/is-installed.js'
 import { keyedProviders } from '../setup/known-models.js'
 import { loadSettings } from '../setup/load-settings.js'
@@ -84,29 +85,9 @@ async function sandbox(): Promise<Finding[]> {
   ]
 }
 
+/** One line for the configuration, and one for the model that would be asked: which, why, and how. */
 async function models(args: Args, io: Io): Promise<Finding[]> {
   const findings: Finding[] = []
-  const keys = keyedProviders.flatMap(({ variables }) => variables)
-  const set = keys.filter((name) => (io.env[name] ?? '').trim() !== '')
-  findings.push({
-    area: 'models',
-    state: 'ok',
-    says:
-      set.length > 0
-        ? `keys in the environment: ${set.join(', ')}`
-        : `no key in the environment (looked for ${keys.join(', ')})`,
-  })
-  const missing = keyedProviders.flatMap(({ own, variables }) =>
-    own !== undefined && variables.some((name) => set.includes(name)) && !isInstalled(own.package)
-      ? [own.package]
-      : [],
-  )
-  if (missing.length > 0)
-    findings.push({
-      area: 'models',
-      state: 'warn',
-      says: `${missing.join(', ')} is not installed: the provider is spoken to by chat completions`,
-    })
   try {
     const place = { root: workspaceRoot(args.value('directory') ?? '.', io.cwd), userDir: userDirOf(io) }
     const settings = await loadSettings(place, io, args.value('config'))
@@ -116,20 +97,51 @@ async function models(args: Args, io: Io): Promise<Finding[]> {
       state: 'ok',
       says: settings.files.length > 0 ? settings.files.join(', ') : 'no configuration file; none is needed',
     })
-    const { name, from, says } = await chooseModel({
-      env: io.env,
-      config: settings.config,
-      named: args.value('model'),
-    })
-    findings.push({
-      area: 'models',
-      state: from === 'offline' ? 'warn' : 'ok',
-      says: says ?? `model: ${name}`,
-    })
+    const named = args.value('model')
+    const chosen = await chooseModel({ env: io.env, config: settings.config, named })
+    findings.push(modelFinding(chosen, io, named))
   } catch (error) {
-    findings.push({ area: 'config', state: 'fail', says: messageOf(error) })
+    // Whoever names a model that is not there has a configuration that is in order.
+    const area = findings.some((each) => each.area === 'config' && each.state === 'ok') ? 'models' : 'config'
+    const hint = error instanceof CommandLineError ? error.hint : undefined
+    findings.push({ area, state: 'fail', says: messageOf(error), ...(hint !== undefined && { hint }) })
   }
   return findings
+}
+
+function modelFinding({ name, from }: ChosenModel, { env }: Io, named: string | undefined): Finding {
+  const set = keyedProviders
+    .flatMap(({ variables }) => variables)
+    .filter((variable) => (env[variable] ?? '').trim() !== '')
+  if (from === 'offline')
+    return {
+      area: 'models',
+      state: 'warn',
+      says: 'no language model: the offline one answers, which only follows simple rules',
+      hint: `Set a key in the environment (${keyedProviders.map(({ variables }) => variables[0]).join(', ')}), start Ollama, LM Studio or llama.cpp, or declare a model with "capstan init".`,
+    }
+  const provider = keyedProviders.find((each) => each.provider === name.slice(0, name.indexOf('/')))
+  const variable = provider?.variables.find((each) => set.includes(each))
+  const why = {
+    flag: named === undefined ? 'CAPSTAN_MODEL says so' : '--model says so',
+    config: 'the configuration says so',
+    environment: `${variable ?? 'its key'} is set`,
+    local: 'a server on this machine has it',
+  }[from]
+  const others = set.filter((each) => each !== variable)
+  const more = [
+    ...(others.length > 0 ? [`other keys that are set: ${others.join(', ')}`] : []),
+    ...(from === 'environment' || from === 'local' ? ['--model or default_model chooses another'] : []),
+    ...(provider?.own !== undefined && from !== 'config' && !isInstalled(provider.own.package)
+      ? [`${provider.own.package} is not installed, so it is spoken to by chat completions`]
+      : []),
+  ]
+  return {
+    area: 'models',
+    state: 'ok',
+    says: `${name}, since ${why}`,
+    ...(more.length > 0 && { hint: `${more.join('; ')}.` }),
+  }
 }
 
 async function store(args: Args, io: Io): Promise<Finding> {

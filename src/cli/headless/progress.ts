@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../../loop/events.js'
 import { type Io, write } from '../io.js'
+import { ownWords } from '../own-words.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { plainOutput, safeLine } from '../terminal/safe-text.js'
 import { cutTo } from '../terminal/width.js'
@@ -59,7 +60,9 @@ export class Progress {
         return cutTo(`${magenta(event.toolName)} ${safeLine(event.args, 300)}`, room)
       case 'tool_end': {
         const took = this.#took(event.toolId)
-        const [first = ''] = plainOutput(event.toolOutput.slice(0, 2_000)).trim().split('\n')
+        const [first = ''] = plainOutput(ownWords(event.toolOutput.slice(0, 2_000)))
+          .trim()
+          .split('\n')
         return `${event.isError ? red('✗') : green('✓')} ${dim(cutTo(`${event.toolName}${took} ${safeLine(first, 300)}`, room - 2))}`
       }
       case 'subagent_start':

@@ -17,11 +17,12 @@ const mostBytes = 8 * 1024 * 1024
  * `patienceMs`, unless it was asked for. A terminal is not read at all.
  */
 export async function readInput(
-  io: Pick<Io, 'stdin' | 'isTTY' | 'signal'>,
+  io: Pick<Io, 'stdin' | 'stdinFd' | 'isTTY' | 'signal'>,
   wish: InputWish,
   patienceMs = 3_000,
 ): Promise<PipedInput> {
-  if (wish === 'none' || io.isTTY.stdin || (wish === 'offered' && !mayHoldText(io.stdin))) return { text: '' }
+  if (wish === 'none' || io.isTTY.stdin || (wish === 'offered' && !mayHoldText(io.stdinFd)))
+    return { text: '' }
   const chunks: Buffer[] = []
   let bytes = 0
   const outcome = await new Promise<'end' | 'late' | Error>((resolve) => {
@@ -59,9 +60,8 @@ export async function readInput(
 }
 
 /** A device such as /dev/null, or no standard input at all, has nothing to say. */
-function mayHoldText(stdin: Io['stdin']): boolean {
-  const { fd } = stdin as { fd?: unknown }
-  if (typeof fd !== 'number') return true
+function mayHoldText(fd: number | undefined): boolean {
+  if (fd === undefined) return true
   try {
     const stat = fstatSync(fd)
     return stat.isFIFO() || stat.isFile() || stat.isSocket()

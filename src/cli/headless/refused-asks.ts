@@ -1,6 +1,7 @@
-import { formatRule } from '../../authority/rule.js'
 import type { AskAnswer, AskRequest } from '../../loop/ask.js'
-import { safeJson, safeLine } from '../terminal/safe-text.js'
+import { ownWords } from '../own-words.js'
+import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
+import type { Remedy } from './ready-rules.js'
 
 /** A call that needed a person, when there was none. */
 export type RefusedCall = {
@@ -9,18 +10,28 @@ export type RefusedCall = {
   readonly reasons: readonly string[]
   /** The rules that would have let it pass; none when no rule can. */
   readonly rules: readonly string[]
+  /** Why nobody should add these rules without a thought. */
+  readonly caution?: string
+  /** What to do where no rule helps. */
+  readonly instead?: string
 }
 
 /** Says no to everything that must be asked about, and remembers it for the report. */
 export class RefusedAsks {
   readonly calls: RefusedCall[] = []
 
-  readonly ask = ({ toolName, args, reasons, suggestion }: AskRequest): AskAnswer => {
-    const rules = (suggestion ?? []).map(formatRule)
-    this.calls.push({ toolName, args, reasons, rules })
-    return {
-      decision: 'reject',
-      message: `Refused: ${reasons.join('; ')}. Nobody is there to be asked. Go on without it, and say what could not be done.`,
+  /** The handler for a session that works in this directory. */
+  handlerFor(root: string): (request: AskRequest) => Promise<AskAnswer> {
+    return async (request) => {
+      const { remedyFor } = await import('./ready-rules.js')
+      const { toolName, args } = request
+      const reasons = request.reasons.map(ownWords)
+      const remedy = printable(remedyFor(request, root))
+      this.calls.push({ toolName, args, reasons, rules: [], ...remedy })
+      return {
+        decision: 'reject',
+        message: `Refused: ${reasons.join('; ')}. Nobody is there to be asked. Go on without it, and say what could not be done${wayOf(remedy)}.`,
+      }
     }
   }
 
@@ -29,16 +40,15 @@ export class RefusedAsks {
     const calls = this.calls.slice(from)
     if (calls.length === 0) return ''
     const count = calls.length === 1 ? '1 call was' : `${calls.length} calls were`
-    const rules = [...new Set(calls.flatMap((call) => call.rules))]
+    const flags = [
+      ...new Set(calls.flatMap(({ rules, caution }) => rules.map((rule) => flagFor(rule, caution)))),
+    ]
     return [
       `${count} refused, since nobody was there to be asked:`,
       ...calls.slice(0, mostShown).map((call) => `  ${described(call)}`),
       ...(calls.length > mostShown ? [`  … and ${calls.length - mostShown} more`] : []),
-      ...(rules.length > 0
-        ? [
-            'allow what you agree with:',
-            ...rules.slice(0, mostShown).map((rule) => `  --allow ${quoted(rule)}`),
-          ]
+      ...(flags.length > 0
+        ? ['allow what you agree with:', ...flags.slice(0, mostShown).map((flag) => `  ${flag}`)]
         : []),
     ].join('\n')
   }
@@ -46,9 +56,26 @@ export class RefusedAsks {
 
 const mostShown = 20
 
-function described({ toolName, args, reasons, rules }: RefusedCall): string {
-  const noRule = rules.length === 0 ? '; no rule can allow it for good' : ''
-  return `${toolName} ${safeLine(safeJson(args), 300)} (${safeLine(reasons.join('; '), 300)}${noRule})`
+/** A rule that has to be written out for a terminal is another one: nobody could copy it. */
+function printable(remedy: Remedy): Remedy {
+  if ('instead' in remedy || remedy.rules.every((rule) => safeText(rule) === rule)) return remedy
+  return { instead: 'it holds signs that cannot be written here: be asked in a terminal' }
+}
+
+function wayOf(remedy: Remedy): string {
+  return 'rules' in remedy
+    ? ` (the user can allow it: ${remedy.rules.map((rule) => flagFor(rule)).join(' ')})`
+    : ''
+}
+
+function described({ toolName, args, reasons, instead }: RefusedCall): string {
+  const way = instead === undefined ? '' : `; ${instead}`
+  return `${toolName} ${safeLine(safeJson(args), 300)} (${safeLine(reasons.join('; '), 300)}${safeLine(way, 300)})`
+}
+
+/** Behind a sign of the shell for what is only said, so that a line can be copied whole. */
+function flagFor(rule: string, caution?: string): string {
+  return `--allow ${quoted(rule)}${caution === undefined ? '' : `  # ${safeLine(caution)}`}`
 }
 
 /** For a POSIX shell. */

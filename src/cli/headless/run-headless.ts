@@ -4,9 +4,11 @@ import type { Session } from '../../session/session.js'
 import type { Args } from '../args.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { type Prepared, prepare } from '../setup/prepare.js'
+import { ownWords } from '../own-words.js'
+import { type Prepared, prepare, warningsOf } from '../setup/prepare.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
+import { HeldBack } from './held-back.js'
 import { Progress } from './progress.js'
 import { RefusedAsks } from './refused-asks.js'
 import { type RunReport, runReport } from './run-result.js'
@@ -19,12 +21,21 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
   const prepared = await prepare(args, io)
   try {
     const refused = new RefusedAsks()
-    const session = await prepared.open({ onAsk: refused.ask, ...verifyOption(args) })
-    for (const warning of prepared.warnings) await progress.warn(warning)
+    const session = await prepared.open({
+      onAsk: refused.handlerFor(prepared.workspace),
+      ...verifyOption(args),
+    })
+    const warnings = warningsOf(prepared, session)
+    for (const warning of warnings) await progress.warn(warning)
     for (const note of prepared.notes) await progress.note(note)
-    const warnings = [...prepared.warnings, ...(session.initWarning?.split('\n') ?? [])]
+    const heldBack = new HeldBack()
     const startedAt = performance.now()
-    const last = await follow(session, prepared, prompt, format, progress, io)
+    const last = await follow(session, prepared, prompt, format, io, async (event) => {
+      heldBack.look(event)
+      // What is odd about rules, servers and files is found out when the run begins.
+      if (event.type === 'notice') warnings.push(event.message)
+      await progress.tell(event)
+    })
     const report = runReport({
       last,
       sessionId: session.sessionId,
@@ -35,6 +46,13 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
       stoppedBy: io.signal.aborted ? String(io.signal.reason) : undefined,
     })
     await tellReport(report, refused, format, progress, io)
+    if (format === 'text') {
+      for (const hint of heldBack.hints()) await progress.note(`hint: ${hint}`)
+      const isAskable =
+        prepared.store !== undefined && refused.calls.some(({ instead }) => instead !== undefined)
+      if (isAskable)
+        await progress.note(`hint: be asked in a terminal: capstan --session ${session.sessionId}`)
+    }
     return report.exitCode
   } finally {
     await prepared.close()
@@ -46,8 +64,8 @@ async function follow(
   prepared: Prepared,
   prompt: string,
   format: OutputFormat,
-  progress: Progress,
   io: Io,
+  tell: (event: AgentEvent) => Promise<void>,
 ): Promise<AgentEvent | undefined> {
   const asLine = async (value: object): Promise<void> => {
     if (format === 'stream-json') await write(io.stdout, `${safeJson(value)}\n`)
@@ -59,11 +77,13 @@ async function follow(
     model: prepared.model.name,
     kept: prepared.store !== undefined,
   })
+  for (const message of warningsOf(prepared, session))
+    await asLine({ type: 'notice', source: 'session', message })
   let last: AgentEvent | undefined
   for await (const event of await session.stream({ prompt, signal: io.signal })) {
     last = event
     await asLine(event)
-    await progress.tell(event)
+    await tell(event)
   }
   return last
 }
@@ -83,7 +103,7 @@ async function tellReport(
   const answer = safeText(report.text).trimEnd()
   if (answer !== '') await write(io.stdout, `${answer}\n`)
   if (report.error !== undefined) {
-    await write(io.stderr, `${red('capstan:')} ${safeLine(report.error.message, 2_000)}\n`)
+    await write(io.stderr, `${red('capstan:')} ${safeLine(ownWords(report.error.message), 2_000)}\n`)
     const hint = hintFor(report)
     if (hint !== undefined) await progress.note(`hint: ${hint}`)
   }

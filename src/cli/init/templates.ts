@@ -1,5 +1,9 @@
+import { keyedProviders } from '../setup/known-models.js'
+
 /** What `capstan init` writes: paths from the directory, and texts. */
 export type Template = { readonly path: string; readonly text: string; readonly executable?: true }
+
+const [example] = keyedProviders
 
 export const configTemplate: Template = {
   path: 'capstan.acl',
@@ -7,11 +11,11 @@ export const configTemplate: Template = {
 # It is used once it is confirmed ("capstan trust"); after each change it is to be confirmed again.
 
 # The model to ask, as provider/model. Without it: a key in the environment, a server on this machine, or the offline model.
-# default_model = "anthropic/claude-sonnet-4-5"
+# default_model = "${example.provider}/${example.model}"
 
-# providers "anthropic" {
-#   api_key = env("ANTHROPIC_API_KEY")   # never the key itself
-#   models "claude-sonnet-4-5" {
+# providers "${example.provider}" {
+#   api_key = env("${example.variables[0]}")   # never the key itself
+#   models "${example.model}" {
 #     limit = { context = 200000 }
 #     cost  = { input = 3, output = 15 } # US dollars for a million tokens: what --budget 0.50usd counts with
 #   }

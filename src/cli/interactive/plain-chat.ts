@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes } from '../exit-codes.js'
 import { exitCodeOf } from '../failure.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
 import { type Io, write } from '../io.js'
-import type { Prepared } from '../setup/prepare.js'
+import { type Prepared, warningsOf } from '../setup/prepare.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { safeLine } from '../terminal/safe-text.js'
 import { askPerson } from './ask/ask-person.js'
@@ -41,11 +41,11 @@ export class PlainChat {
   async run(prepare: () => Promise<Prepared>): Promise<ExitCode> {
     const prepared = await prepare()
     try {
-      for (const warning of prepared.warnings)
+      const chat = await Chat.open(prepared, this.#io, this.#person(prepared))
+      for (const warning of warningsOf(prepared, chat.session))
         await write(this.#io.stderr, `warning: ${safeLine(warning, 500)}\n`)
       for (const note of !this.#agrees ? prepared.notes : [])
         await write(this.#io.stderr, `${safeLine(note, 500)}\n`)
-      const chat = await Chat.open(prepared, this.#io, this.#person(prepared))
       return await this.#talk(chat)
     } finally {
       await this.#lines.return?.()
@@ -118,7 +118,7 @@ export class PlainChat {
   }
 
   #person(prepared: Prepared): Person {
-    if (!this.#io.isTTY.stdin && !this.#agrees) return { onAsk: this.#refused.ask }
+    if (!this.#io.isTTY.stdin && !this.#agrees) return { onAsk: this.#refused.handlerFor(prepared.workspace) }
     return {
       onAsk: (request) =>
         askPerson(request, this.#asking, {

@@ -27,12 +27,10 @@ async function askOne(
 ): Promise<string[]> {
   const by =
     from === undefined ? '' : colors.dim(` (${safeLine(from.agent, 60)}: ${safeLine(from.description, 200)})`)
-  const title = header === undefined ? '' : `${colors.bold(safeLine(header, 80))} `
-  await asking.print([
-    '',
-    `${colors.cyan('?')} ${title}${by}`.trimEnd(),
-    ...wrapText(safeText(question), columns - 2).map((line) => `  ${line}`),
-  ])
+  const [first = '', ...rest] = wrapText(safeText(question), columns - 3)
+  const head = header === undefined ? first : colors.bold(safeLine(header, 80))
+  const below = header === undefined ? rest : [first, ...rest]
+  await asking.print(['', `${colors.cyan('?')} ${head}${by}`, ...below.map((line) => `  ${line}`)])
   const labels = options.map(({ label }) => label)
   const answer =
     labels.length > 0 && labels.length < 9 && multi_select !== true

@@ -1,15 +1,28 @@
+import { widthOf } from '../terminal/width.js'
 import type { Chat } from './chat.js'
-import { dollars, grouped } from './run/figures.js'
+import { dollars, grouped, roughly } from './run/figures.js'
 
-/** What is always to be seen: the model, the mode, and what it has come to. */
-export function statusLine(chat: Chat | undefined, isBusy: boolean): string {
+/** What is always to be seen: the model, the mode, and what it has come to. Where there is little room, in fewer letters. */
+export function statusLine(
+  chat: Pick<Chat, 'modelName' | 'mode' | 'totals'> | undefined,
+  isBusy: boolean,
+  columns: number,
+): string {
   if (chat === undefined) return 'starting …'
   const { tokens, costUsd } = chat.totals
-  return [
-    chat.modelName,
-    chat.mode ?? 'default',
-    ...(tokens > 0 ? [`${grouped(tokens)} tokens`] : []),
-    ...(costUsd === undefined ? [] : [dollars(costUsd)]),
-    ...(isBusy ? ['Esc cancels'] : []),
-  ].join(' · ')
+  const model = chat.modelName
+  const mode = chat.mode ?? 'default'
+  const cost = costUsd === undefined ? '' : dollars(costUsd)
+  const count = tokens > 0 ? `${grouped(tokens)} tokens` : ''
+  const short = tokens > 0 ? `${roughly(tokens)} tokens` : ''
+  const bare = model.slice(model.lastIndexOf('/') + 1)
+  const forms = [
+    [model, mode, count, cost, isBusy ? 'Esc cancels' : ''],
+    [model, mode, count, cost],
+    [bare, mode, short, cost],
+    // The mode says what is done without asking: only the usual one goes without saying.
+    [bare, chat.mode ?? '', short, cost],
+    [chat.mode ?? '', short, cost],
+  ].map((parts) => parts.filter((part) => part !== '').join(' · '))
+  return forms.find((form) => widthOf(form) <= columns) ?? forms.at(-1) ?? ''
 }

@@ -6,7 +6,7 @@ import type { Io } from '../io.js'
 import type { Prepared } from '../setup/prepare.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { safeLine } from '../terminal/safe-text.js'
-import { wrapText } from '../terminal/wrap.js'
+import { wrapRow, wrapText } from '../terminal/wrap.js'
 import type { Asking } from './asking.js'
 import type { Chat, Person } from './chat.js'
 import type { History } from './editor/history.js'
@@ -55,7 +55,7 @@ export class TerminalChat {
       nextMode: () => void this.#nextMode(),
       pull: (columns) => this.#view?.pull(columns) ?? [],
       live: (columns, rows) => this.#view?.live(columns, rows) ?? [],
-      status: () => statusLine(this.#chat, this.#isBusy),
+      status: (columns) => statusLine(this.#chat, this.#isBusy, columns),
     })
   }
 
@@ -173,10 +173,7 @@ export class TerminalChat {
     })
     if (outcome === undefined) return this.#send(text, chat)
     if (outcome.says !== undefined)
-      this.#tell([
-        ...outcome.says.split('\n').flatMap((line) => wrapText(line, this.#io.columns() - 1, '    ')),
-        '',
-      ])
+      this.#tell([...outcome.says.split('\n').flatMap((line) => wrapRow(line, this.#io.columns() - 1)), ''])
     if (outcome.recap === true) this.#tell(recapLines(chat, this.#colors, this.#io.columns()))
     if (outcome.draft !== undefined) this.#front.editor.set(outcome.draft)
     if (outcome.later !== undefined) this.#waiting.push(outcome.later)

@@ -1,5 +1,6 @@
 import { messageOf } from '../../tool/errors.js'
 import { CommandLineError } from '../errors.js'
+import { warningsOf } from '../setup/prepare.js'
 import type { Colors } from '../terminal/colors.js'
 import { safeLine, safeText } from '../terminal/safe-text.js'
 import { wrapText } from '../terminal/wrap.js'
@@ -13,10 +14,9 @@ export function welcomeLines(
   colors: Colors,
 ): string[] {
   const { dim, yellow, bold } = colors
-  const warnings = [...prepared.warnings, ...(session.initWarning?.split('\n') ?? [])]
   return [
     `${bold('capstan')} ${dim(`in ${safeLine(prepared.workspace, 300)}; /help says what can be typed`)}`,
-    ...warnings.map((warning) => yellow(`warning: ${safeLine(warning, 500)}`)),
+    ...warningsOf(prepared, session).map((warning) => yellow(`warning: ${safeLine(warning, 500)}`)),
     ...(guide?.welcome(colors) ?? prepared.notes.map((note) => dim(safeLine(note, 500)))),
     '',
   ]

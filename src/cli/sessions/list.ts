@@ -7,6 +7,7 @@ import { type Io, write } from '../io.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine } from '../terminal/safe-text.js'
 import { cutTo } from '../terminal/width.js'
+import { timeText } from './about-session.js'
 import { firstWords } from './message-text.js'
 import { type Kept, openKept } from './open-kept.js'
 
@@ -58,9 +59,4 @@ async function rowOf({ store }: Kept, info: SessionInfo): Promise<Row> {
   } catch (error) {
     return { ...info, prompt: `(${safeLine(messageOf(error), 120)})` }
   }
-}
-
-/** `2026-03-01 12:30`, in UTC. */
-export function timeText(ms: number | undefined): string {
-  return ms === undefined ? '' : new Date(ms).toISOString().slice(0, 16).replace('T', ' ')
 }

@@ -2,9 +2,10 @@ import type { RunRow } from '../../store/records.js'
 import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
+import { Progress } from '../headless/progress.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
 import { type Io, write } from '../io.js'
-import { prepare } from '../setup/prepare.js'
+import { prepare, warningsOf } from '../setup/prepare.js'
 import { safeText } from '../terminal/safe-text.js'
 import { findSession, loadSession, openKept } from './open-kept.js'
 
@@ -48,7 +49,10 @@ async function goOn(args: Args, io: Io, runId: string): Promise<number> {
   const prepared = await prepare(args, io)
   try {
     const refused = new RefusedAsks()
-    const session = await prepared.open({ onAsk: refused.ask })
+    const session = await prepared.open({ onAsk: refused.handlerFor(prepared.workspace) })
+    const progress = new Progress(io, args.has('quiet') ? 'quiet' : 'plain')
+    for (const warning of warningsOf(prepared, session)) await progress.warn(warning)
+    for (const note of prepared.notes) await progress.note(note)
     const stop = (): void => void session.cancel()
     io.signal.addEventListener('abort', stop, { once: true })
     const { text } = await session.resumeRun(runId)

@@ -55,7 +55,7 @@ describe('the model of a session', () => {
       env: { ...alone, OPENAI_API_KEY: 'sk-secret', MISTRAL_API_KEY: 'other' },
       config: nothing,
     })
-    expect(chosen).toMatchObject({ name: 'openai/gpt-5', from: 'environment' })
+    expect(chosen).toMatchObject({ name: 'openai/gpt-5.2', from: 'environment' })
     expect(chosen.says).toContain('OPENAI_API_KEY')
     expect(JSON.stringify(chosen)).not.toContain('sk-secret')
     expect(await chooseModel({ env: { ...alone, OPENAI_API_KEY: ' ' }, config: nothing })).toMatchObject({

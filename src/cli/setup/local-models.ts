@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { isRecord } from '../../tool/json.js'
 import { UsageError } from '../errors.js'
@@ -5,6 +6,8 @@ import { localServers } from './known-models.js'
 
 export type LocalServer = { readonly provider: string; readonly url: string }
 export type LocalModel = LocalServer & { readonly model: string; readonly others: number }
+
+const mostText = 8 * 1024 * 1024
 
 /** The first server on loopback that lists a model, in the order of the servers; all are asked at once, and briefly. */
 export async function findLocalModel(
@@ -34,13 +37,7 @@ export function localServersOf(env: Readonly<Record<string, string | undefined>>
 async function modelsOf(server: LocalServer, timeoutMs: number): Promise<LocalModel | undefined> {
   if (!(await isListening(new URL(server.url), timeoutMs))) return undefined
   try {
-    const answer = await fetch(`${server.url.replace(/\/+$/, '')}/models`, {
-      signal: AbortSignal.timeout(timeoutMs * 3),
-      // It was looked for on this machine: nothing leads away from it.
-      redirect: 'error',
-    })
-    if (!answer.ok) return undefined
-    const ids = modelIds(await answer.json())
+    const ids = modelIds(await readJson(`${server.url.replace(/\/+$/, '')}/models`, timeoutMs * 3))
     const [model] = ids
     return model === undefined ? undefined : { ...server, model, others: ids.length - 1 }
   } catch {
@@ -61,6 +58,32 @@ function isListening({ hostname, port }: URL, timeoutMs: number): Promise<boolea
     socket.once('connect', () => end(true))
     socket.once('error', () => end(false))
   })
+}
+
+/**
+ * With Node's own client, which is there sooner than `fetch`. No redirect is followed: it was looked for on this machine, and nothing
+ * leads away from it.
+ */
+async function readJson(url: string, timeoutMs: number): Promise<unknown> {
+  const { get } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const options = {
+      signal: AbortSignal.timeout(timeoutMs),
+      agent: false,
+      headers: { accept: 'application/json' },
+    }
+    get(url, options, resolve).on('error', reject)
+  })
+  if (answer.statusCode !== 200) {
+    answer.destroy()
+    return undefined
+  }
+  let text = ''
+  for await (const piece of answer.setEncoding('utf8')) {
+    text += piece
+    if (text.length > mostText) throw new Error('it does not end')
+  }
+  return JSON.parse(text)
 }
 
 function modelIds(listed: unknown): string[] {

@@ -82,6 +82,11 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
   }
 }
 
+/** All that is odd before anything is done: about the configuration, and about the session that was opened. */
+export function warningsOf({ warnings }: Pick<Prepared, 'warnings'>, { initWarning }: Session): string[] {
+  return [...warnings, ...(initWarning?.split('\n') ?? [])]
+}
+
 function optionsOf(args: Args): SessionOptions {
   const [allow, deny, ask] = [args.values('allow'), args.values('deny'), args.values('ask')]
   const policy = { allow, deny, ask }

@@ -56,7 +56,8 @@ export const sessionFlags: readonly OptionSpec[] = [
     name: 'model',
     short: 'm',
     value: 'provider/model',
-    summary: 'the model to ask; offline for the built-in one',
+    summary:
+      'the model to ask, or offline; for good: CAPSTAN_MODEL, or default_model in a configuration (capstan init)',
   },
   { name: 'agent', value: 'name', summary: 'an agent of this project or of the user, by its name' },
   ...permissionFlags,

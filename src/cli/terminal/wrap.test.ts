@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cutTo, lettersOf, widthOf } from './width.js'
-import { wrapText } from './wrap.js'
+import { wrapRow, wrapText } from './wrap.js'
 
 describe('the width of text', () => {
   it.each([
@@ -45,6 +45,19 @@ describe('text in lines', () => {
   it('counts wide letters twice, and styles not at all', () => {
     expect(wrapText('世界世界世界', 8)).toEqual(['世界世界', '世界'])
     expect(wrapText('\u001b[1mone two\u001b[22m three', 9)).toEqual(['\u001b[1mone two\u001b[22m', 'three'])
+  })
+
+  it('keeps the second column of a list where there is room, and puts it below where there is not', () => {
+    expect(wrapRow('  /quit  Leave at once, please', 20)).toEqual([
+      '  /quit  Leave at',
+      '         once,',
+      '         please',
+    ])
+    expect(wrapRow('  /resume [id]  Go on with it', 20)).toEqual(['  /resume [id]', '      Go on with it'])
+    expect(wrapRow('Two  blanks are no list of anything', 20)).toEqual([
+      'Two  blanks are no',
+      '    list of anything',
+    ])
   })
 
   it('is never wider than it may be, and loses nothing but blanks', () => {

@@ -9,6 +9,18 @@ export function wrapText(text: string, columns: number, indent = ''): string[] {
   return text.split('\n').flatMap((line) => wrapLine(line, room, indent))
 }
 
+/**
+ * A line of a list with two columns (`  name   what it is`): what it is stays in its column, or goes below the name where there is little
+ * room beside it.
+ */
+export function wrapRow(line: string, columns: number): string[] {
+  const [, left = '', right] = /^((?: {2}|\* ) *\S.*? {2,})(\S.*)$/.exec(line) ?? []
+  if (right === undefined || widthOf(line) <= columns) return wrapText(line, columns, '    ')
+  const margin = widthOf(left)
+  if (margin <= columns / 2) return wrapText(left + right, columns, ' '.repeat(margin))
+  return [...wrapText(left.trimEnd(), columns, '    '), ...wrapText(`      ${right}`, columns, '      ')]
+}
+
 function wrapLine(line: string, columns: number, indent: string): string[] {
   if (widthOf(line) <= columns) return [line]
   const lines: string[] = []

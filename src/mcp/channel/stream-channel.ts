@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Channel, Message } from './channel.js'
 import { LineReader } from './line-reader.js'
+import { Unanswered } from './unanswered.js'
 
 /** Lines of JSON over two streams: how another agent talks to us. */
 export class StreamChannel implements Channel {
@@ -9,6 +10,9 @@ export class StreamChannel implements Channel {
   onmessage?: (message: never) => void
   readonly #input: Readable
   readonly #output: Writable
+  readonly #drainMs: number
+  readonly #unanswered = new Unanswered()
+  #draining: NodeJS.Timeout | undefined
   #closed = false
   readonly #read = (chunk: Buffer | string): void => {
     const problem = this.#reader.add(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
@@ -16,31 +20,44 @@ export class StreamChannel implements Channel {
     this.onerror?.(new Error(problem))
     void this.close()
   }
-  readonly #end = (): void => void this.close()
-  readonly #reader = new LineReader((message) => this.onmessage?.(message as never))
+  /** Whoever has said all they had to say may still be waiting for answers. */
+  readonly #ended = (): void => {
+    if (this.#unanswered.count === 0 || this.#drainMs === 0) void this.close()
+    else this.#draining = setTimeout(this.#gone, this.#drainMs)
+  }
+  readonly #gone = (): void => void this.close()
+  readonly #reader = new LineReader((message) => {
+    this.#unanswered.received(message)
+    this.onmessage?.(message as never)
+  })
 
-  constructor(input: Readable, output: Writable) {
+  /** `drainMs`: how long requests that came before the end of the input may go on to be answered. */
+  constructor(input: Readable, output: Writable, drainMs = 0) {
     this.#input = input
     this.#output = output
+    this.#drainMs = drainMs
   }
 
   async start(): Promise<void> {
     this.#input.on('data', this.#read)
-    this.#input.on('end', this.#end)
-    this.#input.on('error', this.#end)
-    this.#output.on('error', this.#end)
+    this.#input.on('end', this.#ended)
+    this.#input.on('error', this.#gone)
+    this.#output.on('error', this.#gone)
   }
 
   async send(message: Message): Promise<void> {
     if (this.#closed) throw new Error('the other side has gone')
     this.#output.write(`${JSON.stringify(message)}\n`)
+    this.#unanswered.sent(message)
+    if (this.#draining !== undefined && this.#unanswered.count === 0) await this.close()
   }
 
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    clearTimeout(this.#draining)
     this.#input.off('data', this.#read)
-    this.#input.off('end', this.#end)
+    this.#input.off('end', this.#ended)
     this.#input.pause()
     this.onclose?.()
   }

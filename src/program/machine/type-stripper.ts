@@ -10,6 +10,6 @@ export { transform } from 'sucrase'
  * read, the library itself. The types are taken out there and not here, because a parser can be kept busy for ever.
  */
 export function stripperUrl(): string {
-  const { url } = import.meta
+  const url = import.meta.url
   return url.endsWith('.ts') ? pathToFileURL(createRequire(url).resolve('sucrase')).href : url
 }

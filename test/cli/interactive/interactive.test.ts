@@ -247,6 +247,8 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     await first.left
     const second = sitDown(place, flags)
     await second.sees('test/m · default')
+    second.press(`/sessions${keys.enter}`)
+    await second.sees(/1 {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}(Make it so|Something else) {2}\([\da-f]{8}\)/)
     second.press(`/resume 1${keys.enter}`)
     await second.sees('going on with a session')
     await second.sees('› Something else')
@@ -306,8 +308,13 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     const person = sitDown(place, flags, { columns })
     person.press(`船の速度は？${keys.left}${keys.left}${keys.backspace}${keys.enter}`)
     await person.sees('Do it?')
+    // The rule that somebody may agree to is there to its last letter.
+    expect(person.screen()).toMatch(
+      columns < 60 ? /"s" and "a" add the rule:\n {4}edit\(a\.txt\)\n/ : /project: edit\(a\.txt\)\n/,
+    )
     person.press('y')
     await person.sees(/\d rounds/)
+    expect(person.screen()).not.toContain('\n\n\n')
     expect(person.screen()).toContain('› 船の速は？')
     // No line was so long that the terminal had to break it: all breaks are ours, and words stay whole.
     expect(person.screen().replaceAll('\n', ' ').replaceAll(/ +/g, ' ')).toContain(

@@ -1,63 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { root as packageRoot, runNode } from '../../house/run.js'
-import { openPlace, type Place } from '../drive.js'
-import { keys, VirtualTerminal } from './virtual-terminal.js'
-
-const main = join(packageRoot, 'dist/cli/main.js')
-
-/** `script` of util-linux gives a program a real terminal. Elsewhere the tests beside this one stand for it, with a virtual one. */
-const hasScript =
-  process.platform === 'linux' &&
-  /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '')
-if (!hasScript) console.warn('There is no "script" of util-linux here: nothing is tested in a real terminal.')
-
-type Terminal = {
-  press(text: string): void
-  sees(text: string): Promise<void>
-  screen(): string
-  readonly ended: Promise<number | null>
-}
-
-/** The built command in a real terminal of a size. */
-function open(place: Place, argv: readonly string[], columns = 80, rows = 30): Terminal {
-  const quoted = [process.execPath, main, ...argv]
-    .map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
-    .join(' ')
-  const line = `stty cols ${columns} rows ${rows}; ${quoted}; code=$?; stty -a | tr ' ' '\\n' | grep -x -e icanon -e -icanon -e 'icanon;' ; echo "left: $code"`
-  const child = spawn('script', ['-qec', line, '/dev/null'], {
-    cwd: place.root,
-    env: { ...place.env, TERM: 'xterm-256color', SHELL: '/bin/sh' },
-  })
-  let terminal = new VirtualTerminal(columns)
-  let output = ''
-  const watchers = new Set<() => void>()
-  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
-    output += piece
-    terminal = new VirtualTerminal(columns)
-    terminal.take(output)
-    for (const watcher of watchers) watcher()
-  })
-  return {
-    press: (text) => void child.stdin.write(text),
-    screen: () => terminal.text(),
-    sees: (text) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (!terminal.text().includes(text)) return
-          clearTimeout(timer)
-          watchers.delete(look)
-          resolve()
-        }
-        const timer = setTimeout(() => reject(new Error(`never seen: ${text}\n${terminal.text()}`)), 30_000)
-        watchers.add(look)
-        look()
-      }),
-    ended: new Promise((resolve) => child.once('close', resolve)),
-  }
-}
+import { runNode } from '../../house/run.js'
+import { openPlace } from '../drive.js'
+import { hasScript, lineOf, main, open, openLine } from './real-terminal.js'
+import { keys } from './virtual-terminal.js'
 
 describe.runIf(hasScript)('in a real terminal', { timeout: 60_000 }, () => {
   it('asks before it edits, runs, and leaves the terminal as it was', async () => {
@@ -109,6 +58,140 @@ describe.runIf(hasScript)('in a real terminal', { timeout: 60_000 }, () => {
     await terminal.ended
   })
 })
+
+describe.runIf(hasScript)('a terminal that is closed', { timeout: 60_000, retry: 1 }, () => {
+  it.each([
+    { how: 'an interactive session', argv: [], isPrompted: true },
+    { how: 'a run', argv: ['run', '--no-stdin'], isPrompted: false },
+  ])('ends $how within two seconds: the run is cancelled and kept, and nothing is left', async (each) => {
+    const place = await openPlace()
+    const { how, argv, isPrompted } = each
+    const sleep = `sleep ${isPrompted ? 7 : 8}8.${process.pid}`
+    const id = `closed-${process.pid}-${argv.length}`
+    const prompt = `run \`${sleep}\``
+    const flags = ['--model', 'offline', '--session', id, '--allow', 'bash(sleep *)']
+    const terminal = open(place, [...argv, ...flags, ...(isPrompted ? [] : [prompt])])
+    if (isPrompted) {
+      await terminal.sees('offline/rules')
+      terminal.press(prompt + keys.enter)
+    }
+    await until(() => isRunning((line) => line === sleep))
+    terminal.close()
+    const closedAt = performance.now()
+    await until(() => !isRunning((line) => line === sleep || (line.includes(id) && line.includes(main))))
+    expect(performance.now() - closedAt, how).toBeLessThan(2_000)
+    const { stdout } = await place.run(['sessions', 'show', id])
+    expect(stdout).toMatch(/^run .* cancelled {2}run `sleep/m)
+    expect(stdout).toContain('the run was aborted')
+  })
+})
+
+describe.runIf(hasScript)('a job of a shell', { timeout: 60_000 }, () => {
+  it('is suspended by Ctrl-Z, and is as it was when it comes back, in a terminal of another size', async () => {
+    const place = await openPlace()
+    const terminal = openLine(place, "PS1='$ ' bash --norc --noprofile -i", 100)
+    await terminal.sees('$')
+    terminal.press(`${lineOf(['--model', 'offline'])}\r`)
+    await terminal.sees('offline/rules · default')
+    terminal.press('read ')
+    await terminal.sees('› read')
+    terminal.press(keys.ctrlZ)
+    await terminal.sees('Stopped')
+    expect(terminal.screen().trimEnd()).not.toMatch(/offline\/rules · default\s*$/)
+    terminal.press(`stty -a | grep -o -e '-*icanon'; stty cols 50; echo back-$((20+3))\r`)
+    await terminal.sees('back-23')
+    expect(terminal.screen()).toMatch(/^icanon$/m)
+    terminal.press('fg\r')
+    await terminal.sees(/^› read/)
+    terminal.press('x'.repeat(70))
+    await terminal.sees(/^ {2}x+$/)
+    for (const line of terminal.screen().match(/^(?:› read| ) +x+$/gm) ?? [])
+      expect(line.length).toBeLessThan(50)
+    terminal.press(`${keys.ctrlC}${keys.ctrlD}`)
+    await terminal.sees(/^\$$/)
+    terminal.press('echo left-$((4+4)); exit\r')
+    await terminal.sees('left-8')
+    await terminal.ended
+  })
+
+  it('paints anew on an empty screen with Ctrl-L, also while a run is at work', async () => {
+    const place = await openPlace({ 'a.txt': 'nine knots\n' })
+    const terminal = open(place, ['--model', 'offline', '--allow', 'bash(sleep *)'])
+    await terminal.sees('offline/rules')
+    terminal.press(`read a.txt${keys.enter}`)
+    await terminal.sees('2 rounds')
+    terminal.press(`hal${keys.ctrlL}f`)
+    await terminal.sees('› half')
+    expect(terminal.visible()).toMatch(/^› half\noffline\/rules · default/)
+    terminal.press(`${keys.ctrlC}run \`sleep 76\`${keys.enter}`)
+    await terminal.sees('bash sleep 76')
+    terminal.press(keys.ctrlL)
+    await terminal.sees(/^. bash sleep 76 \d/, 2)
+    expect(terminal.visible()).toMatch(/^\n?. bash sleep 76 [\d.]+ s\n\n›/)
+    terminal.press(keys.ctrlC)
+    await terminal.sees('cancelled')
+    terminal.press(keys.ctrlD)
+    await terminal.sees('left: 0')
+    await terminal.ended
+  })
+})
+
+describe.runIf(hasScript)('other commands in a real terminal', { timeout: 60_000 }, () => {
+  it.each([
+    { press: 'y\r', told: 'is used from now on', code: 0 },
+    { press: '\r', told: 'It stays unused.', code: 3 },
+    { press: 'no\r', told: 'It stays unused.', code: 3 },
+    { press: keys.ctrlD, told: 'It stays unused.', code: 3 },
+    { press: keys.ctrlC, told: '', code: 130 },
+  ])('asks whether a configuration is trusted: $code', async ({ press, told, code }) => {
+    const place = await openPlace({ 'capstan.acl': '# \u001b[2J\nmax_tool_rounds = 3\n' })
+    const terminal = open(place, ['trust'])
+    await terminal.sees('Use this configuration from now on? [y/N]')
+    expect(terminal.screen()).toContain('# \\x1b[2J\nmax_tool_rounds = 3')
+    terminal.press(press)
+    await terminal.sees(`left: ${code}`)
+    expect(terminal.screen()).toContain(told)
+    expect(terminal.screen()).toMatch(/\nicanon/)
+    await terminal.ended
+    expect((await place.run(['trust'])).stdout.includes('is confirmed already')).toBe(code === 0)
+  })
+
+  it('goes on with the run that was cut off', async () => {
+    const place = await openPlace({ 'a.txt': 'nine knots\n' })
+    const { server, flags } = await place.model((_, n) =>
+      n === 0
+        ? { toolCalls: [{ name: 'read', args: { file_path: 'a.txt' } }] }
+        : n === 1
+          ? { stall: true }
+          : 'It says **nine knots**.',
+    )
+    const cut = spawn(process.execPath, [main, 'run', ...flags, '--no-stdin', '--session', 'cut', 'What?'], {
+      cwd: place.root,
+      env: place.env,
+    })
+    await server.request(1)
+    cut.kill('SIGKILL')
+    await once(cut, 'close')
+    const terminal = open(place, ['sessions', 'resume', 'cut', '--run', ...flags])
+    await terminal.sees('left: 0')
+    expect(terminal.screen()).toContain('It says **nine knots**.')
+    await terminal.ended
+    expect(JSON.stringify((await server.request(2)).body)).toContain('nine knots')
+    const again = open(place, ['sessions', 'resume', 'cut', '--run', ...flags])
+    await again.sees('left: 1')
+    expect(again.screen()).toContain('No run of this session was cut off.')
+    await again.ended
+  })
+})
+
+function isRunning(fits: (line: string) => boolean): boolean {
+  const { stdout } = spawnSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+  return stdout.split('\n').some((line) => fits(line.trim()))
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20))
+}
 
 describe('the tour without a terminal', { timeout: 60_000 }, () => {
   it('goes through all steps by itself', async () => {

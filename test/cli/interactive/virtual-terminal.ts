@@ -37,6 +37,8 @@ export const keys = {
   left: '\u001b[D',
   ctrlC: '\u0003',
   ctrlD: '\u0004',
+  ctrlL: '\u000c',
+  ctrlZ: '\u001a',
   backspace: '\u007f',
   paste: (text: string): string => `\u001b[200~${text}\u001b[201~`,
 } as const
@@ -126,13 +128,25 @@ export class VirtualTerminal {
   #rows: { cells: string[]; goesOn: boolean }[] = [{ cells: [], goesOn: false }]
   #row = 0
   #column = 0
+  /** The row at the top of the screen when it was cleared last. */
+  #home = 0
 
   constructor(columns: number) {
     this.#columns = columns
   }
 
   text(): string {
+    return this.#textFrom(0)
+  }
+
+  /** Without what stood there before the screen was cleared. */
+  visible(): string {
+    return this.#textFrom(this.#home)
+  }
+
+  #textFrom(row: number): string {
     return this.#rows
+      .slice(row)
       .map(({ cells }) =>
         Array.from(cells, (cell) => cell ?? ' ')
           .join('')
@@ -204,7 +218,16 @@ export class VirtualTerminal {
     if (name === 'm') return
     if (name === 'A') this.#row = Math.max(0, this.#row - count)
     else if (name === 'C') this.#column = Math.min(this.#columns - 1, this.#column + count)
-    else if (name === 'K' || name === 'J') {
+    else if (name === 'G') this.#column = count - 1
+    else if (sequence === '\u001b[2J') {
+      // What was there is kept, as if it had scrolled away.
+      this.#home = this.#rows.length
+      this.#row = this.#home
+      this.#at()
+    } else if (sequence === '\u001b[H') {
+      this.#row = this.#home
+      this.#column = 0
+    } else if (name === 'K' || name === 'J') {
       const row = this.#at()
       row.cells.length = Math.min(row.cells.length, this.#column)
       row.goesOn = false

@@ -135,6 +135,31 @@ describe('a person who is asked', () => {
     expect(shown).toContain('yes, always in this project: bash(ls)')
   })
 
+  it('reads a long rule to its end before agreeing to it, and is not offered one that is too long to read', async () => {
+    const rule = (pattern: string) =>
+      [{ permission: 'bash', pattern, action: 'allow', source: 'project' }] as const
+    const long = `npm run deploy -- ${'--target=harbour '.repeat(20)}--force`
+    const { shown, offered } = await ask({ ...bash(long), suggestion: rule(long) }, 's')
+    expect(offered).toEqual(['y', 's', 'a', 'n', 'm'])
+    expect(shown.replace(/\n +/g, ' ')).toContain(`"s" and "a" add the rule: bash(${long})`)
+    expect(shown).toContain('→ yes, in this session, with the rule above')
+    expect((await ask({ ...bash('x'), suggestion: rule('x'.repeat(1_100)) }, 'n')).offered).toEqual([
+      'y',
+      'n',
+      'm',
+    ])
+  })
+
+  it('is told once that no rule covers the parts of a command', async () => {
+    const end = ', and what no rule covers is asked about (permissionPolicy.defaultDecision)'
+    const reasons = ['running "a"', 'running "b"', 'writing "/w/x"'].map(
+      (what) => `no rule covers ${what}${end}`,
+    )
+    const { shown } = await ask({ ...bash('a && b > x'), reasons }, 'n')
+    expect(shown).toContain('no rule covers 2 of these commands\n  no rule covers writing "/w/x"\n')
+    expect(shown).not.toContain('permissionPolicy')
+  })
+
   it('says no by anything but a clear yes', async () => {
     for (const key of ['n', 'escape', 'x'])
       expect((await ask(bash('ls'), key)).answer).toEqual({

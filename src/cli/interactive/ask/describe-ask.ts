@@ -1,6 +1,7 @@
 import { analyzeCommand } from '../../../authority/shell/analyze-command.js'
 import type { AskRequest } from '../../../loop/ask.js'
 import { isRecord } from '../../../tool/json.js'
+import { ownWords } from '../../own-words.js'
 import type { Colors } from '../../terminal/colors.js'
 import { safeJson, safeLine } from '../../terminal/safe-text.js'
 import { cutTo } from '../../terminal/width.js'
@@ -21,7 +22,7 @@ export function describeAsk(
   const asker = request.run?.agentId
   const by = asker === undefined || asker === 'capstan' ? '' : dim(` by ${safeLine(asker, 60)}`)
   const body = bodyOf(request, preview, colors, room)
-  const reasons = request.reasons.map((reason) => reason.replace(commonEnd, ''))
+  const reasons = together(request.reasons.map(ownWords))
   const notes = request.notes.map((note) => yellow(`note: ${safeLine(note, 500)}`))
   return [
     `${yellow('?')} ${bold(safeLine(request.toolName, 80))}${by}`,
@@ -33,8 +34,13 @@ export function describeAsk(
   ]
 }
 
-/** It stands at the end of nearly every reason. */
-const commonEnd = /, and what no rule covers is asked about \(permissionPolicy\.defaultDecision\)$/
+/** The parts of a command are listed already: several that no rule covers need no line each. */
+function together(reasons: readonly string[]): string[] {
+  const isPart = (reason: string): boolean => reason.startsWith('no rule covers running ')
+  const parts = reasons.filter(isPart).length
+  if (parts < 2) return [...reasons]
+  return [`no rule covers ${parts} of these commands`, ...reasons.filter((reason) => !isPart(reason))]
+}
 
 function bodyOf(request: AskRequest, preview: DryRun | undefined, colors: Colors, room: number): string[] {
   if (request.diff !== undefined) return diffLines(request.diff, colors, room)

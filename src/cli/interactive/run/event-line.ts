@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../../../loop/events.js'
+import { ownWords } from '../../own-words.js'
 import type { Colors } from '../../terminal/colors.js'
 import { safeLine } from '../../terminal/safe-text.js'
 import { wrapText } from '../../terminal/wrap.js'
@@ -37,7 +38,7 @@ export function eventLine(event: AgentEvent, colors: Colors, columns: number): s
     case 'agent_cancelled':
       return told(yellow, 'cancelled')
     case 'error':
-      return told(red, `capstan: ${event.error}`)
+      return told(red, `capstan: ${ownWords(event.error)}`)
     default:
       return undefined
   }

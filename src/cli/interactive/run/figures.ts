@@ -3,6 +3,13 @@ export function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
+/** `950`, `12.5k`, `3.1M`. */
+export function roughly(count: number): string {
+  if (count < 1_000) return String(count)
+  const [amount, unit] = count < 999_500 ? [count / 1_000, 'k'] : [count / 1_000_000, 'M']
+  return `${amount < 99.95 ? amount.toFixed(1) : Math.round(amount)}${unit}`
+}
+
 export function dollars(amount: number): string {
   return `$${amount.toFixed(4)}`
 }

@@ -2,6 +2,7 @@ import type { AgentEvent, RunSummary } from '../../../loop/events.js'
 import type { Colors } from '../../terminal/colors.js'
 import { plainOutput, safeLine } from '../../terminal/safe-text.js'
 import { cutTo } from '../../terminal/width.js'
+import { wrapText } from '../../terminal/wrap.js'
 import type { AnswerStream } from '../markdown/markdown-stream.js'
 import { eventLine } from './event-line.js'
 import { counted, dollars, grouped, seconds } from './figures.js'
@@ -21,6 +22,8 @@ export class RunView {
   #thought = ''
   #plan: readonly string[] = []
   #isOver = false
+  /** Somebody was asked something: what goes on stands apart from it. */
+  #isApart = false
 
   constructor(answer: AnswerStream, colors: Colors) {
     this.#answer = answer
@@ -64,7 +67,11 @@ export class RunView {
       case 'agent_end':
         this.#isOver = true
         this.#endAnswer(columns)
-        this.#print('nothing', ['', this.#colors.dim(cutTo(this.#summary(event.result), columns)), ''])
+        this.#print('nothing', [
+          '',
+          ...wrapText(this.#summary(event.result), columns, '  ').map(this.#colors.dim),
+          '',
+        ])
         return
       case 'agent_cancelled':
       case 'error':
@@ -90,6 +97,7 @@ export class RunView {
   interrupt(columns: number): string[] {
     this.#endAnswer(columns)
     this.#last = 'calls'
+    this.#isApart = true
     return this.#lines.splice(0)
   }
 
@@ -115,16 +123,17 @@ export class RunView {
       this.#plan.length === 0
         ? []
         : ['', ...this.#plan.slice(0, 8).map((line) => dim(cutTo(`  ${line}`, columns - 2)))]
-    const gap =
-      this.#last === 'nothing' || (this.#last === 'calls' && rest.length === 0)
-        ? []
-        : idle || calls.length > 0
-          ? ['']
-          : []
-    const above = this.#last === 'calls' && rest.length > 0 ? [''] : gap
-    return [...above, ...rest.map((line) => fitting(line, columns)), ...calls, ...waiting, ...plan].slice(
+    const gap = this.#hasGap(rest.length > 0, idle || calls.length > 0) ? [''] : []
+    return [...gap, ...rest.map((line) => fitting(line, columns)), ...calls, ...waiting, ...plan].slice(
       -Math.max(1, rows),
     )
+  }
+
+  /** Whether what goes on is set off from what was printed last. */
+  #hasGap(isAnswering: boolean, isWorking: boolean): boolean {
+    if (this.#last === 'nothing') return false
+    if (this.#last === 'calls') return isAnswering || this.#isApart
+    return isWorking
   }
 
   #progress(event: Extract<AgentEvent, { type: 'tool_output_delta' }>): void {
@@ -160,6 +169,7 @@ export class RunView {
       this.#lines.push('')
     this.#lines.push(...lines)
     this.#last = kind
+    this.#isApart = false
   }
 
   #summary({ rounds, toolCallsCount, totalTokens, costUsd, finish }: RunSummary): string {

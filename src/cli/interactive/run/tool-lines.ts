@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../../../loop/events.js'
 import { isRecord } from '../../../tool/json.js'
+import { ownWords } from '../../own-words.js'
 import type { Colors } from '../../terminal/colors.js'
 import { plainOutput, safeLine } from '../../terminal/safe-text.js'
 import { cutTo } from '../../terminal/width.js'
@@ -11,6 +12,8 @@ export function callTitle(toolName: string, args: string): { readonly name: stri
   try {
     const value: unknown = JSON.parse(args === '' ? '{}' : args)
     if (!isRecord(value)) return { name, about: safeLine(args, 300) }
+    // What they hold is shown to people in their own way.
+    if (shownElsewhere.has(toolName)) return { name, about: '' }
     const telling = tellingFields.map((field) => value[field]).find((each) => typeof each === 'string')
     if (typeof telling === 'string') return { name, about: safeLine(telling, 300) }
     return { name, about: Object.keys(value).length === 0 ? '' : safeLine(args, 300) }
@@ -19,6 +22,8 @@ export function callTitle(toolName: string, args: string): { readonly name: stri
     return { name, about: safeLine(args, 300) }
   }
 }
+
+const shownElsewhere: ReadonlySet<string> = new Set(['question', 'todo'])
 
 /** What says most about a call, the most telling first. */
 const tellingFields = [
@@ -50,7 +55,8 @@ export function endedLines(
   const title = cutTo(about, Math.max(8, room - name.length - end.length))
   const head = `${failed ? red('✗') : green('✓')} ${bold(name)}${title === '' ? '' : ` ${title}`}${dim(end)}`
   // A long output is looked at from its end only: that is what is shown.
-  const output = plainOutput(toolOutput.slice(0, 200) + toolOutput.slice(200).slice(-20_000))
+  const said = toolOutput.slice(0, 200) + toolOutput.slice(200).slice(-20_000)
+  const output = plainOutput(isError ? ownWords(said) : said)
     .replaceAll('\t', '    ')
     .trim()
   const lines = output === '' ? [] : output.split('\n')
@@ -65,6 +71,7 @@ export function endedLines(
 }
 
 function excerpt(toolName: string, lines: readonly string[], failed: boolean): string[] {
+  if (toolName === 'question' && !failed) return []
   if (failed) return [...lines.slice(0, 6), ...more(lines.length - 6)]
   if (toolName === 'bash')
     return [...(lines.length > 8 ? [`… ${lines.length - 8} more lines`] : []), ...lines.slice(-8)]

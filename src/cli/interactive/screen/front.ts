@@ -24,8 +24,8 @@ export type Behind = EditorOptions & {
   pull(columns: number): readonly string[]
   /** Lines above the input, in at most so many rows. */
   live(columns: number, rows: number): readonly string[]
-  /** The line below the input. */
-  status(): string
+  /** The line below the input, in at most so many columns. */
+  status(columns: number): string
 }
 
 /** The terminal of an interactive session: what was printed, what goes on, the input, and what is asked in between. */
@@ -39,6 +39,8 @@ export class Front {
   readonly #panes: Pane[] = []
   #notice = ''
   #interrupted = false
+  /** What was printed last is an empty line. */
+  #endsEmpty = false
   #isOn = false
   #paintTimer: NodeJS.Timeout | undefined
   #beat: NodeJS.Timeout | undefined
@@ -76,8 +78,10 @@ export class Front {
   }
 
   print(lines: readonly string[]): void {
-    const before = this.#behind.pull(this.#io.columns())
-    this.#screen.print([...before, ...lines], this.#live())
+    const all = [...this.#behind.pull(this.#io.columns()), ...lines]
+    // Whoever sets something off with an empty line does not know what stands above it.
+    const isDouble = this.#endsEmpty && all[0] === ''
+    this.#printed(isDouble ? all.slice(1) : all)
   }
 
   /** Something is different: it is painted soon, together with whatever else changes meanwhile. */
@@ -164,12 +168,17 @@ export class Front {
     })
   }
 
+  #printed(lines: readonly string[]): void {
+    this.#endsEmpty = lines.length > 0 ? lines.at(-1) === '' : this.#endsEmpty
+    this.#screen.print(lines, this.#live())
+  }
+
   #paint(): void {
     clearTimeout(this.#paintTimer)
     this.#paintTimer = undefined
     if (!this.#isOn) return
     const printed = this.#behind.pull(this.#io.columns())
-    if (printed.length > 0) this.#screen.print(printed, this.#live())
+    if (printed.length > 0) this.#printed(printed)
     else this.#screen.show(this.#live())
   }
 
@@ -183,7 +192,7 @@ export class Front {
     const { dim, yellow } = this.#colors
     const below =
       this.#notice === ''
-        ? dim(cutTo(this.#behind.status(), columns - 1))
+        ? dim(cutTo(this.#behind.status(columns - 1), columns - 1))
         : yellow(cutTo(this.#notice, columns - 1))
     const above = this.#behind.live(columns, Math.max(0, rows - lines.length - 3))
     const all = [...above, ...(above.length > 0 ? [''] : []), ...lines, below]
@@ -200,11 +209,11 @@ export class Front {
     const candidates = this.editor.candidates()
     const width = Math.max(0, ...candidates.map(({ value }) => value.length))
     const hints = candidates
-      .slice(0, 8)
-      .map(({ value, says }) =>
-        dim(cutTo(`  ${says === undefined ? value : `${value.padEnd(width)}  ${says}`}`, columns - 2)),
-      )
-    return { lines: [...lines, ...hints], cursor }
+      .slice(0, mostHints)
+      .map(({ value, says }) => `  ${says === undefined ? value : `${value.padEnd(width)}  ${says}`}`)
+    const more = candidates.length - hints.length
+    const shown = more > 0 ? [...hints, `  … ${more} more`] : hints
+    return { lines: [...lines, ...shown.map((hint) => dim(cutTo(hint, columns - 2)))], cursor }
   }
 
   #rows(): number {
@@ -213,4 +222,5 @@ export class Front {
   }
 }
 
+const mostHints = 8
 const noKey = { name: '', ctrl: false, shift: false }

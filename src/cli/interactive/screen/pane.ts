@@ -1,5 +1,6 @@
 import type { Colors } from '../../terminal/colors.js'
 import { cutTo } from '../../terminal/width.js'
+import { wrapText } from '../../terminal/wrap.js'
 import type { Choice } from '../asking.js'
 import { Editor } from '../editor/editor.js'
 import type { Key } from './keys.js'
@@ -38,10 +39,17 @@ export class ChoicePane implements Pane {
 
   view(columns: number, rows: number): Live {
     const { bold, cyan, inverse } = this.#colors
-    const first = Math.max(0, Math.min(this.#at - Math.floor(rows / 2), this.#choices.length - rows + 1))
-    const lines = this.#choices.slice(first, first + Math.max(1, rows - 1)).map(({ key, label }, index) => {
-      const text = cutTo(label, columns - 7)
-      return ` ${cyan(key.padStart(2))}  ${first + index === this.#at ? inverse(text) : text}`
+    // What is agreed to is shown whole, where there is room for it.
+    const texts = this.#choices.map(({ label }) => wrapText(label, columns - 7).slice(0, mostLabelLines))
+    const isRoomy = texts.flat().length < rows
+    const first = isRoomy
+      ? 0
+      : Math.max(0, Math.min(this.#at - Math.floor(rows / 2), this.#choices.length - rows + 1))
+    const shown = isRoomy ? this.#choices : this.#choices.slice(first, first + Math.max(1, rows - 1))
+    const lines = shown.flatMap(({ key, label }, index) => {
+      const text = isRoomy ? (texts[index] ?? []) : [cutTo(label, columns - 7)]
+      const paint = first + index === this.#at ? inverse : (line: string) => line
+      return text.map((line, row) => ` ${row === 0 ? cyan(key.padStart(2)) : '  '}  ${paint(line)}`)
     })
     return { lines: [bold(cutTo(this.#title, columns - 1)), ...lines] }
   }
@@ -65,6 +73,8 @@ export class ChoicePane implements Pane {
     this.#done(undefined)
   }
 }
+
+const mostLabelLines = 6
 
 /** A line of words, or a few. */
 export class LinePane implements Pane {

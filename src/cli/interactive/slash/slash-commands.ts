@@ -1,5 +1,6 @@
 import { type ModeName, modeNames, modes } from '../../../authority/mode.js'
 import { parseCommand } from '../../../commands/index.js'
+import type { SessionInfo } from '../../../store/session-store.js'
 import { safeLine, safeText } from '../../terminal/safe-text.js'
 import type { Chat } from '../chat.js'
 import type { Candidate } from '../editor/editor.js'
@@ -120,6 +121,7 @@ function help(chat: Chat): string {
     ['Shift-Tab', 'the next mode'],
     ['Esc', 'cancel what is done'],
     ['Ctrl-C', 'cancel what is done; again: leave'],
+    ['Ctrl-L, Ctrl-Z', 'paint anew; suspend'],
   ] as const
   const width = Math.max(...[...rows, ...keys].map(([left]) => left.length))
   const table = (all: readonly (readonly [string, string])[]): string =>
@@ -146,11 +148,16 @@ async function listSessions(chat: Chat): Promise<SlashOutcome> {
   if (chat.prepared.store === undefined) return { says: 'Sessions are not kept (--store none).' }
   const sessions = (await chat.sessions()).slice(0, 20)
   if (sessions.length === 0) return { says: 'There is no session of this directory yet.' }
+  const labels = await labelsOf(chat, sessions)
   const lines = sessions.map(
-    (info, at) =>
-      `${info.id === chat.session.sessionId ? '*' : ' '} ${String(at + 1).padStart(2)}  ${sessionLabel(info)}`,
+    ({ id }, at) =>
+      `${id === chat.session.sessionId ? '*' : ' '} ${String(at + 1).padStart(2)}  ${labels[at]}`,
   )
   return { says: [...lines, '/resume number goes on with one of them'].join('\n') }
+}
+
+function labelsOf(chat: Chat, sessions: readonly SessionInfo[]): Promise<string[]> {
+  return Promise.all(sessions.map((info) => sessionLabel(chat.prepared.store, info)))
 }
 
 async function resume({ args, chat, choose }: SlashCall): Promise<SlashOutcome> {
@@ -159,7 +166,7 @@ async function resume({ args, chat, choose }: SlashCall): Promise<SlashOutcome> 
   if (args === '') {
     if (others.length === 0) return { says: 'There is no other session of this directory.' }
     if (choose === undefined) return listSessions(chat)
-    const chosen = await choose('Go on with', others.map(sessionLabel))
+    const chosen = await choose('Go on with', await labelsOf(chat, others))
     const info = chosen === undefined ? undefined : others[chosen]
     if (info === undefined) return {}
     await chat.switchTo(info.id)

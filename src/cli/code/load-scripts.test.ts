@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { loadScripts } from './load-scripts.js'
+
+const made: string[] = []
+afterEach(() => {
+  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true })
+})
+
+function folder(files: Readonly<Record<string, string>>): string {
+  const directory = mkdtempSync(join(tmpdir(), 'capstan-scripts-'))
+  made.push(directory)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
+  return directory
+}
+
+const noImport = (specifier: string): Promise<never> =>
+  Promise.reject(new Error(`nobody imports ${specifier}`))
+
+describe('scripts', () => {
+  const files = {
+    'start.js': 'exports.answer = () => require("./sum-aaaaaaaa.js").sum(40, 2)',
+    'sum-aaaaaaaa.js':
+      'globalThis.loads = (globalThis.loads ?? 0) + 1; exports.sum = (a, b) => a + b; exports.file = __filename',
+  }
+
+  it('load each other once, and are new until they are kept', () => {
+    const directory = folder(files)
+    Object.assign(globalThis, { loads: 0 })
+    const first = loadScripts(new Map(), noImport)
+    const { answer } = first.load(join(directory, 'start.js')) as { answer(): number }
+    // What has a name that does not tell its content is not kept, so it is not new either.
+    expect(first.isNew()).toBe(false)
+    expect([answer(), answer()]).toEqual([42, 42])
+    expect(Reflect.get(globalThis, 'loads')).toBe(1)
+    expect(first.isNew()).toBe(true)
+    expect([...first.code().keys()]).toEqual(['sum-aaaaaaaa.js'])
+
+    const again = loadScripts(first.code(), noImport)
+    expect((again.load(join(directory, 'start.js')) as { answer(): number }).answer()).toBe(42)
+    expect(again.isNew()).toBe(false)
+  })
+
+  it('are compiled anew when V8 does not take what was kept', () => {
+    const directory = folder(files)
+    const scripts = loadScripts(new Map([['sum-aaaaaaaa.js', Buffer.from('of another V8')]]), noImport)
+    const path = join(directory, 'sum-aaaaaaaa.js')
+    expect(scripts.load(path)).toMatchObject({ file: path })
+    expect(scripts.isNew()).toBe(true)
+  })
+
+  it("import Node's own modules without, and others with, what imports for them", async () => {
+    const directory = folder({
+      'imports-aaaaaaaa.js': 'exports.imported = (name) => importModule(name)',
+    })
+    const scripts = loadScripts(new Map(), async (specifier) => ({ specifier }))
+    const { imported } = scripts.load(join(directory, 'imports-aaaaaaaa.js')) as {
+      imported(name: string): Promise<unknown>
+    }
+    expect(await imported('node:path')).toHaveProperty('join', join)
+    expect(await imported('zod')).toEqual({ specifier: 'zod' })
+  })
+})

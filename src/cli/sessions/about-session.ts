@@ -1,0 +1,25 @@
+import { load } from '../../session/journal/restore.js'
+import type { SessionInfo, SessionStore } from '../../store/session-store.js'
+import { messageOf } from '../../tool/errors.js'
+import { safeLine } from '../terminal/safe-text.js'
+import { firstWords } from './message-text.js'
+
+/** What a session is about, on a line: its title, else the first words that were said, else why it cannot be read. */
+export async function aboutSession(
+  store: SessionStore | undefined,
+  { id, title }: SessionInfo,
+  most: number,
+): Promise<string> {
+  if (title !== undefined) return safeLine(title, most)
+  try {
+    const state = store === undefined ? undefined : await load(store, id)
+    return firstWords(state?.messages.map(({ message }) => message) ?? [], most) || '(nothing said)'
+  } catch (error) {
+    return `(${safeLine(messageOf(error), most)})`
+  }
+}
+
+/** `2026-03-01 12:30`, in UTC. */
+export function timeText(ms: number | undefined): string {
+  return ms === undefined ? '' : new Date(ms).toISOString().slice(0, 16).replace('T', ' ')
+}
