@@ -14,7 +14,7 @@ export async function crowd(setting) {
       const work = { plan: 'rounds-3', rounds: 3, times: count, at: count }
       const turns = setting.quick ? 2 : 5
       // Warm as in the rounds; the smaller crowds have warmed the largest one up.
-      const options = { turns, warmUps: count > 200 ? 0 : setting.quick ? 1 : 3, pieces: count, within: 80 }
+      const options = { turns, warmUps: count > 200 ? 0 : setting.quick ? 1 : 3, pieces: count, within: 200 }
       const some = count > 200 ? fewer(field, bySize.at(-1)?.rows ?? []) : field
       const rows = await takeTurns(some, work, options)
       bySize.push({ size: count, rows })

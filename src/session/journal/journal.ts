@@ -204,7 +204,7 @@ export class Journal {
     const log = await store.open(sessionId, { holder, now, ...(durability !== undefined && { durability }) })
     try {
       await this.#refuseStale(log)
-      await log.append(this.#clean(this.#options.first(log.damage)))
+      await log.append(this.#clean(this.#options.first(log.damage)), { soon: true })
       return log
     } catch (error) {
       await log.close()

@@ -102,9 +102,11 @@ export class Keeper {
     return this.#journal.append([{ type: 'session', data: { ...this.#base(), ...fields } }])
   }
 
+  /** That a run begins, or how it ended: only the end is told to anybody. */
   run(snapshot: RunSnapshot, more: Pick<RunRow, 'resumedFrom' | 'usage' | 'trigger'> = {}): Promise<void> {
     const { eventCount: _, ...row } = snapshot
-    return this.#journal.append([{ type: 'run', data: { ...shorten(row), ...more } }])
+    const records: SessionRecord[] = [{ type: 'run', data: { ...shorten(row), ...more } }]
+    return isOpen(row.status) ? this.#journal.put(records) : this.#journal.append(records)
   }
 
   /**
@@ -289,7 +291,7 @@ export class Keeper {
       data: { ...this.#base(), createdAtMs, ...this.#options.row() },
     }
     const lost = [...(restored?.runs.values() ?? [])]
-      .filter(({ status }) => status === 'running' || status === 'queued')
+      .filter(({ status }) => isOpen(status))
       .map(
         (row): SessionRecord => ({
           type: 'run',
@@ -298,6 +300,10 @@ export class Keeper {
       )
     return [session, ...lost]
   }
+}
+
+function isOpen(status: RunSnapshot['status']): boolean {
+  return status === 'running' || status === 'queued'
 }
 
 /** Text that was streamed is in the messages, and how a run ended is in its row. */

@@ -36,9 +36,9 @@ export type KeptConversationOptions = {
 }
 
 /**
- * A conversation that is on disk: what was appended is there when the append resolves. Results of tools wait for the checkpoint
- * behind them, which is one write with them, and an answer that calls tools for the first of its calls that must not begin before
- * it is on disk.
+ * A conversation that is kept: what was appended is written when the append resolves, and on disk before anything is done because of
+ * it that cannot be done again, and before the run ends. Results of tools wait for the checkpoint behind them, which is one write with
+ * them, and an answer that calls tools for the first of its calls to begin.
  */
 export function keepConversation(options: KeptConversationOptions): KeptConversation {
   const { journal, sessionId, start } = options
@@ -78,7 +78,7 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
       partId: (index) => `${row.id}.${index}`,
       writeBlob: (bytes) => journal.writeBlob(bytes),
     })
-    if (!isFollowed(message)) return journal.append(records)
+    if (!isFollowed(message)) return journal.put(records)
     journal.note(records)
     return undefined
   }
