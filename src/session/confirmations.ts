@@ -92,15 +92,20 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       })
       return { decision: 'reject', message: `Two calls waited under the id '${toolId}'; both are refused.` }
     }
-    const endsAt =
-      known?.question.expiresAtMs ?? (timeoutMs === undefined ? undefined : options.now() + timeoutMs)
+    const now = options.now()
+    const endsAt = known?.question.expiresAtMs ?? (timeoutMs === undefined ? undefined : now + timeoutMs)
     // Written down already by the process that asked first.
     const written = known === undefined ? kept?.asked(request, endsAt) : undefined
-    if (written === undefined) return wait(toolId, request, endsAt)
-    return written.then(() => wait(toolId, request, endsAt))
+    if (written === undefined) return wait(toolId, request, endsAt, now)
+    return written.then(() => wait(toolId, request, endsAt, options.now()))
   }
 
-  const wait = (toolId: string, request: AskRequest, endsAt: number | undefined): Promise<AskAnswer> =>
+  const wait = (
+    toolId: string,
+    request: AskRequest,
+    endsAt: number | undefined,
+    now: number,
+  ): Promise<AskAnswer> =>
     new Promise<AskAnswer>((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined
       const settle = (answer: AskAnswer): void => {
@@ -112,7 +117,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       }
       const own: Waiting = { request, settle, ...(endsAt !== undefined && { endsAt }) }
       waiting.set(toolId, own)
-      const leftMs = endsAt === undefined ? undefined : Math.max(0, endsAt - options.now())
+      const leftMs = endsAt === undefined ? undefined : Math.max(0, endsAt - now)
       // A timer takes no more than that; longer is as good as no limit.
       if (leftMs !== undefined && leftMs <= longestTimer)
         timer = setTimeout(() => {
