@@ -38,7 +38,7 @@ export async function measureRounds({ root, place, server, agentFor }, { rounds,
       { name: 'fetch by hand', run: byHand },
       { name: 'session.stream, rules, hook, events', run: () => capstan(hostOptions) },
       {
-        name: 'the same, record in files, on disk before it goes on',
+        name: 'the same, record in files',
         run: () => capstan({ ...hostOptions, sessionStore }),
       },
     ],

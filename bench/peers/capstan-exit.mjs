@@ -1,4 +1,4 @@
-// The same, and what is recorded is on the disk when the session closes, not before anything goes on.
+// The same, and what is recorded is on the disk when the session closes, and nothing waits for it before.
 
 /** @type {import('./contract.mjs').Peer} */
 export const peer = {

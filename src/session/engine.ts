@@ -1,5 +1,4 @@
 import { homedir } from 'node:os'
-import { Recent } from '../authority/recent.js'
 import type { Scope } from '../authority/scope.js'
 import { combineWatchdogs, defaultWatchdog } from '../authority/watchdog.js'
 import { gateHooks, hookedAsk } from '../hooks/index.js'
@@ -83,9 +82,7 @@ type FoundRules = { readonly ruleFiles: RuleFiles; readonly loaded: LoadedRules 
 
 function rulesAt(place: RuleFilesOptions, scope: Scope): Promise<FoundRules> {
   const found = rulesFound.ask(keyOf(place, scope), async () => {
-    const ruleFiles = await ruleFilesOf.get(JSON.stringify([place.root, place.userDir]), () =>
-      openRuleFiles(place),
-    )
+    const ruleFiles = await openRuleFiles(place)
     return { ruleFiles, loaded: await ruleFiles.load(scope) }
   })
   // Whoever waits for it learns of it, and not before their turn.
@@ -94,8 +91,6 @@ function rulesAt(place: RuleFilesOptions, scope: Scope): Promise<FoundRules> {
 }
 
 const rulesFound = new Together<FoundRules>()
-/** They know where the files are and nothing of what is in them. */
-const ruleFilesOf = new Recent<Promise<RuleFiles>>(32)
 
 function keyOf(place: RuleFilesOptions, scope: Scope): string {
   return JSON.stringify([place.root, place.userDir, scope])
