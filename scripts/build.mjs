@@ -21,7 +21,7 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 /** Installs from the lock file when the lock file is new or has changed. Exits when the installation fails. */
 export function ensureInstalled() {
-  const wanted = digest(read('package-lock.json'), read('package.json'))
+  const wanted = digest(read('package-lock.json'))
   const stamp = join(root, 'node_modules/.capstan-installed')
   if (isStamped(stamp, wanted)) return
   console.log('capstan: installing dependencies from package-lock.json …')
@@ -88,8 +88,8 @@ function sourceDigest() {
   return digest(...sources.map((file) => `${file} ${digest(read(file))}`))
 }
 
-/** @param {string} folder @returns {string[]} */
-function filesIn(folder) {
+/** Every file below a folder, as paths from the repository's root. @param {string} folder @returns {string[]} */
+export function filesIn(folder) {
   return readdirSync(join(root, folder))
     .sort()
     .flatMap((name) => {
@@ -104,7 +104,7 @@ function isStamped(stamp, wanted) {
 }
 
 /** @param {string} file relative to the repository */
-function read(file) {
+export function read(file) {
   return readFileSync(join(root, file))
 }
 
