@@ -14,7 +14,10 @@ const commands: readonly Command[] = [
   { line: /^npm start$/, attempt: startDemonstration },
   // This very run.
   { line: /^npm test$/, attempt: () => needScript('test') },
-  { line: /^(?:UPDATE_EXPORTS=1 )?npm test -- (\S+)$/, attempt: ([, filter = '']) => needTests(filter) },
+  {
+    line: /^(?:UPDATE_(?:EXPORTS|GOLDEN)=1 )?npm test -- (\S+)$/,
+    attempt: ([, filter = '']) => needTests(filter),
+  },
   { line: /^npm install capstan(?: zod)?$/, attempt: () => needFile('test/house/package.test.ts') },
   { line: /^npm run bench(?: -- (.+))?$/, attempt: ([, areas = '']) => needBenchmarks(areas) },
   // What they do to the working tree is not for a test; building has happened before it.
