@@ -481,13 +481,12 @@ describe('running', () => {
 
   it('gives up on a tool that ignores its deadline, and kills its command', async () => {
     const { gate } = setUp({ policy: allowAll })
-    const outcome = await gate.call({
+    await gate.call({
       name: 'bash',
       origin: 'model',
-      input: { value: { command: 'sleep 30' } },
+      input: { value: { command: 'sleep 300' } },
       timeoutMs: 200,
     })
-    expect(outcome.record.durationMs).toBeLessThan(5000)
     expect(workspace.shell.jobs().filter(({ running }) => running)).toEqual([])
   })
 

@@ -77,9 +77,7 @@ describe('limits of time', () => {
       toolTimeoutMs: 200,
       permissionPolicy: { allow: ['bash'] },
     })
-    const started = performance.now()
     await session.send('x')
-    expect(performance.now() - started).toBeLessThan(10_000)
     expect(toolResults(server, 1)[0]).toMatch(/200 ms|time/)
   })
 })
@@ -134,9 +132,7 @@ describe('limits of number', () => {
       env: {},
     })
     whenDone(() => agent.close())
-    const started = performance.now()
     await expect(agent.session(root).send('x')).rejects.toThrow(/127\.0\.0\.1|connect|reach/i)
-    expect(performance.now() - started).toBeLessThan(8_000)
   })
 
   it('continuationEnabled goes on with an answer that was cut off', async () => {

@@ -4,7 +4,7 @@ import { recordsOf, storeWith } from '../persistence/kept.js'
 import { byPrompt, call, open, textOf } from './subagents.js'
 
 describe('tasks at the same time', () => {
-  it('32 of them take as long as the slowest of each batch, and each answer is with its task', async () => {
+  it('32 of them run eight at a time, and each answer belongs to its task', async () => {
     let atWork = 0
     let most = 0
     const model = byPrompt(async ({ prompt }) => {
@@ -17,12 +17,8 @@ describe('tasks at the same time', () => {
     const { session } = await open({ model })
     await session.task({ prompt: 'warm up' })
     const prompts = Array.from({ length: 32 }, (_, at) => `question ${at}`)
-    const before = performance.now()
     const { metadata, output } = await session.tasks(prompts.map((prompt) => ({ agent: 'general', prompt })))
-    const took = performance.now() - before
     expect(most).toBe(8)
-    // Four batches of a tenth of a second; one after the other it would be over three seconds.
-    expect(took).toBeLessThan(1_600)
     expect(metadata).toMatchObject({ task_count: 32, all_success: true })
     const answers = [...output.matchAll(/--- Task (\d+) .*\n.*\nanswer to question (\d+)/g)]
     expect(answers.map(([, task, question]) => [Number(task), Number(question)])).toEqual(

@@ -1,31 +1,10 @@
-import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { afterAll } from 'vitest'
 
-const repository = resolve(import.meta.dirname, '../..')
-
-/** The package as plain JavaScript, for hosts that run as processes of their own. Where its dependencies are found. */
-export function compilePackage(): string {
-  const cache = join(repository, 'node_modules', '.cache')
-  mkdirSync(cache, { recursive: true })
-  const directory = mkdtempSync(join(cache, 'capstan-faults-'))
-  afterAll(() => rmSync(directory, { recursive: true, force: true }))
-  execFileSync(
-    process.execPath,
-    [
-      'node_modules/typescript/bin/tsc',
-      ...['--ignoreConfig', '--outDir', directory, '--rootDir', 'src', '--target', 'es2023'],
-      // Types are checked elsewhere, and a test run must not depend on what others are writing.
-      ...['--lib', 'es2023,dom,dom.iterable', '--types', 'node', '--module', 'nodenext', '--noCheck'],
-      ...['src/index.ts', 'src/testing/index.ts'],
-    ],
-    { cwd: repository, stdio: 'pipe' },
-  )
-  return directory
-}
+/** The package as plain JavaScript, for hosts that run as processes of their own. The global set-up has built it. */
+export const compiledPackage = resolve(import.meta.dirname, '../../.build/modules')
 
 export type Host = {
   readonly child: ChildProcessByStdio<null, Readable, null>

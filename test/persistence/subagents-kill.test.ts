@@ -12,13 +12,12 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { makeWorkspace } from '../contract/open-session.js'
 import { textOf } from '../contract/subagents.js'
-import { compilePackage, startHost } from '../faults/compiled.js'
+import { compiledPackage, startHost } from '../faults/compiled.js'
 import { factor } from '../faults/support.js'
 import { processesWith, waitForProcesses } from '../security/sandbox/support/processes.js'
 import { expectWhole, stateOf } from './kept.js'
 import { numbersFrom } from './numbers-from.js'
 
-const compiled = compilePackage()
 const kills = 6 * factor
 const seed = Number(process.env['FAULT_SEED'] ?? randomInt(2 ** 31))
 const ended = ['completed', 'failed', 'cancelled', 'interrupted']
@@ -27,7 +26,7 @@ type Known = { readonly taskId: string; readonly status: string; readonly backgr
 type Life = { readonly killed: boolean; readonly before: readonly Known[]; readonly text?: string }
 
 async function live(order: object, killAfterMs: number): Promise<Life> {
-  const host = startHost(compiled, '../persistence/subagents-kill-host.mjs', order)
+  const host = startHost(compiledPackage, '../persistence/subagents-kill-host.mjs', order)
   await host.next().catch(() => undefined)
   const timer = setTimeout(() => host.child.kill('SIGKILL'), killAfterMs)
   let before: readonly Known[] = []
@@ -72,7 +71,7 @@ describe.skipIf(process.platform !== 'linux').each<[string, (place: string) => S
           if (!life.killed) continue
           figures.kills++
           if (processesWith(`sleep ${seconds}`).length > 0) figures.withProcesses++
-          expect(await waitForProcesses(`sleep ${seconds}`, (count) => count === 0, 5_000)).toEqual([])
+          expect(await waitForProcesses(`sleep ${seconds}`, (count) => count === 0)).toEqual([])
         }
         expect(text).toBe('All is handed on.')
         expect(processesWith(`sleep ${seconds}`)).toEqual([])

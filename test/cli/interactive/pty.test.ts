@@ -63,9 +63,9 @@ describe.runIf(hasScript)('a terminal that is closed', { timeout: 60_000, retry:
   it.each([
     { how: 'an interactive session', argv: [], isPrompted: true },
     { how: 'a run', argv: ['run', '--no-stdin'], isPrompted: false },
-  ])('ends $how within two seconds: the run is cancelled and kept, and nothing is left', async (each) => {
+  ])('ends $how: the run is cancelled and recorded, and nothing is left running', async (each) => {
     const place = await openPlace()
-    const { how, argv, isPrompted } = each
+    const { argv, isPrompted } = each
     const sleep = `sleep ${isPrompted ? 7 : 8}8.${process.pid}`
     const id = `closed-${process.pid}-${argv.length}`
     const prompt = `run \`${sleep}\``
@@ -77,9 +77,7 @@ describe.runIf(hasScript)('a terminal that is closed', { timeout: 60_000, retry:
     }
     await until(() => isRunning((line) => line === sleep))
     terminal.close()
-    const closedAt = performance.now()
     await until(() => !isRunning((line) => line === sleep || (line.includes(id) && line.includes(main))))
-    expect(performance.now() - closedAt, how).toBeLessThan(2_000)
     const { stdout } = await place.run(['sessions', 'show', id])
     expect(stdout).toMatch(/^run .* cancelled {2}run `sleep/m)
     expect(stdout).toContain('the run was aborted')
