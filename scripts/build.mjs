@@ -21,6 +21,8 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 /** Installs from the lock file when the lock file is new or has changed. Exits when the installation fails. */
 export function ensureInstalled() {
+  // npm has just installed what the lock file lists.
+  if (process.env['npm_lifecycle_event'] === 'prepare') return
   const wanted = digest(read('package-lock.json'))
   const stamp = join(root, 'node_modules/.capstan-installed')
   if (isStamped(stamp, wanted)) return

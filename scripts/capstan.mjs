@@ -7,7 +7,20 @@ process.chdir(root)
 const vitest = 'node_modules/vitest/vitest.mjs'
 
 const [command = 'help', ...rest] = process.argv.slice(2)
-const commands = { start, test, 'test:unit': testUnit, build, bench, format, fuzz, faults, help }
+const commands = {
+  start,
+  test,
+  'test:unit': testUnit,
+  'test:matrix': testMatrix,
+  build,
+  bench,
+  format,
+  fuzz,
+  faults,
+  coverage,
+  release,
+  help,
+}
 const chosen = Object.hasOwn(commands, command)
   ? commands[/** @type {keyof typeof commands} */ (command)]
   : help
@@ -69,6 +82,27 @@ async function format() {
   return run(process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '.'])
 }
 
+/** The tests with the lines of src/ that they run, as a table of folders. @param {string[]} args */
+async function coverage(args) {
+  ensureInstalled()
+  const { measureCoverage } = await import('./coverage.mjs')
+  return measureCoverage(args)
+}
+
+/** The unit and contract tests on other versions of Node. @param {string[]} args */
+async function testMatrix(args) {
+  ensureInstalled()
+  const { runMatrix } = await import('./test-matrix.mjs')
+  return runMatrix(args)
+}
+
+/** Prepares, shows or publishes a version. @param {string[]} args */
+async function release(args) {
+  const { runRelease } = await import('./release.mjs')
+  if (!args.includes('version')) await ensureBuilt()
+  return runRelease(args)
+}
+
 async function help() {
   console.log(`npm start                 a tour: a session on a sample project, without a key
 npm start -- ARGS …       the capstan command
@@ -79,6 +113,9 @@ npm run build             compile src/ to dist/
 npm run format            format and fix what can be fixed
 npm run fuzz -- CASES      the command evaluator against real bash (50,000 when left out)
 npm run faults -- FACTOR NAME …  processes killed, stores that fail, soaks: so many times the short form (10 when left out)
+npm run coverage -- NAME … the lines of src/ that the tests run, by folder (only the tests named, when any are)
+npm run test:matrix -- VERSION …  the unit and contract tests on Node 22, 24 and 26 (only the versions named, when any are)
+npm run release -- --dry-run  what would be published; \`version\` writes the next version from .changeset/
 npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look; check fails when a target is missed)`)
   return command === 'help' ? 0 : 2
 }
