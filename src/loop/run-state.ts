@@ -8,7 +8,7 @@ import type { RunLimits, RunParts } from './run-parts.js'
 import { addUsage, noUsage, type Usage, usageOf } from './usage.js'
 
 /** The default of every limit that has one. */
-const defaultLimits = {
+export const defaultLimits = {
   maxToolRounds: 50,
   maxParseRetries: 2,
   circuitBreakerThreshold: 3,
