@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { defaultAnswerLimits, defaultAttemptTimeoutMs } from '../model/answer-limits.js'
 import type { ModelAnswer } from '../model/model.js'
 import type { UserMessage } from '../tool/completion.js'
 import { RunError } from './errors.js'
@@ -17,6 +18,8 @@ export const defaultLimits = {
   maxParallelTasks: 8,
   continuationEnabled: true,
   maxContinuationTurns: 3,
+  llmApiTimeoutMs: defaultAttemptTimeoutMs,
+  ...defaultAnswerLimits,
 } as const satisfies RunLimits
 
 /** Where a run stands. */
