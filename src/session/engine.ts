@@ -14,6 +14,7 @@ import {
   type RuleFiles,
   type RuleFilesOptions,
 } from '../workspace/rules/rule-files.js'
+import { watchClosedPaths } from './closed-store.js'
 import type { EngineParts } from './engine-parts.js'
 import { hostCalls } from './history/file-changes.js'
 import { watchFiles } from './history/watched-files.js'
@@ -50,6 +51,7 @@ async function openEngine(
     ...(options.network !== undefined && { network: options.network }),
     ...(options.env !== undefined && { env: options.env }),
     ...(options.roots !== undefined && { roots: options.roots }),
+    ...(options.sessionStore?.paths !== undefined && { closed: options.sessionStore.paths }),
   })
   const place = { root: workspace.root, userDir: parts.userDir }
   const expected = keyOf({ root, userDir: parts.userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
@@ -132,6 +134,7 @@ function gateFor(
       defaultWatchdog,
       ...(options.watchdog === undefined ? [] : [options.watchdog]),
       ...parts.watchdogs,
+      ...(workspace.closed.length === 0 ? [] : [watchClosedPaths(workspace.closed)]),
     ),
     ...(asks && { onAsk: hookedAsk(parts.hooks, supervision?.confirmation(ask) ?? ask) }),
     ...(options.approvals !== undefined && { approvals: options.approvals }),

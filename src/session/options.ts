@@ -174,6 +174,11 @@ export type SessionOptions = PromptSlots &
     readonly retentionLimits?: RetentionLimits
     /** Where the session is kept, from its first message on. A session of the same id that is there already goes on. */
     readonly sessionStore?: SessionStore
+    /**
+     * The host vouches for its store: a resumed session gets the mode, rules, sandbox and everything else that its log says. Without it
+     * a log can only restrict the session, since tools may have written it.
+     */
+    readonly trustStore?: boolean
     /** With a store everything is kept as it happens; this changes nothing, and `save()` waits until it is on disk. */
     readonly autoSave?: boolean
     /** When records are on disk; `sync`, before they are acknowledged, unless said otherwise. */
