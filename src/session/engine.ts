@@ -123,6 +123,7 @@ function gateFor(
     authorityFor: (tool) =>
       hostTools.get(tool.name) === tool ? authority.forHost(tool) : authority.for(tool),
     realPath: workspace.realPath,
+    followLinks: workspace.followLinks,
     fileDigest: (path) =>
       workspace.files.read(path).then(
         ({ version }) => version,
@@ -167,7 +168,7 @@ function runtimeFor(
   request: RuntimeRequest,
   gate: () => Gate,
 ): ToolRuntime {
-  const permit = permitFor(request.call, request.authority, request.origin === 'host')
+  const permit = permitFor(request.call, request.authority, request.origin === 'host', workspace)
   const runtime = workspace.runtimeFor(permit, request.signal)
   const ownRun = request.origin === 'host' ? hostCalls : parts.identity().runId
   const owner = { id: parts.parent?.changesOf ?? ownRun }
