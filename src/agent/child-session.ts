@@ -141,6 +141,8 @@ const inheritedNames = [
   'autoCompact',
   'autoCompactThreshold',
   'toolTimeoutMs',
+  'staleWriteCheck',
+  'requireReadBeforeWrite',
   'instructionFiles',
   'skillDirs',
   'inlineSkills',

@@ -332,6 +332,8 @@ const checks: Readonly<Record<string, Check>> = {
   modelIdleTimeoutMs: count(1),
   llmApiTimeoutMs: count(1),
   toolTimeoutMs: count(1),
+  staleWriteCheck: is('boolean'),
+  requireReadBeforeWrite: is('boolean'),
   maxParallelTasks: count(1),
   continuationEnabled: is('boolean'),
   maxContinuationTurns: count(0),

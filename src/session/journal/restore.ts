@@ -65,6 +65,7 @@ const keptOptions = [
   'autoCompact',
   'autoCompactThreshold',
   'toolTimeoutMs',
+  'requireReadBeforeWrite',
   'whenBusy',
   'instructionFiles',
   'skillDirs',
