@@ -160,7 +160,8 @@ function broken({ step }: Passage, thrown: unknown): Walked {
 
 async function resolve(passage: Passage): Promise<AnyGovernedTool> {
   const { request, parts, governed } = passage
-  const tool = parts.tools.get(request.name, request.origin)
+  const found = parts.tools.get(request.name, request.origin)
+  const tool = found === undefined ? undefined : await currentOf(passage, found)
   if (tool === undefined)
     throw new Stopped(describeUnknownTool(request.name, parts.tools.names(request.origin)))
   if (request.form !== undefined) {
@@ -171,6 +172,17 @@ async function resolve(passage: Passage): Promise<AnyGovernedTool> {
   governed.set(tool, known)
   passage.tool = await known
   return passage.tool
+}
+
+/** A server may have changed its tool since the model was shown it: the call is judged and run as what the tool is now. */
+async function currentOf({ request }: Passage, tool: AnyTool): Promise<AnyTool | undefined> {
+  if (tool.current === undefined) return tool
+  try {
+    return await whileRunning(request.signal, tool.current())
+  } catch (error) {
+    if (error instanceof Stopped) throw error
+    throw new Stopped(`The tool "${tool.name}" cannot be used now: ${messageOf(error)}`)
+  }
 }
 
 /** Text is what a model wrote; a value comes from code. */
@@ -335,7 +347,10 @@ function linkTargets({ subjects }: ExpandedCall): Subject[] {
 /** While a person was thinking, rules or mode may have changed: a deny counts, whatever they answered. */
 async function judgeAgain(passage: Passage, tool: AnyGovernedTool): Promise<void> {
   const now = passage.parts.authorityFor(tool)
-  if (passage.approval !== undefined) await refuseMovedPaths(passage)
+  if (passage.approval !== undefined) {
+    await refuseMovedPaths(passage)
+    await refuseChangedTool(passage, tool)
+  }
   // A parent may have changed without its child noticing.
   if (now === passage.authority && now.parent === undefined) return
   passage.authority = now
@@ -352,6 +367,14 @@ async function refuseMovedPaths({ expanded, parts }: Passage): Promise<void> {
     throw new Stopped(
       'Refused: a path of the call leads to another file than when it was approved. Look at the links it goes through, then call again.',
     )
+}
+
+/** The approval is for the tool as it was shown. */
+async function refuseChangedTool(passage: Passage, tool: AnyGovernedTool): Promise<void> {
+  if (tool.current === undefined || (await currentOf(passage, tool)) === tool) return
+  throw new Stopped(
+    `Refused: the server changed the tool "${tool.name}" while the call waited for approval. Call it again.`,
+  )
 }
 
 async function checkBudget(passage: Passage, ready: Ready): Promise<void> {

@@ -202,7 +202,7 @@ export type HookOption = {
     readonly event: Name
     readonly matcher?: HookMatcher
     readonly config?: HookConfig
-    readonly handler?: HookHandler<Name>
+    readonly handler: HookHandler<Name>
   }
 }[HookEventName]
 export type CommandOption = {
