@@ -337,6 +337,8 @@ const checks: Readonly<Record<string, Check>> = {
   maxCallsPerAnswer: count(1),
   maxResponseBytes: count(1),
   toolTimeoutMs: count(1),
+  staleWriteCheck: is('boolean'),
+  requireReadBeforeWrite: is('boolean'),
   maxParallelTasks: count(1),
   continuationEnabled: is('boolean'),
   maxContinuationTurns: count(0),

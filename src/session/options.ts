@@ -186,6 +186,10 @@ export type SessionOptions = PromptSlots &
     readonly autoCompact?: boolean
     readonly autoCompactThreshold?: number
     readonly toolTimeoutMs?: number
+    /** False: the model may overwrite a file that changed since it last read or wrote it. */
+    readonly staleWriteCheck?: boolean
+    /** True: the model may change a file that exists only after it has read it. */
+    readonly requireReadBeforeWrite?: boolean
     /** What must hold before a run counts as done: checks that run when the model says so, and go back to it when they fail. */
     readonly verify?: VerifyRequirement
     readonly stopWhen?: StopCondition | readonly StopCondition[]
@@ -203,7 +207,7 @@ export type HookOption = {
     readonly event: Name
     readonly matcher?: HookMatcher
     readonly config?: HookConfig
-    readonly handler?: HookHandler<Name>
+    readonly handler: HookHandler<Name>
   }
 }[HookEventName]
 export type CommandOption = {

@@ -1,10 +1,12 @@
 import { readdirSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { PathFacts } from '../authority/path-facts.js'
 import type { Scope } from '../authority/scope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ToolRuntime } from '../tool/runtime.js'
 import { type ClosedPaths, closePaths } from './closed-paths.js'
+import { followLinks } from './files/follow-links.js'
 import { createLocalFiles, type LocalFiles } from './files/index.js'
 import {
   type AllowPrivate,
@@ -58,7 +60,7 @@ export type WorkspaceOptions = {
 export type WorkspacePermit = {
   path(kind: 'read' | 'write', realPath: string): string | undefined
   host(host: string, port: number): string | undefined
-  command(text: string, cwd: string): string | undefined
+  command(text: string, cwd: string): string | undefined | Promise<string | undefined>
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
 }
 
@@ -84,6 +86,8 @@ export interface Workspace {
   readonly closed: readonly string[]
   /** Where a path really leads, through every link; undefined when it leads out or cannot be said. */
   realPath(path: string): Promise<string | undefined>
+  /** Where an absolute path leads through every link, wherever that is; `follow: false` leaves a link at its end alone. */
+  followLinks(path: string, follow: boolean): Promise<PathFacts>
   /** The surface for one call, held to its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
   /** Starts a program that goes on beside the session, as a principal of its own. Ends with `end`, or with the workspace. */
@@ -130,6 +134,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
       return scope
     },
     realPath: (path) => files.resolve(path).catch(() => undefined),
+    followLinks,
     runtimeFor: (permit, signal) => ({
       files: files.forCall({ permit: (kind, realPath) => permit.path(kind, realPath), signal }),
       search: searchFor(root, withClosed(permit, closed), signal),
@@ -269,9 +274,9 @@ function shellFor(
   permit: WorkspacePermit,
   signal: AbortSignal,
 ): NonNullable<ToolRuntime['shell']> {
-  const admit = (command: string, cwd: string | undefined): void => {
+  const admit = async (command: string, cwd: string | undefined): Promise<void> => {
     signal.throwIfAborted()
-    const refusal = permit.command(command, resolve(roots[0], cwd ?? '.'))
+    const refusal = await permit.command(command, resolve(roots[0], cwd ?? '.'))
     if (refusal !== undefined) throw new NotPermittedError('The command was not run', refusal)
   }
   // The sandbox of a command is cut to what its call is granted; rules have judged the command itself.
@@ -284,11 +289,11 @@ function shellFor(
   })
   return {
     run: async (command, request = {}) => {
-      admit(command, request.cwd)
+      await admit(command, request.cwd)
       return shell.run(command, { ...request, signal: both(signal, request.signal), confine: confine() })
     },
     start: async (command, request) => {
-      admit(command, request?.cwd)
+      await admit(command, request?.cwd)
       return shell.start(command, { ...request, confine: confine() })
     },
     jobs: () => shell.jobs(),

@@ -65,6 +65,7 @@ export function restrictingRules(state: SessionState | undefined, given: Session
 const asItIs = (value: unknown): unknown => value
 /** False switches something off; anything else would add to what the session takes from the workspace. */
 const onlyFalse = (value: unknown): unknown => (value === false ? false : undefined)
+const onlyTrue = (value: unknown): unknown => (value === true ? true : undefined)
 const never = (): undefined => undefined
 
 /** How each kept option is restored. Undefined: it is not. Every kept option is named here, so that a new one needs a decision. */
@@ -94,6 +95,7 @@ export const restrictions = {
     const names = new Set(builtinToolNames())
     return Array.isArray(value) ? textsIn(value).filter((name) => names.has(name)) : undefined
   },
+  requireReadBeforeWrite: onlyTrue,
   instructionFiles: onlyFalse,
   discoverSkills: onlyFalse,
   discoverAgents: onlyFalse,

@@ -54,6 +54,8 @@ export interface LocalFiles extends RuntimeFiles {
   write(path: string, data: string | Uint8Array, options?: LocalWriteOptions): Promise<WriteOutcome>
   /** The real path that a path leads to, or would if it existed. Judged by containment only. */
   resolve(path: string): Promise<string>
+  /** When the file at a path last changed in any way, which no program can set back; in milliseconds since 1970. */
+  changedAt(path: string): Promise<number>
   /** The same files as one call may use them. */
   forCall(call: ForCall): LocalFiles
 }
@@ -110,6 +112,11 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
     root: area.workspace.path,
     method: access.method,
     resolve: async (path) => realPathOf(access, containPath(area, path), true),
+    changedAt: async (path) =>
+      at(path, toRead, async ({ stat, asWritten }) => {
+        if (stat === undefined) throw new FileNotFoundError(asWritten)
+        return stat.ctimeMs
+      }),
     forCall: (call) =>
       filesFor({ ...access, permit: both(access.permit, call.permit) }, limits, call.signal ?? signal),
 
