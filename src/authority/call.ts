@@ -4,7 +4,7 @@ import { type Host, parseHost } from './host-pattern.js'
 import { resolvePath } from './lexical-path.js'
 import { type PreparedPath, preparePath } from './path-pattern.js'
 import { insideRoots, type Scope, workspaceRoot } from './scope.js'
-import type { CommandAnalysis, CommandUnit } from './shell/analysis.js'
+import type { CommandAnalysis, CommandUnit, PathOrigin } from './shell/analysis.js'
 import { analyzeCommand } from './shell/analyze-command.js'
 
 /** One tool call, as it is judged: after validation, before anything runs. */
@@ -20,6 +20,8 @@ export type Call = {
   readonly cwd?: string
   readonly session?: string
   readonly agent?: string
+  /** Directories that a command names, each with a file below it that must not be read. Only the file system can tell. */
+  readonly held?: ReadonlyMap<string, string>
 }
 
 /** One thing to judge. Commands come apart into the commands, files and hosts that their text names. */
@@ -28,9 +30,11 @@ export type JudgedSubject =
       readonly kind: 'path'
       readonly fs: 'read' | 'write'
       readonly path: PreparedPath
-      /** Named by the tool, by a redirection, or by an argument of a command. */
-      readonly origin: 'tool' | 'redirection' | 'argument'
+      /** Named by the tool, or by a command: see `PathOrigin`. */
+      readonly origin: 'tool' | PathOrigin
       readonly inside: boolean
+      /** The command may read everything below it. */
+      readonly tree?: true
       /** Why the path is only a guess. */
       readonly doubt?: string
     }
@@ -40,7 +44,13 @@ export type JudgedSubject =
       readonly text: string
       readonly origin: 'tool' | 'command'
     }
-  | { readonly kind: 'command'; readonly unit: CommandUnit; readonly doubts: readonly string[] }
+  | {
+      readonly kind: 'command'
+      readonly unit: CommandUnit
+      readonly doubts: readonly string[]
+      /** It is among the arguments of another program, which may start it; `prose` when it may as well be a message. */
+      readonly possible?: 'argument' | 'prose'
+    }
   | { readonly kind: 'capability'; readonly name: string }
   /** The call itself, of a tool that names nothing it touches. */
   | { readonly kind: 'call' }
@@ -75,13 +85,22 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
       const analysis = analyzeCommand(text, { cwd: from })
       commands.push(analysis)
       if (analysis.invalid !== undefined) invalid.push(analysis.invalid)
-      subjects.push(...commandSubjects(analysis, { ...place, cwd: from }))
+      subjects.push(...commandSubjects(analysis, { ...place, cwd: from }, call.held))
     } else {
       subjects.push({ kind: 'capability', name: subject.capability })
     }
   }
   if (call.subjects.length === 0) subjects.push({ kind: 'call' })
   return { call, scope, subjects, commands, ...(invalid[0] === undefined ? {} : { invalid: invalid[0] }) }
+}
+
+/** Whether a subject may be nothing at all: a word of a program about which nothing is known. */
+export function isGuess(subject: JudgedSubject): boolean {
+  if (subject.kind === 'command') return subject.possible !== undefined
+  return (
+    subject.kind === 'path' &&
+    (subject.origin === 'mention' || subject.origin === 'part' || subject.origin === 'prose')
+  )
 }
 
 /** An argument vector as text that a shell would read back into the same vector. */
@@ -95,7 +114,7 @@ function quoteWord(word: string): string {
 
 type Place = { readonly cwd: string; readonly home: string | undefined; readonly roots: readonly string[] }
 
-function commandSubjects(analysis: CommandAnalysis, place: Place): JudgedSubject[] {
+function commandSubjects(analysis: CommandAnalysis, place: Place, held: Call['held']): JudgedSubject[] {
   const units = analysis.units.map(
     (unit): JudgedSubject => ({
       kind: 'command',
@@ -106,7 +125,15 @@ function commandSubjects(analysis: CommandAnalysis, place: Place): JudgedSubject
   // "Every part is allowed" must not hold for a text without parts.
   if (units.length === 0)
     units.push({ kind: 'command', unit: emptyUnit(analysis.text), doubts: [nothingSeen] })
-  return [...units, ...namedPaths(analysis, place), ...namedHosts(analysis)]
+  const possible = analysis.possible.map(
+    ({ unit, prose }): JudgedSubject => ({
+      kind: 'command',
+      unit,
+      doubts: [],
+      possible: prose ? 'prose' : 'argument',
+    }),
+  )
+  return [...units, ...possible, ...namedPaths(analysis, place, held), ...namedHosts(analysis)]
 }
 
 /** An allow is for what was read, not for what a variable will make of it. */
@@ -123,19 +150,30 @@ function emptyUnit(text: string): CommandUnit {
   return { text, words: [], assignments: [], redirections: [], cwd: undefined, doubts: [nothingSeen] }
 }
 
-function namedPaths({ paths, units }: CommandAnalysis, place: Place): JudgedSubject[] {
-  return paths
-    .filter(({ path }) => !harmlessDevices.has(path))
-    .map(({ fs, path, cwd, unit }) => {
-      const floating = cwd === undefined && !/^[/~]/.test(path)
-      // A guess: denies must still have something to hit when `cd "$D"` hides where a command runs.
-      const from = { cwd: resolvePath(cwd ?? '.', place), home: place.home }
-      const redirected = units[unit]?.redirections.some(
-        ({ target, mode }) => (target.value ?? target.text) === path && (mode === 'readwrite' || mode === fs),
-      )
-      const subject = pathSubject(fs, resolvePath(path, from), redirected ? 'redirection' : 'argument', place)
-      return floating ? { ...subject, doubt: 'it is relative to a directory that is not known' } : subject
+function namedPaths({ paths }: CommandAnalysis, place: Place, held: Call['held']): JudgedSubject[] {
+  const found = new Map<string, JudgedSubject>()
+  for (const { fs, path, cwd, origin, tree } of paths) {
+    if (harmlessDevices.has(path)) continue
+    const floating = cwd === undefined && !/^[/~]/.test(path)
+    // A guess: denies must still have something to hit when `cd "$D"` hides where a command runs.
+    const from = { cwd: resolvePath(cwd ?? '.', place), home: place.home }
+    const resolved = resolvePath(path, from)
+    const key = `${fs} ${origin} ${floating} ${resolved}`
+    if (found.has(key)) continue
+    const below = tree && fs === 'read' ? held?.get(resolved) : undefined
+    const doubt =
+      below !== undefined
+        ? `it is given a directory that holds ${below}, which must not be read`
+        : floating && origin !== 'part' && origin !== 'prose'
+          ? 'it is relative to a directory that is not known'
+          : undefined
+    found.set(key, {
+      ...pathSubject(fs, resolved, origin, place),
+      ...(tree && { tree }),
+      ...(doubt !== undefined && { doubt }),
     })
+  }
+  return [...found.values()]
 }
 
 const harmlessDevices = new Set(['/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr'])
@@ -147,7 +185,7 @@ function namedHosts({ hosts }: CommandAnalysis): JudgedSubject[] {
 function pathSubject(
   fs: 'read' | 'write',
   path: string,
-  origin: 'tool' | 'redirection' | 'argument',
+  origin: 'tool' | PathOrigin,
   { roots }: Place,
 ): JudgedSubject & { kind: 'path' } {
   const inside = roots.some((root) => isBelow(root, path))
