@@ -64,6 +64,11 @@ function gitReadsTrees({ words }: CommandUnit): boolean {
       !single && (!args.some((arg) => summaryOption.test(arg)) || args.some((arg) => patchOption.test(arg)))
     )
   }
+  // What is staged was asked about when it was added.
+  if (name === 'commit')
+    return args.some((arg) =>
+      /^(-[a-z]*[aipov]|--(all|include|patch|only|verbose|interactive|pathspec))/.test(arg),
+    )
   if (gitCommits.has(name)) return args.some((arg) => patchOption.test(arg))
   return !gitQuiet.has(name)
 }

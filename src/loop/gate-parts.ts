@@ -1,5 +1,6 @@
 import type { Call } from '../authority/call.js'
 import type { Authority } from '../authority/decide.js'
+import type { FindBelow } from '../authority/held-files.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import type { Watchdog } from '../authority/watchdog.js'
@@ -121,6 +122,8 @@ export type GateParts = {
   authorityFor(tool: AnyGovernedTool): Authority
   /** Where a path of the workspace really leads; undefined when that cannot be said. */
   readonly realPath?: (path: string) => Promise<string | undefined>
+  /** Looks for a file below a directory that a command names. Absent: directories are not looked into. */
+  readonly findBelow?: FindBelow
   /** The digest of a file's content; undefined when it cannot be read. */
   readonly fileDigest?: (path: string) => Promise<string | undefined>
   readonly manifest?: RequirementSet

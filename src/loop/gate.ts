@@ -1,6 +1,7 @@
-import { type Call, type ExpandedCall, expandCall } from '../authority/call.js'
+import { type Call, type ExpandedCall, expandCall, isGuess } from '../authority/call.js'
 import { type Authority, type Decision, decide } from '../authority/decide.js'
 import { checkSubjects } from '../authority/grant.js'
+import { withHeldFiles } from '../authority/held-files.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import { runWatchdog } from '../authority/watchdog.js'
@@ -230,8 +231,11 @@ async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown)
   const { scope } = passage.authority.book
   const expanded = expandCall(call, scope)
   const real = await realSubjects(passage, expanded)
-  passage.expanded =
-    real.length === 0 ? expanded : expandCall({ ...call, subjects: [...call.subjects, ...real] }, scope)
+  passage.expanded = await withHeldFiles(
+    real.length === 0 ? expanded : expandCall({ ...call, subjects: [...call.subjects, ...real] }, scope),
+    passage.authority,
+    passage.parts.findBelow,
+  )
   passage.request.place?.announce(passage.expanded.subjects, tool.kind === 'execute')
   return prepared
 }
@@ -253,6 +257,8 @@ async function realSubjects({ parts }: Passage, { subjects }: ExpandedCall): Pro
   const found: Subject[] = []
   for (const subject of subjects) {
     if (subject.kind !== 'path' || !subject.inside || parts.realPath === undefined) continue
+    // A word that may be a path matters for reading; what it would write is held by rules for its name.
+    if (isGuess(subject) && (subject.origin !== 'mention' || subject.fs === 'write')) continue
     const real = await parts.realPath(subject.path.path)
     if (real !== undefined && real !== subject.path.path) found.push({ fs: subject.fs, path: real })
   }

@@ -1,6 +1,7 @@
 import type { CommandUnit, NamedPath, Redirection, Word } from './analysis.js'
 import { builtinDoubt, isSteering, neverReturns, redefinesNames } from './builtins.js'
 import type { Findings, Scope } from './collect-units.js'
+import { commandName } from './command-table.js'
 import { crudeUnits } from './crude-units.js'
 import { assignmentDoubt, changesNames } from './environment.js'
 import { fileArguments } from './file-arguments.js'
@@ -87,8 +88,9 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
   const files = fileArguments(words)
   // The words of a covered command were looked at with those of the program around it.
   const mentioned = scope.covered ? [] : mentionedPaths(words)
+  const tree = movesTrees(words[0]) ? { tree: true as const } : {}
   for (const cwd of places.length > 0 ? places : UNKNOWN) {
-    for (const file of files) findings.paths.push({ ...file, origin: 'argument', cwd, unit })
+    for (const file of files) findings.paths.push({ ...file, ...tree, origin: 'argument', cwd, unit })
     for (const mention of mentioned) {
       findings.paths.push({ ...mention, fs: 'read', cwd, unit })
       // What git writes is its own business; everything else may write what it names.
@@ -96,6 +98,11 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
     }
   }
   for (const host of [...draft.hosts, ...hostArguments(words)]) findings.hosts.add(host)
+}
+
+/** A directory under another name takes its files along, past the rules for their old names. */
+function movesTrees(word: Word | undefined): boolean {
+  return /^(mv|ln|cp|install)$/.test(commandName(word) ?? '')
 }
 
 /** What an unknown program may start is judged by restrictions alone, and kept apart from what certainly runs. */
