@@ -15,14 +15,19 @@ import {
   isVisible,
   type PathOfKind,
   placesOf,
+  seccompDescriptor,
 } from './bubblewrap.js'
 import { maskedPaths, mountsOf } from './call-mounts.js'
+import { SandboxUnavailableError } from './errors.js'
 import { listeningSockets } from './host-sockets.js'
+import { type InsideUser, insideUser } from './inside-user.js'
+import { kernelFiles } from './kernel-files.js'
 import { nestedRepositories } from './nested-repositories.js'
 import { type Protection, protect, protectedNames } from './protected-paths.js'
 import { type CheckHost, type FilteringProxy, startProxy } from './proxy.js'
 import { explainRefusals } from './refusals.js'
 import { proxyVariables, relayed } from './relay.js'
+import { seccompFilter } from './seccomp.js'
 
 export type BubblewrapOptions = {
   readonly bwrap: string
@@ -53,6 +58,7 @@ export type SandboxNetwork = {
 export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   const names = [...protectedNames, ...(options.protect ?? [])]
   const repositories = options.roots.map((root) => nestedRepositories(root))
+  const own = ownFiles(options.directory)
   return {
     name: 'bubblewrap',
     async confine(command) {
@@ -61,7 +67,7 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
       let proxy: FilteringProxy | undefined
       try {
         proxy = await proxyFor(options, command.call?.hosts)
-        return await plan(options, command, protection, proxy)
+        return await plan(options, own, command, protection, proxy)
       } catch (error) {
         await protection.release()
         await proxy?.close()
@@ -71,8 +77,23 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   }
 }
 
+type OwnFiles = { readonly user: InsideUser; readonly filter: string }
+
+/** What every sandbox of a shell is built with, written once. */
+function ownFiles(directory: string): OwnFiles {
+  const filter = join(directory, 'seccomp')
+  const bytes = seccompFilter()
+  if (bytes === undefined)
+    throw new SandboxUnavailableError(`there is no seccomp filter for ${process.arch}`, noFilter)
+  writeFileSync(filter, bytes, { mode: 0o600 })
+  return { user: insideUser(directory), filter }
+}
+
+const noFilter = 'Run on x64 or arm64, or set sandbox to "off" to run commands without one.'
+
 async function plan(
   options: BubblewrapOptions,
+  own: OwnFiles,
   command: ConfinedCommand,
   protection: Protection,
   proxy: FilteringProxy | undefined,
@@ -89,6 +110,8 @@ async function plan(
   const args = bubblewrapArgs({
     ...mounts,
     cwd: command.cwd,
+    user: own.user,
+    kernel: kernelFiles(),
     tmp: command.tmp,
     home: command.home,
     masked,
@@ -100,10 +123,17 @@ async function plan(
     network: proxy === undefined ? undefined : { socket: proxy.socket, node: process.execPath },
   })
   const extra = { ...options.env, ...(proxy === undefined ? {} : proxyVariables) }
-  const argv = limited(command.argv, options.limits, command.streams)
+  const argv = limited(
+    proxy === undefined ? command.argv : relayed(command.argv, insideNode),
+    options.limits,
+    {
+      streams: command.streams,
+    },
+  )
   return {
-    file: options.bwrap,
-    args: [...args, ...(proxy === undefined ? argv : relayed(argv, insideNode))],
+    // bubblewrap reads its filter from a descriptor.
+    file: '/bin/sh',
+    args: ['-c', `exec "$@" ${seccompDescriptor}<"$0"`, own.filter, options.bwrap, ...args, ...argv],
     // bubblewrap goes to the command's directory itself, once it is mounted.
     cwd: '/',
     // The whole environment of bubblewrap, not only of the command: it can be read in /proc/1/environ inside (SEC-112).

@@ -155,6 +155,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const base = await ground()
     const cwd = await directoryInside(base.roots, request.cwd)
     const token = newToken()
+    const mark = base.ledger.nextMark()
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
     try {
@@ -164,21 +165,27 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         home,
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
+        mark,
         streams: 'apart',
         call: request.confine,
       })
       if (closing.signal.aborted) throw new ShellClosedError()
       const plan = launched
-      const started = await openPiped(base.ledger, plan, token, {
-        sandbox: base.confinement.name,
-        graceMs,
-        killMs,
-        async gone() {
-          piped.delete(started)
-          await plan.finish({ exitCode: null, output: '' })
-          await removeHome(home)
+      const started = await openPiped(
+        base.ledger,
+        plan,
+        { token, mark },
+        {
+          sandbox: base.confinement.name,
+          graceMs,
+          killMs,
+          async gone() {
+            piped.delete(started)
+            await plan.finish({ exitCode: null, output: '' })
+            await removeHome(home)
+          },
         },
-      })
+      )
       piped.add(started)
       return started
     } catch (error) {
@@ -198,6 +205,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const cwd = await directoryInside(base.roots, request.cwd)
     if (isAborted()) return undefined
     const token = newToken()
+    const mark = base.ledger.nextMark()
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
     const cleanUp = async (exit: Exit, text: string): Promise<string[]> => {
@@ -215,6 +223,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         home,
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
+        mark,
         call: request.confine,
       })
       const output = new CapturedOutput({
@@ -223,7 +232,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         newFile: () => options.scratchFile?.('command output') ?? privateFile(base.directory),
         onText: request.onOutput,
       })
-      const running = await launch(base, launched, token, output, isAborted)
+      const running = await launch(base, launched, { token, mark }, output, isAborted)
       if (running === undefined) {
         await cleanUp({ exitCode: null }, '')
         return undefined

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { markOfProcess } from './process-mark.js'
 
 export type ProcessEntry = {
   readonly pid: number
@@ -18,6 +19,7 @@ export class ProcessSnapshot {
   readonly entries: readonly ProcessEntry[]
   readonly #environments = new Map<number, string>()
   readonly #files = new Map<number, readonly string[]>()
+  readonly #marks = new Map<number, number | undefined>()
 
   constructor(accept: (pid: number) => boolean = () => true) {
     this.entries = readNames('/proc').flatMap((name) => {
@@ -36,6 +38,13 @@ export class ProcessSnapshot {
       this.#environments.set(pid, environment)
     }
     return environment.includes(word)
+  }
+
+  /** The mark of the process, see `process-mark.ts`. */
+  markOf({ pid, ppid }: ProcessEntry): number | undefined {
+    if (ppid === 2) return undefined
+    if (!this.#marks.has(pid)) this.#marks.set(pid, markOfProcess(pid))
+    return this.#marks.get(pid)
   }
 
   /** Whether the process has the named pipe open, also after the name was removed. */

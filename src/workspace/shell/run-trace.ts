@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { hostOfMark } from './process-mark.js'
 import {
   isAlive,
   lastPid,
@@ -14,7 +15,11 @@ export type RunTrace = {
   readonly token: string
   /** The process we started, which leads the group. */
   readonly leader: Pick<ProcessEntry, 'pid' | 'startTime'>
-  /** The named pipe of the run's output: finds those that also threw their environment away. */
+  /** Carried in a limit of every process of the run: finds those that also threw their environment away. */
+  readonly mark?: number | undefined
+  /** The same for all runs of a host. */
+  readonly hostMark?: number | undefined
+  /** The named pipe of the run's output: finds those that neither carry the token nor the mark. */
   readonly pipe?: string
   /** Processes found earlier that nothing else would lead to again. */
   readonly known?: readonly ProcessEntry[]
@@ -55,7 +60,7 @@ async function lookFor(trace: RunTrace, options: FindOptions): Promise<ProcessEn
 }
 
 /**
- * The living processes of a run: those in its group, those that carry its token, those that hold its pipe (asked for only when
+ * The living processes of a run: those in its group, those that carry its token or its mark, those that hold its pipe (asked for only when
  * someone does), and all their descendants.
  */
 export function findMembers(
@@ -75,6 +80,7 @@ export function findMembers(
       (groupIsOurs && entry.pgid === trace.leader.pid) ||
       known.get(entry.pid) === entry.startTime ||
       snapshot.carriesWord(entry, trace.token) ||
+      isMarked(trace, () => snapshot.markOf(entry)) ||
       (options.pipeHeld === true && trace.pipe !== undefined && snapshot.holdsPipe(entry, trace.pipe))
     ) {
       members.set(entry.pid, entry)
@@ -82,6 +88,12 @@ export function findMembers(
   }
   addDescendants(members, entries)
   return [...members.values()]
+}
+
+function isMarked({ mark, hostMark }: RunTrace, read: () => number | undefined): boolean {
+  if (mark === undefined && hostMark === undefined) return false
+  const found = read()
+  return found !== undefined && (found === mark || hostOfMark(found) === hostMark)
 }
 
 export type FindOptions = {
