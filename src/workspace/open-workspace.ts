@@ -29,6 +29,7 @@ import {
   type LocalShell,
   type LocalShellOptions,
   type PipedProcess,
+  type UnreadablePaths,
 } from './shell/index.js'
 
 export type WorkspaceOptions = {
@@ -57,6 +58,8 @@ export type WorkspacePermit = {
   host(host: string, port: number): string | undefined
   command(text: string, cwd: string): string | undefined
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
+  /** What a sandbox hides from the call's commands. Absent: nothing. */
+  unreadable?(): UnreadablePaths | undefined
 }
 
 /** A tool tried what its call may not do. */
@@ -245,6 +248,7 @@ function shellFor(
     ...(roots.every((root) => permit.grantsCommand({ write: join(root, anyName) }))
       ? {}
       : { writable: writableIn(roots, permit) }),
+    unreadable: permit.unreadable?.(),
   })
   return {
     run: async (command, request = {}) => {

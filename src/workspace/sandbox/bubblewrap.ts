@@ -18,7 +18,7 @@ export type SandboxProfile = {
   readonly pins: readonly Pin[]
   /** Hidden whatever else is said of them: directories look empty, files like `blankFile`. */
   readonly masked?: readonly PathOfKind[] | undefined
-  /** An empty file. Where a file is looked for, one that cannot be opened at all would stop programs that need not stop. */
+  /** An empty file that cannot be opened: a program notices that it must do without, and git does not take it for a change. */
   readonly blankFile: string
   /** Unix sockets of the host. A read-only mount does not keep anyone from connecting to them. */
   readonly sockets: readonly string[]

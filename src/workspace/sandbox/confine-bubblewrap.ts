@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { childEnvironment } from '../shell/child-env.js'
-import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
+import type { CallConfinement, ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
 import { limited, type ResourceLimits } from '../shell/resource-limits.js'
 import {
@@ -17,9 +17,9 @@ import {
   placesOf,
   seccompDescriptor,
 } from './bubblewrap.js'
-import { maskedPaths, mountsOf } from './call-mounts.js'
+import { mountsOf } from './call-mounts.js'
+import { type Covers, findCovers } from './covers.js'
 import { SandboxUnavailableError } from './errors.js'
-import { listeningSockets } from './host-sockets.js'
 import { type InsideUser, insideUser } from './inside-user.js'
 import { kernelFiles } from './kernel-files.js'
 import { nestedRepositories } from './nested-repositories.js'
@@ -59,6 +59,10 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   const names = [...protectedNames, ...(options.protect ?? [])]
   const repositories = options.roots.map((root) => nestedRepositories(root))
   const own = ownFiles(options.directory)
+  const coversFor = findCovers({
+    trees: [...options.roots, ...(options.writable ?? []), ...(options.readOnly ?? [])],
+    ledger: options.ledger,
+  })
   return {
     name: 'bubblewrap',
     async confine(command) {
@@ -67,7 +71,8 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
       let proxy: FilteringProxy | undefined
       try {
         proxy = await proxyFor(options, command.call?.hosts)
-        return await plan(options, own, command, protection, proxy)
+        const covers = await coversFor(visiblePart(command.call, options), options.scratch?.())
+        return plan(options, own, command, { protection, covers, proxy })
       } catch (error) {
         await protection.release()
         await proxy?.close()
@@ -77,7 +82,26 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   }
 }
 
-type OwnFiles = { readonly user: InsideUser; readonly filter: string }
+/** Without the places outside the workspace that no command sees anyway. */
+function visiblePart(
+  call: CallConfinement | undefined,
+  { hidden }: BubblewrapOptions,
+): CallConfinement | undefined {
+  if (call?.unreadable?.outside === undefined) return call
+  const outside = call.unreadable.outside.filter(
+    (place) => !hidden.some(({ path }) => isInside(path, place)) && !isInside('/proc', place),
+  )
+  return { ...call, unreadable: { ...call.unreadable, outside } }
+}
+
+type OwnFiles = { readonly user: InsideUser; readonly filter: string; readonly blankFile: string }
+
+/** What was made for one command. */
+type Held = {
+  readonly protection: Protection
+  readonly covers: Covers
+  readonly proxy: FilteringProxy | undefined
+}
 
 /** What every sandbox of a shell is built with, written once. */
 function ownFiles(directory: string): OwnFiles {
@@ -86,27 +110,24 @@ function ownFiles(directory: string): OwnFiles {
   if (bytes === undefined)
     throw new SandboxUnavailableError(`there is no seccomp filter for ${process.arch}`, noFilter)
   writeFileSync(filter, bytes, { mode: 0o600 })
-  return { user: insideUser(directory), filter }
+  const blankFile = join(directory, 'blank')
+  writeFileSync(blankFile, '', { mode: 0 })
+  return { user: insideUser(directory), filter, blankFile }
 }
 
 const noFilter = 'Run on x64 or arm64, or set sandbox to "off" to run commands without one.'
 
-async function plan(
+function plan(
   options: BubblewrapOptions,
   own: OwnFiles,
   command: ConfinedCommand,
-  protection: Protection,
-  proxy: FilteringProxy | undefined,
-): Promise<ConfinedLaunch> {
-  const sockets = await listeningSockets()
-  const blankFile = join(options.directory, 'blank')
-  // Only where something is hidden; again each time, which changes nothing.
-  if (command.call?.masked !== undefined) await writeFile(blankFile, '', { mode: 0o600, flag: 'a' })
+  { protection, covers, proxy }: Held,
+): ConfinedLaunch {
   if (protection.ignored.length > 0) tellGit(command.home, protection.ignored)
   // From here to the start without a pause, so that little can change of what is looked at.
   const mounts = mountsOf(options, command.call, protection)
   const places = placesOf(mounts)
-  const masked = maskedPaths(command.call?.masked).filter(({ path }) => isVisible(path, places))
+  const masked = covers.masked.filter(({ path }) => isVisible(path, places))
   const args = bubblewrapArgs({
     ...mounts,
     cwd: command.cwd,
@@ -115,9 +136,9 @@ async function plan(
     tmp: command.tmp,
     home: command.home,
     masked,
-    blankFile,
+    blankFile: own.blankFile,
     // A socket inside a hidden directory is gone already, unless that part of it is shown again.
-    sockets: sockets.filter(
+    sockets: covers.sockets.filter(
       (path) => isVisible(path, places) && !masked.some((mask) => isInside(mask.path, path)),
     ),
     network: proxy === undefined ? undefined : { socket: proxy.socket, node: process.execPath },
@@ -150,7 +171,10 @@ async function plan(
       return [
         ...(await protection.release()),
         ...(proxy?.refused() ?? []),
-        ...explainRefusals(outcome, proxy !== undefined),
+        ...explainRefusals(outcome, {
+          hasNetwork: proxy !== undefined,
+          masked: masked.map(({ path }) => path),
+        }),
       ]
     },
   }

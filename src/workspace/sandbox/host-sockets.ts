@@ -19,7 +19,10 @@ export function hostSockets(): HostSockets {
     const relative = bound.filter(({ name }) => !name.startsWith('/'))
     const unknown = relative.filter(({ inode }) => !resolved.has(inode))
     if (unknown.length > 0) {
-      const holders = workingDirectories(unknown, new ProcessSnapshot().entries.map(({ pid }) => pid))
+      const holders = workingDirectories(
+        unknown,
+        new ProcessSnapshot().entries.map(({ pid }) => pid),
+      )
       for (const { inode, name } of unknown) {
         const directory = holders.get(inode)
         resolved.set(inode, directory === undefined ? undefined : resolve(directory, name))
@@ -110,7 +113,6 @@ function descendantsOf(leaders: readonly number[]): number[] {
   }
   return [...members]
 }
-
 
 // A process may end between being listed and being read, and other users' processes may not be read at all.
 function readQuietly(path: string): string {

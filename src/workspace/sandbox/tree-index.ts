@@ -26,11 +26,10 @@ const settledNs = 2_500_000_000n
  * time differs, so that a look costs one `lstat` for each directory.
  */
 export function indexTree(root: string): TreeIndex {
-  let known = new Map<string, Listing>()
-  let knownFor: object | undefined
+  const knownFor = new WeakMap<object, Map<string, Listing>>()
   return async (unreadable) => {
-    if (knownFor !== unreadable?.key) known = new Map()
-    knownFor = unreadable?.key
+    const key = unreadable?.key ?? nothingDenied
+    const known = knownFor.get(key) ?? new Map<string, Listing>()
     const denies = (path: string): boolean => unreadable?.denies(path) ?? false
     const seen = new Map<string, Listing>()
     const pending = [root]
@@ -46,7 +45,7 @@ export function indexTree(root: string): TreeIndex {
       seen.set(path, listing)
       for (const name of listing.directories) pending.push(join(path, name))
     }
-    known = seen
+    knownFor.set(key, seen)
     const listings = [...seen.values()]
     return {
       sockets: listings.flatMap(({ sockets }) => sockets),
@@ -54,6 +53,9 @@ export function indexTree(root: string): TreeIndex {
     }
   }
 }
+
+/** The key of a look for sockets alone. */
+const nothingDenied = {}
 
 type Listing = {
   /** When the directory last changed; undefined when that cannot be relied on yet. */

@@ -58,8 +58,7 @@ type StartShell = {
 const bash: StartShell = {
   words: ['/bin/bash', '--noprofile', '--norc'],
   fileBlock: 1024,
-  closeDescriptors:
-    `for fd in /proc/self/fd/* /dev/fd/*; do fd=\${fd##*/}; case $fd in 0|1|2|*[!0-9]*) ;; *) eval "exec $fd>&-" ;; esac; done; unset fd`,
+  closeDescriptors: `for fd in /proc/self/fd/* /dev/fd/*; do fd=\${fd##*/}; case $fd in 0|1|2|*[!0-9]*) ;; *) eval "exec $fd>&-" ;; esac; done; unset fd`,
 }
 
 /** Other shells cannot name a descriptor above 9. */
