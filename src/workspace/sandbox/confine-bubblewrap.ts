@@ -17,7 +17,7 @@ import {
   placesOf,
   seccompDescriptor,
 } from './bubblewrap.js'
-import { mountsOf } from './call-mounts.js'
+import { grantedDirectories, mountsOf } from './call-mounts.js'
 import { type Covers, findCovers } from './covers.js'
 import { SandboxUnavailableError } from './errors.js'
 import { type InsideUser, insideUser } from './inside-user.js'
@@ -67,7 +67,9 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
     name: 'bubblewrap',
     async confine(command) {
       const nested = repositories.flatMap((find) => find())
-      const protection = await protect({ roots: options.roots, nested, ledger: options.ledger, names })
+      const { roots, ledger } = options
+      const writable = grantedDirectories(roots, command.call)
+      const protection = await protect({ roots, nested, ledger, names, writable })
       let proxy: FilteringProxy | undefined
       try {
         proxy = await proxyFor(options, command.call?.hosts)

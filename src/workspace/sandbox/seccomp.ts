@@ -26,6 +26,11 @@ export function seccompFilter(arch: string = process.arch): Buffer | undefined {
   return Buffer.concat(program)
 }
 
+/** The number of `keyctl` on this processor, to try it. */
+export function keyctlNumber(arch: string = process.arch): number | undefined {
+  return abisOf[arch]?.[0]?.refused[2]
+}
+
 type Abi = {
   /** AUDIT_ARCH_*, by which the kernel says whose numbers a call uses. */
   readonly audit: number
