@@ -17,6 +17,7 @@ import type { ProcessEntry } from './process-table.js'
 import type { ResourceLimits } from './resource-limits.js'
 import { runCommand } from './run-command.js'
 import { markerValue, markerVariable, newToken } from './run-marker.js'
+import { type EndOptions, endRun } from './run-trace.js'
 import { directoryInside } from './working-directory.js'
 
 export type LocalShellOptions = {
@@ -76,6 +77,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   const jobs = new Jobs({ now, graceMs, killMs })
   const active = new Set<Promise<unknown>>()
   const piped = new Set<PipedProcess>()
+  const marks = new Set<number>()
   let opening: Promise<Ground> | undefined
   let closed: Promise<void> | undefined
 
@@ -88,6 +90,13 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       throw error
     })
     return opening
+  }
+
+  /** Marks the processes of a command that no sandbox holds. */
+  function markFor({ confinement, ledger }: Ground): number | undefined {
+    const mark = confinement.name === 'none' ? ledger.nextMark() : undefined
+    if (mark !== undefined) marks.add(mark)
+    return mark
   }
 
   function track<T>(work: Promise<T>): Promise<T> {
@@ -155,7 +164,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const base = await ground()
     const cwd = await directoryInside(base.roots, request.cwd)
     const token = newToken()
-    const mark = base.ledger.nextMark()
+    const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
     try {
@@ -205,7 +214,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const cwd = await directoryInside(base.roots, request.cwd)
     if (isAborted()) return undefined
     const token = newToken()
-    const mark = base.ledger.nextMark()
+    const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
     const cleanUp = async (exit: Exit, text: string): Promise<string[]> => {
@@ -255,6 +264,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       await Promise.all([jobs.close(), ...Array.from(piped, (one) => one.end())])
     } finally {
       const base = await opening?.catch(() => undefined)
+      await endMarked(marks, { graceMs: 0, killMs })
       await base?.close()
     }
   }
@@ -280,6 +290,12 @@ type Begun = {
   readonly running: Running
   readonly launched: { readonly name: string }
   readonly cleanUp: (exit: Exit, output: string) => Promise<string[]>
+}
+
+/** Ends what got away from its command between two looks at the process table. */
+async function endMarked(marks: ReadonlySet<number>, limits: EndOptions): Promise<void> {
+  if (marks.size === 0) return
+  await endRun({ token: newToken(), marks, leader: { pid: -1, startTime: '' }, namespaced: false }, limits)
 }
 
 function groupsOf(entries: readonly ProcessEntry[]): Pick<ProcessEntry, 'pid' | 'startTime'>[] {

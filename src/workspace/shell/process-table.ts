@@ -17,15 +17,17 @@ export type ProcessEntry = {
  */
 export class ProcessSnapshot {
   readonly entries: readonly ProcessEntry[]
+  /** A process ended between being listed and being read: a child that it forked in between is missing. */
+  readonly incomplete: boolean
   readonly #environments = new Map<number, string>()
   readonly #files = new Map<number, readonly string[]>()
   readonly #marks = new Map<number, number | undefined>()
 
   constructor(accept: (pid: number) => boolean = () => true) {
-    this.entries = readNames('/proc').flatMap((name) => {
-      const pid = Number(name)
-      return Number.isInteger(pid) && accept(pid) ? (readProcess(pid) ?? []) : []
-    })
+    const pids = readNames('/proc').map(Number)
+    const listed = pids.filter((pid) => Number.isInteger(pid) && accept(pid))
+    this.entries = listed.flatMap((pid) => readProcess(pid) ?? [])
+    this.incomplete = this.entries.length < listed.length
   }
 
   /** Whether the environment the process was started with holds the word. False for processes of other users. */

@@ -17,6 +17,8 @@ export type RunTrace = {
   readonly leader: Pick<ProcessEntry, 'pid' | 'startTime'>
   /** Carried in a limit of every process of the run: finds those that also threw their environment away. */
   readonly mark?: number | undefined
+  /** The marks of several runs. */
+  readonly marks?: ReadonlySet<number> | undefined
   /** The same for all runs of a host. */
   readonly hostMark?: number | undefined
   /** The named pipe of the run's output: finds those that neither carry the token nor the mark. */
@@ -56,7 +58,23 @@ export async function endRun(trace: RunTrace, options: EndOptions): Promise<Proc
 }
 
 async function lookFor(trace: RunTrace, options: FindOptions): Promise<ProcessEntry[]> {
-  return findMembers(trace, options, youngerOnly(trace, options.youngMs) ?? (await nextSnapshot()))
+  for (let look = 1; ; look++) {
+    const snapshot = youngerOnly(trace, options.youngMs) ?? (await nextSnapshot())
+    const members = findMembers(trace, options, snapshot)
+    if (members.length > 0 || !snapshot.incomplete || look === maxLooks) return members
+  }
+}
+
+/** A process that forks and ends while the table is read hides its child: an empty answer is then asked for again. */
+const maxLooks = 5
+
+/** The same at once, for the end of a command. */
+export function findLeftovers(trace: RunTrace, options: FindOptions): ProcessEntry[] {
+  for (let look = 1; ; look++) {
+    const snapshot = youngerOnly(trace, options.youngMs) ?? new ProcessSnapshot()
+    const members = findMembers(trace, options, snapshot)
+    if (members.length > 0 || !snapshot.incomplete || look === maxLooks) return members
+  }
 }
 
 /**
@@ -90,10 +108,11 @@ export function findMembers(
   return [...members.values()]
 }
 
-function isMarked({ mark, hostMark }: RunTrace, read: () => number | undefined): boolean {
-  if (mark === undefined && hostMark === undefined) return false
+function isMarked({ mark, marks, hostMark }: RunTrace, read: () => number | undefined): boolean {
+  if (mark === undefined && marks === undefined && hostMark === undefined) return false
   const found = read()
-  return found !== undefined && (found === mark || hostOfMark(found) === hostMark)
+  if (found === undefined) return false
+  return found === mark || marks?.has(found) === true || hostOfMark(found) === hostMark
 }
 
 export type FindOptions = {
