@@ -113,6 +113,23 @@ describeWithBubblewrap('commands side by side in one workspace', () => {
     }
   })
 
+  it('SEC-128 leave the directory as it is when they may not write there', async () => {
+    const shell = createLocalShell({ root, ledgerDir: join(place, 'ledger'), sandbox: 'required' })
+    try {
+      mkdirSync(join(root, 'out'))
+      for (const writable of [[], [join(root, 'out')]]) {
+        const command = 'mkdir .vscode 2>/dev/null; (echo x > .npmrc) 2>/dev/null; echo up; sleep 300'
+        const job = await shell.start(command, { confine: { writable } })
+        await expect.poll(async () => (await shell.readJob(job.id)).text).toBe('up\n')
+        expect(readdirSync(root)).toEqual(['out'])
+        await shell.killJob(job.id)
+        expect(readdirSync(root)).toEqual(['out'])
+      }
+    } finally {
+      await shell.close()
+    }
+  })
+
   it('run as background jobs that can be read and killed', async () => {
     const word = randomUUID()
     const shell = createLocalShell({
