@@ -1,8 +1,9 @@
 import { type Call, type ExpandedCall, expandCall, type JudgedSubject } from '../authority/call.js'
 import { type Authority, decide } from '../authority/decide.js'
 import { expandOnDisk, type PathLookup } from '../authority/expand-on-disk.js'
+import { type DeniedReads, deniedReads } from '../authority/denied-reads.js'
 import { checkSubjects, type GrantLayer, grantsHost, grantsPath } from '../authority/grant.js'
-import { tellsFilesApart } from '../authority/rule-book.js'
+import { type RuleBook, tellsFilesApart } from '../authority/rule-book.js'
 import type { Subject } from '../tool/subject.js'
 
 /** What one call may touch, asked at the moment of use with what is really meant. Each gives words when it may not. */
@@ -14,6 +15,8 @@ export interface CallPermit {
   command(text: string, cwd: string): Promise<string | undefined>
   /** Whether the grant, rules aside, lets a command of this call write here or reach this host: what a sandbox is built from. */
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
+  /** What rules keep from being read, whoever calls: a sandbox hides it from the call's commands. */
+  unreadable(): DeniedReads | undefined
 }
 
 /**
@@ -65,6 +68,7 @@ export function permitFor(
       judgeExpanded(await expandOnDisk({ ...call, subjects: [{ shell: { text, cwd } }] }, scope, lookup)),
     grantsCommand: (what) =>
       grant === undefined || grant.layers.every((layer) => layerGrantsCommand(layer, what)),
+    unreadable: () => deniedReads(call, booksOf(authority)),
   }
 }
 
@@ -75,6 +79,12 @@ function readsAlike(call: Call, { book, limits = [], parent }: Authority): boole
     ![book, ...limits].some((one) => tellsFilesApart(one, call)) &&
     (above === undefined || readsAlike(call, above))
   )
+}
+
+/** Every book whose denies bind a call: its own, those of its mode, and those of its parents. */
+function booksOf({ book, limits = [], parent }: Authority): RuleBook[] {
+  const above = typeof parent === 'function' ? parent() : parent
+  return [book, ...limits, ...(above === undefined ? [] : booksOf(above))]
 }
 
 /** Paths that nothing is about in particular, at several depths: what may be read there is allowed by what covers everything. */

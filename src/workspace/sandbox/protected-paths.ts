@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Ledger } from '../shell/ledger.js'
-import type { Pin } from './bubblewrap.js'
+import { isInside, type Pin } from './bubblewrap.js'
 import { type GitPins, gitPins, type IsAbsent, nestedGitPins } from './git-pins.js'
 import { holdStubs, isAbsent, stubsSettled } from './stubs.js'
 
@@ -52,10 +52,18 @@ export type ProtectOptions = {
   readonly nested: readonly string[]
   readonly ledger: Ledger
   readonly names: readonly ProtectedName[]
+  /** Where the command may write. Elsewhere it can make nothing, so nothing needs a placeholder. */
+  readonly writable: readonly string[]
 }
 
 /** Holds the protected places of a workspace for one command. */
-export async function protect({ roots, nested, ledger, names }: ProtectOptions): Promise<Protection> {
+export async function protect({
+  roots,
+  nested,
+  ledger,
+  names,
+  writable,
+}: ProtectOptions): Promise<Protection> {
   await stubsSettled()
   // From here to the holding without a pause: nobody may remove in between what was seen.
   const nothingAt = (path: string): boolean => isAbsent(path, ledger)
@@ -64,12 +72,16 @@ export async function protect({ roots, nested, ledger, names }: ProtectOptions):
     ...roots.map((root) => holdRoot(root, names, nothingAt)),
     ...inner.flatMap((directory) => nestedGitPins(directory, nothingAt) ?? []).map(partOfGit),
   ]
+  const absent = parts.flatMap((part) => part.absent)
+  const isReadOnly = (path: string): boolean =>
+    roots.some((root) => isInside(root, path)) && !writable.some((one) => isInside(one, dirname(path)))
+  const needless = new Set(absent.map(({ path }) => path).filter(isReadOnly))
   const releaseStubs = holdStubs(
-    parts.flatMap(({ absent }) => absent),
+    absent.filter(({ path }) => !needless.has(path)),
     ledger,
   )
   return {
-    pins: parts.flatMap(({ pins }) => pins),
+    pins: parts.flatMap(({ pins }) => pins).filter(({ path }) => !needless.has(path)),
     ignored: parts.flatMap(({ ignored }) => ignored),
     repositories: parts.flatMap(({ repositories }) => repositories),
     async release() {

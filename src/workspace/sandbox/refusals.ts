@@ -1,7 +1,7 @@
-/** What a failed command's output says about the walls it ran into, for whoever reads the outcome without knowing of them. */
+/** Explains what a failed command's output says about the limits of its sandbox. */
 export function explainRefusals(
   outcome: { readonly exitCode: number | null; readonly output: string },
-  hasNetwork: boolean,
+  { hasNetwork, masked = [] }: { readonly hasNetwork: boolean; readonly masked?: readonly string[] },
 ): string[] {
   if (outcome.exitCode === 0) return []
   const found: string[] = []
@@ -14,6 +14,11 @@ export function explainRefusals(
     found.push(
       'A protected place, such as a .git directory, cannot be renamed or removed (device or resource busy).',
     )
+  }
+  if (masked.length > 0 && /permission denied|EACCES/i.test(outcome.output)) {
+    const named = masked.slice(0, 5).join(', ')
+    const more = masked.length > 5 ? ` and ${masked.length - 5} more` : ''
+    found.push(`Files that rules keep from being read are hidden from commands: ${named}${more}.`)
   }
   if (!hasNetwork && noNetwork.test(outcome.output)) {
     found.push('There is no network in the sandbox: no host is allowed.')

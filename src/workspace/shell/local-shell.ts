@@ -17,6 +17,7 @@ import type { ProcessEntry } from './process-table.js'
 import type { ResourceLimits } from './resource-limits.js'
 import { runCommand } from './run-command.js'
 import { markerValue, markerVariable, newToken } from './run-marker.js'
+import { type EndOptions, endRun } from './run-trace.js'
 import { directoryInside } from './working-directory.js'
 
 export type LocalShellOptions = {
@@ -76,6 +77,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   const jobs = new Jobs({ now, graceMs, killMs })
   const active = new Set<Promise<unknown>>()
   const piped = new Set<PipedProcess>()
+  const marks = new Set<number>()
   let opening: Promise<Ground> | undefined
   let closed: Promise<void> | undefined
 
@@ -88,6 +90,13 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       throw error
     })
     return opening
+  }
+
+  /** Marks the processes of a command that no sandbox holds. */
+  function markFor({ confinement, ledger }: Ground): number | undefined {
+    const mark = confinement.name === 'none' ? ledger.nextMark() : undefined
+    if (mark !== undefined) marks.add(mark)
+    return mark
   }
 
   function track<T>(work: Promise<T>): Promise<T> {
@@ -155,6 +164,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const base = await ground()
     const cwd = await directoryInside(base.roots, request.cwd)
     const token = newToken()
+    const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
     try {
@@ -164,21 +174,27 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         home,
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
+        mark,
         streams: 'apart',
         call: request.confine,
       })
       if (closing.signal.aborted) throw new ShellClosedError()
       const plan = launched
-      const started = await openPiped(base.ledger, plan, token, {
-        sandbox: base.confinement.name,
-        graceMs,
-        killMs,
-        async gone() {
-          piped.delete(started)
-          await plan.finish({ exitCode: null, output: '' })
-          await removeHome(home)
+      const started = await openPiped(
+        base.ledger,
+        plan,
+        { token, mark },
+        {
+          sandbox: base.confinement.name,
+          graceMs,
+          killMs,
+          async gone() {
+            piped.delete(started)
+            await plan.finish({ exitCode: null, output: '' })
+            await removeHome(home)
+          },
         },
-      })
+      )
       piped.add(started)
       return started
     } catch (error) {
@@ -198,6 +214,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const cwd = await directoryInside(base.roots, request.cwd)
     if (isAborted()) return undefined
     const token = newToken()
+    const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
     const cleanUp = async (exit: Exit, text: string): Promise<string[]> => {
@@ -215,6 +232,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         home,
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
+        mark,
         call: request.confine,
       })
       const output = new CapturedOutput({
@@ -223,7 +241,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         newFile: () => options.scratchFile?.('command output') ?? privateFile(base.directory),
         onText: request.onOutput,
       })
-      const running = await launch(base, launched, token, output, isAborted)
+      const running = await launch(base, launched, { token, mark }, output, isAborted)
       if (running === undefined) {
         await cleanUp({ exitCode: null }, '')
         return undefined
@@ -246,6 +264,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       await Promise.all([jobs.close(), ...Array.from(piped, (one) => one.end())])
     } finally {
       const base = await opening?.catch(() => undefined)
+      await endMarked(marks, { graceMs: 0, killMs })
       await base?.close()
     }
   }
@@ -271,6 +290,12 @@ type Begun = {
   readonly running: Running
   readonly launched: { readonly name: string }
   readonly cleanUp: (exit: Exit, output: string) => Promise<string[]>
+}
+
+/** Ends what got away from its command between two looks at the process table. */
+async function endMarked(marks: ReadonlySet<number>, limits: EndOptions): Promise<void> {
+  if (marks.size === 0) return
+  await endRun({ token: newToken(), marks, leader: { pid: -1, startTime: '' }, namespaced: false }, limits)
 }
 
 function groupsOf(entries: readonly ProcessEntry[]): Pick<ProcessEntry, 'pid' | 'startTime'>[] {

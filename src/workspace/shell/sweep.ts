@@ -71,5 +71,6 @@ async function endProcesses(content: LedgerContent): Promise<void> {
   for (const leader of content.groups) {
     if (present.has(leader.pid)) await endRun({ token: content.token, leader, namespaced: false }, limits)
   }
-  await endRun({ token: content.token, leader: { pid: -1, startTime: '' }, namespaced: false }, limits)
+  const { token, mark: hostMark } = content
+  await endRun({ token, hostMark, leader: { pid: -1, startTime: '' }, namespaced: false }, limits)
 }
