@@ -25,6 +25,8 @@ export type RuleBookOptions = {
   readonly doubts?: Action
   /** Why the default is what it is, for messages. */
   readonly defaultReason?: string
+  /** A rule for a host without a port allows every port, not only 80 and 443: for limits, which other rules narrow. */
+  readonly anyPort?: boolean
 }
 
 /** Rules read once and sorted by what they can match, so that a call meets few of them. */
@@ -34,6 +36,7 @@ export type RuleBook = {
   readonly defaultDecision: Action
   readonly doubts: Action
   readonly defaultReason: string
+  readonly anyPort: boolean
   /** Allows that nobody has confirmed; they count for nothing. */
   readonly ignored: readonly Rule[]
   readonly shelves: ReadonlyMap<string, Shelf>
@@ -58,7 +61,7 @@ export type MatchingRule = {
 /** Reads and sorts rules. Throws `RuleError` for the first that cannot be used. */
 export function createRuleBook(options: RuleBookOptions): RuleBook {
   const { rules, scope, defaultDecision = 'ask', doubts = 'ask' } = options
-  const { defaultReason = 'permissionPolicy.defaultDecision' } = options
+  const { defaultReason = 'permissionPolicy.defaultDecision', anyPort = false } = options
   const shelves = new Map<string, Shelf>()
   const wildcards: Entry[] = []
   const ignored: Rule[] = []
@@ -73,6 +76,7 @@ export function createRuleBook(options: RuleBookOptions): RuleBook {
     defaultDecision,
     doubts,
     defaultReason,
+    anyPort,
     ignored,
     shelves,
     wildcards,

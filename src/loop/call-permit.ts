@@ -56,7 +56,7 @@ export function permitFor(call: Call, authority: Authority, privileged: boolean)
     host: (host, port) => judge({ net: port === 80 || port === 443 ? host : `${host}:${port}` }),
     command: (text, cwd) => judge({ shell: { text, cwd } }),
     grantsCommand: (what) =>
-      grant === undefined || grant.layers.every((layer) => layerGrantsCommand(layer, what)),
+      grant === undefined || grant.layers.every((layer, at) => layerGrantsCommand(layer, what, at === 0)),
   }
 }
 
@@ -78,14 +78,27 @@ function samples(root: string): string[] {
   })
 }
 
-/** A declaration that says nothing of files leaves those of its commands to rules and sandbox; of hosts, it must name them. */
+/**
+ * A declaration that does not mention files leaves the files of its commands to rules and sandbox. A tool that may run any command
+ * (`bash`) cannot name hosts in advance: unless it names some itself, its commands reach what the session option
+ * `network.allowHosts` opens. Every other tool names its hosts. `own` is the declaration of the tool that is called; the one of all
+ * tools together is no limit for it.
+ */
 function layerGrantsCommand(
   layer: GrantLayer,
   what: { readonly write: string } | { readonly host: string },
+  own: boolean,
 ): boolean {
-  if ('host' in what) return grantsHost({ layers: [layer] }, what.host)
+  if ('host' in what) {
+    const open = layer.kind === 'declaration' && (!own || layer.requirements.net === undefined)
+    return (open && runsAnyCommand(layer)) || grantsHost({ layers: [layer] }, what.host)
+  }
   const silent = layer.kind === 'declaration' && layer.requirements.fs === undefined
   return silent || grantsPath({ layers: [layer] }, 'write', what.write)
+}
+
+function runsAnyCommand({ requirements }: GrantLayer): boolean {
+  return (requirements.shell ?? []).some(({ cmd, args }) => cmd === '*' && args === undefined)
 }
 
 /** The same for the same thing at the same place, and for nothing else. */
