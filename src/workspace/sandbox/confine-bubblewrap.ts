@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
 import { childEnvironment } from '../shell/child-env.js'
 import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
@@ -18,8 +19,7 @@ import {
 } from './bubblewrap.js'
 import { maskedPaths, mountsOf } from './call-mounts.js'
 import { listeningSockets } from './host-sockets.js'
-import { nestedRepositories } from './nested-repositories.js'
-import { type Protection, protect, protectedNames } from './protected-paths.js'
+import { type ProtectedName, type Protection, protect, protectedNames } from './protected-paths.js'
 import { type CheckHost, type FilteringProxy, startProxy } from './proxy.js'
 import { explainRefusals } from './refusals.js'
 import { proxyVariables, relayed } from './relay.js'
@@ -52,12 +52,12 @@ export type SandboxNetwork = {
 /** Each command in namespaces of its own, seeing the machine read-only and nothing of its secrets. */
 export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   const names = [...protectedNames, ...(options.protect ?? [])]
-  const repositories = options.roots.map((root) => nestedRepositories(root))
+  const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
   return {
     name: 'bubblewrap',
     async confine(command) {
-      const nested = repositories.flatMap((find) => find())
-      const protection = await protect({ roots: options.roots, nested, ledger: options.ledger, names })
+      const watches = await Promise.all(guards.map((guard) => guard.begin()))
+      const protection = await watchedProtection(options, names, command, watches)
       let proxy: FilteringProxy | undefined
       try {
         proxy = await proxyFor(options, command.call?.hosts)
@@ -68,6 +68,27 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
         throw error
       }
     },
+  }
+}
+
+/** Holds what is there; at the end, after the placeholders are gone, also what the command made is judged. */
+async function watchedProtection(
+  { roots, ledger }: BubblewrapOptions,
+  names: readonly ProtectedName[],
+  command: ConfinedCommand,
+  watches: readonly GitWatch[],
+): Promise<Protection> {
+  const end = async (): Promise<string[]> => (await Promise.all(watches.map((watch) => watch.end()))).flat()
+  try {
+    const found = {
+      repositories: watches.flatMap((watch) => watch.found.repositories),
+      closed: watches.flatMap((watch) => watch.found.closed),
+    }
+    const protection = await protect({ roots, found, work: command.call?.git, ledger, names })
+    return { ...protection, release: async () => [...(await protection.release()), ...(await end())] }
+  } catch (error) {
+    await end()
+    throw error
   }
 }
 
@@ -120,7 +141,7 @@ async function plan(
       return [
         ...(await protection.release()),
         ...(proxy?.refused() ?? []),
-        ...explainRefusals(outcome, proxy !== undefined),
+        ...explainRefusals(outcome, proxy !== undefined, command.call?.git !== undefined),
       ]
     },
   }

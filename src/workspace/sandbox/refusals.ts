@@ -2,12 +2,18 @@
 export function explainRefusals(
   outcome: { readonly exitCode: number | null; readonly output: string },
   hasNetwork: boolean,
+  mayChangeGit: boolean,
 ): string[] {
   if (outcome.exitCode === 0) return []
   const found: string[] = []
   if (/read-only file system/i.test(outcome.output)) {
     found.push(
       'A write outside the workspace, or to a protected place inside it, was refused (read-only file system).',
+    )
+  }
+  if (!mayChangeGit && gitRefused.test(outcome.output)) {
+    found.push(
+      'Git directories are read-only for this command. Run the git commands alone on a line, in the foreground, such as: git add -A && git commit -m "message".',
     )
   }
   if (/device or resource busy|EBUSY/i.test(outcome.output)) {
@@ -23,3 +29,6 @@ export function explainRefusals(
 
 const noNetwork =
   /could not resolve host|temporary failure in name resolution|network is unreachable|ENETUNREACH|EAI_AGAIN|name or service not known/i
+
+const gitRefused =
+  /\.git\/[^\n]*read-only file system|(?:could not lock config file|cannot lock ref|unable to create)[^\n]*read-only file system/i

@@ -1,3 +1,4 @@
+import type { GitWork } from '../git/git-work.js'
 import type { ChildEnvironment } from './child-env.js'
 
 /** How a command is held: alone with the user's rights, or inside a sandbox. */
@@ -24,7 +25,7 @@ export type ConfinedCommand = {
 
 /**
  * What one command may do of all that its shell could, derived from what was granted to the call. Only a sandbox can hold a
- * command to it: without one (`sandbox: 'none'` in the outcome) all three are ignored.
+ * command to it: without one (`sandbox: 'none'` in the outcome) all of it is ignored.
  */
 export type CallConfinement = {
   /**
@@ -42,6 +43,8 @@ export type CallConfinement = {
    * under another name, or a copy of it (in `.git`, say), is not found. To git a hidden file that it tracks looks changed.
    */
   readonly masked?: readonly string[] | undefined
+  /** What a command that only runs git may change in the repositories it works in. Absent: every git directory is read-only. */
+  readonly git?: GitWork | undefined
 }
 
 export type ConfinedLaunch = {

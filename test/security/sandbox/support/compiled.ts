@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
@@ -30,6 +30,8 @@ export function compileShell(): { readonly directory: string; remove(): void } {
     { cwd: repository, stdio: 'pipe' },
   )
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }')
+  // The shell reads commands to find those that only run git.
+  cpSync(join(repository, 'node_modules/unbash'), join(directory, 'node_modules/unbash'), { recursive: true })
   // The host too: a clone may lie where only its owner can look, and every file is made for others to read.
   copyFileSync(join(import.meta.dirname, 'host.mjs'), join(directory, 'host.mjs'))
   execFileSync('chmod', ['-R', 'a+rX', directory])
