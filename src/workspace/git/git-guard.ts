@@ -44,7 +44,6 @@ export class GitGuard {
   readonly #watches = new Set<Set<string>>()
   #last: { readonly result: ScanResult; readonly usableUntil: number } | undefined
   #timer: NodeJS.Timeout | undefined
-  #swept = false
 
   /** `directory` is a private directory that outlives this process. */
   constructor(root: string, directory: string) {
@@ -57,8 +56,7 @@ export class GitGuard {
     const found = await this.#current()
     const refused = new Set<string>()
     if (this.#watches.size === 0) {
-      if (!this.#swept) this.#sweepDead(found)
-      this.#swept = true
+      this.#sweepDead(found)
       this.#trusted = new Set(found.repositories.map(({ identity }) => identity))
       this.#writeJournal()
     }
