@@ -30,6 +30,7 @@ export function deniedReads(call: Call, books: readonly RuleBook[]): DeniedReads
         path: preparePath(path),
         origin: 'argument',
         inside: true,
+        written: path,
       }
       return telling.some((book) => isDenied(book, call, subject))
     },

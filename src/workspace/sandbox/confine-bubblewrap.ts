@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
 import { childEnvironment } from '../shell/child-env.js'
 import type { CallConfinement, ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
@@ -22,8 +23,7 @@ import { type Covers, findCovers } from './covers.js'
 import { SandboxUnavailableError } from './errors.js'
 import { type InsideUser, insideUser } from './inside-user.js'
 import { kernelFiles } from './kernel-files.js'
-import { nestedRepositories } from './nested-repositories.js'
-import { type Protection, protect, protectedNames } from './protected-paths.js'
+import { type ProtectedName, type Protection, protect, protectedNames } from './protected-paths.js'
 import { type CheckHost, type FilteringProxy, startProxy } from './proxy.js'
 import { explainRefusals } from './refusals.js'
 import { proxyVariables, relayed } from './relay.js'
@@ -57,7 +57,7 @@ export type SandboxNetwork = {
 /** Each command in namespaces of its own, seeing the machine read-only and nothing of its secrets. */
 export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   const names = [...protectedNames, ...(options.protect ?? [])]
-  const repositories = options.roots.map((root) => nestedRepositories(root))
+  const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
   const own = ownFiles(options.directory)
   const coversFor = findCovers({
     trees: [...options.roots, ...(options.writable ?? []), ...(options.readOnly ?? [])],
@@ -66,10 +66,8 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   return {
     name: 'bubblewrap',
     async confine(command) {
-      const nested = repositories.flatMap((find) => find())
-      const { roots, ledger } = options
-      const writable = grantedDirectories(roots, command.call)
-      const protection = await protect({ roots, nested, ledger, names, writable })
+      const watches = await Promise.all(guards.map((guard) => guard.begin()))
+      const protection = await watchedProtection(options, names, command, watches)
       let proxy: FilteringProxy | undefined
       try {
         proxy = await proxyFor(options, command.call?.hosts)
@@ -118,6 +116,28 @@ function ownFiles(directory: string): OwnFiles {
 }
 
 const noFilter = 'Run on x64 or arm64, or set sandbox to "off" to run commands without one.'
+
+/** Holds what is there; at the end, after the placeholders are gone, also what the command made is judged. */
+async function watchedProtection(
+  { roots, ledger }: BubblewrapOptions,
+  names: readonly ProtectedName[],
+  command: ConfinedCommand,
+  watches: readonly GitWatch[],
+): Promise<Protection> {
+  const end = async (): Promise<string[]> => (await Promise.all(watches.map((watch) => watch.end()))).flat()
+  try {
+    const writable = grantedDirectories(roots, command.call)
+    const found = {
+      repositories: watches.flatMap((watch) => watch.found.repositories),
+      closed: watches.flatMap((watch) => watch.found.closed),
+    }
+    const protection = await protect({ roots, found, work: command.call?.git, ledger, names, writable })
+    return { ...protection, release: async () => [...(await protection.release()), ...(await end())] }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
 
 function plan(
   options: BubblewrapOptions,
@@ -175,6 +195,7 @@ function plan(
         ...(proxy?.refused() ?? []),
         ...explainRefusals(outcome, {
           hasNetwork: proxy !== undefined,
+          mayChangeGit: command.call?.git !== undefined,
           masked: masked.map(({ path }) => path),
         }),
       ]

@@ -157,7 +157,8 @@ echo x >> .git/config
 echo x > .git/info/attributes
 mkdir -p .husky/x .vscode/x
 echo x > .mcp.json
-echo index > .git/index && echo git-writable
+echo index > .git/index
+echo ../evil > .git/commondir
 [ -S host.sock ] && echo socket-in-workspace
 [ -S renamed.sock ] && echo socket-in-workspace renamed
 [ -S ${q(join(place, 'host.sock'))} ] && echo socket-outside
@@ -192,16 +193,17 @@ function judge({ root, outside, output, survivors, reached }: Evidence): DoctorC
     ...(existsSync(inWork('.git/hooks/post-checkout')) ? ['a hook was written'] : []),
     ...(contentOf(inWork('.git/config')) === '[core]\n' ? [] : ['.git/config was changed']),
     ...(existsSync(inWork('.git/info/attributes')) ? ['.git/info/attributes was written'] : []),
-    ...['.husky/x', '.vscode/x'].filter((path) => existsSync(inWork(path))).map((path) => `${path} was made`),
+    ...['.git/index', '.git/commondir', '.husky/x', '.vscode/x']
+      .filter((path) => existsSync(inWork(path)))
+      .map((path) => `${path} was made`),
     ...saw('moved-git'),
   ]
   const works = [
     ...(said.includes('finished') ? [] : ['the test did not run to its end']),
     ...(existsSync(inWork('inside')) ? [] : ['the workspace is not writable']),
-    ...(existsSync(inWork('.git/index')) ? [] : ['.git is not writable, so nothing can be committed']),
   ]
   return [
-    check('commands work inside', works, 'the workspace and its .git take writes'),
+    check('commands work inside', works, 'the workspace takes writes'),
     check(
       'write outside the workspace',
       outside.filter((path) => existsSync(path)),
@@ -228,7 +230,7 @@ function judge({ root, outside, output, survivors, reached }: Evidence): DoctorC
     check(
       'protected paths',
       changed,
-      '.git cannot be renamed; hooks, config, .husky, .vscode cannot be written',
+      '.git can be neither renamed nor written to, and .husky and .vscode cannot be made',
     ),
     check(
       'host Unix sockets',

@@ -1,3 +1,4 @@
+import type { GitWork } from '../git/git-work.js'
 import type { ChildEnvironment } from './child-env.js'
 
 /** How a command is held: alone with the user's rights, or inside a sandbox. */
@@ -46,6 +47,8 @@ export type CallConfinement = {
   readonly masked?: readonly string[] | undefined
   /** Which files to hide in the same way, wherever they are in the workspace; looked for before each command. */
   readonly unreadable?: UnreadablePaths | undefined
+  /** What a command that only runs git may change in the repositories it works in. Absent: every git directory is read-only. */
+  readonly git?: GitWork | undefined
 }
 
 export type UnreadablePaths = {

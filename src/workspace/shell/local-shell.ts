@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events'
 import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuntimeShell, ShellJob, ShellOptions, ShellOutcome } from '../../tool/runtime.js'
+import { gitWorkOf } from '../git/git-work.js'
 import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
 import { CapturedOutput } from './captured-output.js'
 import type { CallConfinement, ConfinedLaunch } from './confinement.js'
@@ -109,7 +110,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   async function run(command: string, request: ConfinedShellOptions): Promise<ShellOutcome> {
     const signals = request.signal === undefined ? [closing.signal] : [request.signal, closing.signal]
     const base = await ground()
-    const begun = await begin(base, command, request, signals)
+    const begun = await begin(base, command, { ...request, mayChangeGit: true }, signals)
     if (begun === undefined) return neverStarted(base.confinement.name)
     const { running, launched, cleanUp } = begun
     const { output } = running
@@ -207,7 +208,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   async function begin(
     base: Ground,
     command: string,
-    request: ConfinedShellOptions,
+    request: ConfinedShellOptions & { readonly mayChangeGit?: boolean },
     signals: readonly AbortSignal[],
   ): Promise<Begun | undefined> {
     const isAborted = (): boolean => signals.some((signal) => signal.aborted)
@@ -233,7 +234,11 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
         mark,
-        call: request.confine,
+        // Never in the background: a git directory is opened for one command that is waited for.
+        call: {
+          ...request.confine,
+          git: request.mayChangeGit === true ? gitWorkOf(command, cwd) : undefined,
+        },
       })
       const output = new CapturedOutput({
         maxBytes: request.maxBytes ?? memoryBytes,

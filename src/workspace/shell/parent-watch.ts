@@ -154,7 +154,10 @@ while read -r kind type path; do
   grep -lsxF -- "stub $type $path" "$others"/*.ledger | grep -qvxF -- "$file" && continue
   case $type in
     d) rmdir -- "$path" 2>/dev/null ;;
-    f) [ -s "$path" ] || rm -f -- "$path" ;;
+    f)
+      content=
+      case $path in */commondir) content=. ;; esac
+      [ ! -s "$path" ] || [ "$content" = . -a "$(cat -- "$path")" = . ] && rm -f -- "$path" ;;
   esac
 done < "$file"
 rm -rf -- "$private"
