@@ -1,4 +1,5 @@
 import { type ModeName, modeNames } from '../../authority/mode.js'
+import type { AskRequest } from '../../loop/ask.js'
 import type { RunSummary } from '../../loop/events.js'
 import { randomIds } from '../../loop/host-env.js'
 import { load } from '../../session/journal/restore.js'
@@ -72,6 +73,13 @@ export class Chat {
   async sessions(): Promise<SessionInfo[]> {
     const { store, workspace } = this.prepared
     return ((await store?.list()) ?? []).filter(({ workspaceRoot }) => workspaceRoot === workspace)
+  }
+
+  /** Whether a call still waits for an answer: not when its run has ended, or it was answered in another way. */
+  isAsked({ id, toolCallId = id }: AskRequest): boolean {
+    return this.#session
+      .pendingConfirmations()
+      .some(({ request }) => (request.toolCallId ?? request.id) === toolCallId)
   }
 
   /** Goes on with another session as it was left, or with a new one. */

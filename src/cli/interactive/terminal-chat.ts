@@ -7,6 +7,7 @@ import type { Prepared } from '../setup/prepare.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { safeLine } from '../terminal/safe-text.js'
 import { wrapRow, wrapText } from '../terminal/wrap.js'
+import { AskQueue } from './ask/ask-queue.js'
 import type { Asking } from './asking.js'
 import type { Chat, Person } from './chat.js'
 import type { History } from './editor/history.js'
@@ -27,6 +28,7 @@ export class TerminalChat {
   readonly #unsaid: string[] = []
   /** Said to the run at work, and not read by the model yet. */
   readonly #unread: string[] = []
+  readonly #asks = new AskQueue()
   #history: History | undefined
   #commands: typeof import('./slash/slash-commands.js') | undefined
   #chat: Chat | undefined
@@ -99,7 +101,16 @@ export class TerminalChat {
     const person: Person = {
       onAsk: (request) => this.#ask(request),
       onQuestion: (questions, from) =>
-        askQuestions(questions, from, this.#asking, this.#colors, this.#io.columns()),
+        this.#asks.put(
+          () => true,
+          (signal) =>
+            askQuestions(questions, from, this.#asking, {
+              colors: this.#colors,
+              columns: this.#io.columns(),
+              signal,
+            }),
+          { answers: questions.map(() => []) },
+        ),
     }
     const chat = await Opened.open(prepared, this.#io, person)
     this.#chat = chat
@@ -166,10 +177,11 @@ export class TerminalChat {
     const outcome = await this.#commands?.runSlash(text, {
       chat,
       choose: (title, labels) =>
-        this.#front.choose(
+        this.#front.choose({
           title,
-          labels.map((label, at) => ({ key: keyFor(at), label })),
-        ),
+          choices: labels.map((label, at) => ({ key: keyFor(at), label })),
+          direct: true,
+        }),
     })
     if (outcome === undefined) return this.#send(text, chat)
     if (outcome.says !== undefined)
@@ -197,7 +209,8 @@ export class TerminalChat {
         this.#front.changed()
       }
     } finally {
-      // Whoever asked something is gone.
+      // The calls of the run have ended, and their questions with them.
+      this.#asks.withdrawAll()
       this.#front.dismiss()
       this.#front.animate(false)
       this.#front.print([])
@@ -209,15 +222,24 @@ export class TerminalChat {
   }
 
   async #ask(request: AskRequest): Promise<AskAnswer> {
-    const { askPerson } = await import('./ask/ask-person.js')
+    const { askPerson, withdrawnAnswer } = await import('./ask/ask-person.js')
     const root = this.#chat?.prepared.workspace ?? this.#io.cwd
-    return askPerson(request, this.#asking, { root, colors: this.#colors, columns: this.#io.columns() })
+    const isOpen = (): boolean => this.#chat?.isAsked(request) ?? true
+    const ask = (signal: AbortSignal): Promise<AskAnswer> =>
+      askPerson(request, this.#asking, {
+        root,
+        colors: this.#colors,
+        columns: this.#io.columns(),
+        signal,
+      })
+    return this.#asks.put(isOpen, ask, withdrawnAnswer)
   }
 
   readonly #asking: Asking = {
+    leavesQuestion: false,
     print: (lines) => this.#tell(lines),
-    choose: (title, choices) => this.#front.choose(title, choices),
-    askLine: (title) => this.#front.askLine(title),
+    choose: (question) => this.#front.choose(question),
+    askLine: (question) => this.#front.askLine(question),
   }
 
   #interrupt(again: boolean): void {
@@ -233,6 +255,7 @@ export class TerminalChat {
     this.#unread.length = 0
     this.#unsaid.length = 0
     const cancelled = this.#chat?.session.cancel() ?? false
+    this.#asks.withdrawAll()
     this.#front.dismiss()
     return cancelled || this.#view !== undefined
   }
