@@ -29,6 +29,8 @@ export class TerminalChat {
   /** Said to the run at work, and not read by the model yet. */
   readonly #unread: string[] = []
   readonly #asks = new AskQueue()
+  /** Subagents that have ended: their questions are withdrawn. */
+  readonly #endedTasks = new Set<string>()
   #history: History | undefined
   #commands: typeof import('./slash/slash-commands.js') | undefined
   #chat: Chat | undefined
@@ -102,7 +104,7 @@ export class TerminalChat {
       onAsk: (request) => this.#ask(request),
       onQuestion: (questions, from) =>
         this.#asks.put(
-          () => true,
+          () => from === undefined || !this.#endedTasks.has(from.taskId),
           (signal) =>
             askQuestions(questions, from, this.#asking, {
               colors: this.#colors,
@@ -202,6 +204,7 @@ export class TerminalChat {
     this.#front.animate(true)
     try {
       for await (const event of await chat.session.stream({ prompt: text, signal: this.#io.signal })) {
+        if (event.type === 'subagent_end') this.#endedTasks.add(event.taskId)
         if (event.type === 'steered') this.#unread.length = 0
         if (event.type === 'agent_end') chat.count(event.result)
         view.tell(event, this.#io.columns())

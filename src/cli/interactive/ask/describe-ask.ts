@@ -51,7 +51,7 @@ export function describeAsk(request: AskRequest, preview: DryRun | undefined, co
         '',
         ...body.whole(columns),
         '',
-        ...request.reasons.flatMap((reason) => exact(ownWords(reason))).map(dim),
+        ...reasons.flatMap(exact).map(dim),
         ...request.notes.flatMap((note) => exact(`note: ${note}`)).map(yellow),
         ...(preview === undefined || !('diffs' in preview) || preview.diffs.length === 0
           ? []

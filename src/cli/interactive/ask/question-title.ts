@@ -32,6 +32,15 @@ export function questionTitle(request: AskRequest): string {
 const fileVerbs: Readonly<Record<string, string>> = { edit: 'Edit', write: 'Write', patch: 'Patch' }
 const maxPaths = 3
 
+/** On one line; of a long text both ends, because what matters can be at either. */
 function quoted(text: string): string {
-  return `"${safeLine(text, 160)}"`
+  const line = safeLine(text, text.length * maxEscape)
+  const letters = Array.from(line)
+  if (letters.length <= maxHead + maxTail) return `"${line}"`
+  return `"${letters.slice(0, maxHead).join('')} … ${letters.slice(-maxTail).join('')}"`
 }
+
+const maxHead = 100
+const maxTail = 60
+/** The longest form in which one character is written out: `\u{10ffff}`. */
+const maxEscape = 10

@@ -319,7 +319,7 @@ export class Front {
   #bottom(columns: number, rows: number, inputRows: number): Live {
     const focus = this.#focus
     if (focus === undefined || this.#panes[0] !== focus.pane) return this.#input(columns, inputRows)
-    const room = Math.max(4, rows - 6)
+    const room = Math.max(4, rows - (rows < 20 ? 2 : 6))
     if (focus.isReady) return focus.pane.view(columns, room, true)
     const input = this.#input(columns, Math.min(3, inputRows))
     const hint = this.editor.text === '' ? [] : [this.#colors.yellow(cutTo(tabHint, columns - 1))]

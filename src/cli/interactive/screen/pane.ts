@@ -1,5 +1,5 @@
 import type { Colors } from '../../terminal/colors.js'
-import { cutTo } from '../../terminal/width.js'
+import { cutTo, lettersOf } from '../../terminal/width.js'
 import { wrapText } from '../../terminal/wrap.js'
 import { type ChoiceQuestion, type LineQuestion, viewChoice } from '../asking.js'
 import { Editor } from '../editor/editor.js'
@@ -54,7 +54,7 @@ export class ChoicePane implements Pane {
     const listed = whole === undefined ? choices : [...choices, viewChoice]
     const asked =
       isReady && whole !== undefined ? `${title} [${listed.map(({ key }) => key).join('/')}]` : title
-    const heading = wrapText(asked, columns - 1).slice(0, maxTitleLines)
+    const heading = titleLines(asked, columns - 1, Math.max(1, Math.min(maxTitleLines, Math.floor(rows / 4))))
     if (!isReady) {
       const lines = about?.(columns, Math.max(1, rows - heading.length - listed.length)) ?? []
       return { lines: [...lines, ...heading.map(bold)].slice(-rows) }
@@ -114,6 +114,20 @@ const maxLabelLines = 6
 /** Longer than a key takes to repeat, and than it takes to read that there is a question. */
 export const settleMs = 350
 const maxTitleLines = 4
+
+/** A title in so many lines: where it has more, its middle is left out, since the end says which keys answer it. */
+function titleLines(title: string, columns: number, most: number): string[] {
+  const letters = lettersOf(title)
+  for (let room = letters.length; ; room = Math.floor(room * 0.9)) {
+    const tail = Math.floor(room / 2)
+    const text =
+      room >= letters.length
+        ? title
+        : `${letters.slice(0, room - tail).join('')} … ${tail === 0 ? '' : letters.slice(-tail).join('')}`
+    const lines = wrapText(text, columns)
+    if (lines.length <= most || room < 8) return lines.slice(0, most)
+  }
+}
 
 /** A line of text, or a few. */
 export class LinePane implements Pane {
