@@ -14,6 +14,7 @@ import { type Asking, viewChoice } from './asking.js'
 import { Chat, type Person } from './chat.js'
 import { PlainStream } from './markdown/markdown-stream.js'
 import { askQuestions } from './questions.js'
+import { EditDiffs } from './run/edit-diffs.js'
 import { RunView } from './run/run-view.js'
 import { runSlash } from './slash/slash-commands.js'
 import { TypedLines } from './typed-lines.js'
@@ -56,6 +57,11 @@ export class PlainChat {
         await write(this.#io.stderr, `warning: ${safeLine(warning, 500)}\n`)
       for (const note of !this.#agrees ? prepared.notes : [])
         await write(this.#io.stderr, `${safeLine(note, 500)}\n`)
+      if (chat.interrupted !== undefined)
+        await write(
+          this.#io.stderr,
+          `note: The last run was interrupted before it ended: "${safeLine(chat.interrupted, 120)}".\n`,
+        )
       return await this.#talk(chat)
     } finally {
       this.#typed?.close()
@@ -69,10 +75,15 @@ export class PlainChat {
     for (let text = await this.#prompt(); text !== undefined; text = await this.#prompt()) {
       if (text.trim() === '') continue
       try {
-        const outcome = await runSlash(text.trim(), { chat })
+        const outcome = await runSlash(text.trim(), {
+          chat,
+          colors: this.#colors,
+          columns: Math.max(40, this.#io.columns()),
+        })
         if (outcome?.leave === true || /^\/exit\s*$/.test(text)) break
         if (outcome === undefined) code = await this.#send(text, chat)
         else if (outcome.says !== undefined) await this.#tell(outcome.says.split('\n'))
+        if (outcome?.lines !== undefined) await this.#tell(outcome.lines)
         if (outcome?.later !== undefined) code = await this.#send(outcome.later, chat)
       } catch (error) {
         await this.#tell([`capstan: ${safeLine(messageOf(error), 1_000)}`])
@@ -132,9 +143,15 @@ export class PlainChat {
   }
 
   #person(prepared: Prepared): Person {
-    if (!this.#io.isTTY.stdin && !this.#agrees) return { onAsk: this.#refused.handlerFor(prepared.workspace) }
+    const edits = new EditDiffs(prepared.workspace, (diffs) => this.#view?.edited(diffs, this.#io.columns()))
+    if (!this.#io.isTTY.stdin && !this.#agrees)
+      return { middleware: [edits.middleware], onAsk: this.#refused.handlerFor(prepared.workspace) }
     return {
-      onAsk: (request) => this.#ask(request, prepared.workspace),
+      middleware: [edits.middleware],
+      onAsk: (request) => {
+        edits.seen(request.id)
+        return this.#ask(request, prepared.workspace)
+      },
       onQuestion: (questions, from) =>
         this.#asks.put(
           () => true,

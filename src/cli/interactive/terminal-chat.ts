@@ -12,6 +12,7 @@ import type { Asking } from './asking.js'
 import type { Chat, Person } from './chat.js'
 import type { History } from './editor/history.js'
 import type { Guide } from './guide.js'
+import type { EditDiffs } from './run/edit-diffs.js'
 import type { RunView } from './run/run-view.js'
 import { Front } from './screen/front.js'
 import { statusLine } from './status-line.js'
@@ -31,6 +32,7 @@ export class TerminalChat {
   readonly #asks = new AskQueue()
   /** Subagents that have ended: their questions are withdrawn. */
   readonly #endedTasks = new Set<string>()
+  #edits: EditDiffs | undefined
   #history: History | undefined
   #commands: typeof import('./slash/slash-commands.js') | undefined
   #chat: Chat | undefined
@@ -90,18 +92,29 @@ export class TerminalChat {
   }
 
   async #begin(prepare: () => Promise<Prepared>): Promise<Prepared> {
-    const [prepared, { Chat: Opened }, { openHistory }, { askQuestions }, commands] = await Promise.all([
-      prepare(),
-      import('./chat.js'),
-      import('./editor/history.js'),
-      import('./questions.js'),
-      import('./slash/slash-commands.js'),
-    ])
+    const [prepared, { Chat: Opened }, { EditDiffs }, { openHistory }, { askQuestions }, commands] =
+      await Promise.all([
+        prepare(),
+        import('./chat.js'),
+        import('./run/edit-diffs.js'),
+        import('./editor/history.js'),
+        import('./questions.js'),
+        import('./slash/slash-commands.js'),
+      ])
     this.#commands = commands
     this.#history = await openHistory(prepared.userDir)
     for (const text of this.#waiting) this.#keep(text)
+    const edits = new EditDiffs(prepared.workspace, (diffs) => {
+      this.#view?.edited(diffs, this.#io.columns())
+      this.#front.changed()
+    })
+    this.#edits = edits
     const person: Person = {
-      onAsk: (request) => this.#ask(request),
+      middleware: [edits.middleware],
+      onAsk: (request) => {
+        edits.seen(request.id)
+        return this.#ask(request)
+      },
       onQuestion: (questions, from) =>
         this.#asks.put(
           () => from === undefined || !this.#endedTasks.has(from.taskId),
@@ -178,6 +191,9 @@ export class TerminalChat {
   async #take(text: string, chat: Chat): Promise<void> {
     const outcome = await this.#commands?.runSlash(text, {
       chat,
+      colors: this.#colors,
+      columns: this.#io.columns(),
+      page: (title, lines) => this.#front.page(title, lines),
       choose: (title, labels) =>
         this.#front.choose({
           title,
@@ -188,6 +204,7 @@ export class TerminalChat {
     if (outcome === undefined) return this.#send(text, chat)
     if (outcome.says !== undefined)
       this.#tell([...outcome.says.split('\n').flatMap((line) => wrapRow(line, this.#io.columns() - 1)), ''])
+    if (outcome.lines !== undefined) this.#front.print(outcome.lines)
     if (outcome.recap === true) this.#tell(recapLines(chat, this.#colors, this.#io.columns()))
     if (outcome.draft !== undefined) this.#front.editor.set(outcome.draft)
     if (outcome.later !== undefined) this.#waiting.push(outcome.later)
@@ -214,6 +231,7 @@ export class TerminalChat {
     } finally {
       // The calls of the run have ended, and their questions with them.
       this.#asks.withdrawAll()
+      this.#edits?.clear()
       this.#front.dismiss()
       this.#front.animate(false)
       this.#front.print([])
