@@ -18,6 +18,7 @@ export type AgentEvent =
   | { readonly type: 'reasoning_delta'; readonly text: string }
   | { readonly type: 'steered'; readonly prompt: string }
   | ModelRetry
+  | ModelChange
   | ToolEvent
   | ConfirmationEvent
   | ContextEvent
@@ -106,10 +107,39 @@ export type VerificationEvent =
 export type ModelRetry = {
   readonly type: 'model_retry'
   readonly attempt: number
+  /** The pause before the next attempt. */
   readonly delayMs: number
   readonly reason: string
   readonly status?: number
+  /** The subagent whose request it was. */
+  readonly agent?: string
 }
+
+/** What happens when a model fails. */
+export type ModelChange =
+  /** The answer broke off and starts again: texts, reasoning and calls of this turn so far are void. None of the calls ran. */
+  | { readonly type: 'answer_restarted'; readonly turn: number; readonly reason: string }
+  /** Another model takes the turn. `from` and `to` are `provider/model`. */
+  | {
+      readonly type: 'model_fallback'
+      readonly turn: number
+      readonly from: string
+      readonly to: string
+      readonly reason: string
+      readonly code: string
+      /** The subagent whose turn it is. */
+      readonly agent?: string
+    }
+  /** Too many requests failed in a row: the model is not asked for this time. */
+  | {
+      readonly type: 'model_circuit_opened'
+      readonly model: string
+      readonly failures: number
+      readonly openMs: number
+      readonly reason: string
+      /** The subagent whose request failed last. */
+      readonly agent?: string
+    }
 
 export type AgentToolEvent = {
   readonly agentId: string
@@ -332,6 +362,11 @@ export type ClusterEvent =
     }
 
 export type AgentEventType = AgentEvent['type']
+
+/** Events about requests that failed: a run that is not shown itself passes them to the run that it belongs to. */
+export function isModelTrouble(event: AgentEvent): boolean {
+  return ['model_retry', 'model_fallback', 'model_circuit_opened'].includes(event.type)
+}
 
 /** Events that end a run's stream. */
 export function isTerminal(event: AgentEvent): boolean {

@@ -1,4 +1,5 @@
 import { createConversation } from '../loop/conversation.js'
+import { isModelTrouble } from '../loop/events.js'
 import { run } from '../loop/run.js'
 import type { SessionCore } from './core.js'
 import { partsFor } from './loop-parts.js'
@@ -31,7 +32,7 @@ export async function askAside(core: SessionCore, question: string): Promise<Sid
       limits: { ...parts.limits, maxToolRounds: 2 },
       // The tools stay in the request, so that a provider finds the prefix it knows.
       request: { ...parts.request, toolChoice: 'none' },
-      emit: () => undefined,
+      emit: (event) => void (isModelTrouble(event) && core.emit(event)),
     },
     { role: 'user', content: [{ type: 'text', text: prompt }] },
   )

@@ -7,6 +7,7 @@ import type { AgentEvent } from '../loop/events.js'
 import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/host-env.js'
 import type { UnfinishedRound } from '../loop/run-parts.js'
 import { addUsage, type Usage } from '../loop/usage.js'
+import type { Circuits } from '../model/circuits.js'
 import type { Model } from '../model/model.js'
 import { type Lane, laneOfKind } from '../queue/lane.js'
 import type { SessionStore } from '../store/session-store.js'
@@ -69,6 +70,8 @@ export type SessionParts = {
   readonly parent?: ParentLink
   /** The model of this name, or the default one. */
   resolveModel(name?: string): Model
+  /** The circuit breakers of the agent's models. */
+  readonly circuits?: Circuits
   /** It takes no more calls; `ended` settles when nothing of it is left. */
   closed(ended: Promise<void>): void
 }
@@ -204,6 +207,15 @@ export class SessionCore {
     const { model } = this.parts.options
     this.#model ??= typeof model === 'object' ? model : this.parts.resolveModel(model)
     return this.#model
+  }
+
+  /** The models that are asked when that one cannot answer. */
+  fallbackModels(): readonly Model[] {
+    const { fallbackModels = [] } = this.parts.options
+    const model = this.model()
+    return fallbackModels
+      .map((given) => (typeof given === 'object' ? given : this.parts.resolveModel(given)))
+      .filter((fallback) => fallback !== model)
   }
 
   async setModel(name: string): Promise<void> {

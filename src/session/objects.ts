@@ -1,5 +1,5 @@
 import { createConversation } from '../loop/conversation.js'
-import type { AgentEvent } from '../loop/events.js'
+import { type AgentEvent, isModelTrouble } from '../loop/events.js'
 import { run } from '../loop/run.js'
 import type { ModelAnswer } from '../model/model.js'
 import type { HeardPiece, ObjectAsk, ObjectParts } from '../model/object/index.js'
@@ -61,6 +61,6 @@ async function askOnce(
 function hearEvent(core: SessionCore, event: AgentEvent, hear: (piece: HeardPiece) => void): void {
   if (event.type === 'text_delta') hear({ text: event.text })
   else if (event.type === 'tool_input_delta') hear({ text: event.text, callId: event.toolId })
-  else if (event.type === 'model_retry' || (event.type === 'notice' && event.source !== 'model'))
-    core.emit(event)
+  else if (event.type === 'answer_restarted') hear({ restart: true })
+  else if (isModelTrouble(event) || (event.type === 'notice' && event.source !== 'model')) core.emit(event)
 }

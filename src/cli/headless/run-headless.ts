@@ -11,6 +11,7 @@ import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
 import { HeldBack } from './held-back.js'
 import { Progress } from './progress.js'
 import { RefusedAsks } from './refused-asks.js'
+import { requireModel } from './require-model.js'
 import { type RunReport, runReport } from './run-result.js'
 
 export type OutputFormat = 'text' | 'json' | 'stream-json'
@@ -20,6 +21,7 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
   const progress = new Progress(io, detailFor(args, io, format))
   const prepared = await prepare(args, io)
   try {
+    requireModel(prepared, io)
     const refused = new RefusedAsks()
     const session = await prepared.open({
       onAsk: refused.handlerFor(prepared.workspace),

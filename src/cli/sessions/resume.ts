@@ -4,6 +4,7 @@ import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { Progress } from '../headless/progress.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
+import { requireModel } from '../headless/require-model.js'
 import { type Io, write } from '../io.js'
 import { prepare, warningsOf } from '../setup/prepare.js'
 import { safeText } from '../terminal/safe-text.js'
@@ -48,6 +49,7 @@ function cutOffIn(runs: readonly RunRow[]): RunRow | undefined {
 async function goOn(args: Args, io: Io, runId: string): Promise<number> {
   const prepared = await prepare(args, io)
   try {
+    requireModel(prepared, io)
     const refused = new RefusedAsks()
     const session = await prepared.open({ onAsk: refused.handlerFor(prepared.workspace) })
     const progress = new Progress(io, args.has('quiet') ? 'quiet' : 'plain')

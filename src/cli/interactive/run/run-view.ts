@@ -64,6 +64,11 @@ export class RunView {
       case 'task_updated':
         this.#plan = event.tasks.map(({ content, status }) => `${marks[status]} ${safeLine(content, 200)}`)
         return
+      case 'answer_restarted':
+        // Calls that were being written are void, too; none of them ran.
+        this.#calls.clear()
+        this.#thought = ''
+        break
       case 'agent_end':
         this.#isOver = true
         this.#endAnswer(columns)
