@@ -36,10 +36,14 @@ async function mended(state: RunState, ask: Ask, error: ModelError): Promise<boo
 export async function keepAnswer({ parts, answeredBy }: RunState, answer: ModelAnswer): Promise<void> {
   const { content, response, usage } = answer
   if (content.length === 0) return
-  const { provider, id } = answeredBy ?? parts.model()
+  const { provider, id, facts } = answeredBy ?? parts.model()
   await parts.conversation.append(
     { role: 'assistant', content, ...(response.id !== undefined && { id: response.id }) },
-    { usage: usageOf(usage), model: { provider, id } },
+    {
+      usage: usageOf(usage),
+      model: { provider, id },
+      ...(facts.price !== undefined && { costUsd: costOf(usage, facts.price) }),
+    },
   )
 }
 
@@ -122,7 +126,7 @@ async function askThis(
     if (costUsd !== undefined) state.costUsd = (state.costUsd ?? 0) + costUsd
     countTokens(state, usage, estimated)
     // Before anything else can fail: the answer was paid for.
-    const spent = parts.budget?.afterModel(usage, costUsd)
+    const spent = parts.budget?.afterModel(usage, costUsd, labelOf(model))
     const answer = held ? await unlessAborted(replaceAnswer(state, request, answered), signal) : answered
     if (held) tellAnswer(state, answer)
     if (spent !== undefined) await unlessAborted(spent, signal)

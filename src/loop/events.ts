@@ -9,8 +9,8 @@ import type { Usage } from './usage.js'
 export type AgentEvent =
   | AgentStart
   | AgentEnd
-  | { readonly type: 'agent_cancelled'; readonly reason: string }
-  | { readonly type: 'error'; readonly error: string; readonly code?: string }
+  | ({ readonly type: 'agent_cancelled'; readonly reason: string } & SpentEvent)
+  | ({ readonly type: 'error'; readonly error: string; readonly code?: string } & SpentEvent)
   | { readonly type: 'agent_mode_changed'; readonly mode: string }
   | { readonly type: 'turn_start'; readonly turn: number }
   | { readonly type: 'turn_end'; readonly turn: number; readonly usage: Usage; readonly finish: string }
@@ -44,6 +44,9 @@ export type AgentStart = { readonly type: 'agent_start'; readonly runId: string;
 /** The run is done. Its text was streamed already and stands in `result`, so printing `text` of every event prints it once. */
 export type AgentEnd = { readonly type: 'agent_end'; readonly runId: string; readonly result: RunSummary }
 
+/** What a run spent that has no result; absent when it never began. */
+type SpentEvent = { readonly usage?: Usage; readonly costUsd?: number }
+
 /** What a run came to: the same as `send` gives. */
 export type RunSummary = {
   readonly text: string
@@ -53,8 +56,9 @@ export type RunSummary = {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
+  /** Of everything that was asked of models while the run was active: its rounds, its subagents, side questions, summaries, objects. */
   readonly usage: Usage
-  /** US dollars; absent when the model's price is not known. */
+  /** US dollars for the same; absent when no price is known. */
   readonly costUsd?: number
   /** Why it ended: `stop`, `length`, `content_filter`, a stop condition, or because it was a command. */
   readonly finish: ModelAnswer['finish'] | 'stop_condition' | 'command'

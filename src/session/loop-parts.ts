@@ -49,7 +49,8 @@ export async function partsFor(
     ],
     // What is said on top of another history is not in the log, and nothing could go on from there.
     ...(conversation === core.conversation && {
-      roundDone: (done) => core.active && core.keeper?.checkpoint(core.active.id, done),
+      roundDone: (done) =>
+        core.active && core.keeper?.checkpoint(core.active.id, { ...done, ...core.active.spent }),
     }),
     observe: (event, payload) => observe(core, event, payload, signal),
     emit: core.emit,

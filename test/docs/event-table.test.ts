@@ -19,8 +19,8 @@ type Fields<Event> = {
 const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
   agent_start: { runId: 'always', prompt: 'always' },
   agent_end: { runId: 'always', result: 'always' },
-  agent_cancelled: { reason: 'always' },
-  error: { error: 'always', code: 'maybe' },
+  agent_cancelled: { reason: 'always', usage: 'maybe', costUsd: 'maybe' },
+  error: { error: 'always', code: 'maybe', usage: 'maybe', costUsd: 'maybe' },
   agent_mode_changed: { mode: 'always' },
   turn_start: { turn: 'always' },
   turn_end: { turn: 'always', usage: 'always', finish: 'always' },

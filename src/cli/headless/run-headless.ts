@@ -21,12 +21,12 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
   const progress = new Progress(io, detailFor(args, io, format))
   const prepared = await prepare(args, io)
   try {
-    requireModel(prepared, io)
     const refused = new RefusedAsks()
     const session = await prepared.open({
       onAsk: refused.handlerFor(prepared.workspace),
       ...verifyOption(args),
     })
+    requireModel(prepared, io)
     const warnings = warningsOf(prepared, session)
     for (const warning of warnings) await progress.warn(warning)
     for (const note of prepared.notes) await progress.note(note)

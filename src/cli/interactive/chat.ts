@@ -1,5 +1,4 @@
 import { type ModeName, modeNames } from '../../authority/mode.js'
-import type { RunSummary } from '../../loop/events.js'
 import { randomIds } from '../../loop/host-env.js'
 import { load } from '../../session/journal/restore.js'
 import type { SessionOptions } from '../../session/options.js'
@@ -21,7 +20,6 @@ export class Chat {
   #session: Session
   #model: ChosenModel
   #mode: ModeName | undefined
-  #totals: Totals = nothing
 
   private constructor(
     prepared: Prepared,
@@ -57,15 +55,10 @@ export class Chat {
     return this.#mode
   }
 
-  /** What was used since this session was opened here. */
-  get totals(): Totals {
-    return this.#totals
-  }
-
-  count({ totalTokens, costUsd }: RunSummary): void {
-    const { tokens, costUsd: before } = this.#totals
-    const cost = costUsd === undefined ? before : (before ?? 0) + costUsd
-    this.#totals = { tokens: tokens + totalTokens, costUsd: cost }
+  /** What this session has used, with its subagents, side questions and earlier models. */
+  get totals(): { readonly tokens: number; readonly costUsd: number | undefined } {
+    const { usage, costUsd } = this.#session.spending()
+    return { tokens: usage.totalTokens, costUsd }
   }
 
   /** The sessions of this directory, the newest first. */
@@ -80,7 +73,6 @@ export class Chat {
     const kept = sessionId === undefined ? undefined : await keptMode(prepared, sessionId)
     const mode = prepared.options.mode ?? kept
     await this.#reopen(sessionId ?? randomIds.next(), this.#model, mode)
-    this.#totals = nothing
   }
 
   /** Asks another model from now on. What was said stays, where the session is kept. */
@@ -111,10 +103,6 @@ export class Chat {
     this.#mode = mode
   }
 }
-
-type Totals = { readonly tokens: number; readonly costUsd: number | undefined }
-
-const nothing: Totals = { tokens: 0, costUsd: undefined }
 
 /** A session goes on in the mode it was left in, and that must be seen. */
 async function keptMode(

@@ -191,7 +191,6 @@ export class TerminalChat {
     try {
       for await (const event of await chat.session.stream({ prompt: text, signal: this.#io.signal })) {
         if (event.type === 'steered') this.#unread.length = 0
-        if (event.type === 'agent_end') chat.count(event.result)
         view.tell(event, this.#io.columns())
         this.#say()
         this.#front.changed()

@@ -49,9 +49,9 @@ function cutOffIn(runs: readonly RunRow[]): RunRow | undefined {
 async function goOn(args: Args, io: Io, runId: string): Promise<number> {
   const prepared = await prepare(args, io)
   try {
-    requireModel(prepared, io)
     const refused = new RefusedAsks()
     const session = await prepared.open({ onAsk: refused.handlerFor(prepared.workspace) })
+    requireModel(prepared, io)
     const progress = new Progress(io, args.has('quiet') ? 'quiet' : 'plain')
     for (const warning of warningsOf(prepared, session)) await progress.warn(warning)
     for (const note of prepared.notes) await progress.note(note)
