@@ -23,7 +23,7 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 export function ensureInstalled() {
   // npm has just installed what the lock file lists.
   if (process.env['npm_lifecycle_event'] === 'prepare') return
-  const wanted = digest(read('package-lock.json'), read('package.json'))
+  const wanted = digest(read('package-lock.json'))
   const stamp = join(root, 'node_modules/.capstan-installed')
   if (isStamped(stamp, wanted)) return
   console.log('capstan: installing dependencies from package-lock.json …')
@@ -90,8 +90,8 @@ function sourceDigest() {
   return digest(...sources.map((file) => `${file} ${digest(read(file))}`))
 }
 
-/** @param {string} folder @returns {string[]} */
-function filesIn(folder) {
+/** Every file below a folder, as paths from the repository's root. @param {string} folder @returns {string[]} */
+export function filesIn(folder) {
   return readdirSync(join(root, folder))
     .sort()
     .flatMap((name) => {
@@ -106,7 +106,7 @@ function isStamped(stamp, wanted) {
 }
 
 /** @param {string} file relative to the repository */
-function read(file) {
+export function read(file) {
   return readFileSync(join(root, file))
 }
 

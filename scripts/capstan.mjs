@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The repository's own commands, for a clone in any state: each installs and builds what it needs. Needs nothing but Node and npm.
 import { join } from 'node:path'
-import { ensureBuilt, ensureInstalled, root, run } from './build.mjs'
+import { ensureBuilt, ensureInstalled, filesIn, read, root, run } from './build.mjs'
 
 process.chdir(root)
 const vitest = 'node_modules/vitest/vitest.mjs'
@@ -59,11 +59,13 @@ async function bench(args) {
   return run(process.execPath, ['bench/run.mjs', ...args])
 }
 
-/** The command evaluator against real bash: many more cases than a test run has time for. @param {string[]} args */
+/** The command evaluator against real bash, and every property test: more cases than `npm test` has time for. @param {string[]} args */
 async function fuzz([cases = '50000']) {
   ensureInstalled()
   process.env['FUZZ_CASES'] = cases
-  return run(process.execPath, [vitest, 'run', 'test/security/shell/fuzz.test.ts'])
+  process.env['PROPERTY_RUNS'] = 'all'
+  const withProperties = filesIn('src').filter((file) => read(file).includes('propertyRuns('))
+  return run(process.execPath, [vitest, 'run', 'test/security/shell', ...withProperties])
 }
 
 /** What is broken on purpose, more often than a test run has time for. @param {string[]} args */

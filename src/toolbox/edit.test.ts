@@ -2,6 +2,7 @@ import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import { type ToolboxWorkspace, toolboxWorkspace, type WorkspaceFiles } from '../../test/toolbox/workspace.js'
 import { checkToolContract } from '../testing/tool-contract.js'
 import { createMemoryFiles } from '../workspace/files/memory-files.js'
@@ -248,7 +249,7 @@ describe('edit', () => {
         const put = after.slice(head.length, after.length - tail.length)
         if (found === 1) expect(put.replaceAll('\r', '')).toBe(now.replaceAll('\r', ''))
       }),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3_000) },
     )
   }, 60_000)
 })

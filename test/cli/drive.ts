@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.js'
 import {
   type ModelScript,
@@ -11,6 +10,7 @@ import {
   type ServedStep,
   startModelServer,
 } from '../../src/testing/index.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 export type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string }
 export type DriveOptions = {
@@ -34,15 +34,8 @@ export type Place = {
   model(script: ModelScript<ServedRequest, ServedStep>): Promise<{ server: ModelServer; flags: string[] }>
 }
 
-const open: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
-
 export async function openPlace(files: Readonly<Record<string, string>> = {}): Promise<Place> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-cli-')))
-  open.push(() => rm(base, { recursive: true, force: true }))
+  const base = temporaryDirectory()
   const [root, home] = [join(base, 'work'), join(base, 'home')]
   await mkdir(root)
   for (const [path, text] of Object.entries(files)) {
@@ -57,7 +50,7 @@ export async function openPlace(files: Readonly<Record<string, string>> = {}): P
     run: (argv, options = {}) => drive(argv, { cwd: root, ...options, env: { ...env, ...options.env } }),
     async model(script) {
       const server = await startModelServer(script)
-      open.push(() => server.close())
+      onTestFinished(() => server.close())
       const config = join(base, `model-${open.length}.acl`)
       await writeFile(
         config,

@@ -10,7 +10,7 @@ import { itemText } from '../../src/memory/file/item-text.js'
 import { FileMemoryStore } from '../../src/memory/index.js'
 import { searchOf } from '../../src/memory/search/memory-search.js'
 import { makeWorkspace } from '../contract/open-session.js'
-import { compiledPackage, type Host, startHost } from './compiled.js'
+import { type Host, startHost } from '../support/host-process.js'
 import { factor, percentile } from './support.js'
 
 const kills = 3 * factor
@@ -20,7 +20,7 @@ describe('memories on one directory', () => {
     const { base, root, userDir } = await makeWorkspace()
     const directory = join(base, 'memory')
     const order = { directory, workspace: root, userDir, count: 40 }
-    const hosts = [1, 2].map((host) => startHost(compiledPackage, 'memory-host.mjs', { ...order, host }))
+    const hosts = [1, 2].map((host) => startHost('faults/memory-host.mjs', { ...order, host }))
     const told = await Promise.all(hosts.map((host) => allOf(host)))
     const items = await new FileMemoryStore(directory).list()
     expect(items.size).toBe(80)
@@ -37,7 +37,7 @@ describe('memories on one directory', () => {
     for (let kill = 0; kill < kills; kill++) {
       const order = { directory, workspace: root, userDir, count: 100_000 }
       const hosts = [1, 2].map((host) =>
-        startHost(compiledPackage, 'memory-host.mjs', { ...order, host: `${kill}-${host}` }),
+        startHost('faults/memory-host.mjs', { ...order, host: `${kill}-${host}` }),
       )
       for (const host of hosts) await host.next()
       // Some after so many, some anywhere between two.

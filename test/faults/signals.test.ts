@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { openServer, type Script } from '../contract/open-session.js'
 import { waitForProcesses } from '../security/sandbox/support/processes.js'
-import { compiledPackage, startHost } from './compiled.js'
+import { startHost } from '../support/host-process.js'
 
 const stubborn = `trap '' TERM INT HUP; setsid sleep 300 & sleep 300 & echo up; while :; do sleep 300; done`
 const commanding: Script = [{ toolCalls: [{ name: 'bash', args: { command: stubborn } }] }]
@@ -23,7 +23,7 @@ describe('FT-26: a host that is told to stop', () => {
     async (_, signal, at, script) => {
       const word = randomUUID()
       const server = await openServer(script)
-      const host = startHost(compiledPackage, 'signals-host.mjs', { url: server.url, word, at })
+      const host = startHost('faults/signals-host.mjs', { url: server.url, word, at })
       expect(await host.next()).toEqual({ at })
       host.child.kill(signal)
       const told = [await host.next(), await host.next()]
@@ -43,7 +43,7 @@ describe('FT-26: a host that is told to stop', () => {
   it('because nobody reads its output any more stops too', async () => {
     const word = randomUUID()
     const server = await openServer(commanding)
-    const host = startHost(compiledPackage, 'signals-host.mjs', {
+    const host = startHost('faults/signals-host.mjs', {
       url: server.url,
       word,
       at: 'tool_output_delta',
@@ -61,7 +61,7 @@ describe('FT-26: a host that is told to stop', () => {
       { toolCalls: [{ name: 'bash', args: { command: 'echo hi' } }] },
       'Done.',
     ])
-    const host = startHost(compiledPackage, 'signals-host.mjs', { url: server.url, word, stop: 'end' })
+    const host = startHost('faults/signals-host.mjs', { url: server.url, word, stop: 'end' })
     expect(await host.next()).toEqual({ answer: 'Done.' })
     const closed = await host.next()
     expect(await host.exited).toEqual({ code: 7, signal: null })

@@ -16,8 +16,8 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import type { Message, ToolCallContent } from '../../src/tool/completion.js'
 import { makeWorkspace } from '../contract/open-session.js'
-import { compiledPackage, startHost } from '../faults/compiled.js'
 import { factor, percentile } from '../faults/support.js'
+import { startHost } from '../support/host-process.js'
 import { flawOf, resultsIn, stateOf } from './kept.js'
 import { numbersFrom } from './numbers-from.js'
 
@@ -40,7 +40,7 @@ type Life = {
 
 /** One process, killed so long after it was ready unless it is done before. */
 async function live(order: object, killAfterMs: number, under: readonly string[] = []): Promise<Life> {
-  const host = startHost(compiledPackage, '../persistence/kill-host.mjs', order, [], under)
+  const host = startHost('persistence/kill-host.mjs', order, [], under)
   await host.next().catch(() => undefined)
   const timer = setTimeout(() => host.child.kill('SIGKILL'), killAfterMs)
   let acknowledged: readonly string[] = []

@@ -9,8 +9,8 @@ import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { makeWorkspace } from '../contract/open-session.js'
-import { compiledPackage, type Host, startHost } from '../faults/compiled.js'
 import { factor, percentile } from '../faults/support.js'
+import { type Host, startHost } from '../support/host-process.js'
 import { expectWhole, stateOf } from './kept.js'
 
 const races = Math.min(75, 3 * factor)
@@ -29,8 +29,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     for (let race = 0; race < races; race++) {
       const sessionId = `race-${race}`
       const order = { backend, place, workspace: root, userDir, sessionId }
-      const start = (more: object): Host =>
-        startHost(compiledPackage, '../persistence/writer-host.mjs', { ...order, ...more })
+      const start = (more: object): Host => startHost('persistence/writer-host.mjs', { ...order, ...more })
       const at = Date.now() + 700
       const hosts = Array.from({ length: writers }, () => start({ at }))
       await Promise.all(hosts.map((host) => host.next()))

@@ -1,10 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-
-/** The package as plain JavaScript, for hosts that run as processes of their own. The global set-up has built it. */
-export const compiledPackage = resolve(import.meta.dirname, '../../.build/modules')
 
 export type Host = {
   readonly child: ChildProcessByStdio<null, Readable, null>
@@ -14,9 +11,12 @@ export type Host = {
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
 }
 
-/** Starts a host program of this folder on the compiled package. */
+/**
+ * Starts a host program as a process of its own. Hosts import the built package as a user does; the global set-up has built it.
+ *
+ * @param program its path below `test/`
+ */
 export function startHost(
-  compiled: string,
   program: string,
   order: object,
   flags: readonly string[] = [],
@@ -27,8 +27,7 @@ export function startHost(
     ...under,
     process.execPath,
     ...flags,
-    join(import.meta.dirname, program),
-    compiled,
+    join(import.meta.dirname, '..', program),
     JSON.stringify(order),
   ]
   const child = spawn(command, words, { stdio: ['ignore', 'pipe', 'inherit'] })
