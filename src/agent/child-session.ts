@@ -141,6 +141,8 @@ const inheritedNames = [
   'autoCompact',
   'autoCompactThreshold',
   'toolTimeoutMs',
+  'staleWriteCheck',
+  'requireReadBeforeWrite',
   'instructionFiles',
   'skillDirs',
   'inlineSkills',
@@ -199,10 +201,15 @@ function keptFor(
   const own = toolsFor(shelf.all(), agent).map(({ name }) => name)
   return {
     builtinTools: builtin.map(({ name }) => name).filter((name) => own.includes(name)),
-    permissionPolicy: {
-      deny,
-      defaultDecision: policies.some(({ defaultDecision }) => defaultDecision === 'deny') ? 'deny' : 'ask',
-    },
+    permissionPolicy: { deny, ...strictestDefault(policies) },
     ...(mode !== undefined && { mode }),
   }
+}
+
+/** An allow by default is not handed on either: it is as if none were stated. */
+function strictestDefault(policies: readonly PermissionPolicy[]): Pick<PermissionPolicy, 'defaultDecision'> {
+  const found = (['deny', 'ask'] as const).find((action) =>
+    policies.some(({ defaultDecision }) => defaultDecision === action),
+  )
+  return found === undefined ? {} : { defaultDecision: found }
 }

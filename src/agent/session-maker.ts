@@ -88,8 +88,10 @@ export class SessionMaker {
     restored?: RestoredSession,
   ): Session {
     const { Session, checkOptions, withRestored } = this.#machinery
-    const checked = checkOptions(withRestored(given, restored))
-    const options = { ...this.#defaults(), ...checked.options, ...this.#directories(checked.options) }
+    const defaults = this.#defaults()
+    const found = withRestored(given, restored, defaults)
+    const checked = checkOptions(found.options)
+    const options = { ...defaults, ...checked.options, ...this.#directories(checked.options) }
     const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
@@ -106,7 +108,7 @@ export class SessionMaker {
       children: this.#children,
       options,
       ...(restored !== undefined && { restored }),
-      warnings: [...warnings, ...checked.warnings, ...damageIn(restored)],
+      warnings: [...warnings, ...checked.warnings, ...damageIn(restored), ...notRestored(found.leftOut)],
       resolveModel: (name) => this.#models.resolve(name),
       closed: (ended) => this.sessions.closed(open, ended),
     })
@@ -173,6 +175,12 @@ export class SessionMaker {
 
 function damageIn(restored: RestoredSession | undefined): string[] {
   return restored?.damage === undefined ? [] : [`The log of the session is damaged: ${restored.damage}`]
+}
+
+function notRestored(names: readonly string[]): string[] {
+  if (names.length === 0) return []
+  const message = `The log has ${names.join(', ')}, which a log cannot decide: the session has what its options say. Give them as options, or set trustStore: true for a store that only the host can write to.`
+  return [message]
 }
 
 /** What an agent must not do stays denied, whatever else a host says. */

@@ -1,11 +1,15 @@
 import type { ServerToolIdentity } from '../tool/contract.js'
 import type { Subject } from '../tool/subject.js'
+import { commandName } from './destructive-command.js'
 import { type Host, parseHost } from './host-pattern.js'
 import { resolvePath } from './lexical-path.js'
+import { type PathFacts, withFacts } from './path-facts.js'
 import { type PreparedPath, preparePath } from './path-pattern.js'
 import { insideRoots, type Scope, workspaceRoot } from './scope.js'
 import type { CommandAnalysis, CommandUnit } from './shell/analysis.js'
 import { analyzeCommand } from './shell/analyze-command.js'
+
+export type PathSubject = JudgedSubject & { readonly kind: 'path' }
 
 /** One tool call, as it is judged: after validation, before anything runs. */
 export type Call = {
@@ -18,6 +22,8 @@ export type Call = {
   readonly mcp?: ServerToolIdentity
   /** Where relative paths start. Absent: the workspace root. */
   readonly cwd?: string
+  /** What the disk says of the paths that the call names, by `pathFactsKey`. Absent: nobody has looked. */
+  readonly pathFacts?: ReadonlyMap<string, PathFacts> | undefined
   readonly session?: string
   readonly agent?: string
 }
@@ -31,8 +37,14 @@ export type JudgedSubject =
       /** Named by the tool, by a redirection, or by an argument of a command. */
       readonly origin: 'tool' | 'redirection' | 'argument'
       readonly inside: boolean
+      /** The absolute path as the system reads it: `..` after a link is not yet resolved. */
+      readonly written: string
+      /** `removed`: a link at the end is not followed. `replaced`: the content of a file that is there is not written to. */
+      readonly entry?: 'removed' | 'replaced' | undefined
+      /** The path leads here through links; the path it leads to is a subject of its own. */
+      readonly leadsTo?: string | undefined
       /** Why the path is only a guess. */
-      readonly doubt?: string
+      readonly doubt?: string | undefined
     }
   | {
       readonly kind: 'host'
@@ -64,7 +76,7 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
   for (const subject of call.subjects) {
     if ('fs' in subject) {
       if (subject.path.includes('\0')) invalid.push('the path has a NUL character in it')
-      else subjects.push(pathSubject(subject.fs, resolvePath(subject.path, place), 'tool', place))
+      else subjects.push(pathSubject(subject.fs, absolute(subject.path, place), 'tool', place))
     } else if ('net' in subject) {
       const host = parseHost(subject.net)
       if (host === undefined) invalid.push(`${JSON.stringify(subject.net)} is not a host that may be dialled`)
@@ -81,7 +93,20 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
     }
   }
   if (call.subjects.length === 0) subjects.push({ kind: 'call' })
-  return { call, scope, subjects, commands, ...(invalid[0] === undefined ? {} : { invalid: invalid[0] }) }
+  const { pathFacts } = call
+  const judged =
+    pathFacts === undefined
+      ? subjects
+      : subjects.flatMap((subject): JudgedSubject[] =>
+          subject.kind === 'path' ? withFacts(subject, pathFacts, isInsideOf(place)) : [subject],
+        )
+  return {
+    call,
+    scope,
+    subjects: judged,
+    commands,
+    ...(invalid[0] === undefined ? {} : { invalid: invalid[0] }),
+  }
 }
 
 /** An argument vector as text that a shell would read back into the same vector. */
@@ -123,35 +148,59 @@ function emptyUnit(text: string): CommandUnit {
   return { text, words: [], assignments: [], redirections: [], cwd: undefined, doubts: [nothingSeen] }
 }
 
-function namedPaths({ paths, units }: CommandAnalysis, place: Place): JudgedSubject[] {
+function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubject[] {
   return paths
-    .filter(({ path }) => !harmlessDevices.has(path))
+    .filter(({ path }) => !harmlessDevice.test(path))
     .map(({ fs, path, cwd, unit }) => {
       const floating = cwd === undefined && !/^[/~]/.test(path)
       // A guess: denies must still have something to hit when `cd "$D"` hides where a command runs.
-      const from = { cwd: resolvePath(cwd ?? '.', place), home: place.home }
+      const from = { ...place, cwd: resolvePath(cwd ?? '.', place) }
       const redirected = units[unit]?.redirections.some(
         ({ target, mode }) => (target.value ?? target.text) === path && (mode === 'readwrite' || mode === fs),
       )
-      const subject = pathSubject(fs, resolvePath(path, from), redirected ? 'redirection' : 'argument', place)
-      return floating ? { ...subject, doubt: 'it is relative to a directory that is not known' } : subject
+      const subject = pathSubject(fs, absolute(path, from), redirected ? 'redirection' : 'argument', place)
+      const entry = redirected || fs === 'read' ? undefined : entryUse(units[unit])
+      return {
+        ...subject,
+        ...(entry === undefined ? {} : { entry }),
+        ...(floating ? { doubt: 'it is relative to a directory that is not known' } : {}),
+      }
     })
 }
 
-const harmlessDevices = new Set(['/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr'])
+/** The descriptors that a command starts with are no files of the machine. */
+const harmlessDevice = /^\/dev\/(null|stdin|stdout|stderr|fd\/[012])$/
+
+/** Commands that change names and never the content of the file that has the name. */
+function entryUse(unit: CommandUnit | undefined): PathSubject['entry'] {
+  const name = unit === undefined ? '' : commandName(unit)
+  if (name === 'rm' || name === 'unlink' || name === 'rmdir') return 'removed'
+  return name === 'mv' || name === 'ln' ? 'replaced' : undefined
+}
 
 function namedHosts({ hosts }: CommandAnalysis): JudgedSubject[] {
   return hosts.map((text) => ({ kind: 'host', host: parseHost(text), text, origin: 'command' }))
 }
 
+/** The path as the system reads it: only its start is made absolute. */
+function absolute(path: string, { cwd, home }: Pick<Place, 'cwd' | 'home'>): string {
+  if (path.startsWith('/')) return path
+  if (home !== undefined && (path === '~' || path.startsWith('~/'))) return `${home}${path.slice(1)}`
+  return `${cwd}/${path}`
+}
+
 function pathSubject(
   fs: 'read' | 'write',
-  path: string,
+  written: string,
   origin: 'tool' | 'redirection' | 'argument',
-  { roots }: Place,
-): JudgedSubject & { kind: 'path' } {
-  const inside = roots.some((root) => isBelow(root, path))
-  return { kind: 'path', fs, path: preparePath(path), origin, inside }
+  place: Place,
+): PathSubject {
+  const path = preparePath(written)
+  return { kind: 'path', fs, path, origin, inside: isInsideOf(place)(path.path), written }
+}
+
+function isInsideOf({ roots }: Place): (path: string) => boolean {
+  return (path) => roots.some((root) => isBelow(root, path))
 }
 
 function isBelow(root: string, path: string): boolean {

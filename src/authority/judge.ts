@@ -2,6 +2,7 @@ import { type Call, type ExpandedCall, expandCall, type JudgedSubject } from './
 import { preparePath } from './path-pattern.js'
 import { formatRule, type Rule } from './rule.js'
 import {
+  allowsReadingBelow,
   hasUnseenRestrictions,
   type MatchingRule,
   matchingRules,
@@ -18,8 +19,11 @@ export type SubjectJudgement = {
   readonly verdict: Verdict
   /** The rule that decided; absent when none did. */
   readonly rule?: Rule
-  /** What decided: a rule, that there was none, a doubt, or (for a file that a command merely names) the command's own verdict. */
-  readonly decidedBy: 'rule' | 'default' | 'doubt' | 'command'
+  /**
+   * What decided: a rule, that there was none, a doubt, (for a file that a command merely names) the command's own verdict, or (for
+   * the directory where a search starts) that each of its results is judged.
+   */
+  readonly decidedBy: 'rule' | 'default' | 'doubt' | 'command' | 'search'
   /** Every rule that matches, the most specific first. */
   readonly matches: readonly MatchingRule[]
 }
@@ -54,6 +58,7 @@ export function readableResults(book: RuleBook, call: Call): (path: string) => b
       path: preparePath(path),
       origin: 'argument',
       inside: true,
+      written: path,
     }
     return judgeSubject(subject, call, book).verdict.action === 'allow'
   }
@@ -77,7 +82,10 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
   return { ...asked, decidedBy: 'doubt', verdict: withReason(book.doubts, reason) }
 
   function byDefault(): SubjectJudgement {
-    if (isIncidental(subject)) return { ...asked, decidedBy: 'command', verdict: { action: 'allow' } }
+    if (isIncidental(subject) && !isConfined(subject, book))
+      return { ...asked, decidedBy: 'command', verdict: { action: 'allow' } }
+    if (startsSearch(subject, call, book))
+      return { ...asked, decidedBy: 'search', verdict: { action: 'allow' } }
     const change = changeOf(call, book)
     if (change !== undefined && book.defaultDecision !== 'deny') {
       const reason = `${describeSubject(subject, call)} is not what it was when it was agreed to: ${change}`
@@ -139,7 +147,30 @@ function isIncidental(subject: JudgedSubject): boolean {
   if (subject.kind === 'host') return subject.origin === 'command'
   // `cd src`, `timeout 10 …`, `true`: nothing by itself; what it starts is a unit of its own.
   if (subject.kind === 'command') return subject.unit.transparent === true && subject.doubts.length === 0
-  return subject.kind === 'path' && subject.origin === 'argument' && subject.inside
+  if (subject.kind !== 'path' || !subject.inside) return false
+  // A link works like what it leads to, which is judged on its own; rules that restrict bind both names.
+  return subject.origin === 'argument' || subject.leadsTo !== undefined
+}
+
+/** Where the host names the files that may be read, a command's own rule does not cover the reading of others. */
+function isConfined(subject: JudgedSubject, { confinesReading }: RuleBook): boolean {
+  if (!confinesReading || subject.kind !== 'path' || subject.fs !== 'read') return false
+  return subject.leadsTo === undefined && namedByCommand.includes(subject.origin)
+}
+
+const namedByCommand: readonly string[] = ['argument', 'mention']
+
+/** `grep` and `glob` show only results that may be read, so that a search may start above them. */
+function startsSearch(subject: JudgedSubject, call: Call, book: RuleBook): boolean {
+  return (
+    (call.tool === 'grep' || call.tool === 'glob') &&
+    subject.kind === 'path' &&
+    subject.fs === 'read' &&
+    subject.origin === 'tool' &&
+    subject.inside &&
+    book.explicitDefault &&
+    allowsReadingBelow(book, call, subject.path)
+  )
 }
 
 function doubtOf(subject: JudgedSubject): string | undefined {

@@ -1,5 +1,6 @@
-import { type Call, expandCall, type JudgedSubject } from '../authority/call.js'
+import { type Call, type ExpandedCall, expandCall, type JudgedSubject } from '../authority/call.js'
 import { type Authority, decide } from '../authority/decide.js'
+import { expandOnDisk, type PathLookup } from '../authority/expand-on-disk.js'
 import { checkSubjects, type GrantLayer, grantsHost, grantsPath } from '../authority/grant.js'
 import { tellsFilesApart } from '../authority/rule-book.js'
 import type { Subject } from '../tool/subject.js'
@@ -10,7 +11,7 @@ export interface CallPermit {
   path(kind: 'read' | 'write', realPath: string): string | undefined
   host(host: string, port: number): string | undefined
   /** `cwd` is a real path. */
-  command(text: string, cwd: string): string | undefined
+  command(text: string, cwd: string): Promise<string | undefined>
   /** Whether the grant, rules aside, lets a command of this call write here or reach this host: what a sandbox is built from. */
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
 }
@@ -19,15 +20,21 @@ export interface CallPermit {
  * Holds a running tool to its grant and to the rules. The gate has judged what the tool said it would touch; this judges what it
  * does touch, so that a link, a search result, a redirect or a command it never mentioned cannot lead around a rule. What was
  * judged and approved at the gate may be used; anything else must be allowed as it is, since nobody was asked about it.
- * `privileged` calls, the host's own, are held to the grant alone.
+ * `privileged` calls, the host's own, are held to the grant alone. `lookup` finds out where the paths of a command lead.
  */
-export function permitFor(call: Call, authority: Authority, privileged: boolean): CallPermit {
+export function permitFor(
+  call: Call,
+  authority: Authority,
+  privileged: boolean,
+  lookup: PathLookup = {},
+): CallPermit {
   const { scope } = authority.book
   const { grant } = authority
   const approved = new Set(expandCall(call, scope).subjects.map(keyOf))
 
-  const judge = (subject: Subject): string | undefined => {
-    const asked = expandCall({ ...call, subjects: [subject] }, scope)
+  const judge = (subject: Subject): string | undefined =>
+    judgeExpanded(expandCall({ ...call, subjects: [subject] }, scope))
+  const judgeExpanded = (asked: ExpandedCall): string | undefined => {
     if (asked.invalid !== undefined) return asked.invalid
     const refusal = authority.grant && checkSubjects(authority.grant, asked.subjects)
     if (refusal !== undefined) return refusal.message
@@ -54,7 +61,8 @@ export function permitFor(call: Call, authority: Authority, privileged: boolean)
       return kind === 'read' && readable(realPath) ? undefined : judge({ fs: kind, path: realPath })
     },
     host: (host, port) => judge({ net: port === 80 || port === 443 ? host : `${host}:${port}` }),
-    command: (text, cwd) => judge({ shell: { text, cwd } }),
+    command: async (text, cwd) =>
+      judgeExpanded(await expandOnDisk({ ...call, subjects: [{ shell: { text, cwd } }] }, scope, lookup)),
     grantsCommand: (what) =>
       grant === undefined || grant.layers.every((layer) => layerGrantsCommand(layer, what)),
   }
@@ -84,7 +92,7 @@ function layerGrantsCommand(
   what: { readonly write: string } | { readonly host: string },
 ): boolean {
   if ('host' in what) return grantsHost({ layers: [layer] }, what.host)
-  const silent = layer.kind === 'declaration' && layer.requirements.fs === undefined
+  const silent = layer.kind !== 'limit' && layer.requirements.fs === undefined
   return silent || grantsPath({ layers: [layer] }, 'write', what.write)
 }
 

@@ -1,5 +1,6 @@
 import type { Call } from '../authority/call.js'
 import type { Authority } from '../authority/decide.js'
+import type { PathLookup } from '../authority/expand-on-disk.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import type { Watchdog } from '../authority/watchdog.js'
@@ -119,8 +120,10 @@ export type GateParts = {
   }
   /** What holds for a call of this tool: rules, limits, and a grant of the tool's own requirements inside the agent's. */
   authorityFor(tool: AnyGovernedTool): Authority
-  /** Where a path of the workspace really leads; undefined when that cannot be said. */
-  readonly realPath?: (path: string) => Promise<string | undefined>
+  /** Where a path that a tool names leads inside the workspace; undefined when it leads out or cannot be determined. */
+  readonly realPath?: PathLookup['realPath']
+  /** Where a path that a command names leads, wherever that is. Absent: `realPath` is asked. */
+  readonly followLinks?: PathLookup['followLinks']
   /** The digest of a file's content; undefined when it cannot be read. */
   readonly fileDigest?: (path: string) => Promise<string | undefined>
   readonly manifest?: RequirementSet

@@ -25,6 +25,13 @@ export type RunLimits = {
   /** How long the model may say nothing; heartbeats do not count. */
   readonly modelIdleTimeoutMs?: number
   readonly llmApiTimeoutMs?: number
+  /** The size of one answer of the model: text, reasoning and arguments, in characters. */
+  readonly maxAnswerChars?: number
+  /** The arguments of one call, in characters. */
+  readonly maxArgumentChars?: number
+  readonly maxCallsPerAnswer?: number
+  /** The body of one response of the model's server after decompression, in bytes. */
+  readonly maxResponseBytes?: number
   readonly maxParallelTasks?: number
   readonly continuationEnabled?: boolean
   readonly maxContinuationTurns?: number

@@ -10,6 +10,7 @@ export const modelErrorCodes = [
   'model_request_refused',
   'model_server_error',
   'model_bad_response',
+  'model_answer_too_large',
   'model_unavailable',
 ] as const
 export type ModelErrorCode = (typeof modelErrorCodes)[number]

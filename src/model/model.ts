@@ -1,4 +1,5 @@
 import type { AssistantContent, CompletionRequest, CompletionUsage } from '../tool/completion.js'
+import type { AnswerLimits } from './answer-limits.js'
 
 /**
  * One language model, as a run sees it. A request goes in, what the model says is handed on as it comes, and the whole answer comes
@@ -49,6 +50,8 @@ export type ModelCall = {
   /** How long one attempt may take altogether. */
   readonly timeoutMs?: number
   readonly maxAttempts?: number
+  /** How much is taken of one answer. */
+  readonly limits?: AnswerLimits
 }
 
 export type ModelEvent =

@@ -257,7 +257,7 @@ export class SessionCore {
       watchdogs: this.screen.watchdogs,
       identity: () => this.identity(),
       emit: this.emit,
-      sessionRules: restoredRules(this.parts.restored),
+      sessionRules: restoredRules(this.parts.restored, this.parts.options),
       ...(this.keeper !== undefined && { keeper: this.keeper }),
       record: (record) => this.trace.add(record),
       part: (part) => this.part(part),

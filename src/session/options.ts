@@ -174,6 +174,11 @@ export type SessionOptions = PromptSlots &
     readonly retentionLimits?: RetentionLimits
     /** Where the session is kept, from its first message on. A session of the same id that is there already goes on. */
     readonly sessionStore?: SessionStore
+    /**
+     * The host vouches for its store: a resumed session gets the mode, rules, sandbox and everything else that its log says. Without it
+     * a log can only restrict the session, since tools may have written it.
+     */
+    readonly trustStore?: boolean
     /** With a store everything is kept as it happens; this changes nothing, and `save()` waits until it is on disk. */
     readonly autoSave?: boolean
     /** When records are on disk; `sync`, before they are acknowledged, unless said otherwise. */
@@ -181,6 +186,10 @@ export type SessionOptions = PromptSlots &
     readonly autoCompact?: boolean
     readonly autoCompactThreshold?: number
     readonly toolTimeoutMs?: number
+    /** False: the model may overwrite a file that changed since it last read or wrote it. */
+    readonly staleWriteCheck?: boolean
+    /** True: the model may change a file that exists only after it has read it. */
+    readonly requireReadBeforeWrite?: boolean
     /** What must hold before a run counts as done: checks that run when the model says so, and go back to it when they fail. */
     readonly verify?: VerifyRequirement
     readonly stopWhen?: StopCondition | readonly StopCondition[]
@@ -198,7 +207,7 @@ export type HookOption = {
     readonly event: Name
     readonly matcher?: HookMatcher
     readonly config?: HookConfig
-    readonly handler?: HookHandler<Name>
+    readonly handler: HookHandler<Name>
   }
 }[HookEventName]
 export type CommandOption = {

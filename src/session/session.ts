@@ -254,9 +254,9 @@ export class Session extends QueueSurface {
   registerHook<Name extends HookEventName>(
     id: string,
     event: Name,
-    matcher?: HookMatcher | null,
-    config?: HookConfig | null,
-    handler?: HookHandler<Name> | null,
+    matcher: HookMatcher | null | undefined,
+    config: HookConfig | null | undefined,
+    handler: HookHandler<Name>,
   ): void {
     coreOf(this).hooks.register(id, event, matcher, config, handler)
   }

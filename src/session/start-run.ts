@@ -85,8 +85,9 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
       ...(request.from !== undefined && { resumedFrom: request.from.runId }),
       ...(request.trigger !== undefined && { trigger: request.trigger }),
     })
-    // A fire is claimed with it: nothing of it may happen before.
-    if (request.trigger !== undefined) await begun
+    // A fire is claimed with it: nothing of it may happen before. And where others are waited for before the prompt is in the
+    // conversation, a process that ends meanwhile leaves a run that can be resumed.
+    if (request.trigger !== undefined || waitsForOthers(core)) await begun
     active.emit({ type: 'agent_start', runId: active.id, prompt: request.text })
     active.signal.throwIfAborted()
     const result = await answer(core, active, request)
@@ -102,6 +103,18 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
     core.steering.length = 0
     core.active = undefined
   }
+}
+
+/** Whether hooks, a supervisor, servers, memories or other agents come before the prompt. */
+function waitsForOthers({ hooks, parts }: SessionCore): boolean {
+  const { mcpServers, autoDelegation, memoryStore } = parts.options
+  return (
+    hooks.has('session_start') ||
+    hooks.has('pre_prompt') ||
+    hooks.has('pre_planning') ||
+    isSupervised(parts) ||
+    [mcpServers, autoDelegation, memoryStore, parts.mcpServers].some((part) => part !== undefined)
+  )
 }
 
 /** On disk before anybody is told. A log that fails here has failed before, or its failure is the run's. */

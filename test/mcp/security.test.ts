@@ -11,6 +11,7 @@ import {
   openSession,
   toolResults,
 } from '../contract/open-session.js'
+import { byPrompt, call as taskCall } from '../contract/subagents.js'
 import { startHttp } from './http-server.js'
 import { badEntry, badServer, eventually, processesWith } from './support.js'
 
@@ -103,6 +104,59 @@ describe('SEC-174: a tool that is not what it was', { timeout: limit }, () => {
     expect(toolResults(server, 5).at(-1)).toBe('Echo: x')
     await session.send('once more')
     expect(asked).toHaveLength(2)
+  })
+
+  it.each([
+    ['changes', 'its description changed'],
+    ['changes-schema', 'its parameters changed'],
+  ])('%s: asks again from the next call on in the same run', async (fault, what) => {
+    const asked: AskRequest[] = []
+    const { session, server } = await openSession([call, call, call, call, 'done'], {
+      ...few,
+      permissionPolicy: { allow: ['mcp__bad'] },
+      onAsk: (request) => {
+        asked.push(request)
+        return { decision: asked.length === 1 ? 'reject' : 'session' }
+      },
+      mcpServers: [badServer(fault)],
+    })
+    await session.send('go')
+    const results = toolResults(server, 4)
+    expect(results[0]).toBe('Echo: x')
+    expect(asked.map(({ reasons }) => reasons.join())).toEqual([
+      expect.stringContaining(what),
+      expect.stringContaining(what),
+    ])
+    expect(results[1]).toContain('The user rejected this call')
+    expect(results.slice(2)).toEqual(['Echo: x', 'Echo: x'])
+    if (fault === 'changes') expect(asked[0]?.notes.join()).toContain('Before that, read every file')
+  })
+
+  it('is refused in the same run where nobody can be asked, also when a subagent calls it', async () => {
+    const { session, server } = await openSession([call, call, 'done'], {
+      ...few,
+      permissionPolicy: { allow: ['mcp__bad'] },
+      mcpServers: [badServer('changes')],
+    })
+    await session.send('go')
+    expect(toolResults(server, 2)[1]).toContain('is not what it was when it was agreed to: its description changed')
+
+    const seen: string[] = []
+    const model = byPrompt(({ prompt, turn, results }) => {
+      seen.push(...results.slice(-1))
+      if (prompt === 'go') return turn === 0 ? taskCall('task', { agent: 'worker', prompt: 'work' }) : 'done'
+      return turn < 2 ? taskCall('mcp__bad__echo', { message: 'x' }) : 'done'
+    })
+    const { session: parent } = await openSession([], {
+      model,
+      builtinTools: ['task'],
+      permissionPolicy: { allow: ['mcp__bad', 'task'] },
+      mcpServers: [badServer('changes')],
+      workerAgents: [{ name: 'worker', description: 'Works.', prompt: 'Work.' }],
+    })
+    await parent.send('go')
+    expect(seen[0]).toBe('Echo: x')
+    expect(seen[1]).toContain('its description changed')
   })
 
   it('a yes for good is for the tool as it is, also in another session', async () => {

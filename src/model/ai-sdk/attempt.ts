@@ -2,7 +2,7 @@ import type { CompletionRequest } from '../../tool/completion.js'
 import { AnswerBuilder } from '../answer-builder.js'
 import { type AttemptWatch, watchAttempt } from '../attempt-watch.js'
 import type { ModelAnswer, ModelCall, ModelFacts } from '../model.js'
-import { type ModelPlace, watchError } from '../provider-error.js'
+import { type ModelPlace, nameOf, watchError } from '../provider-error.js'
 import { type RetryTiming, withRetries } from '../retry.js'
 import { unlessAborted } from '../unless-aborted.js'
 import { type AiSdkModel, specificationOf } from './ai-sdk-model.js'
@@ -45,7 +45,7 @@ async function attempt(parts: AiSdkParts, request: CompletionRequest, call: Mode
     facts,
     ...(sessionIdHeader !== undefined && { sessionIdHeader }),
   }
-  const builder = new AnswerBuilder(request, call)
+  const builder = new AnswerBuilder(request, call, nameOf(place))
   const watch = watchAttempt(call)
   try {
     // A model object that ignores the signal must not hold the run.

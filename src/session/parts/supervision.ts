@@ -112,7 +112,7 @@ export class Supervision {
         reasons,
       })
       if (outcome.action !== 'block') return onAsk(request)
-      return { decision: 'reject', message: `Refused by the supervisor: ${outcome.reason}` }
+      return { decision: 'reject', message: `Refused by the supervisor: ${outcome.reason}`, automatic: true }
     }
   }
 

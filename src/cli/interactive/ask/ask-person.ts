@@ -72,8 +72,5 @@ function choicesFor(added: string | undefined): readonly AskChoice[] {
 
 function refusal(words: string | undefined): AskAnswer {
   const said = words?.trim() ?? ''
-  return {
-    decision: 'reject',
-    message: said === '' ? 'The user refused this call.' : `The user refused this call and said: ${said}`,
-  }
+  return { decision: 'reject', ...(said !== '' && { message: said }) }
 }
