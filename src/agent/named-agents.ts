@@ -18,7 +18,8 @@ const knowing = ['search_skills', 'skill']
 const handing = ['task', 'parallel_task']
 const readOnly: PermissionPolicy = {
   allow: [...reading, ...web],
-  deny: ['write', 'edit', 'patch', ...handing],
+  // A command may write as well: by a redirection, or as `tee` and `cp` do.
+  deny: ['write', 'edit', 'patch', 'fs.write(/**)', ...handing],
   defaultDecision: 'deny',
 }
 const lookingCommands = ['ls', 'cat', 'head', 'tail', 'find', 'wc'].map((command) => `bash(${command} *)`)

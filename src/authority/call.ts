@@ -6,7 +6,7 @@ import { resolvePath } from './lexical-path.js'
 import { type PathFacts, withFacts } from './path-facts.js'
 import { type PreparedPath, preparePath } from './path-pattern.js'
 import { insideRoots, type Scope, workspaceRoot } from './scope.js'
-import type { CommandAnalysis, CommandUnit } from './shell/analysis.js'
+import type { CommandAnalysis, CommandUnit, PathOrigin } from './shell/analysis.js'
 import { analyzeCommand } from './shell/analyze-command.js'
 
 export type PathSubject = JudgedSubject & { readonly kind: 'path' }
@@ -26,6 +26,8 @@ export type Call = {
   readonly pathFacts?: ReadonlyMap<string, PathFacts> | undefined
   readonly session?: string
   readonly agent?: string
+  /** Directories that a command names, each with a file below it that must not be read. Only the file system can tell. */
+  readonly held?: ReadonlyMap<string, string>
 }
 
 /** One thing to judge. Commands come apart into the commands, files and hosts that their text names. */
@@ -34,8 +36,8 @@ export type JudgedSubject =
       readonly kind: 'path'
       readonly fs: 'read' | 'write'
       readonly path: PreparedPath
-      /** Named by the tool, by a redirection, or by an argument of a command. */
-      readonly origin: 'tool' | 'redirection' | 'argument'
+      /** Named by the tool, or by a command: see `PathOrigin`. */
+      readonly origin: 'tool' | PathOrigin
       readonly inside: boolean
       /** The absolute path as the system reads it: `..` after a link is not yet resolved. */
       readonly written: string
@@ -43,6 +45,8 @@ export type JudgedSubject =
       readonly entry?: 'removed' | 'replaced' | undefined
       /** The path leads here through links; the path it leads to is a subject of its own. */
       readonly leadsTo?: string | undefined
+      /** The command may read everything below it. */
+      readonly tree?: true | undefined
       /** Why the path is only a guess. */
       readonly doubt?: string | undefined
     }
@@ -52,7 +56,13 @@ export type JudgedSubject =
       readonly text: string
       readonly origin: 'tool' | 'command'
     }
-  | { readonly kind: 'command'; readonly unit: CommandUnit; readonly doubts: readonly string[] }
+  | {
+      readonly kind: 'command'
+      readonly unit: CommandUnit
+      readonly doubts: readonly string[]
+      /** It is among the arguments of another program, which may start it; `prose` when it may as well be a message. */
+      readonly possible?: 'argument' | 'prose'
+    }
   | { readonly kind: 'capability'; readonly name: string }
   /** The call itself, of a tool that names nothing it touches. */
   | { readonly kind: 'call' }
@@ -93,13 +103,12 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
     }
   }
   if (call.subjects.length === 0) subjects.push({ kind: 'call' })
-  const { pathFacts } = call
-  const judged =
-    pathFacts === undefined
-      ? subjects
-      : subjects.flatMap((subject): JudgedSubject[] =>
-          subject.kind === 'path' ? withFacts(subject, pathFacts, isInsideOf(place)) : [subject],
-        )
+  const { pathFacts, held } = call
+  const judged = subjects.flatMap((subject): JudgedSubject[] => {
+    if (subject.kind !== 'path') return [subject]
+    const places = pathFacts === undefined ? [subject] : withFacts(subject, pathFacts, isInsideOf(place))
+    return held === undefined ? places : places.map((each) => withHeldFile(each, held))
+  })
   return {
     call,
     scope,
@@ -107,6 +116,15 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
     commands,
     ...(invalid[0] === undefined ? {} : { invalid: invalid[0] }),
   }
+}
+
+/** Whether a subject may be nothing at all: a word of a program about which nothing is known. */
+export function isGuess(subject: JudgedSubject): boolean {
+  if (subject.kind === 'command') return subject.possible !== undefined
+  return (
+    subject.kind === 'path' &&
+    (subject.origin === 'mention' || subject.origin === 'part' || subject.origin === 'prose')
+  )
 }
 
 /** An argument vector as text that a shell would read back into the same vector. */
@@ -131,7 +149,15 @@ function commandSubjects(analysis: CommandAnalysis, place: Place): JudgedSubject
   // "Every part is allowed" must not hold for a text without parts.
   if (units.length === 0)
     units.push({ kind: 'command', unit: emptyUnit(analysis.text), doubts: [nothingSeen] })
-  return [...units, ...namedPaths(analysis, place), ...namedHosts(analysis)]
+  const possible = analysis.possible.map(
+    ({ unit, prose }): JudgedSubject => ({
+      kind: 'command',
+      unit,
+      doubts: [],
+      possible: prose ? 'prose' : 'argument',
+    }),
+  )
+  return [...units, ...possible, ...namedPaths(analysis, place), ...namedHosts(analysis)]
 }
 
 /** An allow is for what was read, not for what a variable will make of it. */
@@ -149,23 +175,32 @@ function emptyUnit(text: string): CommandUnit {
 }
 
 function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubject[] {
-  return paths
-    .filter(({ path }) => !harmlessDevice.test(path))
-    .map(({ fs, path, cwd, unit }) => {
-      const floating = cwd === undefined && !/^[/~]/.test(path)
-      // A guess: denies must still have something to hit when `cd "$D"` hides where a command runs.
-      const from = { ...place, cwd: resolvePath(cwd ?? '.', place) }
-      const redirected = units[unit]?.redirections.some(
-        ({ target, mode }) => (target.value ?? target.text) === path && (mode === 'readwrite' || mode === fs),
-      )
-      const subject = pathSubject(fs, absolute(path, from), redirected ? 'redirection' : 'argument', place)
-      const entry = redirected || fs === 'read' ? undefined : entryUse(units[unit])
-      return {
-        ...subject,
-        ...(entry === undefined ? {} : { entry }),
-        ...(floating ? { doubt: 'it is relative to a directory that is not known' } : {}),
-      }
+  const found = new Map<string, PathSubject>()
+  for (const { fs, path, cwd, unit, origin, tree } of paths) {
+    if (harmlessDevice.test(path)) continue
+    const floating = cwd === undefined && !/^[/~]/.test(path)
+    // A guess: denies must still have something to hit when `cd "$D"` hides where a command runs.
+    const from = { ...place, cwd: resolvePath(cwd ?? '.', place) }
+    const subject = pathSubject(fs, absolute(path, from), origin, place)
+    const entry = origin === 'argument' && fs === 'write' ? entryUse(units[unit]) : undefined
+    const key = `${fs} ${origin} ${entry} ${floating} ${subject.written}`
+    if (found.has(key)) continue
+    const isDoubtful = floating && origin !== 'part' && origin !== 'prose'
+    found.set(key, {
+      ...subject,
+      ...(entry !== undefined && { entry }),
+      ...(tree && { tree }),
+      ...(isDoubtful && { doubt: 'it is relative to a directory that is not known' }),
     })
+  }
+  return [...found.values()]
+}
+
+/** A directory that the command may read as a whole, with the file below it that must not be read. */
+function withHeldFile(subject: PathSubject, held: ReadonlyMap<string, string>): PathSubject {
+  const below = subject.tree && subject.fs === 'read' ? held.get(subject.path.path) : undefined
+  if (below === undefined) return subject
+  return { ...subject, doubt: `it is given a directory that holds ${below}, which must not be read` }
 }
 
 /** The descriptors that a command starts with are no files of the machine. */
@@ -192,7 +227,7 @@ function absolute(path: string, { cwd, home }: Pick<Place, 'cwd' | 'home'>): str
 function pathSubject(
   fs: 'read' | 'write',
   written: string,
-  origin: 'tool' | 'redirection' | 'argument',
+  origin: 'tool' | PathOrigin,
   place: Place,
 ): PathSubject {
   const path = preparePath(written)

@@ -1,6 +1,6 @@
 import { messageOf } from '../tool/errors.js'
 import type { Subject } from '../tool/subject.js'
-import { expandCall, type JudgedSubject } from './call.js'
+import { expandCall, isGuess, type JudgedSubject } from './call.js'
 import { compileHostPattern, type HostPattern, matchesHost } from './host-pattern.js'
 import { compilePathPattern, matchesPath, type PathPattern } from './path-pattern.js'
 import { languageOf, type PatternLanguage, type Permission, parsePermission } from './permission.js'
@@ -46,6 +46,8 @@ export function ruleMatches(compiled: CompiledRule, subject: JudgedSubject): boo
   const permits = compiled.rule.action === 'allow'
   const use = permits ? 'permit' : 'restrict'
   if (compiled.rule.callOnly && subject.kind !== 'call') return false
+  // A rule for everything says nothing of a word that may or may not be a path or a command.
+  if (!permits && isGuess(subject) && (compiled.all || compiled.path?.specificity === 0)) return false
   switch (subject.kind) {
     case 'path':
       if (compiled.path === undefined) return compiled.all

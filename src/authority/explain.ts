@@ -1,4 +1,4 @@
-import { type Call, type ExpandedCall, expandCall } from './call.js'
+import { type Call, type ExpandedCall, expandCall, isGuess } from './call.js'
 import { type Authority, type Decision, decide } from './decide.js'
 import { describeSubject, type Judgement, type SubjectJudgement } from './judge.js'
 import { formatRule, type Rule } from './rule.js'
@@ -50,7 +50,11 @@ export function simulate(options: RuleBookOptions, calls: readonly Call[]): Expl
 }
 
 function section(title: string, judgement: Judgement, call: Call): string[] {
-  const subjects = judgement.subjects.flatMap((one) => [
+  // Words that may be a path or a command are worth a line only where a rule holds them back.
+  const told = judgement.subjects.filter(
+    ({ subject, verdict }) => verdict.action !== 'allow' || !isGuess(subject),
+  )
+  const subjects = told.flatMap((one) => [
     `    ${describeSubject(one.subject, call)}: ${one.verdict.action} (${decider(one)})`,
     ...one.matches.map((match) => `      ${formatMatch(match, one.rule)}`),
   ])

@@ -1,5 +1,5 @@
 import type { RequirementSet } from '../tool/requirement.js'
-import type { JudgedSubject } from './call.js'
+import { isGuess, type JudgedSubject } from './call.js'
 import { compileHostPattern, type Host, type HostPattern, matchesHost, parseHost } from './host-pattern.js'
 import {
   compilePathPattern,
@@ -143,6 +143,8 @@ function layer(
 }
 
 function layerGrants(one: GrantLayer, subject: JudgedSubject): boolean {
+  // Any word may be a path or a command: rules and the sandbox hold those that are.
+  if (isGuess(subject)) return true
   switch (subject.kind) {
     case 'path':
       if (subject.origin !== 'tool' && leavesFilesToRules(one, subject.fs)) return true

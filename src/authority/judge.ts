@@ -96,7 +96,8 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
     return { ...asked, decidedBy: 'default', verdict: withReason(book.defaultDecision, reason) }
   }
 
-  function decided({ rule }: MatchingRule, taken: Action = rule.action): SubjectJudgement {
+  function decided({ rule }: MatchingRule, stated: Action = rule.action): SubjectJudgement {
+    const taken = stated === 'deny' && isProse(subject) ? 'ask' : stated
     if (taken === 'allow') return { ...asked, rule, decidedBy: 'rule', verdict: { action: taken } }
     const verb = taken === 'deny' ? 'is denied' : 'needs approval'
     const why = rule.reason === undefined ? '' : `: ${rule.reason}`
@@ -120,7 +121,7 @@ export function describeSubject(subject: JudgedSubject, call: Call): string {
     case 'host':
       return `reaching ${quoted(subject.text)}`
     case 'command':
-      return `running ${quoted(subject.unit.text)}`
+      return `${subject.possible === undefined ? 'running' : 'what may run'} ${quoted(subject.unit.text)}`
     case 'capability':
       return `the capability "${subject.name}"`
     case 'call':
@@ -139,17 +140,29 @@ function withReason(action: Action, reason: string): Verdict {
 }
 
 /**
- * What a command only mentions is covered by the verdict on the command, unless it leads out of the scope, and what does nothing but
+ * What a command only names is covered by the verdict on the command, unless it leads out of the scope, and what does nothing but
  * start another command by the verdict on that. Redirections are not: the pattern that allowed the command says nothing of them
- * (SEC-039).
+ * (SEC-039). What may or may not be a path or a command is there for restrictions to match, and needs no rule of its own.
  */
 function isIncidental(subject: JudgedSubject): boolean {
   if (subject.kind === 'host') return subject.origin === 'command'
-  // `cd src`, `timeout 10 …`, `true`: nothing by itself; what it starts is a unit of its own.
-  if (subject.kind === 'command') return subject.unit.transparent === true && subject.doubts.length === 0
-  if (subject.kind !== 'path' || !subject.inside) return false
+  if (subject.kind === 'command') {
+    if (subject.possible !== undefined) return true
+    // `cd src`, `timeout 10 …`, `true`: nothing by itself; what it starts is a unit of its own.
+    return subject.unit.transparent === true && subject.doubts.length === 0
+  }
+  if (subject.kind !== 'path') return false
+  if (subject.origin === 'part' || subject.origin === 'prose') return true
+  if (subject.origin === 'mention') return subject.inside || subject.fs === 'write'
+  if (!subject.inside) return false
   // A link works like what it leads to, which is judged on its own; rules that restrict bind both names.
   return subject.origin === 'argument' || subject.leadsTo !== undefined
+}
+
+/** Whether a subject was read from a text that may as well be a message: a deny then asks, since it may be about nothing. */
+function isProse(subject: JudgedSubject): boolean {
+  if (subject.kind === 'command') return subject.possible === 'prose'
+  return subject.kind === 'path' && subject.origin === 'prose'
 }
 
 /** Where the host names the files that may be read, a command's own rule does not cover the reading of others. */
@@ -187,7 +200,8 @@ function unseen(subject: JudgedSubject, call: Call, book: RuleBook): string | un
 
 /** A deny on files must not be walked around by reading the directory they lie in. */
 function unnamed(subject: JudgedSubject, book: RuleBook): string | undefined {
-  if (subject.kind !== 'command' || !book.restrictsReading || !readsTrees(subject.unit)) return undefined
+  if (subject.kind !== 'command' || subject.possible !== undefined) return undefined
+  if (!book.restrictsReading || !readsTrees(subject.unit)) return undefined
   return 'it reads whole directories, and there are rules against reading parts of them'
 }
 

@@ -1,6 +1,7 @@
 import type { Call } from '../authority/call.js'
 import type { Authority } from '../authority/decide.js'
 import type { PathLookup } from '../authority/expand-on-disk.js'
+import type { FindBelow } from '../authority/held-files.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import type { Watchdog } from '../authority/watchdog.js'
@@ -124,6 +125,8 @@ export type GateParts = {
   readonly realPath?: PathLookup['realPath']
   /** Where a path that a command names leads, wherever that is. Absent: `realPath` is asked. */
   readonly followLinks?: PathLookup['followLinks']
+  /** Looks for a file below a directory that a command names. Absent: directories are not looked into. */
+  readonly findBelow?: FindBelow
   /** The digest of a file's content; undefined when it cannot be read. */
   readonly fileDigest?: (path: string) => Promise<string | undefined>
   readonly manifest?: RequirementSet

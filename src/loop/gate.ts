@@ -2,6 +2,7 @@ import type { Call, ExpandedCall } from '../authority/call.js'
 import { type Authority, type Decision, decide } from '../authority/decide.js'
 import { expandOnDisk } from '../authority/expand-on-disk.js'
 import { checkSubjects } from '../authority/grant.js'
+import { withHeldFiles } from '../authority/held-files.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import { runWatchdog } from '../authority/watchdog.js'
@@ -240,7 +241,11 @@ async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown)
   if (!prepared.ok) throw new Stopped(prepared.envelope.error_text)
   passage.authority = passage.parts.authorityFor(tool)
   const call = callOf(passage, tool, prepared)
-  passage.expanded = await expandOnDisk(call, passage.authority.book.scope, passage.parts)
+  passage.expanded = await withHeldFiles(
+    await expandOnDisk(call, passage.authority.book.scope, passage.parts),
+    passage.authority,
+    passage.parts.findBelow,
+  )
   passage.request.place?.announce(passage.expanded.subjects, tool.kind === 'execute')
   return prepared
 }

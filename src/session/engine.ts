@@ -7,6 +7,7 @@ import { createGate, type Gate } from '../loop/gate.js'
 import type { RuntimeRequest } from '../loop/gate-parts.js'
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
 import type { ToolRuntime } from '../tool/runtime.js'
+import { findBelow } from '../workspace/files/find-below.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import {
   type LoadedRules,
@@ -128,6 +129,7 @@ function gateFor(
       hostTools.get(tool.name) === tool ? authority.forHost(tool) : authority.for(tool),
     realPath: workspace.realPath,
     followLinks: workspace.followLinks,
+    findBelow,
     fileDigest: (path) =>
       workspace.files.read(path).then(
         ({ version }) => version,

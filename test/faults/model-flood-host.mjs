@@ -1,14 +1,11 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process that asks a model server which sends too much, and says how the run ended and how much memory it took. Started by
-// model-flood.test.ts with the compiled package and an order.
+// model-flood.test.ts with an order.
 import { writeSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { Agent } from 'capstan'
 
-const [, , compiled, given] = process.argv
+const [, , given] = process.argv
 const order = JSON.parse(given)
-const load = (path) => import(pathToFileURL(join(compiled, path)).href)
-const { Agent } = await load('agent/agent.js')
 const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
 const megabytes = () => process.memoryUsage().rss / 1024 / 1024
 

@@ -4,9 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { makeWorkspace, whenDone } from '../contract/open-session.js'
-import { compilePackage, startHost } from './compiled.js'
+import { startHost } from '../support/host-process.js'
 
-const compiled = compilePackage()
 const mostGrownMb = 100
 
 type Flood = {
@@ -123,7 +122,7 @@ async function flooded(api: string, flood: Flood): Promise<Record<string, unknow
   const { root, userDir } = await makeWorkspace()
   const url = await floodServer(flood)
   const order = { url, api, workspace: root, userDir }
-  const host = startHost(compiled, 'model-flood-host.mjs', order, ['--expose-gc'])
+  const host = startHost('faults/model-flood-host.mjs', order, ['--expose-gc'])
   await host.next()
   const end = await host.next()
   await host.exited

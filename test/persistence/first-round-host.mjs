@@ -1,17 +1,12 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process that begins a run and hangs in its first round: in the model's answer, or before the model is asked. It waits to be killed.
-// Started by first-round.test.ts with the compiled package and an order.
+// Started by first-round.test.ts with an order.
 import { writeSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { Agent, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { scriptedModel } from 'capstan/testing'
 
-const [, , compiled, given] = process.argv
+const [, , given] = process.argv
 const order = JSON.parse(given)
-const load = (path) => import(pathToFileURL(join(compiled, path)).href)
-const { Agent } = await load('agent/agent.js')
-const { scriptedModel } = await load('testing/scripted-model.js')
-const { FileSessionStore } = await load('store/file/file-session-store.js')
-const { SqliteSessionStore } = await load('store/sqlite/sqlite-store.js')
 const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
 const hang = () => {
   say({ hanging: true })

@@ -7,9 +7,8 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { makeWorkspace, whenDone } from '../contract/open-session.js'
-import { compilePackage, startHost } from '../faults/compiled.js'
+import { startHost } from '../support/host-process.js'
 
-const compiled = compilePackage()
 const prompt = 'Count the files of this project.'
 
 describe.each<[string, (place: string) => SessionStore]>([
@@ -20,7 +19,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     const { base, root, userDir } = await makeWorkspace()
     const place = join(base, 'user', 'sessions')
     const order = { backend, place, workspace: root, userDir, prompt, in: where }
-    const host = startHost(compiled, '../persistence/first-round-host.mjs', order)
+    const host = startHost('persistence/first-round-host.mjs', order)
     while ((await host.next())['hanging'] !== true);
     host.child.kill('SIGKILL')
     await host.exited

@@ -17,7 +17,7 @@ describe('analyzeCommand', () => {
   it('starts where it is told', () => {
     const { units, paths } = analyzeCommand('cat a; cd sub && ./x', { cwd: '/ship' })
     expect(units.map((unit) => unit.cwd)).toEqual(['/ship', '/ship', '/ship/sub'])
-    expect(paths[0]).toEqual({ fs: 'read', path: 'a', cwd: '/ship', unit: 0 })
+    expect(paths[0]).toEqual({ fs: 'read', origin: 'argument', path: 'a', cwd: '/ship', unit: 0 })
     expect(units[2]?.doubts).toEqual(['./x is a program of another directory'])
   })
 
@@ -29,7 +29,8 @@ describe('analyzeCommand', () => {
     ['git diff HEAD~1 -- src/a.ts', []],
     ['git diff main..dev', []],
   ])('knows which files outside of its repository %s reads', (command, read) => {
-    expect(analyzeCommand(command).paths.map(({ path }) => path)).toEqual(read)
+    const { paths } = analyzeCommand(command)
+    expect(paths.flatMap(({ path, origin }) => (origin === 'argument' ? [path] : []))).toEqual(read)
   })
 
   it('keeps what is certain of a word that is not', () => {
@@ -61,7 +62,7 @@ describe('analyzeCommand', () => {
     ['cd "$a" && ls', [undefined, undefined]],
     ['./env ls', [undefined, undefined]],
     ['sudo ls', [undefined, undefined]],
-    ['> f', [undefined]],
+    ['> f', [true]],
     ['env', [undefined]],
   ])('tells what only starts others: %s', (command, transparent) => {
     expect(analyzeCommand(command).units.map((unit) => unit.transparent)).toEqual(transparent)

@@ -1,5 +1,5 @@
 import type { CommandAnalysis, CommandUnit } from './analysis.js'
-import { collectUnits, type Findings } from './collect-units.js'
+import { collectUnits, type Findings, newFindings } from './collect-units.js'
 import { crudeUnits } from './crude-units.js'
 import { parseBash } from './parse-bash.js'
 import { invalidText, MAX_UNITS, oddCharacters, tooLarge } from './text-limits.js'
@@ -16,7 +16,8 @@ import { invalidText, MAX_UNITS, oddCharacters, tooLarge } from './text-limits.j
  */
 export function analyzeCommand(text: string, options: { readonly cwd?: string } = {}): CommandAnalysis {
   const invalid = invalidText(text)
-  if (invalid !== undefined) return { text, units: [], doubts: [invalid], invalid, paths: [], hosts: [] }
+  if (invalid !== undefined)
+    return { text, units: [], doubts: [invalid], invalid, possible: [], paths: [], hosts: [] }
   const limit = tooLarge(text)
   const odd = oddCharacters(text)
   const doubts = [limit, odd].filter((doubt) => doubt !== undefined)
@@ -32,27 +33,15 @@ export function analyzeCommand(text: string, options: { readonly cwd?: string } 
     // Characters that bash and the parser may read differently can hide the end of a command from the parser.
     units: odd === undefined ? units : [...units, ...crudeUnits(text, odd)],
     doubts: [...doubts, ...findings.doubts, ...countDoubts(findings.units.length)],
+    possible: findings.possible,
     paths: findings.paths,
     hosts: [...findings.hosts],
   }
 }
 
-function newFindings(start: string): Findings {
-  return {
-    units: [],
-    paths: [],
-    hosts: new Set(),
-    doubts: new Set(),
-    renamed: new Set(),
-    start,
-    lost: false,
-    walkScript: collectUnits,
-  }
-}
-
 /** Denies are still tried on whatever could be a command in it. */
 function unparsed(text: string, doubts: readonly string[]): CommandAnalysis {
-  return { text, units: crudeUnits(text, doubts[0] ?? ''), doubts, paths: [], hosts: [] }
+  return { text, units: crudeUnits(text, doubts[0] ?? ''), doubts, possible: [], paths: [], hosts: [] }
 }
 
 /** After a function, an alias or another PATH, a name may mean anything, also before: in a loop, or in a trap. */

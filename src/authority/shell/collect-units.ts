@@ -9,7 +9,7 @@ import {
   type SyntaxNode,
   type Redirection as SyntaxRedirection,
 } from 'unbash'
-import type { CommandUnit, NamedPath, Word } from './analysis.js'
+import type { CommandUnit, NamedPath, PossibleCommand, Word } from './analysis.js'
 import { isLoopVariable } from './environment.js'
 import { expandCommand } from './expand-command.js'
 import { hiddenEvaluation } from './hidden-evaluation.js'
@@ -21,6 +21,7 @@ import { mergePlaces, type Outcome, type Places, staysAt, UNKNOWN } from './work
 /** What is found in a text; filled while its tree is walked. */
 export type Findings = {
   readonly units: CommandUnit[]
+  readonly possible: PossibleCommand[]
   readonly paths: NamedPath[]
   readonly hosts: Set<string>
   readonly doubts: Set<string>
@@ -32,6 +33,23 @@ export type Findings = {
   lost: boolean
   /** Walks a script inside the text: what a command starts is found by the walk that found the command. */
   readonly walkScript: typeof collectUnits
+  /** Findings of their own, for a text that may not run at all. */
+  readonly nested: (start: string) => Findings
+}
+
+export function newFindings(start: string): Findings {
+  return {
+    units: [],
+    possible: [],
+    paths: [],
+    hosts: new Set(),
+    doubts: new Set(),
+    renamed: new Set(),
+    start,
+    lost: false,
+    walkScript: collectUnits,
+    nested: newFindings,
+  }
 }
 
 /** The text that is walked: the command itself, or a script inside it. */
@@ -42,6 +60,8 @@ export type Scope = {
   readonly inherited: readonly string[]
   /** Every suffix of the words is looked at already. */
   readonly covered?: true
+  /** The text may not run at all: only its commands are of interest. */
+  readonly possible?: true
 }
 
 /**
@@ -91,7 +111,7 @@ function walkNode(walk: Walk, node: SyntaxNode, places: Places): Outcome {
       walkList(walk, node.body.commands, places)
       return staysAt(places)
     case 'Redirected':
-      return walkRedirected(walk, node.redirects, node.pos, node.end, places, () =>
+      return walkRedirected(walk, node.redirects, walk.scope.source.slice(node.pos, node.end), places, () =>
         walkNode(walk, node.command, places),
       )
     case 'If':
@@ -214,29 +234,23 @@ function walkConditional(walk: Walk, node: If, places: Places): Outcome {
   return staysAt(mergePlaces(...ends, otherwise.success, otherwise.failure))
 }
 
-/** A group or loop with redirections: they belong to its first unit. */
+/** A group, loop or other compound with redirections: bash opens them first, so they are a unit before the others. */
 function walkRedirected(
   walk: Walk,
   redirects: readonly SyntaxRedirection[],
-  pos: number,
-  end: number,
+  text: string,
   places: Places,
   inside: () => Outcome,
 ): Outcome {
-  const unit = walk.findings.units.length
-  const outcome = inside()
   const read = readRedirections(redirects, places)
-  if (walk.findings.units.length === unit) {
-    const text = walk.scope.source.slice(pos, end)
-    const draft = { text, words: [], assignments: [], ...read, places, wrappers: 0 }
-    expandCommand(draft, walk.scope, walk.findings)
-  } else {
-    for (const path of read.paths) walk.findings.paths.push({ ...path, unit })
-    for (const host of read.hosts) walk.findings.hosts.add(host)
-    for (const doubt of read.doubts) walk.findings.doubts.add(doubt)
-  }
+  if (read.redirections.length > 0)
+    expandCommand(
+      { text, words: [], assignments: [], ...read, places, wrappers: 0 },
+      walk.scope,
+      walk.findings,
+    )
   for (const redirect of redirects) walkExpansions(walk, redirect, places)
-  return outcome
+  return inside()
 }
 
 /** What runs again starts where its last round ended. */

@@ -1,12 +1,15 @@
 import type { CommandUnit, NamedPath, Redirection, Word } from './analysis.js'
 import { builtinDoubt, isSteering, neverReturns, redefinesNames } from './builtins.js'
 import type { Findings, Scope } from './collect-units.js'
+import { commandName } from './command-table.js'
 import { crudeUnits } from './crude-units.js'
 import { assignmentDoubt, changesNames } from './environment.js'
 import { fileArguments } from './file-arguments.js'
 import { hazardsOf } from './hazards.js'
 import { hostArguments } from './hosts.js'
+import { mentionedPaths } from './mentioned-paths.js'
 import { parseBash } from './parse-bash.js'
+import { possibleCommands, startsAnother } from './possible-commands.js'
 import { isSystemPath } from './system-path.js'
 import { type Inner, type Unwrapped, unwrap } from './unwrap.js'
 import {
@@ -47,6 +50,7 @@ export function expandCommand(draft: Draft, scope: Scope, findings: Findings): O
     ? withoutSuffixes(unwrap(draft.words, draft.input))
     : unwrap(draft.words, draft.input)
   record(draft, unwrapped, scope, findings)
+  if (!scope.possible && !scope.covered) recordPossible(draft, scope, findings)
   let outcome = ownOutcome(draft, findings)
   for (const inner of unwrapped.inner) {
     const after = expandInner(inner, draft, scope, findings)
@@ -59,6 +63,7 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
   const { text, words, assignments, redirections, places } = draft
   const unit = findings.units.length
   const cwd = onlyPlace(places)
+  const another = startsAnother(words)
   const doubts = new Set([
     ...scope.inherited,
     ...draft.doubts,
@@ -66,6 +71,7 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
     ...nameDoubts(draft, findings),
     ...hazardsOf(words),
     ...unwrapped.doubts,
+    ...(another === undefined ? [] : [another]),
     ...(cwd === undefined ? ['it cannot be known in which directory it runs'] : []),
   ])
   findings.units.push({
@@ -78,11 +84,35 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
     ...(isTransparent(draft, unwrapped) && { transparent: true as const }),
   })
   for (const path of draft.paths) findings.paths.push({ ...path, unit })
-  for (const file of fileArguments(words)) {
-    for (const place of places.length > 0 ? places : UNKNOWN)
-      findings.paths.push({ ...file, cwd: place, unit })
+  if (scope.possible) return
+  const files = fileArguments(words)
+  // The words of a covered command were looked at with those of the program around it.
+  const mentioned = scope.covered ? [] : mentionedPaths(words)
+  const tree = movesTrees(words[0]) ? { tree: true as const } : {}
+  for (const cwd of places.length > 0 ? places : UNKNOWN) {
+    for (const file of files) findings.paths.push({ ...file, ...tree, origin: 'argument', cwd, unit })
+    for (const mention of mentioned) {
+      findings.paths.push({ ...mention, fs: 'read', cwd, unit })
+      // What git writes is its own business; everything else may write what it names.
+      if (words[0]?.value !== 'git') findings.paths.push({ ...mention, fs: 'write', cwd, unit })
+    }
   }
   for (const host of [...draft.hosts, ...hostArguments(words)]) findings.hosts.add(host)
+}
+
+/** A directory under another name takes its files along, past the rules for their old names. */
+function movesTrees(word: Word | undefined): boolean {
+  return /^(mv|ln|cp|install)$/.test(commandName(word) ?? '')
+}
+
+/** What an unknown program may start is judged by restrictions alone, and kept apart from what certainly runs. */
+function recordPossible(draft: Draft, scope: Scope, findings: Findings): void {
+  for (const { run, prose } of possibleCommands(draft.words)) {
+    if (findings.possible.length >= MAX_COLLECTED) return
+    const found = findings.nested(findings.start)
+    expandInner({ run, inShell: false }, draft, { ...scope, possible: true, covered: true }, found)
+    for (const unit of found.units) findings.possible.push({ unit, prose })
+  }
 }
 
 function assignmentDoubts({ assignments }: Draft, findings: Findings): string[] {
@@ -109,9 +139,10 @@ function nameDoubts({ words: [first], places }: Draft, findings: Findings): stri
 }
 
 /** What only starts others, steers, or sets harmless variables; a word that is not static may make it something else. */
-function isTransparent({ words, redirections }: Draft, unwrapped: Unwrapped): boolean {
+function isTransparent({ words }: Draft, unwrapped: Unwrapped): boolean {
   const [first] = words
-  if (!first) return redirections.length === 0
+  // What it redirects is judged as files that are read and written.
+  if (!first) return true
   const name = first.value ?? ''
   if (name.includes('/') && !isSystemPath(name)) return false
   if (unwrapped.transparent) return true
@@ -181,7 +212,12 @@ function expandScript(text: string, scope: Scope, places: Places, findings: Find
   }
   return findings.walkScript(
     script,
-    { source: text, depth: scope.depth + 1, inherited: scope.inherited },
+    {
+      source: text,
+      depth: scope.depth + 1,
+      inherited: scope.inherited,
+      ...(scope.possible && { possible: true }),
+    },
     places,
     findings,
   )

@@ -105,7 +105,9 @@ function awkProgram({ options, operands }: ParsedOptions): string | undefined {
   const program = operands[0]?.value ?? ''
   // Strings and regular expressions are not told apart from code here, since what begins one is ambiguous in awk.
   const writes = /\bprintf?\b/.test(program) && />(?!=)/.test(program)
-  const runs = /\bsystem\b|\bgetline\b|@|(?<!\|)\|(?!\|)|\\/.test(program.replaceAll(/\\[nt.\\/"$]/g, ''))
+  const runs = /\bsystem\b|\bgetline\b|\bARG[VC]\b|@|(?<!\|)\|(?!\|)|\\/.test(
+    program.replaceAll(/\\[nt.\\/"$]/g, ''),
+  )
   return writes || runs ? 'the awk program may write files or run programs' : undefined
 }
 

@@ -22,6 +22,7 @@ export type CommandTable = OptionTable & {
 
 const WRITES = 'writes a file'
 const RUNS = 'runs another program'
+const READS_NAMES = 'reads files whose names it takes from elsewhere'
 const READS_SCRIPT = 'takes its instructions from a file'
 
 /** Commands for text and files. The words of an option are those of GNU coreutils and friends. */
@@ -49,8 +50,8 @@ export const HAZARD_TABLE: Readonly<Record<string, CommandTable>> = {
     operands: 'read',
   },
   wc: {
-    options:
-      '-cmlLw --bytes --chars --files0-from=r --help --lines --max-line-length --total= --version --words',
+    options: '-cmlLw --bytes --chars --help --lines --max-line-length --total= --version --words',
+    hazards: { '--files0-from=r': READS_NAMES },
     operands: 'read',
   },
   nl: { options: '-p -b= -d= -f= -h= -i= -l= -n= -s= -v= -w= --help --version', operands: 'read' },
@@ -80,9 +81,10 @@ export const HAZARD_TABLE: Readonly<Record<string, CommandTable>> = {
   fold: { options: '-bs -w= --bytes --spaces --width=', operands: 'read' },
   sort: {
     options:
-      '-bcCdfghiMmnrRsuVz -k= -t= -S= --batch-size= --buffer-size= --check? --debug --dictionary-order --field-separator= --files0-from=r --general-numeric-sort --help --human-numeric-sort --ignore-case --ignore-leading-blanks --ignore-nonprinting --key= --merge --month-sort --numeric-sort --parallel= --random-sort --random-source=r --reverse --sort= --stable --unique --version --version-sort --zero-terminated',
+      '-bcCdfghiMmnrRsuVz -k= -t= -S= --batch-size= --buffer-size= --check? --debug --dictionary-order --field-separator= --general-numeric-sort --help --human-numeric-sort --ignore-case --ignore-leading-blanks --ignore-nonprinting --key= --merge --month-sort --numeric-sort --parallel= --random-sort --random-source=r --reverse --sort= --stable --unique --version --version-sort --zero-terminated',
     hazards: {
       '-o=w --output=w': WRITES,
+      '--files0-from=r': READS_NAMES,
       '--compress-program=': RUNS,
       '-T=w --temporary-directory=w': 'writes files to another directory',
     },
@@ -136,7 +138,8 @@ export const HAZARD_TABLE: Readonly<Record<string, CommandTable>> = {
   },
   du: {
     options:
-      '-0abcDhHklLmsSx -B= -d= -t= --all --apparent-size --block-size= --bytes --count-links --dereference --exclude= --exclude-from=r --files0-from=r --human-readable --max-depth= --null --one-file-system --separate-dirs --si --summarize --threshold= --time? --time-style= --total --help --version',
+      '-0abcDhHklLmsSx -B= -d= -t= --all --apparent-size --block-size= --bytes --count-links --dereference --exclude= --exclude-from=r --human-readable --max-depth= --null --one-file-system --separate-dirs --si --summarize --threshold= --time? --time-style= --total --help --version',
+    hazards: { '--files0-from=r': READS_NAMES },
     operands: 'read',
   },
   df: {

@@ -44,8 +44,8 @@ export function readRedirections(nodes: readonly SyntaxRedirection[], places: Pl
       continue
     }
     for (const cwd of places.length > 0 ? places : [undefined]) {
-      if (mode !== 'write') paths.push({ fs: 'read', path: file, cwd })
-      if (mode !== 'read') paths.push({ fs: 'write', path: file, cwd })
+      if (mode !== 'write') paths.push({ fs: 'read', origin: 'redirection', path: file, cwd })
+      if (mode !== 'read') paths.push({ fs: 'write', origin: 'redirection', path: file, cwd })
     }
   }
   return { redirections, paths, hosts, doubts, input }

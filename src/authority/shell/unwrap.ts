@@ -3,7 +3,7 @@ import { commandName } from './command-table.js'
 import { findCommands } from './find-expression.js'
 import { parseOptions } from './option-table.js'
 import { shellScript } from './shell-script.js'
-import { OPAQUE_WRAPPERS, SHELLS, WRAPPERS, type Wrapper } from './wrapper-table.js'
+import { isLoader, OPAQUE_WRAPPERS, SHELLS, WRAPPERS, type Wrapper } from './wrapper-table.js'
 
 /** What a command starts, as far as that can be read from its words. */
 export type Inner = {
@@ -33,7 +33,7 @@ export function unwrap(words: readonly Word[], input: string | undefined): Unwra
     const wrapper = WRAPPERS[name]
     if (wrapper) return unwrapWrapper(name, wrapper, args)
   }
-  if (OPAQUE_WRAPPERS.has(name)) return opaque(name, args)
+  if (OPAQUE_WRAPPERS.has(name) || isLoader(name)) return opaque(name, args)
   switch (name) {
     case 'find':
       return { ...NOTHING, inner: findCommands(args).map((run) => ({ run, inShell: false })) }

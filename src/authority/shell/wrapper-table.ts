@@ -64,12 +64,30 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   },
 }
 
-/** Wrappers whose options are not followed: every argument may be the command, and all of them are looked at. */
+/**
+ * Wrappers whose options are not followed: every argument may be the command, and all of them are looked at. The list need not be
+ * complete, since an unknown program may start its arguments too (`possible-commands.ts`); what is listed is asked about in any case.
+ */
 export const OPAQUE_WRAPPERS: ReadonlySet<string> = new Set(
-  'sudo doas su runuser pkexec setpriv capsh chroot unshare nsenter taskset numactl prlimit flock strace ltrace gdb perf script expect unbuffer systemd-run busybox toybox start-stop-daemon firejail bwrap proot fakeroot torsocks proxychains catchsegv rlwrap dbus-run-session xvfb-run entr run-parts cgexec trickle ssh-agent caffeinate arch'.split(
-    ' ',
-  ),
+  [
+    'sudo doas su sg newgrp runuser pkexec gosu su-exec setpriv capsh chroot unshare nsenter taskset numactl prlimit choom flock',
+    'setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 sparc32 sparc64 ppc32 ppc64 arch coreutils busybox toybox',
+    'strace ltrace gdb lldb perf valgrind rr heaptrack uftrace catchsegv script scriptreplay expect unbuffer rlwrap socat',
+    'systemd-run systemd-inhibit start-stop-daemon daemonize dumb-init tini run-parts cgexec chpst envdir softlimit setuidgid runcon aa-exec',
+    'firejail bwrap proot fakeroot fakechroot faketime eatmydata torsocks tsocks proxychains proxychains4 trickle cpulimit',
+    'dbus-run-session dbus-launch xvfb-run xinit startx openvt ssh-agent gpg-agent caffeinate entr chronic ifne pee ts',
+    'hyperfine direnv mise nix-shell wine qemu-i386 qemu-x86_64 qemu-aarch64 apptainer singularity',
+  ]
+    .join(' ')
+    .split(' '),
 )
+
+/** Whether a path is that of the dynamic loader, which runs the program it is given. */
+export function isLoader(path: string): boolean {
+  return /^(ld\.so|ld-(linux|musl)[\w.-]*\.so[\d.]*|ld-[\d.]+\.so)$/.test(
+    path.slice(path.lastIndexOf('/') + 1),
+  )
+}
 
 export const SHELLS: ReadonlySet<string> = new Set(
   'bash sh dash zsh ksh mksh ash rbash rksh fish csh tcsh yash posh'.split(' '),

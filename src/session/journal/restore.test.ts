@@ -75,19 +75,22 @@ describe('the options of a session', () => {
     expect(optionsToKeep({ model: {} as never })).toEqual({})
   })
 
-  it('that are given now win over those that were kept', () => {
-    const state = foldSession([
-      session({ options: { role: 'a cook', maxTokens: 5 }, labels: { tenantId: 'acme' }, mode: 'plan' }),
-    ])
-    expect(withRestored({ role: 'a pilot' }, state)).toEqual({
-      role: 'a pilot',
-      maxTokens: 5,
-      tenantId: 'acme',
+  it('that are given now win over those of the log, which only restrict', () => {
+    const fold = (row: Parameters<typeof session>[0]) => ({ ...foldSession([session(row)]), recordCount: 1 })
+    const state = fold({
+      options: { role: 'a cook', maxTokens: 5, sandbox: 'off' },
+      labels: { tenantId: 'acme' },
       mode: 'plan',
     })
-    expect(withRestored({ role: 'a pilot' }, undefined)).toEqual({ role: 'a pilot' })
-    expect(withRestored({}, foldSession([session({ mode: null })]))).toEqual({})
+    expect(withRestored({ role: 'a pilot' }, state)).toEqual({
+      options: { role: 'a pilot', maxTokens: 5, tenantId: 'acme', mode: 'plan' },
+      leftOut: ['sandbox'],
+    })
+    expect(withRestored({ role: 'a pilot' }, undefined)).toEqual({ options: { role: 'a pilot' }, leftOut: [] })
+    expect(withRestored({}, fold({ mode: null }))).toEqual({ options: {}, leftOut: [] })
+    expect(withRestored({}, fold({ mode: 'full' })).options).toEqual({})
   })
+})
 })
 
 describe('runs that went on from each other', () => {

@@ -18,5 +18,8 @@ export function unitNames({ units }: CommandAnalysis): string {
 
 /** `r a, w b@dir`. */
 export function describePaths({ paths }: CommandAnalysis): string {
-  return paths.map(({ fs, path, cwd }) => `${fs[0]} ${path}${cwd === '.' ? '' : `@${cwd ?? '?'}`}`).join(', ')
+  return paths
+    .filter(({ origin }) => origin === 'redirection' || origin === 'argument')
+    .map(({ fs, path, cwd }) => `${fs[0]} ${path}${cwd === '.' ? '' : `@${cwd ?? '?'}`}`)
+    .join(', ')
 }
