@@ -91,7 +91,6 @@ describe('the options of a session', () => {
     expect(withRestored({}, fold({ mode: 'full' })).options).toEqual({})
   })
 })
-})
 
 describe('runs that went on from each other', () => {
   const state = foldSession([
