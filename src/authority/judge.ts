@@ -76,6 +76,11 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
   const pinnedAsk = matches.find(({ pinned }) => pinned)
   const held = judged.verdict.action === 'allow' && pinnedAsk !== undefined ? decided(pinnedAsk) : judged
 
+  const port = unnamedPort(subject, call, book, matches)
+  if (port !== undefined && held.verdict.action === 'allow' && book.doubts !== 'allow') {
+    const reason = `reaching ${quoted(subject.kind === 'host' ? subject.text : '')} needs a rule that names the port ${port}, or approval: only 80 and 443 are allowed by a rule without a port`
+    return { ...asked, decidedBy: 'doubt', verdict: { action: book.doubts, reason } }
+  }
   const doubt = doubtOf(subject) ?? unseen(subject, call, book) ?? unnamed(subject, book)
   if (doubt === undefined || strictness(book.doubts) <= strictness(held.verdict.action)) return held
   const reason = `${describeSubject(subject, call)} is not fully understood: ${doubt}`
@@ -184,6 +189,25 @@ function startsSearch(subject: JudgedSubject, call: Call, book: RuleBook): boole
     book.explicitDefault &&
     allowsReadingBelow(book, call, subject.path)
   )
+}
+
+/**
+ * The port of a fetch that is not one of the web and that no matching rule names. Through another port a fetch talks to
+ * databases, mail servers and administration pages, which nobody means by `web_fetch(example.com)`.
+ */
+function unnamedPort(
+  subject: JudgedSubject,
+  call: Call,
+  book: RuleBook,
+  matches: readonly MatchingRule[],
+): number | undefined {
+  if (subject.kind !== 'host' || call.tool !== 'web_fetch' || book.anyPort) return undefined
+  const port = subject.host?.port
+  if (port === undefined || port === 80 || port === 443) return undefined
+  const named = matches.some(
+    ({ rule }) => rule.action === 'allow' && !rule.untrusted && rule.pattern.endsWith(`:${port}`),
+  )
+  return named ? undefined : port
 }
 
 function doubtOf(subject: JudgedSubject): string | undefined {

@@ -28,6 +28,8 @@ export type RuleBookOptions = {
   readonly doubts?: Action
   /** Why the default is what it is, for messages. */
   readonly defaultReason?: string
+  /** A rule for a host without a port allows every port, not only 80 and 443: for limits, which other rules narrow. */
+  readonly anyPort?: boolean
 }
 
 /** Rules read once and sorted by what they can match, so that a call meets few of them. */
@@ -37,6 +39,7 @@ export type RuleBook = {
   readonly defaultDecision: Action
   readonly doubts: Action
   readonly defaultReason: string
+  readonly anyPort: boolean
   /** Allows that nobody has confirmed; they count for nothing. */
   readonly ignored: readonly Rule[]
   readonly shelves: ReadonlyMap<string, Shelf>
@@ -64,7 +67,7 @@ export type MatchingRule = {
 /** Reads and sorts rules. Throws `RuleError` for the first that cannot be used. */
 export function createRuleBook(options: RuleBookOptions): RuleBook {
   const { rules, scope, defaultDecision = 'ask', doubts = 'ask', explicitDefault = false } = options
-  const { defaultReason = 'permissionPolicy.defaultDecision' } = options
+  const { defaultReason = 'permissionPolicy.defaultDecision', anyPort = false } = options
   const shelves = new Map<string, Shelf>()
   const wildcards: Entry[] = []
   const ignored: Rule[] = []
@@ -81,6 +84,7 @@ export function createRuleBook(options: RuleBookOptions): RuleBook {
     explicitDefault,
     doubts,
     defaultReason,
+    anyPort,
     ignored,
     shelves,
     wildcards,

@@ -133,14 +133,15 @@ export class Session extends QueueSurface {
     return unrewind(coreOf(this))
   }
 
-  /** What tools did to files in a run, or in the last that changed any. What commands did is not covered. */
-  async changes(runId?: string): Promise<FileChangeInfo[]> {
-    return listChanges(coreOf(this), runId)
+  /** What tools did to files in a run, or in the last that left a change. Changes by commands are not covered. */
+  async changes(runId?: string, options?: { readonly diff?: boolean }): Promise<FileChangeInfo[]> {
+    return listChanges(coreOf(this), runId, options)
   }
 
   /**
-   * Puts back what files were before a run changed them, or the last that changed any: file by file, and only those that are still
-   * what the run left. The others are named and stay. It can be undone by its own id. `host` stands for direct calls.
+   * Puts files back to what they were before a run changed them: file by file, and only those that are still what the run left. The
+   * others are named and stay. Without an id it takes the last run of which something can be put back. An undo can be undone by its own
+   * id; `host` stands for direct calls.
    */
   async undo(runId?: string): Promise<UndoOutcome> {
     return undo(coreOf(this), runId)

@@ -32,6 +32,7 @@ import {
   type LocalShell,
   type LocalShellOptions,
   type PipedProcess,
+  type UnreadablePaths,
 } from './shell/index.js'
 
 export type WorkspaceOptions = {
@@ -62,6 +63,8 @@ export type WorkspacePermit = {
   host(host: string, port: number): string | undefined
   command(text: string, cwd: string): string | undefined | Promise<string | undefined>
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
+  /** What a sandbox hides from the call's commands. Absent: nothing. */
+  unreadable?(): UnreadablePaths | undefined
 }
 
 /** A tool tried what its call may not do. */
@@ -286,6 +289,7 @@ function shellFor(
       ? {}
       : { writable: writableIn(roots, permit) }),
     ...(masked.length > 0 && { masked }),
+    unreadable: permit.unreadable?.(),
   })
   return {
     run: async (command, request = {}) => {

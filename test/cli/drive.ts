@@ -18,6 +18,8 @@ export type DriveOptions = {
   readonly stdin?: string
   /** Standard input stays open until what was put out holds this. */
   readonly until?: string
+  /** What is typed once the output holds a text, in this order. */
+  readonly replies?: readonly { readonly to: string; readonly say: string }[]
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   readonly signal?: AbortSignal
@@ -66,7 +68,12 @@ async function drive(argv: readonly string[], options: DriveOptions): Promise<Ou
   const { until } = options
   if (until === undefined) stdin.end(options.stdin ?? '')
   else stdin.write(options.stdin ?? '')
+  const replies = [...(options.replies ?? [])]
   const out = collect(stdout, (text) => {
+    for (let [reply] = replies; reply !== undefined && text.includes(reply.to); [reply] = replies) {
+      replies.shift()
+      stdin.write(reply.say)
+    }
     if (until !== undefined && text.includes(until)) stdin.end()
   })
   const err = collect(stderr)

@@ -21,7 +21,10 @@ const commands: readonly Command[] = [
   { line: /^npm install capstan(?: zod)?$/, attempt: () => needFile('test/house/package.test.ts') },
   { line: /^npm run bench(?: -- (.+))?$/, attempt: ([, areas = '']) => needBenchmarks(areas) },
   // What they do to the working tree is not for a test, or they take minutes; building has happened before it.
-  { line: /^npm run (build|format|fuzz|faults|coverage|test:\w+)$/, attempt: ([, script = '']) => needScript(script) },
+  {
+    line: /^npm run (build|format|fuzz|faults|coverage|test:\w+)$/,
+    attempt: ([, script = '']) => needScript(script),
+  },
   {
     line: /^npm run (coverage) -- (\S+)$/,
     attempt: ([, script = '', filter = '']) => {

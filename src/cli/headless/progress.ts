@@ -38,7 +38,7 @@ export class Progress {
     const { dim, yellow } = this.#colors
     switch (event.type) {
       case 'notice':
-        return dim(`note: ${safeLine(event.message, 500)}`)
+        return dim(safeLine(`note from ${event.source}: ${ownWords(event.message)}`, 500))
       case 'model_retry':
         return dim(
           `the model is asked again in ${Math.ceil(event.delayMs / 1000)} s: ${safeLine(event.reason, 300)}`,

@@ -1,4 +1,3 @@
-import type { RunRow } from '../../store/records.js'
 import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
@@ -7,6 +6,7 @@ import { RefusedAsks } from '../headless/refused-asks.js'
 import { type Io, write } from '../io.js'
 import { prepare, warningsOf } from '../setup/prepare.js'
 import { safeText } from '../terminal/safe-text.js'
+import { cutOffRun } from './cut-off.js'
 import { findSession, loadSession, openKept } from './open-kept.js'
 
 /** Goes on with a session: with a prompt, with the run that was cut off, or in the terminal. */
@@ -23,7 +23,7 @@ export async function resumeKept(args: Args, io: Io): Promise<number> {
     const { runHeadless } = await import('../headless/run-headless.js')
     return runHeadless(args.with({ session: id, ...place }), io, prompt, 'text')
   }
-  const cutOff = cutOffIn([...state.runs.values()])
+  const cutOff = cutOffRun(state.runs.values())
   if (args.has('run')) {
     if (cutOff === undefined)
       throw new CommandLineError('No run of this session was cut off.', 'Give a prompt to go on with it.')
@@ -36,13 +36,6 @@ export async function resumeKept(args: Args, io: Io): Promise<number> {
     )
   const { command } = await import('../interactive/command.js')
   return command.run(args.with({ session: id, ...place }).after(args.positionals.length), io)
-}
-
-/** A process that came since may have noted that it was, and have ended there. */
-function cutOffIn(runs: readonly RunRow[]): RunRow | undefined {
-  const last = runs.at(-1)
-  const atWork = runs.findLast(({ status }) => status === 'running' || status === 'queued')
-  return atWork ?? (last?.status === 'interrupted' ? last : undefined)
 }
 
 async function goOn(args: Args, io: Io, runId: string): Promise<number> {

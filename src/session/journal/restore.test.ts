@@ -86,7 +86,10 @@ describe('the options of a session', () => {
       options: { role: 'a pilot', maxTokens: 5, tenantId: 'acme', mode: 'plan' },
       leftOut: ['sandbox'],
     })
-    expect(withRestored({ role: 'a pilot' }, undefined)).toEqual({ options: { role: 'a pilot' }, leftOut: [] })
+    expect(withRestored({ role: 'a pilot' }, undefined)).toEqual({
+      options: { role: 'a pilot' },
+      leftOut: [],
+    })
     expect(withRestored({}, fold({ mode: null }))).toEqual({ options: {}, leftOut: [] })
     expect(withRestored({}, fold({ mode: 'full' })).options).toEqual({})
   })

@@ -14,7 +14,7 @@ describe.runIf(hasScript)('in a real terminal', { timeout: 60_000 }, () => {
     const terminal = open(place, ['--model', 'offline'], 60)
     await terminal.sees('offline/rules')
     terminal.press(`Replace "nine" by "十二" in a.txt${keys.enter}`)
-    await terminal.sees('Do it?')
+    await terminal.sees('no, and say')
     expect(terminal.screen()).toContain('+十二 knots')
     terminal.press('y')
     await terminal.sees('3 rounds')
@@ -48,7 +48,7 @@ describe.runIf(hasScript)('in a real terminal', { timeout: 60_000 }, () => {
       await terminal.sees(step)
     }
     terminal.press(keys.enter)
-    await terminal.sees('Do it?')
+    await terminal.sees('no, and say')
     terminal.press('y')
     await terminal.sees('4. The check passes now')
     terminal.press(keys.enter)

@@ -14,6 +14,8 @@ const kinds = [
   `trap '' TERM; sleep 300 & setsid sleep 300 & nohup sleep 300 >/dev/null 2>&1 & while :; do sleep 300; done`,
   `(setsid bash -c "trap '' TERM; sleep 300" &) ; exec >&- 2>&-; sleep 300`,
   'while :; do (sleep 0.05 &) ; sleep 0.01; done',
+  // Double fork, no environment, own session, no output: only the mark is left.
+  `(env -i setsid bash -c 'exec 0<&- >/dev/null 2>&1; (sleep 301 & sleep 301) &' & ); sleep 300`,
 ]
 
 async function abortMany(sandbox: 'off' | 'required', count: number, atOnce: number): Promise<void> {
@@ -108,6 +110,23 @@ describeWithBubblewrap('commands side by side in one workspace', () => {
       expect(readdirSync(root)).toEqual(['go'])
     } finally {
       await Promise.all([one.close(), two.close()])
+    }
+  })
+
+  it('SEC-128 leave the directory as it is when they may not write there', async () => {
+    const shell = createLocalShell({ root, ledgerDir: join(place, 'ledger'), sandbox: 'required' })
+    try {
+      mkdirSync(join(root, 'out'))
+      for (const writable of [[], [join(root, 'out')]]) {
+        const command = 'mkdir .vscode 2>/dev/null; (echo x > .npmrc) 2>/dev/null; echo up; sleep 300'
+        const job = await shell.start(command, { confine: { writable } })
+        await expect.poll(async () => (await shell.readJob(job.id)).text).toBe('up\n')
+        expect(readdirSync(root)).toEqual(['out'])
+        await shell.killJob(job.id)
+        expect(readdirSync(root)).toEqual(['out'])
+      }
+    } finally {
+      await shell.close()
     }
   })
 

@@ -11,6 +11,8 @@ export function compileShell(): { readonly directory: string; remove(): void } {
   for (const layer of ['tool', 'authority', 'workspace'])
     cpSync(join(repository, '.build/modules', layer), join(directory, layer), { recursive: true })
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }')
+  // The shell reads commands to find those that only run git.
+  cpSync(join(repository, 'node_modules/unbash'), join(directory, 'node_modules/unbash'), { recursive: true })
   // The host too: a clone may lie where only its owner can look, and every file is made for others to read.
   copyFileSync(join(import.meta.dirname, 'host.mjs'), join(directory, 'host.mjs'))
   execFileSync('chmod', ['-R', 'a+rX', directory])
