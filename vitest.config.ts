@@ -27,6 +27,8 @@ export default defineConfig({
     maxWorkers,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Its default of one second is too short on a busy machine.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       {
         extends: true,

@@ -53,7 +53,7 @@ export async function openPlace(files: Readonly<Record<string, string>> = {}): P
     async model(script) {
       const server = await startModelServer(script)
       onTestFinished(() => server.close())
-      const config = join(base, `model-${open.length}.acl`)
+      const config = join(base, `model-${new URL(server.url).port}.acl`)
       await writeFile(
         config,
         `default_model = "test/m"\nproviders "test" {\n  base_url = "${server.url}/v1"\n  models "m" { cost = { input = 1, output = 1 } }\n}\n`,

@@ -117,6 +117,8 @@ async function readSessions(sessionStore: SessionStore, { workspace, user }: Pla
     const asked: string[] = []
     const session = await agent.openSession('voyage', {
       sessionStore,
+      // Without it a log may only narrow what the session is allowed.
+      trustStore: true,
       workspace,
       sandbox: 'off',
       onAsk: ({ toolName }) => {
