@@ -139,7 +139,9 @@ describe('SEC-174: a tool that is not what it was', { timeout: limit }, () => {
       mcpServers: [badServer('changes')],
     })
     await session.send('go')
-    expect(toolResults(server, 2)[1]).toContain('is not what it was when it was agreed to: its description changed')
+    expect(toolResults(server, 2)[1]).toContain(
+      'is not what it was when it was agreed to: its description changed',
+    )
 
     const seen: string[] = []
     const model = byPrompt(({ prompt, turn, results }) => {
