@@ -3,7 +3,7 @@ import type { Subject } from '../tool/subject.js'
 import { commandName } from './destructive-command.js'
 import { type Host, parseHost } from './host-pattern.js'
 import { resolvePath } from './lexical-path.js'
-import { type PathFacts, withFacts } from './path-facts.js'
+import { type PathFacts, pathFactsKey, withFacts } from './path-facts.js'
 import { type PreparedPath, preparePath } from './path-pattern.js'
 import { insideRoots, type Scope, workspaceRoot } from './scope.js'
 import type { CommandAnalysis, CommandUnit } from './shell/analysis.js'
@@ -43,6 +43,8 @@ export type JudgedSubject =
       readonly entry?: 'removed' | 'replaced' | undefined
       /** The path leads here through links; the path it leads to is a subject of its own. */
       readonly leadsTo?: string | undefined
+      /** It is opened only where the directory above it exists: judged once the disk has been asked. */
+      readonly ifDirectory?: true
       /** Why the path is only a guess. */
       readonly doubt?: string | undefined
     }
@@ -61,6 +63,8 @@ export type ExpandedCall = {
   readonly call: Call
   readonly scope: Scope
   readonly subjects: readonly JudgedSubject[]
+  /** Paths that are only opened where a directory exists; those of them that are opened are among the subjects. */
+  readonly possiblePaths: readonly PathSubject[]
   readonly commands: readonly CommandAnalysis[]
   /** Why the call can never run, in words. */
   readonly invalid?: string
@@ -94,16 +98,18 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
   }
   if (call.subjects.length === 0) subjects.push({ kind: 'call' })
   const { pathFacts } = call
-  const judged =
-    pathFacts === undefined
-      ? subjects
-      : subjects.flatMap((subject): JudgedSubject[] =>
-          subject.kind === 'path' ? withFacts(subject, pathFacts, isInsideOf(place)) : [subject],
-        )
+  const possiblePaths: PathSubject[] = []
+  const judged = subjects.flatMap((subject): JudgedSubject[] => {
+    if (subject.kind !== 'path') return [subject]
+    if (subject.ifDirectory) possiblePaths.push(subject)
+    if (subject.ifDirectory && !pathFacts?.has(pathFactsKey(subject))) return []
+    return pathFacts === undefined ? [subject] : withFacts(subject, pathFacts, isInsideOf(place))
+  })
   return {
     call,
     scope,
     subjects: judged,
+    possiblePaths,
     commands,
     ...(invalid[0] === undefined ? {} : { invalid: invalid[0] }),
   }
@@ -151,7 +157,7 @@ function emptyUnit(text: string): CommandUnit {
 function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubject[] {
   return paths
     .filter(({ path }) => !harmlessDevice.test(path))
-    .map(({ fs, path, cwd, unit }) => {
+    .map(({ fs, path, cwd, unit, ifDirectory }) => {
       const floating = cwd === undefined && !/^[/~]/.test(path)
       // A guess: denies must still have something to hit when `cd "$D"` hides where a command runs.
       const from = { ...place, cwd: resolvePath(cwd ?? '.', place) }
@@ -163,6 +169,7 @@ function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubjec
       return {
         ...subject,
         ...(entry === undefined ? {} : { entry }),
+        ...(ifDirectory && { ifDirectory }),
         ...(floating ? { doubt: 'it is relative to a directory that is not known' } : {}),
       }
     })

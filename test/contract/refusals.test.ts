@@ -5,6 +5,8 @@ import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import type { JsonValue } from '../../src/tool/json.js'
 import { calls, openSession, toolResults } from './open-session.js'
 
+const limit = 60_000
+
 const files = {
   'a.txt': 'one\n',
   'package.json': '{"name":"x","version":"1.0.0","scripts":{"build":"true"}}',
@@ -46,7 +48,7 @@ const refused: [string, JsonValue, string[]][] = [
   ['notes', {}, ['notes']],
 ]
 
-describe('a refusal where no user can be asked', () => {
+describe('a refusal where no user can be asked', { timeout: limit }, () => {
   it.each(refused)('names the rules that allow the call: %s %j', async (tool, args, expected) => {
     const text = await resultOf([tool, args], {})
     expect(rulesIn(text)).toEqual(expected)
@@ -87,7 +89,7 @@ describe('a refusal where no user can be asked', () => {
   })
 })
 
-describe('a rejection by the user', () => {
+describe('a rejection by the user', { timeout: limit }, () => {
   it.each([
     ['use the other directory', 'The user rejected this call: use the other directory'],
     ['  ', 'The user rejected this call.'],

@@ -41,6 +41,8 @@ export type NamedPath = {
   /** What a relative path is relative to; undefined when it cannot be known. */
   readonly cwd: string | undefined
   readonly unit: number
+  /** The command opens it only where it would lie in a directory that exists, which only the disk can tell. */
+  readonly ifDirectory?: true
 }
 
 export type CommandAnalysis = {

@@ -7,6 +7,8 @@ import type { SessionOptions } from '../../../src/session/options.js'
 import { scriptedModel } from '../../../src/testing/scripted-model.js'
 import { bash, calls, type Opened, openSession, toolResults } from '../../contract/open-session.js'
 
+const limit = 60_000
+
 /** Rules that cover every command here, and no file. */
 const commands: PermissionPolicy = {
   allow: [
@@ -125,7 +127,7 @@ const hard = [
   'dd if=real/a.txt of=hard',
 ]
 
-describe('a link out of the workspace that a command names', () => {
+describe('a link out of the workspace that a command names', { timeout: limit }, () => {
   it.each([...reads, ...writes])('is refused where nobody can be asked: %s', async (command) => {
     const { text, changed } = await attempt(command)
     expect(text).toMatch(/^Refused|Error: Refused/)
@@ -246,7 +248,7 @@ describe('a link out of the workspace that a command names', () => {
   })
 })
 
-describe('a link inside the workspace that a command names', () => {
+describe('a link inside the workspace that a command names', { timeout: limit }, () => {
   it.each([
     ['cat in', 'inside'],
     ['cat dir/a.txt', 'inside'],
@@ -271,7 +273,7 @@ describe('a link inside the workspace that a command names', () => {
   })
 })
 
-describe('a file with another hard link that a command writes to', () => {
+describe('a file with another hard link that a command writes to', { timeout: limit }, () => {
   it.each(hard)('is not written without approval: %s', async (command) => {
     const allowed = { allow: [...(commands.allow ?? []), 'fs.write(**)'] }
     const { text, changed } = await attempt(command, { permissionPolicy: allowed })
@@ -295,7 +297,7 @@ describe('a file with another hard link that a command writes to', () => {
   })
 })
 
-describe('a path outside the workspace that a command names', () => {
+describe('a path outside the workspace that a command names', { timeout: limit }, () => {
   const outsiders = [
     'cat /etc/os-release',
     'ls /usr/bin',
