@@ -42,7 +42,7 @@ async function bench(args) {
   return run(process.execPath, ['bench/run.mjs', ...args])
 }
 
-/** The command evaluator against real bash: many more cases than a test run has time for. @param {string[]} args */
+/** Random scripts in real bash, traced with strace, against the command analysis: many more than a test run has time for. @param {string[]} args */
 async function fuzz([cases = '50000']) {
   ensureInstalled()
   process.env['FUZZ_CASES'] = cases
@@ -70,7 +70,7 @@ npm test                  every check and test
 npm test -- NAME …        only the tests whose files match
 npm run build             compile src/ to dist/
 npm run format            format and fix what can be fixed
-npm run fuzz -- CASES      the command evaluator against real bash (50,000 when left out)
+npm run fuzz -- CASES      compare the command analysis with what real bash opens and runs (50,000 scripts when left out)
 npm run faults -- FACTOR NAME …  processes killed, stores that fail, soaks: so many times the short form (10 when left out)
 npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look; check fails when a target is missed)`)
   return command === 'help' ? 0 : 2
