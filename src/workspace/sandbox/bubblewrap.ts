@@ -13,6 +13,8 @@ export type SandboxProfile = {
   readonly pins: readonly Pin[]
   /** Hidden whatever else is said of them: directories look empty, files like `blankFile`. */
   readonly masked?: readonly PathOfKind[] | undefined
+  /** Files that have other content inside: `source` is shown at `path`. */
+  readonly replaced?: readonly { readonly path: string; readonly source: string }[] | undefined
   /** An empty file. Where a file is looked for, one that cannot be opened at all would stop programs that need not stop. */
   readonly blankFile: string
   /** Unix sockets of the host. A read-only mount does not keep anyone from connecting to them. */
@@ -62,6 +64,7 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
     ...(profile.masked ?? []).flatMap((entry) =>
       entry.kind === 'file' ? ['--ro-bind', profile.blankFile, entry.path] : hide(entry),
     ),
+    ...(profile.replaced ?? []).flatMap(({ path, source }) => ['--ro-bind', source, path]),
     ...profile.sockets.flatMap((path) => ['--ro-bind', '/dev/null', path]),
     ...networkArgs(profile.network),
     ...isolation,

@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
+import { guardedDirectories, replacedConfigs } from '../git/guarded-directories.js'
 import { childEnvironment } from '../shell/child-env.js'
 import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
@@ -61,7 +62,8 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
       let proxy: FilteringProxy | undefined
       try {
         proxy = await proxyFor(options, command.call?.hosts)
-        return await plan(options, command, protection, proxy)
+        const guarded = command.guardGit === true ? await guardGit(options, command, watches) : undefined
+        return await plan(options, command, protection, proxy, guarded)
       } catch (error) {
         await protection.release()
         await proxy?.close()
@@ -97,6 +99,7 @@ async function plan(
   command: ConfinedCommand,
   protection: Protection,
   proxy: FilteringProxy | undefined,
+  guarded: GuardedGit | undefined,
 ): Promise<ConfinedLaunch> {
   const sockets = await listeningSockets()
   const blankFile = join(options.directory, 'blank')
@@ -112,7 +115,8 @@ async function plan(
     cwd: command.cwd,
     tmp: command.tmp,
     home: command.home,
-    masked,
+    masked: [...masked, ...(guarded?.masked ?? []).filter(({ path }) => isVisible(path, places))],
+    replaced: guarded?.replaced.filter(({ path }) => isVisible(path, places)),
     blankFile,
     // A socket inside a hidden directory is gone already, unless that part of it is shown again.
     sockets: sockets.filter(
@@ -138,12 +142,49 @@ async function plan(
     namespaced: true,
     async finish(outcome) {
       await proxy?.close()
+      await guarded?.remove()
       return [
         ...(await protection.release()),
         ...(proxy?.refused() ?? []),
         ...explainRefusals(outcome, proxy !== undefined, command.call?.git !== undefined),
       ]
     },
+  }
+}
+
+type GuardedGit = {
+  readonly masked: readonly PathOfKind[]
+  readonly replaced: readonly { readonly path: string; readonly source: string }[]
+  remove(): Promise<void>
+}
+
+/**
+ * Shows git a configuration of each repository that holds nothing but harmless settings, and no hooks. What it cannot read it
+ * cannot start, in submodules too, where git takes no settings from its environment.
+ */
+async function guardGit(
+  options: BubblewrapOptions,
+  { cwd }: ConfinedCommand,
+  watches: readonly GitWatch[],
+): Promise<GuardedGit> {
+  const found = {
+    repositories: watches.flatMap((watch) => watch.found.repositories),
+    closed: [],
+  }
+  const directories = guardedDirectories(cwd, found)
+  const place = await mkdtemp(join(options.directory, 'git-'))
+  const replaced = replacedConfigs(directories).map(({ path, text }, at) => {
+    const source = join(place, String(at))
+    writeFileSync(source, text, { mode: 0o600 })
+    return { path, source }
+  })
+  return {
+    replaced,
+    masked: directories
+      .map((directory) => join(directory, 'hooks'))
+      .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+      .map((path) => ({ kind: 'directory', path })),
+    remove: () => rm(place, { recursive: true, force: true }),
   }
 }
 
