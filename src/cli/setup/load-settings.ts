@@ -39,7 +39,10 @@ export async function loadSettings(
   const notUsed = `${configName} came with this directory and is not used: read it, and confirm it with "capstan trust".`
   return {
     config: merge(layers.map(({ config }) => config)),
-    warnings: [...(unconfirmed === undefined ? [] : [notUsed]), ...layers.flatMap(({ warnings }) => warnings)],
+    warnings: [
+      ...(unconfirmed === undefined ? [] : [notUsed]),
+      ...layers.flatMap(({ warnings }) => warnings),
+    ],
     files: layers.flatMap(({ files }) => files),
     ...(unconfirmed !== undefined && { unconfirmed }),
   }
