@@ -33,7 +33,7 @@ export type Admission = {
 }
 
 /** The circuit breaker of one model. */
-export class Circuit {
+class Circuit {
   readonly #model: Model
   #failures = 0
   #openUntil: number | undefined
