@@ -15,6 +15,8 @@ export type HookNotice = {
 }
 
 export type HooksOptions = {
+  /** Takes out of a payload what no hook may see. */
+  readonly clean?: <Payload>(payload: Payload) => Payload
   readonly session: HookSession
   /** Milliseconds since the epoch. */
   now(): number
@@ -111,7 +113,8 @@ function viewOf(shelf: Shelf, options: HooksOptions): Hooks {
     count: () => shelf.byId.size,
     list: () => [...shelf.byId.values()].map(statusOf),
     has: (event) => shelf.byEvent.has(event),
-    run: (event, payload, { signal } = {}) => runHooks(shelf, options, event, payload, signal),
+    run: (event, payload, { signal } = {}) =>
+      runHooks(shelf, options, event, options.clean?.(payload) ?? payload, signal),
     settled: async () => {
       while (shelf.loose.size > 0) await Promise.all(shelf.loose)
     },

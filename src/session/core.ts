@@ -26,7 +26,11 @@ import { FileChanges } from './history/file-changes.js'
 import { canGoOn } from './journal/call-steps.js'
 import { interruptedResults, type OpenCalls, unfinishedRound } from './journal/interrupted.js'
 import { Keeper } from './journal/keeper.js'
-import { type KeptConversation, keepConversation } from './journal/kept-conversation.js'
+import {
+  type KeptConversation,
+  type KeptConversationOptions,
+  keepConversation,
+} from './journal/kept-conversation.js'
 import { waitingQuestions } from './journal/questions.js'
 import { optionsToKeep, type RestoredSession, restoredRules, restoredTodos } from './journal/restore.js'
 import { labelsOf, type SessionOptions } from './options.js'
@@ -35,6 +39,7 @@ import { createPlanProgress, type PlanProgress } from './plan-progress.js'
 import { type FoundInstructions, lookForPrompt, makePrompt } from './prompt/make-prompt.js'
 import { defaultRetention, Runs } from './runs.js'
 import { type Screen, screenFor } from './screen.js'
+import { redactValue } from './security/index.js'
 import { Ledger, restoredSpending, spendingRow } from './spending.js'
 import { ToolShelf } from './tool-shelf.js'
 import { Trace } from './trace.js'
@@ -141,6 +146,7 @@ export class SessionCore {
       createHooks({
         session: hooked,
         now: this.now,
+        clean: (payload) => this.withoutKeys(payload),
         onNotice: ({ hookId, message }) => this.emit({ type: 'notice', source: `hook ${hookId}`, message }),
       })
     // What a subagent spends its parent spends, all the way up.
@@ -158,6 +164,12 @@ export class SessionCore {
       this.hooks.register(id, event, matcher, config, handler as HookHandler)
     for (const { name, description, handler } of options.commands ?? [])
       this.commands.register(name, description, handler)
+  }
+
+  /** The same value without the keys of the configuration: for the conversation and for hooks. */
+  withoutKeys<Value>(value: Value): Value {
+    const { keys } = this.screen
+    return keys === undefined ? value : redactValue(value, keys)
   }
 
   readonly now = (): number => this.clock.now()
@@ -424,10 +436,15 @@ export class SessionCore {
     return keepConversation({
       sessionId,
       ...(restored !== undefined && { start: restored }),
+      ...this.#hiding(),
       runId: () => this.active?.id,
       newId: () => `message-${++count}`,
       now: this.now,
     })
+  }
+
+  #hiding(): Pick<KeptConversationOptions, 'hide'> {
+    return this.screen.keys === undefined ? {} : { hide: (message) => this.withoutKeys(message) }
   }
 
   #startKeeper(store: SessionStore): Keeper {
@@ -440,6 +457,7 @@ export class SessionCore {
       ...(options.durability !== undefined && { durability: options.durability }),
       ...(restored !== undefined && { restored }),
       ...(redact !== undefined && { redact }),
+      ...this.#hiding(),
       row: () => ({
         agent: agentId,
         workspaceRoot: root,

@@ -17,6 +17,8 @@ export interface Screen {
   /** Keeps a mark that stands for a secret from being written in the secret's place. */
   readonly watchdogs: readonly Watchdog[]
   text(text: string): string
+  /** Takes out the keys of the configuration alone; absent when there are none. */
+  readonly keys?: (text: string) => string
   /** For what goes to the model and is no result of a tool. */
   forModel(text: string): string
   /** For what is written down; absent when nothing has to be taken out. */
@@ -31,26 +33,30 @@ export function screenFor(
   secrets: readonly string[],
   emit: (event: AgentEvent) => void,
 ): Screen {
+  if (given === undefined && secrets.length === 0) return recordsOnly
   const provider = given ?? keeperOf(secrets)
-  if (provider === undefined) return open
   if (given instanceof DefaultSecurityProvider) for (const secret of secrets) given.addSecret(secret)
   const redact = (text: string): string => redacted(provider, text, 'host')
   return {
     middleware: [resultScreen(provider, emit)],
     watchdogs: [refuseMarks],
     text: redact,
+    ...(secrets.length > 0 && { keys: (text: string) => redacted(keeperOf(secrets), text, 'host') }),
     forModel: (text) => redacted(provider, text, 'model'),
     record: (text) => provider.redactOutput?.(text, 'record') ?? text,
     events: (pass) => eventScreen(provider, redact, pass),
   }
 }
 
-/** One for all sessions of an agent: what finds secrets is larger than everything else that an idle session has. */
-function keeperOf(secrets: readonly string[]): SecurityProvider | undefined {
-  if (secrets.length === 0) return undefined
+/**
+ * What a session without a provider has: keys of the configuration are taken out everywhere, and what has the form of a token out of
+ * records and traces. A model sees tool output as it is. One for all sessions of an agent: what finds secrets is larger than everything
+ * else that an idle session has.
+ */
+function keeperOf(secrets: readonly string[]): SecurityProvider {
   const known = keepers.get(secrets)
   if (known !== undefined) return known
-  const keeper = new DefaultSecurityProvider({ kinds: [] })
+  const keeper = new DefaultSecurityProvider({ kinds: [], kindsFor: { record: ['secrets'] } })
   for (const secret of secrets) keeper.addSecret(secret)
   keepers.set(secrets, keeper)
   return keeper
@@ -67,11 +73,26 @@ function redacted(provider: SecurityProvider, text: string, target: TextTarget):
   )
 }
 
-const open: Screen = {
+const writing: ReadonlySet<string> = new Set(['write', 'edit', 'patch'])
+
+const refuseMarks: Watchdog = ({ tool, args }) =>
+  writing.has(tool) && serializeToolOutput(args).includes('[REDACTED:')
+    ? {
+        action: 'deny',
+        reason:
+          'the text holds a mark such as [REDACTED:SECRET], which stands for something that was not shown; writing it would destroy that. Change only the lines around it',
+      }
+    : { action: 'allow' }
+
+const tokens = new DefaultSecurityProvider()
+
+/** For a session without a provider and without keys: nothing but what is written down is looked at. */
+const recordsOnly: Screen = {
   middleware: [],
   watchdogs: [],
   text: (text) => text,
   forModel: (text) => text,
+  record: (text) => tokens.redactOutput(text, 'record'),
   events: (pass) => pass,
 }
 
@@ -89,17 +110,6 @@ function resultScreen(provider: SecurityProvider, emit: (event: AgentEvent) => v
     },
   }
 }
-
-const writing: ReadonlySet<string> = new Set(['write', 'edit', 'patch'])
-
-const refuseMarks: Watchdog = ({ tool, args }) =>
-  writing.has(tool) && serializeToolOutput(args).includes('[REDACTED:')
-    ? {
-        action: 'deny',
-        reason:
-          'the text holds a mark such as [REDACTED:SECRET], which stands for something that was not shown; writing it would destroy that. Change only the lines around it',
-      }
-    : { action: 'allow' }
 
 /**
  * What is said belongs together until another kind of event comes; what a call writes or puts out, until it is whole, since calls that

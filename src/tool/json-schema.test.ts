@@ -69,12 +69,7 @@ describe('compileJsonSchema', () => {
     expect(check(nested(2)).ok).toBe(true)
     expect(check(nested(50))).toEqual({
       ok: false,
-      problems: [
-        {
-          path: [],
-          message: 'at most 7 levels can be checked against this schema, which repeats its own alternatives',
-        },
-      ],
+      problems: [{ path: [], message: expect.stringMatching(/^could not be checked: .* takes too long/) }],
     })
   })
 

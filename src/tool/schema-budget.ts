@@ -33,7 +33,7 @@ export function withinBudget<Result>(value: unknown, values: number, check: () =
   return check()
 }
 
-const baseSteps = 100_000
+const baseSteps = 30_000
 const stepsPerValue = 16
 let left = 0
 let facts: { readonly members: number } = { members: 0 }

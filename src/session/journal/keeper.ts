@@ -24,7 +24,7 @@ import type { RunSnapshot } from '../runs.js'
 import { redactValue } from '../security/index.js'
 import { keepSteps } from './call-steps.js'
 import { Journal } from './journal.js'
-import { type KeptConversation, keepConversation } from './kept-conversation.js'
+import { type KeptConversation, type KeptConversationOptions, keepConversation } from './kept-conversation.js'
 import { questionFrom, shownOf } from './questions.js'
 import { load, type RestoredSession } from './restore.js'
 import { shorten } from './shorten.js'
@@ -35,6 +35,7 @@ export type KeeperOptions = {
   readonly holder: string
   readonly durability?: Durability
   readonly redact?: (text: string) => string
+  readonly hide?: KeptConversationOptions['hide']
   /** What the session is, for its first row. */
   row(): Omit<SessionRow, 'id' | 'schemaVersion' | 'updatedAtMs'>
   /** What was there before. */
@@ -72,6 +73,7 @@ export class Keeper {
       sessionId,
       ...(restored !== undefined && { start: restored }),
       ...(redact !== undefined && { clean: (message) => redactValue(message, redact) }),
+      ...(options.hide !== undefined && { hide: options.hide }),
       runId: () => options.runId(),
       newId: () => options.newId(),
       now,

@@ -29,6 +29,8 @@ export type KeptConversationOptions = {
   readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'>
   /** Takes out of a message what must not be written down: also of what goes beside the log. */
   readonly clean?: (message: Message) => Message
+  /** Takes out of a message what must not be in the conversation at all, not even in memory: the keys of the configuration. */
+  readonly hide?: (message: Message) => Message
   /** The run at work. */
   runId(): string | undefined
   newId(): string
@@ -112,7 +114,8 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
     get view() {
       return shown
     },
-    async append(message, facts = {}) {
+    async append(given, facts = {}) {
+      const message = options.hide?.(given) ?? given
       const row = rowFor(options.newId(), facts)
       const entry = { id: row.id, row: { ...row, role: message.role }, message, hidden: false, pruned: false }
       // Models are handed the very list; one that changed it has not changed what was said.

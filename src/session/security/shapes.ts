@@ -1,5 +1,13 @@
 /** What a text can be searched for by its form alone. */
-export const secretKinds = ['API_KEY', 'AWS_KEY', 'GITHUB_TOKEN', 'JWT', 'PRIVATE_KEY'] as const
+export const secretKinds = [
+  'API_KEY',
+  'AWS_KEY',
+  'GITHUB_TOKEN',
+  'JWT',
+  'PRIVATE_KEY',
+  'AUTH_HEADER',
+  'URL_PASSWORD',
+] as const
 export const personalKinds = ['SSN', 'EMAIL', 'PHONE', 'CC'] as const
 
 export type RedactionKind = (typeof secretKinds)[number] | (typeof personalKinds)[number]
@@ -68,6 +76,17 @@ const shapes: Readonly<Record<RedactionKind, Shape>> = {
     pattern: new RegExp(`(?<![A-Za-z0-9_-])(?:${apiKeys.join('|')})`, 'g'),
     // Names of things are made of words: a key is not.
     check: (found) => (found.match(/\d/g) ?? []).length >= 2,
+  },
+  AUTH_HEADER: {
+    hints: ['earer ', 'EARER ', 'asic ', 'uthorization'],
+    pattern:
+      /((?<![A-Za-z0-9])(?:[Bb]earer|BEARER)[ \t]{1,4}|[Aa]uthorization["']?[ \t]{0,4}[:=][ \t]{0,4}["']?[Bb]asic[ \t]{1,4})[A-Za-z0-9._~+/=-]{12,}/g,
+    check: (found) => /\d/.test(found),
+  },
+  URL_PASSWORD: {
+    hints: ['://'],
+    pattern:
+      /((?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,20}:\/\/[^\s/?#@:"'<>]{0,64}:)[^\s/?#@"'<>]{1,256}(?=@)/g,
   },
   SSN: { pattern: /(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g },
   EMAIL: {
