@@ -59,7 +59,7 @@ async function bench(args) {
   return run(process.execPath, ['bench/run.mjs', ...args])
 }
 
-/** The command evaluator against real bash, and every property test: more cases than `npm test` has time for. @param {string[]} args */
+/** Random scripts in real bash, traced with strace, against the command analysis; and every property test: more cases than `npm test` has time for. @param {string[]} args */
 async function fuzz([cases = '50000']) {
   ensureInstalled()
   process.env['FUZZ_CASES'] = cases
@@ -111,7 +111,7 @@ npm test -- NAME …        only the tests whose files match (those of src/ need
 npm run test:unit         the tests of src/
 npm run build             compile src/ to dist/
 npm run format            format and fix what can be fixed
-npm run fuzz -- CASES      the command evaluator against real bash (50,000 when left out)
+npm run fuzz -- CASES      compare the command analysis with what real bash opens and runs (50,000 scripts when left out)
 npm run faults -- FACTOR NAME …  processes killed, stores that fail, soaks: so many times the short form (10 when left out)
 npm run coverage -- NAME … the lines of src/ that the tests run, by folder (only the tests named, when any are)
 npm run test:matrix -- VERSION …  the unit and contract tests on Node 22, 24 and 26 (only the versions named, when any are)

@@ -3,7 +3,7 @@ import type { Subject } from '../tool/subject.js'
 import { commandName } from './destructive-command.js'
 import { type Host, parseHost } from './host-pattern.js'
 import { resolvePath } from './lexical-path.js'
-import { type PathFacts, withFacts } from './path-facts.js'
+import { type PathFacts, pathFactsKey, withFacts } from './path-facts.js'
 import { type PreparedPath, preparePath } from './path-pattern.js'
 import { insideRoots, type Scope, workspaceRoot } from './scope.js'
 import type { CommandAnalysis, CommandUnit, PathOrigin } from './shell/analysis.js'
@@ -47,6 +47,8 @@ export type JudgedSubject =
       readonly leadsTo?: string | undefined
       /** The command may read everything below it. */
       readonly tree?: true | undefined
+      /** It is opened only where the directory above it exists: judged once the disk has been asked. */
+      readonly ifDirectory?: true | undefined
       /** Why the path is only a guess. */
       readonly doubt?: string | undefined
     }
@@ -71,6 +73,8 @@ export type ExpandedCall = {
   readonly call: Call
   readonly scope: Scope
   readonly subjects: readonly JudgedSubject[]
+  /** Paths that are only opened where a directory exists; those of them that are opened are among the subjects. */
+  readonly possiblePaths: readonly PathSubject[]
   readonly commands: readonly CommandAnalysis[]
   /** Why the call can never run, in words. */
   readonly invalid?: string
@@ -104,8 +108,11 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
   }
   if (call.subjects.length === 0) subjects.push({ kind: 'call' })
   const { pathFacts, held } = call
+  const possiblePaths: PathSubject[] = []
   const judged = subjects.flatMap((subject): JudgedSubject[] => {
     if (subject.kind !== 'path') return [subject]
+    if (subject.ifDirectory) possiblePaths.push(subject)
+    if (subject.ifDirectory && !pathFacts?.has(pathFactsKey(subject))) return []
     const places = pathFacts === undefined ? [subject] : withFacts(subject, pathFacts, isInsideOf(place))
     return held === undefined ? places : places.map((each) => withHeldFile(each, held))
   })
@@ -113,6 +120,7 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
     call,
     scope,
     subjects: judged,
+    possiblePaths,
     commands,
     ...(invalid[0] === undefined ? {} : { invalid: invalid[0] }),
   }
@@ -176,20 +184,21 @@ function emptyUnit(text: string): CommandUnit {
 
 function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubject[] {
   const found = new Map<string, PathSubject>()
-  for (const { fs, path, cwd, unit, origin, tree } of paths) {
+  for (const { fs, path, cwd, unit, origin, tree, ifDirectory } of paths) {
     if (harmlessDevice.test(path)) continue
     const floating = cwd === undefined && !/^[/~]/.test(path)
     // A guess: denies must still have something to hit when `cd "$D"` hides where a command runs.
     const from = { ...place, cwd: resolvePath(cwd ?? '.', place) }
     const subject = pathSubject(fs, absolute(path, from), origin, place)
     const entry = origin === 'argument' && fs === 'write' ? entryUse(units[unit]) : undefined
-    const key = `${fs} ${origin} ${entry} ${floating} ${subject.written}`
+    const key = `${fs} ${origin} ${entry} ${floating} ${ifDirectory} ${subject.written}`
     if (found.has(key)) continue
     const isDoubtful = floating && origin !== 'part' && origin !== 'prose'
     found.set(key, {
       ...subject,
       ...(entry !== undefined && { entry }),
       ...(tree && { tree }),
+      ...(ifDirectory && { ifDirectory }),
       ...(isDoubtful && { doubt: 'it is relative to a directory that is not known' }),
     })
   }

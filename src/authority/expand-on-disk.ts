@@ -19,10 +19,11 @@ export async function expandOnDisk(call: Call, scope: Scope, lookup: PathLookup)
   const expanded = expandCall({ ...call, pathFacts: undefined }, scope)
   const { realPath, followLinks } = lookup
   const facts = new Map<string, PathFacts>()
-  for (const subject of expanded.subjects) {
+  for (const subject of [...expanded.subjects, ...expanded.possiblePaths]) {
     if (subject.kind !== 'path') continue
     if (subject.origin !== 'tool' && followLinks !== undefined) {
       if (!opened.includes(subject.origin)) continue
+      if (subject.ifDirectory && !(await followLinks(above(subject.written), true)).directory) continue
       const found = await followLinks(subject.written, subject.entry !== 'removed')
       facts.set(pathFactsKey(subject), found)
     } else if (subject.inside && realPath !== undefined) {
@@ -35,3 +36,7 @@ export async function expandOnDisk(call: Call, scope: Scope, lookup: PathLookup)
 
 /** The origins of paths that a command opens; what only may be a path is there for rules that restrict. */
 const opened: readonly string[] = ['redirection', 'argument', 'mention']
+
+function above(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/'
+}

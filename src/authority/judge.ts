@@ -56,7 +56,8 @@ export function readableResults(book: RuleBook, call: Call): (path: string) => b
       kind: 'path',
       fs: 'read',
       path: preparePath(path),
-      origin: 'argument',
+      // A stated default decides about every file; without one, only rules that restrict hold.
+      origin: book.explicitDefault ? 'tool' : 'argument',
       inside: true,
       written: path,
     }

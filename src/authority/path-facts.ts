@@ -7,6 +7,8 @@ export type PathFacts = {
   readonly real?: string | undefined
   /** How many names the regular file at the path has. */
   readonly hardLinks?: number | undefined
+  /** There is a directory at the path. */
+  readonly directory?: boolean | undefined
 }
 
 /** What a path subject is found under in `Call.pathFacts`. */

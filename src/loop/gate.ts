@@ -352,26 +352,12 @@ function linkTargets({ subjects }: ExpandedCall): Subject[] {
 /** While a person was thinking, rules or mode may have changed: a deny counts, whatever they answered. */
 async function judgeAgain(passage: Passage, tool: AnyGovernedTool): Promise<void> {
   const now = passage.parts.authorityFor(tool)
-  if (passage.approval !== undefined) {
-    await refuseMovedPaths(passage)
-    await refuseChangedTool(passage, tool)
-  }
+  if (passage.approval !== undefined) await refuseChangedTool(passage, tool)
   // A parent may have changed without its child noticing.
   if (now === passage.authority && now.parent === undefined) return
   passage.authority = now
   checkCapability(passage)
   applyRules(passage)
-}
-
-/** The approval is for the files that the paths led to when it was asked for. */
-async function refuseMovedPaths({ expanded, parts }: Passage): Promise<void> {
-  if (expanded?.call.pathFacts === undefined) return
-  const again = await expandOnDisk(expanded.call, expanded.scope, parts)
-  const [before, after] = [expanded, again].map((one) => JSON.stringify(linkTargets(one)))
-  if (before !== after)
-    throw new Stopped(
-      'Refused: a path of the call leads to another file than when it was approved. Look at the links it goes through, then call again.',
-    )
 }
 
 /** The approval is for the tool as it was shown. */

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { defaultAnswerLimits, defaultAttemptTimeoutMs } from '../model/answer-limits.js'
-import type { ModelAnswer } from '../model/model.js'
+import type { Model, ModelAnswer } from '../model/model.js'
 import type { UserMessage } from '../tool/completion.js'
 import { RunError } from './errors.js'
 import { onAbort } from './on-abort.js'
@@ -37,6 +37,8 @@ export type RunState = {
   toolCallsCount: number
   usage: Usage
   costUsd: number | undefined
+  /** The model that gave the last answer. */
+  answeredBy?: Model
   /** What the model has answered since it last called a tool. */
   text: string
   continuations: number

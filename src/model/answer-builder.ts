@@ -88,7 +88,7 @@ export class AnswerBuilder {
     return this.#events
   }
 
-  /** Whether the model has said something: from then on the request is never sent again. */
+  /** Whether the model has said something. */
   get emitted(): boolean {
     return this.#events > 0
   }

@@ -242,6 +242,13 @@ const transport: Check = (value) =>
 const checks: Readonly<Record<string, Check>> = {
   sessionId,
   model: either(is('string'), object),
+  fallbackModels: each(either(is('string'), object)),
+  retry: fields({
+    maxRetries: count(0),
+    baseDelayMs: count(0),
+    maxDelayMs: count(0),
+    maxRetryAfterMs: count(0),
+  }),
   temperature: between(0, 2),
   maxTokens: count(1),
   thinkingBudget: count(0),
@@ -295,7 +302,7 @@ const checks: Readonly<Record<string, Check>> = {
   securityProvider: object,
   memoryStore: able('add', 'list', 'delete'),
   memory,
-  hostEnv: fields({ idGenerator: able('next'), clock: able('now') }),
+  hostEnv: fields({ idGenerator: able('next'), clock: able('now'), random: is('function') }),
   queueConfig: readable(readQueueConfig),
   delegation: fields({
     approvals: is('boolean'),

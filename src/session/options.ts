@@ -98,6 +98,18 @@ export type AutoDelegation = {
   readonly maxTasks?: number
 }
 
+/** When a request to a model that failed is sent again. By default it is, for more than a minute. */
+export type RetryOptions = {
+  /** How often; 7 by default, 0 turns retries off. */
+  readonly maxRetries?: number
+  /** The pause before the first retry; doubled for each further one. 1000 by default. */
+  readonly baseDelayMs?: number
+  /** The longest pause that retries grow to; 30,000 by default. */
+  readonly maxDelayMs?: number
+  /** The longest pause that a provider can ask for; 300,000 by default. */
+  readonly maxRetryAfterMs?: number
+}
+
 /** What a host may say about one session. Everything has a default. */
 export type SessionOptions = PromptSlots &
   SessionLabels &
@@ -105,6 +117,10 @@ export type SessionOptions = PromptSlots &
     readonly sessionId?: string
     /** `provider/model` of the configuration, or a model object. */
     readonly model?: string | Model
+    /** The models that take a round when `model` cannot: its retries are used up, or its circuit is open. Tried in this order. */
+    readonly fallbackModels?: readonly (string | Model)[]
+    /** How failed requests to a model are sent again. */
+    readonly retry?: RetryOptions
     readonly temperature?: number
     readonly maxTokens?: number
     readonly thinkingBudget?: number

@@ -26,6 +26,7 @@ import { readRequest, type SendOptions, type SendRequest } from './request.js'
 import { resumeRun } from './resume-run.js'
 import type { RunEvent } from './run-events.js'
 import type { RunSnapshot } from './runs.js'
+import type { Spending } from './spending.js'
 import { startRun } from './start-run.js'
 import { QueueSurface } from './surface/queue.js'
 import { coreOf } from './surface/session-surface.js'
@@ -113,6 +114,14 @@ export class Session extends QueueSurface {
   /** A question on the side: answered from what was said so far, without tools and without leaving a trace in the history. */
   async btw(question: string): Promise<SideAnswer> {
     return askAside(coreOf(this), question)
+  }
+
+  /**
+   * Tokens and cost of everything that this session has asked of models, for each model too: rounds, subagents, side questions, summaries
+   * and generated objects, also of runs that failed, and of earlier processes where the session has a store.
+   */
+  spending(): Spending {
+    return coreOf(this).spending.total()
   }
 
   /** The messages with their ids, roles and first words: what `rewind` and a fork can be pointed at. */

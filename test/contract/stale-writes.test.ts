@@ -8,6 +8,8 @@ import type { JsonValue } from '../../src/tool/json.js'
 import { calls, type Opened, openSession, type Script, toolResults } from './open-session.js'
 import { byPrompt, call } from './subagents.js'
 
+const limit = 60_000
+
 const open: SessionOptions = { permissionPolicy: { defaultDecision: 'allow' } }
 const read = (path = 'a.txt'): [string, JsonValue] => ['read', { file_path: path }]
 const write = (content: string, path = 'a.txt'): [string, JsonValue] => [
@@ -42,7 +44,7 @@ async function rounds(
   return { ...opened, last, text: await readFile(join(opened.root, 'a.txt'), 'utf8').catch(() => '') }
 }
 
-describe('a write of the model to a file that changed since it was read', () => {
+describe('a write of the model to a file that changed since it was read', { timeout: limit }, () => {
   it.each<[string, [string, JsonValue]]>([
     ['write', write('new')],
     ['edit', edit('two', 'three')],
@@ -151,7 +153,7 @@ describe('a write of the model to a file that changed since it was read', () => 
   })
 })
 
-describe('a write of the model that loses nothing', () => {
+describe('a write of the model that loses nothing', { timeout: limit }, () => {
   it('passes for a file that was never read, for one that is gone, and for its own work', async () => {
     expect((await rounds([write('new')])).text).toBe('new')
     expect((await rounds([run('echo x >> a.txt'), write('new')])).text).toBe('new')
@@ -193,7 +195,7 @@ describe('a write of the model that loses nothing', () => {
   })
 })
 
-describe('the options of the check', () => {
+describe('the options of the check', { timeout: limit }, () => {
   it('switch it off', async () => {
     const { text } = await rounds([read(), run('echo more >> a.txt'), write('new')], {
       staleWriteCheck: false,
@@ -223,7 +225,7 @@ describe('the options of the check', () => {
   })
 })
 
-describe('a resumed session', () => {
+describe('a resumed session', { timeout: limit }, () => {
   async function resumed(
     between: (root: string) => Promise<unknown>,
     ...before: [string, JsonValue][]

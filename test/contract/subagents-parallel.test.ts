@@ -42,7 +42,7 @@ describe('tasks at the same time', () => {
 
   it('one that fails does not take the others with it; all that fail are an error', async () => {
     const model = byPrompt(({ prompt }) => (prompt === 'bad' ? { error: new Error('no luck') } : 'good'))
-    const { session } = await open({ model, circuitBreakerThreshold: 1 })
+    const { session } = await open({ model, retry: { maxRetries: 0 } })
     const some = await session.tasks([{ prompt: 'bad' }, { prompt: 'fine' }])
     expect(some).toMatchObject({ exitCode: 0, metadata: { success_count: 1, failed_count: 1 } })
     expect(some.output).toMatch(/Task 1 \(general\) \[ERR\][\s\S]*no luck[\s\S]*Task 2 \(general\) \[OK\]/)
@@ -106,7 +106,7 @@ describe('session.parallel', () => {
       return `${prompt}: done`
     })
     const store = new MemorySessionStore()
-    const options = { model, sessionId: 'flow', circuitBreakerThreshold: 1 }
+    const options = { model, sessionId: 'flow', retry: { maxRetries: 0 } }
     const first = await open({ ...options, sessionStore: store })
     expect((await first.session.parallelResumable(steps, 'release')).map(({ success }) => success)).toEqual([
       true,

@@ -88,9 +88,11 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
   const files = fileArguments(words)
   // The words of a covered command were looked at with those of the program around it.
   const mentioned = scope.covered ? [] : mentionedPaths(words)
+  // `| tee file` is a redirection in other words: a rule for tee does not say which files it may write.
+  const origin = commandName(words[0]) === 'tee' ? 'redirection' : 'argument'
   const tree = movesTrees(words[0]) ? { tree: true as const } : {}
   for (const cwd of places.length > 0 ? places : UNKNOWN) {
-    for (const file of files) findings.paths.push({ ...file, ...tree, origin: 'argument', cwd, unit })
+    for (const file of files) findings.paths.push({ ...file, ...tree, origin, cwd, unit })
     for (const mention of mentioned) {
       findings.paths.push({ ...mention, fs: 'read', cwd, unit })
       // What git writes is its own business; everything else may write what it names.

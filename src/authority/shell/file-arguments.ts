@@ -5,7 +5,12 @@ import { GIT_GLOBAL, GIT_SUBCOMMANDS } from './hazard-table-git.js'
 import { namedFile } from './named-file.js'
 import { type ParsedOptions, parseOptions } from './option-table.js'
 
-export type FileArgument = { readonly fs: 'read' | 'write'; readonly path: string }
+export type FileArgument = {
+  readonly fs: 'read' | 'write'
+  readonly path: string
+  /** The command opens it only where it would lie in a directory that exists. */
+  readonly ifDirectory?: true
+}
 
 /** The files that the arguments of a well-known command name. */
 export function fileArguments(words: readonly Word[]): FileArgument[] {
@@ -172,7 +177,7 @@ function copiedFiles(local: readonly Word[], into: Word | undefined, last: Word 
     const name = value === undefined || value === target?.value ? undefined : baseName(value)
     if (name === undefined || target?.value === undefined) return []
     const path = `${target.value.replace(/\/+$/, '')}/${name}`
-    return write({ text: path, value: path })
+    return write({ text: path, value: path }).map((file) => ({ ...file, ifDirectory: true as const }))
   })
   return [...named, ...inside]
 }

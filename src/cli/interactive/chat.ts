@@ -1,6 +1,5 @@
 import { type ModeName, modeNames } from '../../authority/mode.js'
 import type { AskRequest } from '../../loop/ask.js'
-import type { RunSummary } from '../../loop/events.js'
 import { randomIds } from '../../loop/host-env.js'
 import { load } from '../../session/journal/restore.js'
 import type { SessionOptions } from '../../session/options.js'
@@ -25,7 +24,6 @@ export class Chat {
   #model: ChosenModel
   #mode: ModeName | undefined
   #interrupted: string | undefined
-  #totals: Totals = nothing
 
   private constructor(
     prepared: Prepared,
@@ -62,15 +60,10 @@ export class Chat {
     return this.#mode
   }
 
-  /** What was used since this session was opened here. */
-  get totals(): Totals {
-    return this.#totals
-  }
-
-  count({ totalTokens, costUsd }: RunSummary): void {
-    const { tokens, costUsd: before } = this.#totals
-    const cost = costUsd === undefined ? before : (before ?? 0) + costUsd
-    this.#totals = { tokens: tokens + totalTokens, costUsd: cost }
+  /** What this session has used, with its subagents, side questions and earlier models. */
+  get totals(): { readonly tokens: number; readonly costUsd: number | undefined } {
+    const { usage, costUsd } = this.#session.spending()
+    return { tokens: usage.totalTokens, costUsd }
   }
 
   /** What the user said in a run; undefined when that is not stored. */
@@ -109,7 +102,6 @@ export class Chat {
     const mode = prepared.options.mode ?? left.mode
     await this.#reopen(sessionId ?? randomIds.next(), this.#model, mode)
     this.#interrupted = left.interrupted
-    this.#totals = nothing
   }
 
   /** Asks another model from now on. What was said stays, where the session is kept. */
@@ -140,10 +132,6 @@ export class Chat {
     this.#mode = mode
   }
 }
-
-type Totals = { readonly tokens: number; readonly costUsd: number | undefined }
-
-const nothing: Totals = { tokens: 0, costUsd: undefined }
 
 /** How a session was left: its mode, and the prompt of the run that was interrupted. */
 type Left = { readonly mode?: ModeName | undefined; readonly interrupted?: string | undefined }

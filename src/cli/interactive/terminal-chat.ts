@@ -223,7 +223,6 @@ export class TerminalChat {
       for await (const event of await chat.session.stream({ prompt: text, signal: this.#io.signal })) {
         if (event.type === 'subagent_end') this.#endedTasks.add(event.taskId)
         if (event.type === 'steered') this.#unread.length = 0
-        if (event.type === 'agent_end') chat.count(event.result)
         view.tell(event, this.#io.columns())
         this.#say()
         this.#front.changed()

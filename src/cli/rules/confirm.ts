@@ -83,7 +83,7 @@ async function rulesFile({ root, userDir, files, scope }: RulePlace): Promise<Fo
   const allows = parseProjectRules(text, scope).filter(({ action }) => action === 'allow').length
   const confirmation = await projectConfirmation(root, text)
   const confirmed = (await openConfirmations({ root, userDir }).all()).has(confirmation)
-  const effect = `Its ${allows === 1 ? 'rule' : `${allows} rules`} with "allow" will let calls run without a question. Its "ask" and "deny" apply already.`
+  const effect = `Its "ask" and "deny" apply already. Its "allow" (${allows}) will let calls run without a question.`
   return [{ kind: 'rules', path, text, confirmed, effect, confirm: () => files.confirm(confirmation) }]
 }
 

@@ -45,7 +45,7 @@ export async function listRules(args: Args, io: Io): Promise<number> {
 }
 
 function ruleJson(rule: Rule, scope: Section['scope'], file: string | undefined): object {
-  const { action, reason, added_at, pinned, untrusted } = rule
+  const { action, reason, added_at, pinned, untrusted, callOnly } = rule
   return {
     scope,
     action,
@@ -54,13 +54,15 @@ function ruleJson(rule: Rule, scope: Section['scope'], file: string | undefined)
     ...(reason !== undefined && { reason }),
     ...(added_at !== undefined && { added_at }),
     ...(pinned === true && { pinned }),
+    ...(callOnly === true && { callOnly }),
     ...(untrusted === true && { confirmed: false, applies: action !== 'allow' }),
   }
 }
 
 function ruleText(rule: Rule, dim: (text: string) => string): string {
-  const { action, reason, added_at, untrusted } = rule
+  const { action, reason, added_at, untrusted, callOnly } = rule
   const notes = [
+    ...(callOnly === true ? ['the call alone: its files, hosts and commands need rules of their own'] : []),
     ...(reason === undefined ? [] : [safeLine(reason, 200)]),
     ...(added_at === undefined ? [] : [`added ${timeText(added_at)} UTC`]),
     ...(untrusted === true && action === 'allow' ? ['not confirmed: has no effect'] : []),

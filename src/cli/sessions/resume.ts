@@ -3,6 +3,7 @@ import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { Progress } from '../headless/progress.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
+import { requireModel } from '../headless/require-model.js'
 import { type Io, write } from '../io.js'
 import { prepare, warningsOf } from '../setup/prepare.js'
 import { safeText } from '../terminal/safe-text.js'
@@ -43,6 +44,7 @@ async function goOn(args: Args, io: Io, runId: string): Promise<number> {
   try {
     const refused = new RefusedAsks()
     const session = await prepared.open({ onAsk: refused.handlerFor(prepared.workspace) })
+    requireModel(prepared, io)
     const progress = new Progress(io, args.has('quiet') ? 'quiet' : 'plain')
     for (const warning of warningsOf(prepared, session)) await progress.warn(warning)
     for (const note of prepared.notes) await progress.note(note)

@@ -13,6 +13,9 @@ export async function askLine(question: string, io: Io): Promise<{ readonly text
       resolve('interrupted')
     }
     if (io.signal.aborted) return resolve('interrupted')
+    // The terminal was closed.
+    lines.on('error', stop)
+    io.stdin.on('error', stop)
     io.signal.addEventListener('abort', stop, { once: true })
     lines.once('SIGINT', stop)
     lines.once('close', () => {
@@ -22,7 +25,11 @@ export async function askLine(question: string, io: Io): Promise<{ readonly text
     lines.question(question, (text) => resolve({ text }))
   }).finally(() => {
     lines.removeAllListeners('close')
-    lines.close()
+    try {
+      lines.close()
+    } catch {
+      // The mode of a terminal that was closed cannot be set back.
+    }
   })
 }
 

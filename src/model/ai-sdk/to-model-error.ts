@@ -54,7 +54,7 @@ export function endError(
 
 function badResponse(place: ModelPlace, what: string, emitted: boolean, cause?: unknown): ModelError {
   return new ModelError('model_bad_response', `${nameOf(place)} ${what}; try again`, {
-    retryable: !emitted,
+    retryable: true,
     emitted,
     ...(cause !== undefined && { cause }),
   })

@@ -177,6 +177,6 @@ function badResponse({ place, builder }: AnswerSource, problem: string, retryabl
   const { emitted } = builder
   return new ModelError('model_bad_response', `${nameOf(place)} ${problem}`, {
     emitted,
-    retryable: retryable && !emitted,
+    retryable,
   })
 }

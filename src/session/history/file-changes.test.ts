@@ -81,16 +81,16 @@ describe('FileChanges', () => {
     expect(order).toEqual(['first', 'second'])
   })
 
-  it('gives the last run that has something to undo: no undo, no call of the host', async () => {
+  it('lists the runs that have something to undo, newest first, without undos and direct calls of the host', async () => {
     const { changes } = open()
-    expect(changes.lastRun()).toBeUndefined()
+    expect(changes.openRuns()).toEqual([])
     await changes.note({ id: 'first' }, 'a', 'v1', look('0'))
     await changes.note({ id: 'second' }, 'b', 'v2', none)
     await changes.note({ id: hostCalls }, 'c', 'v3', none)
-    expect(changes.lastRun()?.id).toBe('second')
+    expect(changes.openRuns()[0]?.id).toBe('second')
     await changes.note({ id: 'u', undoes: 'second' }, 'b', null, look('v2'))
     expect(changes.get('second')?.files.get('b')?.undone).toBe(true)
-    expect(changes.lastRun()?.id).toBe('first')
+    expect(changes.openRuns()[0]?.id).toBe('first')
   })
 
   it('makes stand again what an undo took back, when the undo is undone', async () => {

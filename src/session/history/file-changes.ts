@@ -67,7 +67,7 @@ export class FileChanges {
     return [...this.#sets.values()]
       .filter(
         ({ id, undoes, files }) =>
-          undoes === undefined && id !== hostCalls && [...files.values()].some(({ undone }) => !undone),
+          undoes === undefined && id !== hostCalls && [...files.values()].some(canBeUndone),
       )
       .reverse()
   }
@@ -183,6 +183,14 @@ export class FileChanges {
     }
     return set
   }
+}
+
+/** Whether a file was changed and not put back. A file that was only written with the content it had was not changed. */
+export function canBeUndone({ undone, before, written }: ChangedFile): boolean {
+  if (undone) return false
+  if (before.kind === 'unknown') return true
+  const was = before.kind === 'file' ? before.version : null
+  return written.some((version) => version !== was)
 }
 
 /** The owner of what the host's own calls change. */

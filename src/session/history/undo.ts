@@ -4,7 +4,7 @@ import type { LocalFiles } from '../../workspace/files/index.js'
 import { versionOf } from '../../workspace/files/version.js'
 import type { SessionCore } from '../core.js'
 import { HistoryError } from './errors.js'
-import type { ChangedFile, ChangeSet } from './file-changes.js'
+import { type ChangedFile, type ChangeSet, canBeUndone } from './file-changes.js'
 import { lineStat } from './line-stat.js'
 import { unifiedDiff } from './unified-diff.js'
 import { isLink, largestImage, noteChange, type WatchedPlace } from './watched-files.js'
@@ -74,7 +74,7 @@ function setsFor({ changes }: SessionCore, runId: string | undefined): ChangeSet
  */
 export function undo(core: SessionCore, runId?: string): Promise<UndoOutcome> {
   return core.alone('undoing', async () => {
-    const sets = setsFor(core, runId).filter(({ files }) => [...files.values()].some(({ undone }) => !undone))
+    const sets = setsFor(core, runId).filter(({ files }) => [...files.values()].some(canBeUndone))
     const [first] = sets
     if (first === undefined) throw nothingToUndo(runId)
     await core.keeper?.open()
@@ -107,7 +107,7 @@ async function undoSet(core: SessionCore, set: ChangeSet): Promise<UndoOutcome> 
   const refused: { path: string; why: string }[] = []
   const note = (path: string, after: string | null): Promise<void> =>
     noteChange(place, core.changes, owner, path, after)
-  for (const file of [...set.files.values()].filter(({ undone }) => !undone)) {
+  for (const file of [...set.files.values()].filter(canBeUndone)) {
     const why = await putBack(core, set, file, workspace.files, note)
     if (why === 'unchanged') continue
     if (why === undefined) restored.push(file.path)

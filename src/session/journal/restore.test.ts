@@ -4,16 +4,8 @@ import { foldSession } from '../../store/fold-session.js'
 import { MemorySessionStore } from '../../store/memory-store.js'
 import type { PartRow, SessionRecord } from '../../store/records.js'
 import type { SessionOptions } from '../options.js'
-import {
-  familyOf,
-  lastCheckpoint,
-  load,
-  loadNow,
-  optionsToKeep,
-  restoredUsage,
-  totalsOf,
-  withRestored,
-} from './restore.js'
+import { restoredSpending } from '../spending.js'
+import { familyOf, lastCheckpoint, load, loadNow, optionsToKeep, totalsOf, withRestored } from './restore.js'
 
 const usage = (totalTokens: number) => ({ ...noUsage, totalTokens })
 const session = (fields: object = {}): SessionRecord => ({
@@ -145,8 +137,9 @@ describe('runs that went on from each other', () => {
   })
 
   it('are all counted in what the session has used', () => {
-    expect(restoredUsage(state).totalTokens).toBe(114)
-    expect(restoredUsage(undefined)).toEqual(noUsage)
+    const { inRuns } = restoredSpending(state)
+    expect(inRuns.reduce((sum, { usage }) => sum + usage.totalTokens, 0)).toBe(114)
+    expect(restoredSpending(undefined)).toEqual({ inRuns: [], outside: [] })
   })
 })
 

@@ -1,6 +1,6 @@
 import type { Rule } from '../../authority/rule.js'
 import type { RunTotals } from '../../loop/run-parts.js'
-import { addUsage, noUsage, type Usage } from '../../loop/usage.js'
+import { addUsage } from '../../loop/usage.js'
 import { blobDigests, foldSession } from '../../store/fold-session.js'
 import type { CheckpointRow } from '../../store/records.js'
 import type { SessionState, StoredMessage } from '../../store/session-state.js'
@@ -8,6 +8,7 @@ import type { SessionStore, StoredSession } from '../../store/session-store.js'
 import type { JsonObject } from '../../tool/json.js'
 import type { Todo } from '../../tool/runtime.js'
 import type { SessionLabels, SessionOptions } from '../options.js'
+import { sum, usageFrom } from '../spending.js'
 import { restrictingRules, restrictions, restrictionsIn } from './restored-authority.js'
 
 /** A session as it was read, and how much of it there was. */
@@ -115,14 +116,6 @@ export function restoredRules(state: SessionState | undefined, options: SessionO
   return options.trustStore === true ? (state?.session?.rules ?? []) : restrictingRules(state, options)
 }
 
-/** What all runs so far have used. */
-export function restoredUsage(state: SessionState | undefined): Usage {
-  let usage = noUsage
-  for (const { row } of state?.messages ?? []) usage = addUsage(usage, usageIn(row.usage))
-  for (const task of state?.tasks.values() ?? []) usage = addUsage(usage, usageIn(task.usage))
-  return usage
-}
-
 /** A run with all that went on from it and all that it went on from: they are one piece of work. */
 export function familyOf({ runs }: SessionState, runId: string): ReadonlySet<string> {
   let first = runId
@@ -153,14 +146,15 @@ export function totalsOf(
   const own = messages.filter(({ row }) => row.runId !== undefined && family.has(row.runId))
   const at = checkpoint === undefined ? -1 : own.findIndex(({ id }) => id === checkpoint.messageId)
   const later = own.slice(checkpoint !== undefined && at < 0 ? own.length : at + 1)
+  const costUsd = later.reduce((cost, { row }) => sum(cost, row.costUsd), checkpoint?.costUsd)
   return {
-    usage: later.reduce((usage, { row }) => addUsage(usage, usageIn(row.usage)), usageIn(checkpoint?.usage)),
+    usage: later.reduce(
+      (usage, { row }) => addUsage(usage, usageFrom(row.usage)),
+      usageFrom(checkpoint?.usage),
+    ),
+    ...(costUsd !== undefined && { costUsd }),
     toolCallsCount: checkpoint?.toolCallsCount ?? 0,
     rounds: (checkpoint?.round ?? 0) + later.filter(({ row }) => row.usage !== undefined).length,
     toolRounds: own.filter(({ message }) => message.role === 'tool').length,
   }
-}
-
-function usageIn(row: JsonObject | undefined): Usage {
-  return { ...noUsage, ...(row as Partial<Usage> | undefined) }
 }

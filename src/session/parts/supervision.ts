@@ -153,7 +153,8 @@ export class Supervision {
     else if (event.type === 'verification_end') {
       const { type: _, ...report } = event
       this.#tell('verification', { ...run, ...report })
-    } else if (event.type === 'model_retry' && event.status === 429) void this.#rateLimited(runId, event)
+    } else if (event.type === 'model_retry' && event.status === 429 && event.agent === undefined)
+      void this.#rateLimited(runId, event)
   }
 
   recordRunCancelled(runId: string, reason: string): void {

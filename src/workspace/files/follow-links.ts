@@ -38,7 +38,7 @@ export async function followLinks(path: string, follow: boolean): Promise<PathFa
     names = [...step.target.split('/'), ...rest]
     if (step.target.startsWith('/')) reached = '/'
   }
-  return { real: reached, hardLinks: hardLinksOf(reached) }
+  return { real: reached, ...lookAtEnd(reached) }
 }
 
 /** As many as Linux follows. */
@@ -56,11 +56,11 @@ function lookAt(path: string): { readonly target: string } | 'not a link' | 'mis
   }
 }
 
-function hardLinksOf(path: string): number | undefined {
+function lookAtEnd(path: string): Pick<PathFacts, 'hardLinks' | 'directory'> {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false })
-    return stat?.isFile() ? stat.nlink : undefined
+    return { hardLinks: stat?.isFile() ? stat.nlink : undefined, directory: stat?.isDirectory() }
   } catch {
-    return undefined
+    return {}
   }
 }

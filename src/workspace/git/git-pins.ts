@@ -51,6 +51,8 @@ export function gitPins({ roots, found, work, isAbsent }: GitPinOptions): GitPin
     }
     const entry = isAbsent(join(directory, '.git')) ? undefined : gitEntry(directory)
     if (entry === undefined) continue
+    // `git worktree remove` and `git worktree move` take a worktree away with its part of the git directory.
+    if (work?.opens.has('worktrees') === true && isWorktreeOf(entry, worked)) continue
     const changed = work !== undefined && worked.has(directory)
     if (changed) {
       const opened = openRepository(entry, work, isAbsent)
@@ -64,6 +66,11 @@ export function gitPins({ roots, found, work, isAbsent }: GitPinOptions): GitPin
     add(holdConfigured(entry, directory, roots, isAbsent))
   }
   return { pins: ordered(collapsed(pins, roots)), absent: unique(absent), outside }
+}
+
+function isWorktreeOf({ kind, gitDirectory }: GitEntry, worked: ReadonlySet<string>): boolean {
+  if (kind !== 'file' || gitDirectory === undefined) return false
+  return [...worked].some((directory) => dirname(gitDirectory) === join(directory, '.git/worktrees'))
 }
 
 type Held = Pick<GitPins, 'pins' | 'absent'>

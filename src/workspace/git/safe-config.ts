@@ -69,7 +69,9 @@ export function isHarmless(entry: ConfigEntry): boolean {
 export function harmlessConfig(text: string): string {
   const entries = parseConfig(text)
   if (entries === undefined) return formatConfig(newRepository)
-  return formatConfig(entries.filter(isHarmless))
+  // Which files a repository is about is checked before each guarded command.
+  const kept = entries.filter((entry) => isHarmless(entry) || settingName(entry) === 'core.worktree')
+  return formatConfig(kept)
 }
 
 /** The first setting that is not known to be harmless, as `section.name.key`; `unreadable` for a file that cannot be read. */
@@ -85,6 +87,22 @@ export function harmfulSetting(
 
 export function settingName({ section, subsection, key }: ConfigEntry): string {
   return [section, subsection, key].filter((part) => part !== undefined).join('.')
+}
+
+/** Patterns of a shell for the names of all harmless settings, as git prints them. */
+export function harmlessNames(): string[] {
+  const named = (table: Readonly<Record<string, string>>, between: string): string[] =>
+    Object.entries(table).flatMap(([section, keys]) =>
+      keys.split(' ').map((key) => `${section}${between}${key}`),
+    )
+  return [
+    ...named(harmless, '.'),
+    ...named(harmlessNamed, '.*.'),
+    ...Array.from(harmlessSections, (section) => `${section}.*`),
+    'remote.*.url',
+    'remote.*.pushurl',
+    'submodule.*.url',
+  ]
 }
 
 const newRepository: readonly ConfigEntry[] = [

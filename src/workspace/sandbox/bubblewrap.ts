@@ -18,6 +18,8 @@ export type SandboxProfile = {
   readonly pins: readonly Pin[]
   /** Hidden whatever else is said of them: directories look empty, files like `blankFile`. */
   readonly masked?: readonly PathOfKind[] | undefined
+  /** Files that have other content inside: `source` is shown at `path`. */
+  readonly replaced?: readonly { readonly path: string; readonly source: string }[] | undefined
   /** An empty file that cannot be opened: a program notices that it must do without, and git does not take it for a change. */
   readonly blankFile: string
   /** Unix sockets of the host. A read-only mount does not keep anyone from connecting to them. */
@@ -70,6 +72,7 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
     ...(profile.masked ?? []).flatMap((entry) =>
       entry.kind === 'file' ? ['--ro-bind', profile.blankFile, entry.path] : hide(entry),
     ),
+    ...(profile.replaced ?? []).flatMap(({ path, source }) => ['--ro-bind', source, path]),
     ...profile.sockets.flatMap((path) => ['--ro-bind', '/dev/null', path]),
     ...networkArgs(profile.network),
     ...isolation,

@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
+import { guardedDirectories, replacedConfigs } from '../git/guarded-directories.js'
 import { childEnvironment } from '../shell/child-env.js'
 import type { CallConfinement, ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
@@ -72,7 +73,8 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
       try {
         proxy = await proxyFor(options, command.call?.hosts)
         const covers = await coversFor(visiblePart(command.call, options), options.scratch?.())
-        return plan(options, own, command, { protection, covers, proxy })
+        const guarded = command.guardGit === true ? await guardGit(options, command, watches) : undefined
+        return plan(options, own, command, { protection, covers, proxy, guarded })
       } catch (error) {
         await protection.release()
         await proxy?.close()
@@ -101,6 +103,7 @@ type Held = {
   readonly protection: Protection
   readonly covers: Covers
   readonly proxy: FilteringProxy | undefined
+  readonly guarded: GuardedGit | undefined
 }
 
 /** What every sandbox of a shell is built with, written once. */
@@ -143,7 +146,7 @@ function plan(
   options: BubblewrapOptions,
   own: OwnFiles,
   command: ConfinedCommand,
-  { protection, covers, proxy }: Held,
+  { protection, covers, proxy, guarded }: Held,
 ): ConfinedLaunch {
   if (protection.ignored.length > 0) tellGit(command.home, protection.ignored)
   // From here to the start without a pause, so that little can change of what is looked at.
@@ -157,7 +160,8 @@ function plan(
     kernel: kernelFiles(),
     tmp: command.tmp,
     home: command.home,
-    masked,
+    masked: [...masked, ...(guarded?.masked ?? []).filter(({ path }) => isVisible(path, places))],
+    replaced: guarded?.replaced.filter(({ path }) => isVisible(path, places)),
     blankFile: own.blankFile,
     // A socket inside a hidden directory is gone already, unless that part of it is shown again.
     sockets: covers.sockets.filter(
@@ -190,6 +194,7 @@ function plan(
     namespaced: true,
     async finish(outcome) {
       await proxy?.close()
+      await guarded?.remove()
       return [
         ...(await protection.release()),
         ...(proxy?.refused() ?? []),
@@ -200,6 +205,42 @@ function plan(
         }),
       ]
     },
+  }
+}
+
+type GuardedGit = {
+  readonly masked: readonly PathOfKind[]
+  readonly replaced: readonly { readonly path: string; readonly source: string }[]
+  remove(): Promise<void>
+}
+
+/**
+ * Shows git a configuration of each repository that holds nothing but harmless settings, and no hooks. What it cannot read it
+ * cannot start, in submodules too, where git takes no settings from its environment.
+ */
+async function guardGit(
+  options: BubblewrapOptions,
+  { cwd }: ConfinedCommand,
+  watches: readonly GitWatch[],
+): Promise<GuardedGit> {
+  const found = {
+    repositories: watches.flatMap((watch) => watch.found.repositories),
+    closed: [],
+  }
+  const directories = guardedDirectories(cwd, found)
+  const place = await mkdtemp(join(options.directory, 'git-'))
+  const replaced = replacedConfigs(directories).map(({ path, text }, at) => {
+    const source = join(place, String(at))
+    writeFileSync(source, text, { mode: 0o600 })
+    return { path, source }
+  })
+  return {
+    replaced,
+    masked: directories
+      .map((directory) => join(directory, 'hooks'))
+      .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+      .map((path) => ({ kind: 'directory', path })),
+    remove: () => rm(place, { recursive: true, force: true }),
   }
 }
 

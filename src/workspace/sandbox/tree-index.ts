@@ -1,4 +1,4 @@
-import { type BigIntStats, type Dirent, lstatSync, readdirSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { UnreadablePaths } from '../shell/confinement.js'
@@ -19,7 +19,7 @@ const maxDirectories = 250_000
 /** How long the event loop is held at a time. */
 const sliceMs = 8
 /** A directory that changed this recently is read again: on some file systems a second change would show the same time. */
-const settledNs = 2_500_000_000n
+const settledMs = 2500
 
 /**
  * Finds what a sandbox must cover below a directory, at any depth. Each directory is read once and again only when its change
@@ -59,8 +59,8 @@ const nothingDenied = {}
 
 type Listing = {
   /** When the directory last changed; undefined when that cannot be relied on yet. */
-  readonly changed: bigint | undefined
-  readonly inode: bigint
+  readonly changed: number | undefined
+  readonly inode: number
   readonly directories: readonly string[]
   readonly sockets: readonly string[]
   readonly denied: readonly string[]
@@ -74,7 +74,7 @@ function look(
   // Taken before the names are read: what changes in between is seen the next time.
   const stat = statOf(path)
   if (stat === undefined) return undefined
-  if (known !== undefined && known.changed === stat.ctimeNs && known.inode === stat.ino) return known
+  if (known !== undefined && known.changed === stat.ctimeMs && known.inode === stat.ino) return known
   const directories: string[] = []
   const sockets: string[] = []
   const denied: string[] = []
@@ -84,13 +84,13 @@ function look(
     else if (entry.isDirectory()) directories.push(entry.name)
     else if (entry.isSocket()) sockets.push(full)
   }
-  const settled = BigInt(Date.now()) * 1_000_000n - stat.ctimeNs > settledNs
-  return { changed: settled ? stat.ctimeNs : undefined, inode: stat.ino, directories, sockets, denied }
+  const settled = Date.now() - stat.ctimeMs > settledMs
+  return { changed: settled ? stat.ctimeMs : undefined, inode: stat.ino, directories, sockets, denied }
 }
 
-function statOf(path: string): BigIntStats | undefined {
+function statOf(path: string): Stats | undefined {
   try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
+    return lstatSync(path, { throwIfNoEntry: false })
   } catch {
     // Not reachable for this user, nor for its commands.
     return undefined

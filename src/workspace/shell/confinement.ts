@@ -21,6 +21,8 @@ export type ConfinedCommand = {
   readonly mark?: number | undefined
   /** What it says and what it complains about are read apart. */
   readonly streams?: 'joined' | 'apart' | undefined
+  /** It runs git, which must start no program that a repository names. */
+  readonly guardGit?: boolean | undefined
   /** What this command is held to beyond what holds for all of the shell. */
   readonly call?: CallConfinement | undefined
 }

@@ -4,6 +4,7 @@ import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuntimeShell, ShellJob, ShellOptions, ShellOutcome } from '../../tool/runtime.js'
 import { gitWorkOf } from '../git/git-work.js'
+import { refuseNested } from '../git/refuse-nested.js'
 import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
 import { CapturedOutput } from './captured-output.js'
 import type { CallConfinement, ConfinedLaunch } from './confinement.js'
@@ -214,6 +215,8 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const isAborted = (): boolean => signals.some((signal) => signal.aborted)
     const cwd = await directoryInside(base.roots, request.cwd)
     if (isAborted()) return undefined
+    // Without a sandbox nothing else keeps git from the configuration of nested repositories.
+    if (request.guardGit === true && base.confinement.name === 'none') await refuseNested(command, cwd)
     const token = newToken()
     const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
@@ -234,6 +237,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
         mark,
+        guardGit: request.guardGit,
         // Never in the background: a git directory is opened for one command that is waited for.
         call: {
           ...request.confine,

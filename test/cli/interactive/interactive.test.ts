@@ -264,6 +264,51 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     await second.left
   })
 
+  it('shows the diff of an edit that nobody was asked about, all changes, and what an undo did', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const same = { name: 'write', args: { file_path: 'a.txt', content: 'twelve\n' } }
+    const long = { name: 'write', args: { file_path: 'b.txt', content: 'line\n'.repeat(100) } }
+    const { flags } = await place.model((_, n) =>
+      n === 0 ? { toolCalls: [edit, long] } : n === 2 ? { toolCalls: [same] } : 'Done.',
+    )
+    const person = sitDown(place, [...flags, '--mode', 'accept-edits'])
+    person.press(`Make it so${keys.enter}`)
+    await person.sees('Done.')
+    expect(person.screen()).toContain('    a.txt\n    @@ -1,1 +1,1 @@\n    -nine\n    +twelve\n')
+    expect(person.screen()).toMatch(/⟨\d+ more lines: \/changes shows all⟩/)
+    person.press(`Again${keys.enter}`)
+    await person.sees('Done.', 2)
+    person.press(`/changes${keys.enter}`)
+    await person.sees('modified a.txt (+1 -1)\n@@ -1,1 +1,1 @@\n-nine\n+twelve')
+    expect(person.screen()).toContain('created b.txt (+100 -0)')
+    person.press(`/changes all${keys.enter}`)
+    await person.sees('q closes')
+    person.press('G')
+    await person.sees(/of 10\d · q closes/)
+    person.press('q')
+    await person.sees('› /changes all')
+    person.press(`/undo${keys.enter}`)
+    await person.sees('Undid the run "Make it so": 2 files put back.')
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
+    person.press(`/undo${keys.enter}`)
+    await person.sees('There is nothing to undo')
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it('does not show the diff of an edit a second time that was part of the question', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
+    const person = sitDown(place, flags)
+    person.press(`Go${keys.enter}`)
+    await person.sees(ready)
+    person.press('y')
+    await person.sees('Done.')
+    expect(person.screen().match(/\+twelve/g)).toHaveLength(1)
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
   it('asks another model and keeps what was said', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model(() => 'From the server.')

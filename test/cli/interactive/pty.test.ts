@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runNode } from '../../house/run.js'
@@ -81,6 +81,29 @@ describe.runIf(hasScript)('a terminal that is closed', { timeout: 60_000, retry:
     const { stdout } = await place.run(['sessions', 'show', id])
     expect(stdout).toMatch(/^run .* cancelled {2}run `sleep/m)
     expect(stdout).toContain('the run was aborted')
+  })
+})
+
+describe.runIf(hasScript)('the exit code of a command whose terminal is closed', { timeout: 60_000 }, () => {
+  it.each([
+    { how: 'waits for a prompt', argv: [], press: '', sees: 'offline/rules' },
+    { how: 'asks a question', argv: [], press: 'run `touch x`\r', sees: 'no, and say' },
+    { how: 'shows a pager', argv: [], press: 'run `touch x`\r', sees: 'no, and say', last: 'v' },
+    { how: 'asks for trust', argv: ['trust'], press: '', sees: '[y/N]' },
+  ])('is no crash when it $how', async ({ argv, press, sees, last = '' }) => {
+    const place = await openPlace({ 'capstan.acl': 'max_tool_rounds = 3\n' })
+    const words = argv.length > 0 ? argv : ['--model', 'offline']
+    const file = join(place.root, 'code')
+    // The shell outlives the terminal, and notes how the command ended.
+    const terminal = openLine(place, `trap '' HUP; ${lineOf(words)}; echo "code $?" > '${file}'`)
+    await terminal.sees(argv.length > 0 ? sees : 'offline/rules')
+    terminal.press(press)
+    await terminal.sees(sees)
+    terminal.press(last)
+    if (last !== '') await terminal.sees('q closes')
+    terminal.close()
+    await until(() => existsSync(file) && /code \d+\n/.test(readFileSync(file, 'utf8')))
+    expect(readFileSync(file, 'utf8')).toMatch(/^code (0|3|130|143)$/m)
   })
 })
 
@@ -170,6 +193,13 @@ describe.runIf(hasScript)('other commands in a real terminal', { timeout: 60_000
     await server.request(1)
     cut.kill('SIGKILL')
     await once(cut, 'close')
+    expect((await place.run(['sessions'])).stdout).toContain('(interrupted)')
+    const chat = open(place, ['--session', 'cut', ...flags])
+    await chat.sees('The last run was interrupted before it ended: "What?"')
+    expect(chat.screen()).toContain('capstan sessions resume cut --run')
+    chat.press(keys.ctrlD)
+    await chat.sees('left: 0')
+    await chat.ended
     const terminal = open(place, ['sessions', 'resume', 'cut', '--run', ...flags])
     await terminal.sees('left: 0')
     expect(terminal.screen()).toContain('It says **nine knots**.')

@@ -13,6 +13,8 @@ import {
 } from '../../contract/open-session.js'
 import { byPrompt, call } from '../../contract/subagents.js'
 
+const limit = 60_000
+
 const files = {
   'docs/a.md': 'the word marmalade is public\n',
   'docs/deep/b.md': 'marmalade again\n',
@@ -32,7 +34,7 @@ async function resultsOf(
   return toolResults(opened.server, opened.server.requests.length - 1)
 }
 
-describe('an explicit defaultDecision', () => {
+describe('an explicit defaultDecision', { timeout: limit }, () => {
   it('lets the model read the files that a rule allows', async () => {
     const [text] = await resultsOf([calls(['read', { file_path: 'docs/a.md' }]), 'done'], onlyDocs)
     expect(text).toContain('marmalade is public')

@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { PermissionPolicy } from '../../../src/authority/policy.js'
 import type { SessionOptions } from '../../../src/session/options.js'
+import { scriptedModel } from '../../../src/testing/scripted-model.js'
 import { bash, calls, type Opened, openSession, toolResults } from '../../contract/open-session.js'
+
+const limit = 60_000
 
 /** Rules that cover every command here, and no file. */
 const commands: PermissionPolicy = {
@@ -124,7 +127,7 @@ const hard = [
   'dd if=real/a.txt of=hard',
 ]
 
-describe('a link out of the workspace that a command names', () => {
+describe('a link out of the workspace that a command names', { timeout: limit }, () => {
   it.each([...reads, ...writes])('is refused where nobody can be asked: %s', async (command) => {
     const { text, changed } = await attempt(command)
     expect(text).toMatch(/^Refused|Error: Refused/)
@@ -210,7 +213,34 @@ describe('a link out of the workspace that a command names', () => {
       },
     })
     await session.send('go')
-    expect(toolResults(server, 1)[0]).toContain('leads to another file than when it was approved')
+    const [text] = toolResults(server, 1)
+    expect(text).toContain('the call was not approved for it')
+    expect(text).not.toContain('outside-text')
+  })
+
+  it('is refused when another call of the same answer makes it', async () => {
+    const script = `require('node:fs').symlinkSync('../outside/secret', 'made')`
+    const { root, session, agent } = await linked('true')
+    await session.close()
+    await writeFile(join(root, 'make.js'), script)
+    const again = agent.session(root, {
+      sandbox: 'off',
+      permissionPolicy: { allow: ['bash(node make.js)', 'bash(cat *)', 'bash(tee *)'] },
+      model: scriptedModel([
+        {
+          toolCalls: ['node make.js', 'cat made', 'cat real/a.txt | tee made'].map((command) => ({
+            name: 'bash',
+            args: { command },
+          })),
+        },
+        'done',
+      ]),
+    })
+    await again.send('go')
+    const text = JSON.stringify(again.history())
+    expect(text).toContain('and the call was not approved for it')
+    expect(text).not.toContain('outside-text')
+    expect(await readFile(join(dirname(root), 'outside/secret'), 'utf8')).toBe('outside-text\n')
   })
 
   it('cannot be judged when it leads in a circle, and is not run', async () => {
@@ -218,7 +248,7 @@ describe('a link out of the workspace that a command names', () => {
   })
 })
 
-describe('a link inside the workspace that a command names', () => {
+describe('a link inside the workspace that a command names', { timeout: limit }, () => {
   it.each([
     ['cat in', 'inside'],
     ['cat dir/a.txt', 'inside'],
@@ -243,7 +273,7 @@ describe('a link inside the workspace that a command names', () => {
   })
 })
 
-describe('a file with another hard link that a command writes to', () => {
+describe('a file with another hard link that a command writes to', { timeout: limit }, () => {
   it.each(hard)('is not written without approval: %s', async (command) => {
     const allowed = { allow: [...(commands.allow ?? []), 'fs.write(**)'] }
     const { text, changed } = await attempt(command, { permissionPolicy: allowed })
@@ -267,7 +297,7 @@ describe('a file with another hard link that a command writes to', () => {
   })
 })
 
-describe('a path outside the workspace that a command names', () => {
+describe('a path outside the workspace that a command names', { timeout: limit }, () => {
   const outsiders = [
     'cat /etc/os-release',
     'ls /usr/bin',

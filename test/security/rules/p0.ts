@@ -7,6 +7,7 @@ import {
   judge,
   type PermissionPolicy,
   type Rule,
+  type RuleBook,
   type Scope,
 } from '../../../src/authority/index.js'
 
@@ -37,13 +38,21 @@ export function decision(
   policy: PermissionPolicy = p0,
   { rules = [], scope: place = scope }: { rules?: readonly Rule[]; scope?: Scope } = {},
 ): Action {
+  return judge(call, bookOf(policy, rules, place)).verdict.action
+}
+
+/** The rule book of a session with this policy. */
+export function bookOf(
+  policy: PermissionPolicy,
+  rules: readonly Rule[] = [],
+  place: Scope = scope,
+): RuleBook {
   const compiled = compilePolicy(policy)
-  const book = createRuleBook({
+  return createRuleBook({
     scope: place,
     rules: [...defaultRules, ...compiled.rules, ...rules],
     defaultDecision: compiled.defaultDecision,
   })
-  return judge(call, book).verdict.action
 }
 
 export const bash = (text: string): Call => ({ tool: 'bash', subjects: [{ shell: { text } }] })

@@ -3,15 +3,20 @@
 /** Random bash scripts that call marker commands (`m0` … `m9`) in every place where bash can run a command. */
 
 export const MARKERS: readonly string[] = Array.from({ length: 10 }, (_, digit) => `m${digit}`)
-export const REAL_WRAPPERS: readonly string[] = [
-  'env',
-  'bash',
-  'nice',
-  'timeout',
-  'xargs',
-  'nohup',
-  'setsid',
-  'stdbuf',
+/** The marker that a policy denies. */
+export const DENIED = 'm9'
+/** What lies in the directory of every script: `f9` to read, and files that a policy denies. */
+export const GIVEN_FILES: Readonly<Record<string, string>> = {
+  f9: 'nine\n',
+  r0: 'secret zero\n',
+  r1: 'secret one\n',
+  'd1/r2': 'secret two\n',
+}
+/** Real programs: wrappers, and readers of files. */
+export const REAL_PROGRAMS: readonly string[] = [
+  ...['env', 'bash', 'nice', 'timeout', 'xargs', 'nohup', 'setsid', 'stdbuf'],
+  ...['linux64', 'setarch', 'choom', 'flock', 'taskset', 'ionice', 'chrt', 'setpriv', 'prlimit', 'find'],
+  ...['cat', 'fmt', 'head', 'sort', 'od'],
 ]
 
 export type Random = () => number
@@ -221,7 +226,58 @@ class Grammar {
         () => `select i in a; do ${this.#body(below)} break; done`,
       )
     }
-    return this.#pick(compound)()
+    const text = this.#pick(compound)()
+    // Every compound takes redirections; a coprocess of a simple command has its own.
+    return this.#random() < 0.25 ? `${text} ${this.#fileRedirection()}` : text
+  }
+
+  /** A redirection that opens a file and needs no text of its own. */
+  #fileRedirection(): string {
+    const file = this.#pick([
+      `f${this.#below(3)}`,
+      `"f${this.#below(3)}"`,
+      `./f${this.#below(3)}`,
+      `d1/f${this.#below(3)}`,
+      `d1/../f${this.#below(3)}`,
+      ...(this.#calm ? [] : ['$x', '"$HOME/f1"', '~/f2', `f{1,2}`, 'f[9]', '"`echo f1`"']),
+    ])
+    const secret = this.#pick(['r0', 'r1', './r0', 'd1/r2', "'r1'", 'd1/../r0'])
+    return this.#pick([
+      `> ${file}`,
+      `>${file}`,
+      `>> ${file}`,
+      `>| ${file}`,
+      `&> ${file}`,
+      `&>> ${file}`,
+      `>& ${file}`,
+      `<> ${file}`,
+      `2> ${file}`,
+      `3> ${file}`,
+      `{fd}> ${file}`,
+      `> ${file} 2>&1`,
+      `< ${secret}`,
+      `3< ${secret}`,
+      `<> ${secret}`,
+      '2>&1',
+      '> /dev/null',
+      '< f9',
+    ])
+  }
+
+  /** A program that reads a file. */
+  #reader(): string {
+    const program = this.#pick([
+      'cat',
+      'fmt',
+      'head -1',
+      'sort',
+      'od -c',
+      'env fmt',
+      'nice cat',
+      'linux64 fmt',
+      'timeout 5 head',
+    ])
+    return `${program} ${this.#pick(['f9', 'r0', 'r1', './r0', 'd1/r2', 'd1/../r1', '"r0"', "r'1'", '-- r0', ...(this.#calm ? [] : ['r*', 'r?', '$x', '"${x:-r0}"', 'r{0,1}', '$(echo r0)'])])}`
   }
 
   /** A list that can stand before a keyword. */
@@ -290,6 +346,26 @@ class Grammar {
       () => `stdbuf -oL m${digit}`,
       () => `xargs -n 1 env m${digit}`,
       () => `time m${digit}`,
+      () => `linux64 m${digit}`,
+      () => `setarch x86_64 m${digit}`,
+      () => `choom -n 0 m${digit}`,
+      () => `choom -n 0 -- env m${digit}`,
+      () => `flock d1 m${digit}`,
+      () => `flock d1 -c ${script}`,
+      () => `taskset 1 m${digit}`,
+      () => `ionice -c 3 m${digit}`,
+      () => `chrt -o 0 m${digit}`,
+      () => `setpriv --no-new-privs m${digit}`,
+      () => `prlimit --nofile=64 m${digit}`,
+      () => `linux64 bash -c ${script}`,
+      () => `find f9 -exec m${digit} {} \\;`,
+      () => this.#reader(),
+      () => this.#reader(),
+      () => this.#reader(),
+      () => `cd d1 && fmt r2`,
+      () => `cd d1 && cat ../r0`,
+      () => `true ${this.#fileRedirection()}`,
+      () => `cd d1 ${this.#fileRedirection()}`,
       () => `cd d1 && m${digit}`,
       () => `cd d1 && m${digit} && cd ..`,
       () => `cd d2 || m${digit}`,
@@ -350,7 +426,8 @@ class Grammar {
 
   #redirection(depth: number): string {
     return this.#pick([
-      () => `> f${this.#below(3)}`,
+      () => this.#fileRedirection(),
+      () => this.#fileRedirection(),
       () => `2>&1`,
       () => `&> f${this.#below(3)}`,
       () => `>> "f${this.#below(3)}${this.#random() < 0.2 ? this.#substitution(depth) : ''}"`,

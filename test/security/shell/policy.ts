@@ -1,64 +1,49 @@
-import type { CommandAnalysis } from '../../../src/authority/shell/analysis.js'
-import { analyzeCommand } from '../../../src/authority/shell/analyze-command.js'
-import {
-  type CommandPattern,
-  compileCommandPattern,
-  patternAllows,
-  patternDenies,
-} from '../../../src/authority/shell/command-pattern.js'
+import type { PermissionPolicy } from '../../../src/authority/policy.js'
+import type { Session } from '../../../src/session/session.js'
+import { byPrompt, call, open } from '../../contract/subagents.js'
+import { p0 } from '../rules/p0.js'
 
 export type Decision = 'allow' | 'ask' | 'deny' | 'error'
 
-/** Policy P0 of the catalogue, as far as it concerns commands. */
-export const P0: Policy = policy({
-  allow: ['git log*', 'git diff*', 'ls*', 'cat*', 'echo*', 'npm run build*'],
-  deny: ['rm -rf*'],
-  denyReads: ['/.ssh/'],
-})
-
-export type Policy = {
-  readonly allow: readonly CommandPattern[]
-  readonly deny: readonly CommandPattern[]
-  readonly denyReads: readonly string[]
-}
-
-export function policy(texts: {
+/** A policy for commands: patterns of commands, and of files that must not be read. */
+export function policy(patterns: {
   readonly allow?: readonly string[]
   readonly deny?: readonly string[]
-  readonly denyReads?: readonly string[]
-}): Policy {
-  return {
-    allow: (texts.allow ?? []).map(compileCommandPattern),
-    deny: (texts.deny ?? []).map(compileCommandPattern),
-    denyReads: texts.denyReads ?? [],
+}): PermissionPolicy {
+  const rules = (texts: readonly string[] = []): string[] => texts.map((text) => `bash(${text})`)
+  return { allow: rules(patterns.allow), deny: rules(patterns.deny) }
+}
+
+/**
+ * What a session with this policy makes of a command that its model wants to run. Nothing runs: whatever the rules let through
+ * is stopped by the budget guard, which is asked last.
+ */
+export async function decide(command: string, permissionPolicy: PermissionPolicy = p0): Promise<Decision> {
+  let decision: Decision | undefined
+  const { session } = await open({
+    permissionPolicy,
+    model: byPrompt(({ turn, results }) =>
+      turn === 0 ? call('bash', { command }) : `result: ${results.join('\n')}`,
+    ),
+    onAsk: () => {
+      decision = 'ask'
+      return { decision: 'reject' }
+    },
+    budgetGuard: {
+      checkBeforeTool: () => {
+        decision = 'allow'
+        return { decision: 'deny', reason: 'nothing is to run' }
+      },
+    },
+  })
+  const text = await answerOf(session)
+  return decision ?? (text.includes('can never run') ? 'error' : 'deny')
+}
+
+async function answerOf(session: Session): Promise<string> {
+  try {
+    return (await session.send('run it')).text
+  } finally {
+    await session.close()
   }
-}
-
-/** The smallest evaluator that follows steps 3, 7 and 10: reading inside the start directory is allowed, writing is asked about. */
-export function decide(command: string, { allow, deny, denyReads }: Policy = P0): Decision {
-  const analysis = analyzeCommand(command)
-  if (analysis.invalid !== undefined) return 'error'
-  if (analysis.units.some((unit) => deny.some((pattern) => patternDenies(pattern, unit)))) return 'deny'
-  if (
-    analysis.paths.some(
-      ({ fs, path }) => fs === 'read' && denyReads.some((part) => `/${path}`.includes(part)),
-    )
-  )
-    return 'deny'
-  const allowed =
-    analysis.doubts.length === 0 &&
-    analysis.units.every(
-      (unit) =>
-        (unit.transparent && unit.doubts.length === 0) ||
-        allow.some((pattern) => patternAllows(pattern, unit)),
-    ) &&
-    staysInside(analysis)
-  return allowed ? 'allow' : 'ask'
-}
-
-function staysInside({ paths, hosts }: CommandAnalysis): boolean {
-  return (
-    hosts.length === 0 &&
-    paths.every(({ fs, path, cwd }) => fs === 'read' && !/^[/~]|\.\./.test(path) && !cwd?.startsWith('/'))
-  )
 }

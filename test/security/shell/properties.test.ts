@@ -2,15 +2,19 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { judge } from '../../../src/authority/judge.js'
+import { compilePolicy } from '../../../src/authority/policy.js'
+import { createRuleBook } from '../../../src/authority/rule-book.js'
 import { analyzeCommand } from '../../../src/authority/shell/analyze-command.js'
 import {
   compileCommandPattern,
   patternAllows,
   patternDenies,
 } from '../../../src/authority/shell/command-pattern.js'
+import { bash, scope } from '../rules/p0.js'
 import { ASKS, CLEAR, PATHS, SEEN } from './corpus.js'
 import { randomScript, seeded } from './fuzz-grammar.js'
-import { decide, policy } from './policy.js'
+import { policy } from './policy.js'
 
 const known = [...CLEAR, ...[...SEEN, ...ASKS, ...PATHS].map(([command]) => command)]
 
@@ -150,8 +154,14 @@ describe('whatever the command', () => {
         fc.array(patterns, { maxLength: 2 }),
         patterns,
         (text, allow, deny, more) => {
-          const before = decide(text, policy({ allow, deny }))
-          const after = decide(text, policy({ allow, deny: [...deny, more] }))
+          const granted = allow.filter((one) => one !== more && !deny.includes(one))
+          const under = (denied: readonly string[]): string =>
+            judge(
+              bash(text),
+              createRuleBook({ ...compilePolicy(policy({ allow: granted, deny: denied })), scope }),
+            ).verdict.action
+          const before = under(deny)
+          const after = under([...deny, more])
           if (before !== 'allow') expect(after).not.toBe('allow')
           if (before === 'deny') expect(after).toBe('deny')
         },

@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../../../loop/events.js'
+import { modelEventText } from '../../model-events.js'
 import { ownWords } from '../../own-words.js'
 import type { Colors } from '../../terminal/colors.js'
 import { safeLine } from '../../terminal/safe-text.js'
@@ -13,7 +14,10 @@ export function eventLine(event: AgentEvent, colors: Colors, columns: number): s
     case 'notice':
       return told(dim, `note from ${event.source}: ${ownWords(event.message)}`)
     case 'model_retry':
-      return told(dim, `the model is asked again in ${Math.ceil(event.delayMs / 1000)} s: ${event.reason}`)
+    case 'answer_restarted':
+    case 'model_fallback':
+    case 'model_circuit_opened':
+      return told(dim, modelEventText(event) ?? '')
     case 'persistence_failed':
       return told(yellow, `warning: the session could not be stored (${event.operation}): ${event.error}`)
     case 'compaction_failed':

@@ -75,6 +75,11 @@ export class RunView {
         this.#print('calls', lines)
         return
       }
+      case 'answer_restarted':
+        // Calls that were being written are void, too; none of them ran.
+        this.#calls.clear()
+        this.#thought = ''
+        break
       case 'agent_end':
         this.#isOver = true
         this.#endAnswer(columns)
