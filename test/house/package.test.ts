@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join, relative, sep } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import { publint } from 'publint'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { sharedDirectory } from '../support/temporary-directory.js'
@@ -12,7 +12,8 @@ const folder = sharedDirectory()
 const tarball = join(folder, `${packageJson.name}-${packageJson.version}.tgz`)
 
 beforeAll(async () => {
-  succeed(await runNpm(['pack', '--ignore-scripts', '--pack-destination', folder]))
+  // With its scripts, as a release is packed: `prepack` builds what has changed.
+  succeed(await runNpm(['pack', '--pack-destination', folder], { timeout }))
 }, timeout)
 
 describe('the published package', { timeout }, () => {
@@ -196,11 +197,52 @@ describe('the command, installed for a whole machine into an empty place', { tim
   })
 })
 
+describe('a project that installs the package from git', { timeout: 2 * timeout }, () => {
+  it('gets what is built from the sources, and nothing else', async () => {
+    const repository = await newRepository(join(folder, 'repository'))
+    const project = join(folder, 'from-git')
+    await install(project, `git+file://${repository}`)
+    const files = await filesBelow(join(project, 'node_modules', packageJson.name))
+    expect(files.filter(isForeign)).toEqual([])
+    expect(files).toEqual(expect.arrayContaining(entries.flatMap(({ script, types }) => [script, types])))
+    const script = entries.map(({ specifier }) => `await import('${specifier}')`).join('\n')
+    succeed(await runScript(project, 'entries.mjs', script))
+  })
+})
+
+describe('an installation of the dependencies in a clone', () => {
+  it('builds nothing, unless npm prepares the clone for another project', async () => {
+    const prepare = (from: string) => runNode(['scripts/prepare.mjs'], { env: { INIT_CWD: from }, timeout })
+    expect(succeed(await prepare(root)).stdout).toBe('')
+    expect(succeed(await prepare(join(root, 'src'))).stdout).toBe('')
+  })
+})
+
+/** A repository with the files of this working tree, built ones left out. */
+async function newRepository(directory: string): Promise<string> {
+  mkdirSync(directory)
+  const listed = succeed(await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']))
+  for (const file of listed.stdout
+    .split('\0')
+    .filter((path) => path !== '' && existsSync(join(root, path)))) {
+    mkdirSync(dirname(join(directory, file)), { recursive: true })
+    copyFileSync(join(root, file), join(directory, file))
+  }
+  const git = async (...args: string[]): Promise<Outcome> =>
+    succeed(
+      await run('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.test', ...args], { cwd: directory }),
+    )
+  await git('init', '--quiet')
+  await git('add', '--all')
+  await git('commit', '--quiet', '--message', 'everything')
+  return directory
+}
+
 async function install(project: string, ...packages: string[]): Promise<void> {
   mkdirSync(project)
   writeFileSync(join(project, 'package.json'), '{ "name": "project", "private": true, "type": "module" }\n')
   const options = ['--prefer-offline', '--no-audit', '--no-fund']
-  succeed(await runNpm(['install', ...packages, ...options], { cwd: project, timeout }))
+  succeed(await runNpm(['install', ...packages, ...options], { cwd: project, timeout: 2 * timeout }))
 }
 
 type InstalledPackage = { readonly path: string; readonly hasInstallScript?: boolean }
