@@ -1,12 +1,66 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
+/** Tests that kill processes, soak, race, fuzz, package, or run the documents. Everything else is unit (`src/`) or contract (`test/`). */
+const slow = [
+  'src/program/machine/soak.test.ts',
+  'src/store/*/faults.test.ts',
+  'src/workspace/search/differential.test.ts',
+  'test/docs/**/*.test.ts',
+  'test/faults/**/*.test.ts',
+  'test/house/**/*.test.ts',
+  'test/mcp/orphans.test.ts',
+  'test/mcp/faults.test.ts',
+  'test/persistence/{kill,subagents-kill,soak,cut,store-failures,store-operations,two-processes}.test.ts',
+  'test/queue/{kill,workers}.test.ts',
+  'test/security/**/{race,search-race,fuzz,orphans,abort,random-trees}.test.ts',
+  'test/supervise/faults.test.ts',
+  'test/toolbox/big-tree.test.ts',
+  'test/agent-dir/two-nodes.test.ts',
+]
+
+// Many tests wait for processes more than they compute: on two cores one worker would leave half of the machine idle.
+const maxWorkers = Math.max(2, availableParallelism())
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    testTimeout: 20_000,
-    // Many tests wait for processes more than they compute: on two cores one worker would leave half of the machine idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    typecheck: { enabled: false, include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
+    maxWorkers,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // Its default of one second is too short on a busy machine.
+    expect: { poll: { timeout: 30_000 } },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts'],
+          exclude: slow,
+          // Files share one process: importing the source again for each of them took longer than running them.
+          isolate: false,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'contract',
+          include: ['test/**/*.test.ts'],
+          exclude: slow,
+          isolate: false,
+          globalSetup: 'test/support/global-setup.ts',
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'slow',
+          include: slow,
+          globalSetup: 'test/support/global-setup.ts',
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
   },
 })

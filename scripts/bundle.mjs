@@ -9,6 +9,8 @@ import { rolldown } from 'rolldown'
 import { minify } from 'rolldown/utils'
 import { asScript } from './as-script.mjs'
 
+const root = resolve(import.meta.dirname, '..')
+
 /**
  * Libraries that go into our files instead of being installed beside them: small, or needed by few and large in packages. Each is
  * loaded with the first use of its part.
@@ -123,8 +125,11 @@ function inToolbox(name) {
   return `toolbox/${name}`
 }
 
-/** @param {string} modules where the compiler put the scripts @param {string} target */
-export async function bundle(modules, target) {
+/**
+ * Bundles everything that is published: the library's entries with their declarations, and the command.
+ * @param {string} modules where the compiler put the scripts @param {string} target
+ */
+export async function bundlePackage(modules, target) {
   const { exports } = packageFile()
   const entries = Object.values(exports).flatMap((entry) =>
     typeof entry === 'string' ? [] : [entry.default],
@@ -135,12 +140,22 @@ export async function bundle(modules, target) {
     groups: groupsOf(modules, together),
     output: { dir: target, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js' },
   })
+  const command = await bundleCommand(modules, target)
+  writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf([...library, ...command]))
+  keepDeclarations(target, entries)
+}
+
+/**
+ * Bundles the command alone: what `npm start` runs.
+ * @param {string} modules where the compiler put the scripts @param {string} target
+ */
+export async function bundleCommand(modules, target) {
   const output = /** @type {const} */ ({
     dir: join(target, 'cli'),
     format: 'cjs',
     chunkFileNames: '[name]-[hash].js',
   })
-  // What Node itself loads stands alone: it loads the rest.
+  // The entry that Node loads is a bundle of its own: it loads the other files.
   await putTogether({ modules, scripts: ['cli/main.js'], groups: [], output })
   const command = await putTogether({
     modules,
@@ -150,12 +165,11 @@ export async function bundle(modules, target) {
   })
   for (const { fileName } of command) asScript(join(target, 'cli', fileName))
   writeFileSync(join(target, 'cli/package.json'), '{ "type": "commonjs" }\n')
-  writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf([...library, ...command]))
-  keepDeclarations(target, entries)
+  return command
 }
 
 function packageFile() {
-  return JSON.parse(readFileSync('package.json', 'utf8'))
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 }
 
 /**
@@ -181,8 +195,8 @@ async function putTogether({ modules, scripts, groups, output }) {
     resolve: {
       alias: {
         sucrase: 'sucrase/dist/esm/index.js',
-        '@modelcontextprotocol/client/_shims': resolve('scripts/mcp-shims.mjs'),
-        '@modelcontextprotocol/server/_shims': resolve('scripts/mcp-shims.mjs'),
+        '@modelcontextprotocol/client/_shims': join(root, 'scripts/mcp-shims.mjs'),
+        '@modelcontextprotocol/server/_shims': join(root, 'scripts/mcp-shims.mjs'),
       },
     },
     // A peer is the host's to bring; what a library inside needs of it goes inside as well.
@@ -250,7 +264,7 @@ function groupsOf(modules, groups) {
 
 /** @param {string} modules */
 function laterGroups(modules) {
-  const places = [modules, 'node_modules'].map((place) => `${resolve(place)}/`)
+  const places = [modules, join(root, 'node_modules')].map((place) => `${resolve(place)}/`)
   return laterForCommand.map(([name, ...rules]) => ({
     name,
     test: (/** @type {string} */ id) => {

@@ -1,63 +1,85 @@
-// Every check of the house, one after the other, each with its time; closes with `N passed, M failed`.
-import { spawnSync } from 'node:child_process'
+// `npm test`: format, lint and types, then the three tiers of tests. Ends with the time of each and `N passed, M failed`.
+import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
+import { ensureBuilt } from './build.mjs'
 
-const report = '.build/vitest.json'
+const report = '.build/tiers.json'
+const tsc = 'node_modules/typescript/bin/tsc'
 const checks = [
   {
     name: 'format and lint',
     args: ['node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', '.'],
   },
-  { name: 'types', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'] },
-  {
-    name: 'types without Node (tool, authority)',
-    args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.neutral.json'],
-  },
+  // Type tests (`*.test-d.ts`) are part of this one.
+  { name: 'types', args: [tsc, '-p', 'tsconfig.json'] },
+  { name: 'types without Node (tool, authority)', args: [tsc, '-p', 'tsconfig.neutral.json'] },
 ]
 
-export function runChecks() {
+export async function runChecks() {
+  const started = performance.now()
+  await ensureBuilt('package')
+  console.log(`build ${seconds(performance.now() - started)}`)
   let passed = 0
   let failed = 0
-  for (const { name, args } of checks) {
-    const start = performance.now()
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-    const seconds = ((performance.now() - start) / 1000).toFixed(1)
-    console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`)
-    if (status === 0) passed++
+  for (const { name, ms, code, output } of await Promise.all(checks.map(runCheck))) {
+    console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds(ms)})`)
+    if (code === 0) passed++
     else {
       failed++
-      console.log(stdout + stderr)
+      console.log(output)
     }
   }
 
-  // The tests of the sandbox need one; where none can be had they say so by name.
+  // The sandbox tests need bubblewrap. Where it cannot be installed, they report that they did not run.
   spawnSync(process.execPath, ['scripts/ensure-bubblewrap.mjs'], { stdio: 'inherit' })
   rmSync(report, { force: true })
   const vitest = [
     'node_modules/vitest/vitest.mjs',
     'run',
-    '--typecheck',
     '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${report}`,
+    '--reporter=./scripts/tier-reporter.mjs',
   ]
   const { status } = spawnSync(process.execPath, vitest, { stdio: 'inherit' })
-  const tests = readReport()
-  passed += tests.passed
+  const tiers = readReport()
+  for (const tier of tiers)
+    console.log(
+      `${tier.name.padEnd(8)} ${seconds(tier.ms).padStart(8)}  ${tier.passed} passed, ${tier.failed} failed`,
+    )
+  const failedTests = tiers.reduce((sum, tier) => sum + tier.failed, 0)
   // A runner that fails without a failed test (a file that does not load, an unhandled rejection) has failed all the same.
-  failed += tests.failed > 0 || status === 0 ? tests.failed : 1
-  console.log(`${passed} passed, ${failed} failed${tests.skipped > 0 ? `, ${tests.skipped} skipped` : ''}`)
+  failed += failedTests > 0 || status === 0 ? failedTests : 1
+  passed += tiers.reduce((sum, tier) => sum + tier.passed, 0)
+  const skipped = tiers.reduce((sum, tier) => sum + tier.skipped, 0)
+  console.log(`all ${seconds(performance.now() - started)}`)
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
   return failed === 0 ? 0 : 1
 }
 
+/**
+ * @param {{ name: string, args: string[] }} check
+ * @returns {Promise<{ name: string, ms: number, code: number | null, output: string }>}
+ */
+function runCheck({ name, args }) {
+  const started = performance.now()
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  return new Promise((resolve) =>
+    child.on('close', (code) => resolve({ name, ms: performance.now() - started, code, output })),
+  )
+}
+
+/** @returns {{ name: string, ms: number, passed: number, failed: number, skipped: number }[]} */
 function readReport() {
   try {
-    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(
-      readFileSync(report, 'utf8'),
-    )
-    return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests }
+    return JSON.parse(readFileSync(report, 'utf8'))
   } catch (error) {
     console.log(`The test runner left no report: ${error instanceof Error ? error.message : error}`)
-    return { passed: 0, failed: 1, skipped: 0 }
+    return [{ name: 'tests', ms: 0, passed: 0, failed: 1, skipped: 0 }]
   }
+}
+
+/** @param {number} ms */
+function seconds(ms) {
+  return `${(ms / 1000).toFixed(1)} s`
 }

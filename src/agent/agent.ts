@@ -20,7 +20,7 @@ import { loadMachinery, type SessionMachinery } from './machinery.js'
 import { builtinAgents } from './named-agents.js'
 import type { OpenSessions } from './open-sessions.js'
 import { type AgentSurroundings, type MakerParts, SessionMaker } from './session-maker.js'
-import { workspaceRoot } from './workspace-root.js'
+import { workspaceInLog, workspaceRoot } from './workspace-root.js'
 
 /**
  * Configuration and live sessions. With no provider configured its sessions use the built-in offline model, which says so.
@@ -113,8 +113,9 @@ export class Agent {
   }
 
   /**
-   * A session that a store has, with what was said and agreed to in it: at once, for stores that can read at once. Options given now
-   * win over what was kept. Reading takes no lease: the first message does.
+   * Resumes a session of a store with its history, todos, labels and settings, for stores that can be read synchronously. Options given
+   * now win. What the log says about authority only restricts the session, unless `trustStore` is set. Reading takes no lease: the first
+   * message does.
    */
   resumeSession(sessionId: string, options: ResumeOptions = {}): Session {
     const store = this.#storeFor(options)
@@ -157,7 +158,9 @@ export class Agent {
       workspace,
     })
     if (fork === undefined) throw new SessionNotFoundError(id, store?.backend ?? 'memory', 'fork')
-    return this.#make(fork.workspace, fork.options, [], fork.agentId, fork.state)
+    const root =
+      workspace ?? (open === undefined ? this.#workspaceOf(id, fork.state, 'fork', given) : fork.workspace)
+    return this.#make(root, fork.options, [], fork.agentId, fork.state)
   }
 
   /** A kept session as lines of JSON: the session, its messages with their parts, and the rest of its log. */
@@ -317,10 +320,21 @@ export class Agent {
   }
 
   #resume(sessionId: string, options: ResumeOptions, state: RestoredSession | undefined): Session {
-    const { workspace = state?.session?.workspaceRoot, ...rest } = options
+    const { workspace, ...rest } = options
     if (state === undefined) throw new SessionNotFoundError(sessionId, this.#storeFor(options).backend)
-    if (workspace === undefined) throw noWorkspace(sessionId, 'resume')
-    return this.#make(workspace, { ...rest, sessionId }, [], state.session?.agent, state)
+    const root = workspace ?? this.#workspaceOf(sessionId, state, 'resume', options)
+    return this.#make(root, { ...rest, sessionId }, [], state.session?.agent, state)
+  }
+
+  #workspaceOf(
+    sessionId: string,
+    { session }: Pick<RestoredSession, 'session'>,
+    doing: string,
+    { trustStore }: SessionOptions,
+  ): string {
+    const { workspaceRoot: root } = session ?? {}
+    if (root === undefined) throw noWorkspace(sessionId, doing)
+    return trustStore === true ? root : workspaceInLog(sessionId, root, this.#maker.userDir)
   }
 
   #open(workspace: string, given: SessionOptions, warnings: readonly string[], agentId?: string): Session {

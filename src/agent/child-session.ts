@@ -62,6 +62,7 @@ function childParts(parent: SessionCore, engine: Engine, task: ChildTask): Omit<
     warnings: [],
     options: optionsFor(parent, task),
     resolveModel: (name) => parts.resolveModel(name),
+    ...(parts.circuits !== undefined && { circuits: parts.circuits }),
     ...(parts.instructions !== undefined && { instructions: parts.instructions }),
     ...(parts.secrets !== undefined && { secrets: parts.secrets }),
     ...(parts.agentTools !== undefined && { agentTools: parts.agentTools }),
@@ -105,6 +106,7 @@ function optionsFor(parent: SessionCore, task: ChildTask): SessionOptions {
     ...(task.onQuestion !== undefined && { onQuestion: task.onQuestion }),
     hostEnv: {
       clock: parent.clock,
+      ...(options.hostEnv?.random !== undefined && { random: options.hostEnv.random }),
       // Children at work at the same time take ids in no certain order: each has its own.
       ...(options.hostEnv?.idGenerator !== undefined && {
         idGenerator: new SequentialIdGenerator(task.taskId),
@@ -123,6 +125,8 @@ const inheritedNames = [
   'agentTemplateId',
   'correlationId',
   'guidelines',
+  'fallbackModels',
+  'retry',
   'temperature',
   'maxTokens',
   'thinkingBudget',
@@ -141,6 +145,8 @@ const inheritedNames = [
   'autoCompact',
   'autoCompactThreshold',
   'toolTimeoutMs',
+  'staleWriteCheck',
+  'requireReadBeforeWrite',
   'instructionFiles',
   'skillDirs',
   'inlineSkills',
@@ -199,10 +205,15 @@ function keptFor(
   const own = toolsFor(shelf.all(), agent).map(({ name }) => name)
   return {
     builtinTools: builtin.map(({ name }) => name).filter((name) => own.includes(name)),
-    permissionPolicy: {
-      deny,
-      defaultDecision: policies.some(({ defaultDecision }) => defaultDecision === 'deny') ? 'deny' : 'ask',
-    },
+    permissionPolicy: { deny, ...strictestDefault(policies) },
     ...(mode !== undefined && { mode }),
   }
+}
+
+/** An allow by default is not handed on either: it is as if none were stated. */
+function strictestDefault(policies: readonly PermissionPolicy[]): Pick<PermissionPolicy, 'defaultDecision'> {
+  const found = (['deny', 'ask'] as const).find((action) =>
+    policies.some(({ defaultDecision }) => defaultDecision === action),
+  )
+  return found === undefined ? {} : { defaultDecision: found }
 }

@@ -29,3 +29,11 @@ export function noWorkspace(sessionId: string, doing: string): SessionOptionErro
     `Failed to ${doing} session: it is not known on which workspace '${sessionId}' works. Give workspace.`,
   )
 }
+
+/** The log names a directory that a host has to name itself. */
+export function implausibleWorkspace(sessionId: string, root: string): SessionOptionError {
+  return new SessionOptionError(
+    'workspace',
+    `Failed to resume session: the log of '${sessionId}' names the workspace ${root}, which holds more than one project. Give workspace: '${root}' if that is meant.`,
+  )
+}

@@ -1,3 +1,4 @@
+import { gitReads } from '../authority/default-rules.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { type AgentDefinition, AgentNotFoundError, agentNamed } from '../subagents/agent-definition.js'
 
@@ -102,8 +103,7 @@ export const builtinAgents: readonly WholeDefinition[] = [
     prompt:
       'You review. Look for defects first: wrong behaviour, lost data, security, missing tests. Name file and line for each, most serious first. You change nothing.',
     tools: [...reading, 'git', ...knowing],
-    // Git may look without a rule; whatever it changes is denied.
-    permissions: { ...readOnly, allow: reading },
+    permissions: { ...readOnly, allow: [...reading, ...gitReads.map((command) => `git(git ${command}*)`)] },
     maxSteps: 25,
     caller: 'agent',
   },

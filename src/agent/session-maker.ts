@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { randomIds } from '../loop/host-env.js'
+import { Circuits } from '../model/circuits.js'
 import type { ProgramMachine } from '../program/index.js'
 import type { ChildMaker } from '../session/child.js'
 import type { SessionParts } from '../session/core.js'
@@ -61,6 +62,7 @@ export class SessionMaker {
   readonly #secrets: readonly string[]
   readonly #memory: ReturnType<typeof configuredMemory>
   readonly #models: AgentModels
+  readonly #circuits = new Circuits()
   /** Makes the sessions of subagents. */
   readonly #children: ChildMaker
 
@@ -88,11 +90,14 @@ export class SessionMaker {
     restored?: RestoredSession,
   ): Session {
     const { Session, checkOptions, withRestored } = this.#machinery
-    const checked = checkOptions(withRestored(given, restored))
-    const options = { ...this.#defaults(), ...checked.options, ...this.#directories(checked.options) }
+    const defaults = this.#defaults()
+    const found = withRestored(given, restored, defaults)
+    const checked = checkOptions(found.options)
+    const options = { ...defaults, ...checked.options, ...this.#directories(checked.options) }
     const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
+    for (const name of options.fallbackModels ?? []) if (typeof name === 'string') this.#models.resolve(name)
     let open: Session | undefined
     const session = new Session({
       sessionId,
@@ -106,8 +111,9 @@ export class SessionMaker {
       children: this.#children,
       options,
       ...(restored !== undefined && { restored }),
-      warnings: [...warnings, ...checked.warnings, ...damageIn(restored)],
+      warnings: [...warnings, ...checked.warnings, ...damageIn(restored), ...notRestored(found.leftOut)],
       resolveModel: (name) => this.#models.resolve(name),
+      circuits: this.#circuits,
       closed: (ended) => this.sessions.closed(open, ended),
     })
     // One whose signal was aborted before is closed as soon as it is made.
@@ -156,7 +162,7 @@ export class SessionMaker {
   /** What the configuration says for every session. */
   #defaults(): SessionOptions {
     const { maxToolRounds, maxParallelTasks, thinkingBudget, llmApiTimeoutMs } = this.#config
-    const { autoDelegation, autoParallel } = this.#config
+    const { autoDelegation, autoParallel, fallbackModels, retry, circuitBreakerThreshold } = this.#config
     return {
       ...(maxToolRounds !== undefined && { maxToolRounds }),
       ...(maxParallelTasks !== undefined && { maxParallelTasks }),
@@ -164,6 +170,9 @@ export class SessionMaker {
       ...(autoParallel !== undefined && { autoParallel }),
       ...(thinkingBudget !== undefined && { thinkingBudget }),
       ...(llmApiTimeoutMs !== undefined && { llmApiTimeoutMs }),
+      ...(fallbackModels !== undefined && { fallbackModels }),
+      ...(retry !== undefined && { retry }),
+      ...(circuitBreakerThreshold !== undefined && { circuitBreakerThreshold }),
       ...(this.store !== undefined && { sessionStore: this.store }),
       ...this.#memory,
       ...configuredQueue(this.#config.queue),
@@ -173,6 +182,12 @@ export class SessionMaker {
 
 function damageIn(restored: RestoredSession | undefined): string[] {
   return restored?.damage === undefined ? [] : [`The log of the session is damaged: ${restored.damage}`]
+}
+
+function notRestored(names: readonly string[]): string[] {
+  if (names.length === 0) return []
+  const message = `The log has ${names.join(', ')}, which a log cannot decide: the session has what its options say. Give them as options, or set trustStore: true for a store that only the host can write to.`
+  return [message]
 }
 
 /** What an agent must not do stays denied, whatever else a host says. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import { type ApprovalFacts, approvalKey, approvalText, suggestRule } from './approval-key.js'
 import { type Call, expandCall } from './call.js'
 import { canonicalJson } from './canonical-json.js'
@@ -163,7 +164,7 @@ describe('suggestRule', () => {
         offered += 1
         expect(parseProjectRules(formatProjectRules(suggestion.rules), scope)).toEqual(suggestion.rules)
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2_000) },
     )
     expect(offered).toBeGreaterThan(300)
   })

@@ -51,15 +51,34 @@ export type RuleSuggestion =
  * nothing that merely begins alike. None for commands that can run anything (SEC-222).
  */
 export function suggestRule(expanded: ExpandedCall, judgement: Judgement, book: RuleBook): RuleSuggestion {
+  return rulesFor(expanded, judgement, book, 'store')
+}
+
+/**
+ * The rules that would let a refused call pass, for the host or user who writes them down: also for a command that can run anything,
+ * since the rule names exactly this one, and for what is denied only because no rule covers it.
+ */
+export function adviseRules(expanded: ExpandedCall, judgement: Judgement, book: RuleBook): RuleSuggestion {
+  return rulesFor(expanded, judgement, book, 'write')
+}
+
+function rulesFor(
+  expanded: ExpandedCall,
+  judgement: Judgement,
+  book: RuleBook,
+  use: 'store' | 'write',
+): RuleSuggestion {
   const rules: Rule[] = []
-  for (const { subject, verdict } of judgement.subjects) {
-    if (verdict.action === 'deny') return { refused: 'the call is denied' }
+  for (const { subject, verdict, decidedBy } of judgement.subjects) {
+    const uncovered = use === 'write' && decidedBy === 'default'
+    if (verdict.action === 'deny' && !uncovered) return { refused: 'the call is denied' }
     // A wrapper needs no rule of its own, but what it wraps was not asked about for itself.
-    const started =
-      subject.kind === 'command' && subject.unit.transparent ? whatRunsAnything(subject.unit) : undefined
-    if (started !== undefined) return { refused: started }
+    const anything =
+      subject.kind === 'command' && use === 'store' ? whatRunsAnything(subject.unit) : undefined
+    const isWrapper = subject.kind === 'command' && subject.unit.transparent
+    if (anything !== undefined && (isWrapper || verdict.action !== 'allow')) return { refused: anything }
     if (verdict.action === 'allow') continue
-    const suggested = suggestFor(subject, expanded)
+    const suggested = suggestFor(subject, expanded, use)
     if (typeof suggested === 'string') return { refused: suggested }
     const problem = unusable(suggested, expanded.scope)
     if (problem !== undefined) return { refused: problem }
@@ -73,21 +92,27 @@ export function suggestRule(expanded: ExpandedCall, judgement: Judgement, book: 
   return { rules, text: rules.map(formatRule) }
 }
 
-function suggestFor(subject: JudgedSubject, { call, scope }: ExpandedCall): Rule | string {
+function suggestFor(
+  subject: JudgedSubject,
+  { call, scope }: ExpandedCall,
+  use: 'store' | 'write',
+): Rule | string {
   switch (subject.kind) {
     case 'command': {
       if (subject.doubts[0] !== undefined) return `the command is not fully understood: ${subject.doubts[0]}`
-      const anything = whatRunsAnything(subject.unit)
-      if (anything !== undefined) return anything
       const argv = argvOf(subject.unit)
-      if (argv.some((word) => /[*?\\]/.test(word)))
+      if (use === 'store' && argv.some((word) => /[*?\\]/.test(word)))
         return 'a word of the command would be taken for a pattern'
       return rule(permissionOf(call), quoteArgv(argv))
     }
-    case 'path':
-      if (subject.origin !== 'tool')
+    case 'path': {
+      if (subject.doubt !== undefined) return subject.doubt
+      if (use === 'store' && subject.origin !== 'tool')
         return 'the command touches files that a rule for the command does not cover'
-      return rule(permissionOf(call), literalPath(relativeTo(workspaceRoot(scope), subject.path.path)))
+      const pattern = literalPath(relativeTo(workspaceRoot(scope), subject.path.path))
+      // What a command names is judged by the capability, whatever the tool.
+      return rule(subject.origin === 'tool' ? permissionOf(call) : `fs.${subject.fs}`, pattern)
+    }
     case 'host':
       return subject.host === undefined
         ? 'the host is not known'

@@ -1,11 +1,15 @@
 import type { ServerToolIdentity } from '../tool/contract.js'
 import type { Subject } from '../tool/subject.js'
+import { commandName } from './destructive-command.js'
 import { type Host, parseHost } from './host-pattern.js'
 import { resolvePath } from './lexical-path.js'
+import { type PathFacts, pathFactsKey, withFacts } from './path-facts.js'
 import { type PreparedPath, preparePath } from './path-pattern.js'
 import { insideRoots, type Scope, workspaceRoot } from './scope.js'
 import type { CommandAnalysis, CommandUnit, PathOrigin } from './shell/analysis.js'
 import { analyzeCommand } from './shell/analyze-command.js'
+
+export type PathSubject = JudgedSubject & { readonly kind: 'path' }
 
 /** One tool call, as it is judged: after validation, before anything runs. */
 export type Call = {
@@ -18,6 +22,8 @@ export type Call = {
   readonly mcp?: ServerToolIdentity
   /** Where relative paths start. Absent: the workspace root. */
   readonly cwd?: string
+  /** What the disk says of the paths that the call names, by `pathFactsKey`. Absent: nobody has looked. */
+  readonly pathFacts?: ReadonlyMap<string, PathFacts> | undefined
   readonly session?: string
   readonly agent?: string
   /** Directories that a command names, each with a file below it that must not be read. Only the file system can tell. */
@@ -33,10 +39,18 @@ export type JudgedSubject =
       /** Named by the tool, or by a command: see `PathOrigin`. */
       readonly origin: 'tool' | PathOrigin
       readonly inside: boolean
+      /** The absolute path as the system reads it: `..` after a link is not yet resolved. */
+      readonly written: string
+      /** `removed`: a link at the end is not followed. `replaced`: the content of a file that is there is not written to. */
+      readonly entry?: 'removed' | 'replaced' | undefined
+      /** The path leads here through links; the path it leads to is a subject of its own. */
+      readonly leadsTo?: string | undefined
       /** The command may read everything below it. */
-      readonly tree?: true
+      readonly tree?: true | undefined
+      /** It is opened only where the directory above it exists: judged once the disk has been asked. */
+      readonly ifDirectory?: true | undefined
       /** Why the path is only a guess. */
-      readonly doubt?: string
+      readonly doubt?: string | undefined
     }
   | {
       readonly kind: 'host'
@@ -59,6 +73,8 @@ export type ExpandedCall = {
   readonly call: Call
   readonly scope: Scope
   readonly subjects: readonly JudgedSubject[]
+  /** Paths that are only opened where a directory exists; those of them that are opened are among the subjects. */
+  readonly possiblePaths: readonly PathSubject[]
   readonly commands: readonly CommandAnalysis[]
   /** Why the call can never run, in words. */
   readonly invalid?: string
@@ -74,7 +90,7 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
   for (const subject of call.subjects) {
     if ('fs' in subject) {
       if (subject.path.includes('\0')) invalid.push('the path has a NUL character in it')
-      else subjects.push(pathSubject(subject.fs, resolvePath(subject.path, place), 'tool', place))
+      else subjects.push(pathSubject(subject.fs, absolute(subject.path, place), 'tool', place))
     } else if ('net' in subject) {
       const host = parseHost(subject.net)
       if (host === undefined) invalid.push(`${JSON.stringify(subject.net)} is not a host that may be dialled`)
@@ -85,13 +101,29 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
       const analysis = analyzeCommand(text, { cwd: from })
       commands.push(analysis)
       if (analysis.invalid !== undefined) invalid.push(analysis.invalid)
-      subjects.push(...commandSubjects(analysis, { ...place, cwd: from }, call.held))
+      subjects.push(...commandSubjects(analysis, { ...place, cwd: from }))
     } else {
       subjects.push({ kind: 'capability', name: subject.capability })
     }
   }
   if (call.subjects.length === 0) subjects.push({ kind: 'call' })
-  return { call, scope, subjects, commands, ...(invalid[0] === undefined ? {} : { invalid: invalid[0] }) }
+  const { pathFacts, held } = call
+  const possiblePaths: PathSubject[] = []
+  const judged = subjects.flatMap((subject): JudgedSubject[] => {
+    if (subject.kind !== 'path') return [subject]
+    if (subject.ifDirectory) possiblePaths.push(subject)
+    if (subject.ifDirectory && !pathFacts?.has(pathFactsKey(subject))) return []
+    const places = pathFacts === undefined ? [subject] : withFacts(subject, pathFacts, isInsideOf(place))
+    return held === undefined ? places : places.map((each) => withHeldFile(each, held))
+  })
+  return {
+    call,
+    scope,
+    subjects: judged,
+    possiblePaths,
+    commands,
+    ...(invalid[0] === undefined ? {} : { invalid: invalid[0] }),
+  }
 }
 
 /** Whether a subject may be nothing at all: a word of a program about which nothing is known. */
@@ -114,7 +146,7 @@ function quoteWord(word: string): string {
 
 type Place = { readonly cwd: string; readonly home: string | undefined; readonly roots: readonly string[] }
 
-function commandSubjects(analysis: CommandAnalysis, place: Place, held: Call['held']): JudgedSubject[] {
+function commandSubjects(analysis: CommandAnalysis, place: Place): JudgedSubject[] {
   const units = analysis.units.map(
     (unit): JudgedSubject => ({
       kind: 'command',
@@ -133,7 +165,7 @@ function commandSubjects(analysis: CommandAnalysis, place: Place, held: Call['he
       possible: prose ? 'prose' : 'argument',
     }),
   )
-  return [...units, ...possible, ...namedPaths(analysis, place, held), ...namedHosts(analysis)]
+  return [...units, ...possible, ...namedPaths(analysis, place), ...namedHosts(analysis)]
 }
 
 /** An allow is for what was read, not for what a variable will make of it. */
@@ -150,46 +182,69 @@ function emptyUnit(text: string): CommandUnit {
   return { text, words: [], assignments: [], redirections: [], cwd: undefined, doubts: [nothingSeen] }
 }
 
-function namedPaths({ paths }: CommandAnalysis, place: Place, held: Call['held']): JudgedSubject[] {
-  const found = new Map<string, JudgedSubject>()
-  for (const { fs, path, cwd, origin, tree } of paths) {
-    if (harmlessDevices.has(path)) continue
+function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubject[] {
+  const found = new Map<string, PathSubject>()
+  for (const { fs, path, cwd, unit, origin, tree, ifDirectory } of paths) {
+    if (harmlessDevice.test(path)) continue
     const floating = cwd === undefined && !/^[/~]/.test(path)
     // A guess: denies must still have something to hit when `cd "$D"` hides where a command runs.
-    const from = { cwd: resolvePath(cwd ?? '.', place), home: place.home }
-    const resolved = resolvePath(path, from)
-    const key = `${fs} ${origin} ${floating} ${resolved}`
+    const from = { ...place, cwd: resolvePath(cwd ?? '.', place) }
+    const subject = pathSubject(fs, absolute(path, from), origin, place)
+    const entry = origin === 'argument' && fs === 'write' ? entryUse(units[unit]) : undefined
+    const key = `${fs} ${origin} ${entry} ${floating} ${ifDirectory} ${subject.written}`
     if (found.has(key)) continue
-    const below = tree && fs === 'read' ? held?.get(resolved) : undefined
-    const doubt =
-      below !== undefined
-        ? `it is given a directory that holds ${below}, which must not be read`
-        : floating && origin !== 'part' && origin !== 'prose'
-          ? 'it is relative to a directory that is not known'
-          : undefined
+    const isDoubtful = floating && origin !== 'part' && origin !== 'prose'
     found.set(key, {
-      ...pathSubject(fs, resolved, origin, place),
+      ...subject,
+      ...(entry !== undefined && { entry }),
       ...(tree && { tree }),
-      ...(doubt !== undefined && { doubt }),
+      ...(ifDirectory && { ifDirectory }),
+      ...(isDoubtful && { doubt: 'it is relative to a directory that is not known' }),
     })
   }
   return [...found.values()]
 }
 
-const harmlessDevices = new Set(['/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr'])
+/** A directory that the command may read as a whole, with the file below it that must not be read. */
+function withHeldFile(subject: PathSubject, held: ReadonlyMap<string, string>): PathSubject {
+  const below = subject.tree && subject.fs === 'read' ? held.get(subject.path.path) : undefined
+  if (below === undefined) return subject
+  return { ...subject, doubt: `it is given a directory that holds ${below}, which must not be read` }
+}
+
+/** The descriptors that a command starts with are no files of the machine. */
+const harmlessDevice = /^\/dev\/(null|stdin|stdout|stderr|fd\/[012])$/
+
+/** Commands that change names and never the content of the file that has the name. */
+function entryUse(unit: CommandUnit | undefined): PathSubject['entry'] {
+  const name = unit === undefined ? '' : commandName(unit)
+  if (name === 'rm' || name === 'unlink' || name === 'rmdir') return 'removed'
+  return name === 'mv' || name === 'ln' ? 'replaced' : undefined
+}
 
 function namedHosts({ hosts }: CommandAnalysis): JudgedSubject[] {
   return hosts.map((text) => ({ kind: 'host', host: parseHost(text), text, origin: 'command' }))
 }
 
+/** The path as the system reads it: only its start is made absolute. */
+function absolute(path: string, { cwd, home }: Pick<Place, 'cwd' | 'home'>): string {
+  if (path.startsWith('/')) return path
+  if (home !== undefined && (path === '~' || path.startsWith('~/'))) return `${home}${path.slice(1)}`
+  return `${cwd}/${path}`
+}
+
 function pathSubject(
   fs: 'read' | 'write',
-  path: string,
+  written: string,
   origin: 'tool' | PathOrigin,
-  { roots }: Place,
-): JudgedSubject & { kind: 'path' } {
-  const inside = roots.some((root) => isBelow(root, path))
-  return { kind: 'path', fs, path: preparePath(path), origin, inside }
+  place: Place,
+): PathSubject {
+  const path = preparePath(written)
+  return { kind: 'path', fs, path, origin, inside: isInsideOf(place)(path.path), written }
+}
+
+function isInsideOf({ roots }: Place): (path: string) => boolean {
+  return (path) => roots.some((root) => isBelow(root, path))
 }
 
 function isBelow(root: string, path: string): boolean {

@@ -64,6 +64,7 @@ function section(title: string, judgement: Judgement, call: Call): string[] {
 function decider({ decidedBy, rule }: SubjectJudgement): string {
   if (rule !== undefined) return `by ${formatRule(rule)}`
   if (decidedBy === 'doubt') return 'not fully understood'
+  if (decidedBy === 'search') return 'each result of the search is judged'
   return decidedBy === 'command' ? 'covered by the command that names it' : 'no rule covers it'
 }
 

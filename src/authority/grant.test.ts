@@ -154,10 +154,12 @@ describe('checkSubjects', () => {
     expect(refusal(grant)).toBeUndefined()
   })
 
-  it('looks at every command of a text, and at the files it names', () => {
+  it('looks at every command of a text, and holds the files it names to the ceiling', () => {
     expect(refusal(grant, { shell: { text: 'git log; rm x' } })).toContain('Running "rm x"')
     expect(refusal(grant, { shell: { text: 'git log > /etc/x' } })).toContain('Writing "/etc/x"')
-    expect(refusal(grant, { shell: { text: 'cd src/x && echo x > ../../y' } })).toContain('Writing "/w/y"')
+    // What the tools declare together says nothing of the files of a command: rules and sandbox hold those.
+    expect(refusal(grant, { shell: { text: 'cd src/x && echo x > ../../y' } })).toBeUndefined()
+    expect(refusal(grant, { shell: { text: 'cd src/x && echo x > ../../../y' } })).toContain('Writing "/y"')
     expect(refusal(grant, { shell: { text: '$X log' } })).toContain('Running "$X log"')
   })
 

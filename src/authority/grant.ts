@@ -24,8 +24,11 @@ export type GrantLayer = {
   readonly option: string
   /** With variables replaced. */
   readonly requirements: RequirementSet
-  /** A limit speaks for all it leaves out; a declaration that is silent on files leaves those of a command to rules and sandbox. */
-  readonly kind: 'declaration' | 'limit'
+  /**
+   * A limit speaks for all it leaves out. A declaration that is silent on files leaves those that a command names to rules and sandbox;
+   * what an agent's tools declare together always does, since one tool's files say nothing of another's commands.
+   */
+  readonly kind: 'declaration' | 'together' | 'limit'
   readonly read: readonly PathPattern[]
   readonly write: readonly PathPattern[]
   readonly hosts: readonly HostPattern[]
@@ -52,7 +55,7 @@ export function createGrant({ scope, manifest = {}, tools = [], ceiling, parent 
   const declared = layer(unionRequirements(manifest, ...tools), scope, {
     name: 'what the manifest and the tools declare',
     option: 'the `requires` of the manifest or of a tool',
-    kind: 'declaration',
+    kind: 'together',
   })
   const limits = ceiling === undefined ? [] : [layer(ceiling, scope, ceilingName)]
   return { layers: [declared, ...limits, ...(parent?.layers ?? [])] }
@@ -144,12 +147,7 @@ function layerGrants(one: GrantLayer, subject: JudgedSubject): boolean {
   if (isGuess(subject)) return true
   switch (subject.kind) {
     case 'path':
-      if (
-        subject.origin !== 'tool' &&
-        one.kind === 'declaration' &&
-        one.requirements.fs?.[subject.fs] === undefined
-      )
-        return true
+      if (subject.origin !== 'tool' && leavesFilesToRules(one, subject.fs)) return true
       return layerGrantsPath(one, subject.fs, subject.path)
     case 'host':
       // A command may merely print a URL. What it dials, the sandbox's proxy holds to the grant; rules judge it before.
@@ -161,6 +159,10 @@ function layerGrants(one: GrantLayer, subject: JudgedSubject): boolean {
     case 'call':
       return true
   }
+}
+
+function leavesFilesToRules({ kind, requirements }: GrantLayer, fs: 'read' | 'write'): boolean {
+  return kind === 'together' || (kind === 'declaration' && requirements.fs?.[fs] === undefined)
 }
 
 function layerGrantsPath(one: GrantLayer, fs: 'read' | 'write', path: PreparedPath): boolean {

@@ -10,6 +10,7 @@ export { type Call, type ExpandedCall, expandCall, type JudgedSubject } from './
 export { CanonicalJsonError, canonicalJson } from './canonical-json.js'
 export { type Authority, type Decision, decide } from './decide.js'
 export { defaultRules, sessionTools } from './default-rules.js'
+export { expandOnDisk, type PathLookup } from './expand-on-disk.js'
 export { type Explanation, explain, formatExplanation, simulate } from './explain.js'
 export {
   checkSubjects,
@@ -37,6 +38,7 @@ export {
 export { describeSubject, type Judgement, judge, readableResults, type SubjectJudgement } from './judge.js'
 export { relativeTo, resolvePath } from './lexical-path.js'
 export { createModeBooks, type Mode, type ModeName, modeNames, modes } from './mode.js'
+export type { PathFacts } from './path-facts.js'
 export {
   compilePathPattern,
   matchesPath,

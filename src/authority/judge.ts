@@ -2,6 +2,7 @@ import { type Call, type ExpandedCall, expandCall, type JudgedSubject } from './
 import { preparePath } from './path-pattern.js'
 import { formatRule, type Rule } from './rule.js'
 import {
+  allowsReadingBelow,
   hasUnseenRestrictions,
   type MatchingRule,
   matchingRules,
@@ -18,8 +19,11 @@ export type SubjectJudgement = {
   readonly verdict: Verdict
   /** The rule that decided; absent when none did. */
   readonly rule?: Rule
-  /** What decided: a rule, that there was none, a doubt, or (for a file that a command merely names) the command's own verdict. */
-  readonly decidedBy: 'rule' | 'default' | 'doubt' | 'command'
+  /**
+   * What decided: a rule, that there was none, a doubt, (for a file that a command merely names) the command's own verdict, or (for
+   * the directory where a search starts) that each of its results is judged.
+   */
+  readonly decidedBy: 'rule' | 'default' | 'doubt' | 'command' | 'search'
   /** Every rule that matches, the most specific first. */
   readonly matches: readonly MatchingRule[]
 }
@@ -52,8 +56,10 @@ export function readableResults(book: RuleBook, call: Call): (path: string) => b
       kind: 'path',
       fs: 'read',
       path: preparePath(path),
-      origin: 'argument',
+      // A stated default decides about every file; without one, only rules that restrict hold.
+      origin: book.explicitDefault ? 'tool' : 'argument',
       inside: true,
+      written: path,
     }
     return judgeSubject(subject, call, book).verdict.action === 'allow'
   }
@@ -71,13 +77,21 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
   const pinnedAsk = matches.find(({ pinned }) => pinned)
   const held = judged.verdict.action === 'allow' && pinnedAsk !== undefined ? decided(pinnedAsk) : judged
 
+  const port = unnamedPort(subject, call, book, matches)
+  if (port !== undefined && held.verdict.action === 'allow' && book.doubts !== 'allow') {
+    const reason = `reaching ${quoted(subject.kind === 'host' ? subject.text : '')} needs a rule that names the port ${port}, or approval: only 80 and 443 are allowed by a rule without a port`
+    return { ...asked, decidedBy: 'doubt', verdict: { action: book.doubts, reason } }
+  }
   const doubt = doubtOf(subject) ?? unseen(subject, call, book) ?? unnamed(subject, book)
   if (doubt === undefined || strictness(book.doubts) <= strictness(held.verdict.action)) return held
   const reason = `${describeSubject(subject, call)} is not fully understood: ${doubt}`
   return { ...asked, decidedBy: 'doubt', verdict: withReason(book.doubts, reason) }
 
   function byDefault(): SubjectJudgement {
-    if (isIncidental(subject)) return { ...asked, decidedBy: 'command', verdict: { action: 'allow' } }
+    if (isIncidental(subject) && !isConfined(subject, book))
+      return { ...asked, decidedBy: 'command', verdict: { action: 'allow' } }
+    if (startsSearch(subject, call, book))
+      return { ...asked, decidedBy: 'search', verdict: { action: 'allow' } }
     const change = changeOf(call, book)
     if (change !== undefined && book.defaultDecision !== 'deny') {
       const reason = `${describeSubject(subject, call)} is not what it was when it was agreed to: ${change}`
@@ -146,13 +160,55 @@ function isIncidental(subject: JudgedSubject): boolean {
   if (subject.kind !== 'path') return false
   if (subject.origin === 'part' || subject.origin === 'prose') return true
   if (subject.origin === 'mention') return subject.inside || subject.fs === 'write'
-  return subject.origin === 'argument' && subject.inside
+  if (!subject.inside) return false
+  // A link works like what it leads to, which is judged on its own; rules that restrict bind both names.
+  return subject.origin === 'argument' || subject.leadsTo !== undefined
 }
 
 /** Whether a subject was read from a text that may as well be a message: a deny then asks, since it may be about nothing. */
 function isProse(subject: JudgedSubject): boolean {
   if (subject.kind === 'command') return subject.possible === 'prose'
   return subject.kind === 'path' && subject.origin === 'prose'
+}
+
+/** Where the host names the files that may be read, a command's own rule does not cover the reading of others. */
+function isConfined(subject: JudgedSubject, { confinesReading }: RuleBook): boolean {
+  if (!confinesReading || subject.kind !== 'path' || subject.fs !== 'read') return false
+  return subject.leadsTo === undefined && namedByCommand.includes(subject.origin)
+}
+
+const namedByCommand: readonly string[] = ['argument', 'mention']
+
+/** `grep` and `glob` show only results that may be read, so that a search may start above them. */
+function startsSearch(subject: JudgedSubject, call: Call, book: RuleBook): boolean {
+  return (
+    (call.tool === 'grep' || call.tool === 'glob') &&
+    subject.kind === 'path' &&
+    subject.fs === 'read' &&
+    subject.origin === 'tool' &&
+    subject.inside &&
+    book.explicitDefault &&
+    allowsReadingBelow(book, call, subject.path)
+  )
+}
+
+/**
+ * The port of a fetch that is not one of the web and that no matching rule names. Through another port a fetch talks to
+ * databases, mail servers and administration pages, which nobody means by `web_fetch(example.com)`.
+ */
+function unnamedPort(
+  subject: JudgedSubject,
+  call: Call,
+  book: RuleBook,
+  matches: readonly MatchingRule[],
+): number | undefined {
+  if (subject.kind !== 'host' || call.tool !== 'web_fetch' || book.anyPort) return undefined
+  const port = subject.host?.port
+  if (port === undefined || port === 80 || port === 443) return undefined
+  const named = matches.some(
+    ({ rule }) => rule.action === 'allow' && !rule.untrusted && rule.pattern.endsWith(`:${port}`),
+  )
+  return named ? undefined : port
 }
 
 function doubtOf(subject: JudgedSubject): string | undefined {

@@ -72,6 +72,7 @@ export function createModeBooks(
     scope: options.scope,
     defaultDecision: 'deny',
     doubts: mode.doubts,
+    anyPort: true,
     defaultReason: `the mode "${mode.name}" ${mode.description}`,
   })
   return { book, limit }

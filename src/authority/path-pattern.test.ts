@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import {
   compilePathPattern,
   matchesPath,
@@ -218,7 +219,7 @@ describe('the matcher', () => {
         const collapsed = pattern.replaceAll(/(\/\*\*)+/g, '/**')
         expect(matches(pattern, path === '' ? '/' : path)).toBe(reference(collapsed, path))
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2_000) },
     )
   })
 

@@ -112,6 +112,19 @@ export function matchesPath(pattern: PathPattern, path: PreparedPath): boolean {
   return false
 }
 
+/** Whether a pattern may match something below a directory. */
+export function reachesBelow(pattern: PathPattern, directory: PreparedPath): boolean {
+  const names = directory.names(pattern.comparison)
+  return pattern.sequences.some((sequence) => {
+    const deep = sequence.findIndex(({ kind }) => kind === 'deep')
+    const head = deep < 0 ? sequence : sequence.slice(0, deep)
+    const shared = Math.min(head.length, names.length)
+    // Below what stands before `**` everything may match; without one the directory must lie above.
+    if (deep < 0 && names.length >= sequence.length) return false
+    return matchesSegments(head.slice(0, shared), names.slice(0, shared), pattern.comparison)
+  })
+}
+
 /** How closely a pattern says what it means: its fixed characters within the workspace, and a little more when nothing is left open. */
 export function pathPatternSpecificity(pattern: PathPattern): number {
   return pattern.specificity

@@ -91,6 +91,7 @@ describe('compilePolicy', () => {
         { permission: 'read', pattern: '*', action: 'allow', source: 'manifest' },
       ],
       defaultDecision: 'ask',
+      explicitDefault: false,
       warnings: [],
     })
   })
@@ -99,6 +100,7 @@ describe('compilePolicy', () => {
     expect(compilePolicy({ enabled: false, allow: ['*'], defaultDecision: 'allow' })).toEqual({
       rules: [],
       defaultDecision: 'ask',
+      explicitDefault: false,
       warnings: [],
     })
   })

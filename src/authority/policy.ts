@@ -14,7 +14,7 @@ export type PermissionPolicy = {
   readonly deny?: readonly string[]
   readonly ask?: readonly string[]
   readonly allow?: readonly string[]
-  /** When no rule matches. Absent: ask. */
+  /** What no rule covers, reading included. Absent: reading the workspace is allowed, everything else is asked about. */
   readonly defaultDecision?: Action
   /** False: as if no policy were given; it never means that everything is allowed. */
   readonly enabled?: boolean
@@ -23,6 +23,8 @@ export type PermissionPolicy = {
 export type CompiledPolicy = {
   readonly rules: readonly Rule[]
   readonly defaultDecision: Action
+  /** The policy states its default decision. */
+  readonly explicitDefault: boolean
   readonly warnings: readonly string[]
 }
 
@@ -54,7 +56,8 @@ export type PolicyContext = {
  */
 export function compilePolicy(policy: PermissionPolicy, context: PolicyContext = {}): CompiledPolicy {
   assertPolicyShape(policy)
-  if (policy.enabled === false) return { rules: [], defaultDecision: 'ask', warnings: [] }
+  if (policy.enabled === false)
+    return { rules: [], defaultDecision: 'ask', explicitDefault: false, warnings: [] }
   const { source = 'manifest', scope = anyScope } = context
   const known = context.knownTools && [...context.knownTools]
   const rules = (['deny', 'ask', 'allow'] as const).flatMap((action) =>
@@ -71,7 +74,12 @@ export function compilePolicy(policy: PermissionPolicy, context: PolicyContext =
     }),
   )
   assertNoContradiction(rules)
-  return { rules, defaultDecision: policy.defaultDecision ?? 'ask', warnings: lintRules(rules) }
+  return {
+    rules,
+    defaultDecision: policy.defaultDecision ?? 'ask',
+    explicitDefault: policy.defaultDecision !== undefined,
+    warnings: lintRules(rules),
+  }
 }
 
 /** Reads one policy string. Throws {@link PolicyError} with the position. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import { parsePolicyString } from './policy.js'
 import {
   formatProjectRules,
@@ -162,7 +163,7 @@ describe('parseProjectRules', () => {
           pattern: rule.pattern,
         })
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1_000) },
     )
   })
 

@@ -1,5 +1,6 @@
 import type { Call, JudgedSubject } from './call.js'
 import { type CompiledRule, compileRule } from './compiled-rule.js'
+import { type PreparedPath, reachesBelow } from './path-pattern.js'
 import { boundCapability, mcpOfToolId } from './permission.js'
 import { isPinned, type Rule, ruleSources } from './rule.js'
 import {
@@ -13,7 +14,7 @@ import {
   tryEntry,
 } from './rule-shelf.js'
 import type { Scope } from './scope.js'
-import { restrictsReading } from './tree-reader.js'
+import { allowsReadingPart, restrictsReading } from './tree-reader.js'
 import { type Action, strictness } from './verdict.js'
 
 export type RuleBookOptions = {
@@ -21,10 +22,14 @@ export type RuleBookOptions = {
   readonly scope: Scope
   /** When no rule matches. Absent: ask. */
   readonly defaultDecision?: Action
+  /** The default was stated by the host, for reading as well: where rules allow some files, others are not read by commands either. */
+  readonly explicitDefault?: boolean
   /** What becomes of an allowed command that is not fully understood. Absent: ask. */
   readonly doubts?: Action
   /** Why the default is what it is, for messages. */
   readonly defaultReason?: string
+  /** A rule for a host without a port allows every port, not only 80 and 443: for limits, which other rules narrow. */
+  readonly anyPort?: boolean
 }
 
 /** Rules read once and sorted by what they can match, so that a call meets few of them. */
@@ -34,12 +39,16 @@ export type RuleBook = {
   readonly defaultDecision: Action
   readonly doubts: Action
   readonly defaultReason: string
+  readonly anyPort: boolean
   /** Allows that nobody has confirmed; they count for nothing. */
   readonly ignored: readonly Rule[]
   readonly shelves: ReadonlyMap<string, Shelf>
   readonly wildcards: readonly Entry[]
+  readonly explicitDefault: boolean
   /** Some files, and not all, are kept from being read. */
   readonly restrictsReading: boolean
+  /** Only the files that rules name may be read; the default decides about the others, also where a command names them. */
+  readonly confinesReading: boolean
 }
 
 /** A rule that matches a subject, and what its rank is made of. */
@@ -57,8 +66,8 @@ export type MatchingRule = {
 
 /** Reads and sorts rules. Throws `RuleError` for the first that cannot be used. */
 export function createRuleBook(options: RuleBookOptions): RuleBook {
-  const { rules, scope, defaultDecision = 'ask', doubts = 'ask' } = options
-  const { defaultReason = 'permissionPolicy.defaultDecision' } = options
+  const { rules, scope, defaultDecision = 'ask', doubts = 'ask', explicitDefault = false } = options
+  const { defaultReason = 'permissionPolicy.defaultDecision', anyPort = false } = options
   const shelves = new Map<string, Shelf>()
   const wildcards: Entry[] = []
   const ignored: Rule[] = []
@@ -67,16 +76,20 @@ export function createRuleBook(options: RuleBookOptions): RuleBook {
     if (rule.untrusted && rule.action === 'allow') ignored.push(rule)
     else shelve(compiled, shelves, wildcards)
   }
+  const confinesReading = explicitDefault && defaultDecision !== 'allow' && allowsReadingPart(rules, scope)
   return {
     rules,
     scope,
     defaultDecision,
+    explicitDefault,
     doubts,
     defaultReason,
+    anyPort,
     ignored,
     shelves,
     wildcards,
-    restrictsReading: restrictsReading(rules),
+    restrictsReading: confinesReading || restrictsReading(rules),
+    confinesReading,
   }
 }
 
@@ -141,6 +154,26 @@ export function tellsFilesApart(book: RuleBook, call: Call): boolean {
   )
 }
 
+/**
+ * Whether rules allow something below a directory to be read, though not the directory itself: a search may start there, since each of
+ * its results is judged.
+ */
+export function allowsReadingBelow(book: RuleBook, call: Call, path: PreparedPath): boolean {
+  const keys = [`tool:${call.tool}`, 'capability:fs.read', '*', readingKey]
+  return keys.some((key) => {
+    const drawer = book.shelves.get(key)?.path
+    if (drawer === undefined) return false
+    return [drawer.open, ...drawer.keyed.values()].some((entries) =>
+      entries.some(({ compiled }) => {
+        const { rule, path: pattern } = compiled
+        return (
+          rule.action === 'allow' && !rule.callOnly && pattern !== undefined && reachesBelow(pattern, path)
+        )
+      }),
+    )
+  })
+}
+
 const levels: readonly Level[] = ['everything', 'wildcard', 'capability', 'tool']
 
 function shelve(compiled: CompiledRule, shelves: Map<string, Shelf>, wildcards: Entry[]): void {
@@ -160,6 +193,8 @@ function shelve(compiled: CompiledRule, shelves: Map<string, Shelf>, wildcards: 
     else wildcards.push({ compiled, level: 'wildcard', widened: false, pinned })
   } else {
     put(`tool:${permission.id}`, 'tool')
+    // What may be read may be searched, and named by a command that is allowed itself: neither shows more of the file.
+    if (permission.id === 'read' && rule.action === 'allow') put(readingKey, 'capability', true)
     const bound = boundCapability(permission.id)
     // A rule about a part of what a tool does is about files, commands or hosts, whoever touches them, and ranks as if it were written
     // for each tool. One about a whole tool is about that tool: `grep` denied must not stop every reading.
@@ -172,9 +207,14 @@ type McpName = { readonly server: string; readonly tool: string }
 
 function shelfKeys(tool: string, mcp: McpName | undefined, subject: JudgedSubject): string[] {
   const keys = [`tool:${tool}`, capabilityKey(subject), '*']
+  if (subject.kind === 'path' && subject.fs === 'read' && readersLikeRead.has(tool)) keys.push(readingKey)
   if (mcp !== undefined) keys.push(mcpKey(mcp.server, mcp.tool), mcpKey(mcp.server, '*'))
   return keys
 }
+
+/** The shelf of rules that allow `read`, for the reading of other tools. */
+const readingKey = 'reading'
+const readersLikeRead: ReadonlySet<string> = new Set(['grep', 'glob', 'ls', 'bash', 'git'])
 
 function capabilityKey(subject: JudgedSubject): string {
   if (subject.kind === 'path') return `capability:fs.${subject.fs}`

@@ -1,5 +1,7 @@
+import { scratchPattern } from './default-rules.js'
 import { commandName } from './destructive-command.js'
 import type { Rule } from './rule.js'
+import { type Scope, workspaceRoots } from './scope.js'
 import type { CommandUnit } from './shell/analysis.js'
 import { GIT_GLOBAL } from './shell/hazard-table-git.js'
 import { parseOptions } from './shell/option-table.js'
@@ -80,4 +82,17 @@ export function restrictsReading(rules: readonly Rule[]): boolean {
   return rules.some(
     ({ permission, pattern, action }) => action !== 'allow' && pattern !== '*' && readers.has(permission),
   )
+}
+
+/** Whether rules allow some files of the workspace to be read, and none allows all of them. */
+export function allowsReadingPart(rules: readonly Rule[], scope: Scope): boolean {
+  const roots = workspaceRoots(scope)
+  const allows = rules.filter(
+    ({ permission, pattern, action }) =>
+      action === 'allow' &&
+      readers.has(permission) &&
+      pattern !== scratchPattern &&
+      (!/^[/~]/.test(pattern) || roots.some((root) => pattern.startsWith(root))),
+  )
+  return allows.length > 0 && !allows.some(({ pattern }) => pattern === '*')
 }

@@ -26,12 +26,14 @@ export class Args {
     return this.#values.get(option) ?? []
   }
 
-  /** A positive whole number. */
-  count(option: string): number | undefined {
+  /** A whole number, positive unless `least` is 0. */
+  count(option: string, least: 0 | 1 = 1): number | undefined {
     const text = this.value(option)
     if (text === undefined) return undefined
-    if (!/^[1-9]\d{0,14}$/.test(text))
-      throw new UsageError(`--${option} takes a positive whole number, not ${JSON.stringify(text)}.`)
+    if (!/^(?:0|[1-9]\d{0,14})$/.test(text) || Number(text) < least)
+      throw new UsageError(
+        `--${option} takes a ${least === 1 ? 'positive ' : ''}whole number, not ${JSON.stringify(text)}.`,
+      )
     return Number(text)
   }
 

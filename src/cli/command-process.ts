@@ -1,9 +1,12 @@
+import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { isatty, type WriteStream } from 'node:tty'
 import type { Io } from './io.js'
 import { runCli } from './run-cli.js'
 
 /** The command as a process: its signals, its streams and its exit code. Gives the exit code when all is said and written. */
 export async function runProcess(argv: readonly string[]): Promise<number> {
+  releaseLostTerminal()
   const stopping = new AbortController()
   let asked = false
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -30,6 +33,27 @@ export async function runProcess(argv: readonly string[]): Promise<number> {
   // What a library may have left open must not keep a script waiting.
   setTimeout(() => process.exit(), 2_000).unref()
   return shown
+}
+
+/**
+ * When the process ends, Node restores the settings of each terminal that it started with, and aborts with an assertion when the terminal
+ * was closed meanwhile. It leaves out descriptors that are another file by then, so those of a closed terminal become the null device.
+ */
+function releaseLostTerminal(): void {
+  if (process.platform === 'win32') return
+  const terminals = [0, 1, 2].filter((fd) => isatty(fd))
+  if (terminals.length === 0) return
+  process.once('exit', () => {
+    for (const fd of terminals.filter((each) => !isatty(each))) {
+      try {
+        closeSync(fd)
+        // The lowest free descriptor is the one that was just closed.
+        openSync(devNull, fd === 0 ? 'r' : 'w')
+      } catch {
+        // Another part of the process has closed it: Node leaves it out as well.
+      }
+    }
+  })
 }
 
 /** Streams are looked at only when they are needed: each costs milliseconds to open. */

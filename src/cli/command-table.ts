@@ -53,6 +53,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/mcp.js')).command,
   },
   {
+    name: 'rules',
+    summary: 'list, add, remove and test rules; confirm those that came with this directory',
+    load: async () => (await import('./commands/rules.js')).command,
+  },
+  {
     name: 'trust',
     summary: 'confirm the capstan.acl that came with this directory',
     load: async () => (await import('./commands/trust.js')).command,

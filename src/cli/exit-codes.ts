@@ -8,7 +8,7 @@ export const exitCodes = {
   incomplete: 3,
   /** A limit was met: rounds, time, budget. */
   limit: 4,
-  /** The model could not be reached, or did not answer. */
+  /** No model is configured, or it could not be reached or did not answer. */
   model: 5,
   cancelled: 130,
   terminated: 143,

@@ -14,6 +14,11 @@ const replacements: readonly (readonly [RegExp, string])[] = [
     'A session works in its directory alone; -C DIR works in another.',
   ],
   [/\bpermissionPolicy\.(allow|deny|ask)\b/g, '--$1'],
+  [
+    /(came with the workspace and was not confirmed: its rules only hold back\.)$/,
+    '$1 Read it, and confirm it with "capstan rules confirm".',
+  ],
+  [/See mcpFile\(\) and confirmMcpFile\(\)\./g, 'Read it, and confirm it with "capstan rules confirm".'],
   [/\bmaxToolRounds\b/g, '--max-rounds'],
   [/\bmaxExecutionTimeMs\b/g, '--timeout'],
 ]

@@ -69,8 +69,22 @@ function cost(session: CommandSession): string {
   const { model, totalTokens, totalCost } = session.context()
   const usage = session.usage?.()
   const parts = usage && ` (${number(usage.promptTokens)} in, ${number(usage.completionTokens)} out)`
-  const price = totalCost === undefined ? 'unknown: this model has no price' : `$${totalCost.toFixed(4)}`
-  return `Model: ${model}\nTokens: ${number(totalTokens)}${parts ?? ''}\nCost: ${price}`
+  const models = session.models?.() ?? []
+  const price = totalCost === undefined ? 'unknown: this model has no price' : dollars(totalCost)
+  const unpriced = models.some(({ costUsd }) => costUsd === undefined)
+  const note = totalCost !== undefined && unpriced ? ' (without the models that have no price)' : ''
+  return [
+    `Model: ${model}`,
+    `Tokens: ${number(totalTokens)}${parts ?? ''}`,
+    `Cost: ${price}${note}`,
+    // One model is said above.
+    ...(models.length > 1
+      ? models.map(
+          (each) =>
+            `  ${each.model}: ${number(each.usage.totalTokens)} tokens, ${each.costUsd === undefined ? 'no price' : dollars(each.costUsd)}`,
+        )
+      : []),
+  ].join('\n')
 }
 
 function tools(session: CommandSession): string {
@@ -94,6 +108,10 @@ function mcp({ mcpServers }: CommandContext): string {
     ({ name, toolCount }) => `  ${name}: ${toolCount} ${toolCount === 1 ? 'tool' : 'tools'}`,
   )
   return [`MCP servers: ${mcpServers.length}`, ...lines].join('\n')
+}
+
+function dollars(amount: number): string {
+  return `$${amount.toFixed(4)}`
 }
 
 function messages(count: number): string {

@@ -30,6 +30,12 @@ export interface CommandSession {
   context(): CommandContext
   /** Tokens by kind, when they are known apart. */
   usage?(): { readonly promptTokens: number; readonly completionTokens: number }
+  /** Tokens and cost of each model that was asked, when they are known. */
+  models?(): readonly {
+    readonly model: string
+    readonly usage: { readonly totalTokens: number }
+    readonly costUsd?: number
+  }[]
   isBuiltinTool(name: string): boolean
   /** Takes `provider/id`. */
   setModel(name: string): void | Promise<void>

@@ -23,7 +23,6 @@ export async function callHandler(
   signal: AbortSignal | undefined,
 ): Promise<HandlerAnswer> {
   const { handler, config } = hook
-  if (handler === undefined) return { action: 'continue' }
   let failures = 0
   let asked = 0
   for (let attempt = 1; ; attempt += 1) {

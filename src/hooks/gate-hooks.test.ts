@@ -185,6 +185,7 @@ describe('asking a person through hooks', () => {
     expect(await hookedAsk(hooks, onAsk)(request)).toEqual({
       decision: 'reject',
       message: 'Blocked by a hook: it pushes',
+      automatic: true,
     })
     expect(asked).toBe(0)
   })

@@ -37,7 +37,7 @@ export function hookedAsk(hooks: Hooks, onAsk: AskHandler): AskHandler {
     if (hooks.has('permission_request')) {
       const outcome = await hooks.run('permission_request', { ...call, reasons: request.reasons })
       if (outcome.action === 'block')
-        return { decision: 'reject', message: `Blocked by a hook: ${outcome.reason}` }
+        return { decision: 'reject', message: `Blocked by a hook: ${outcome.reason}`, automatic: true }
     }
     const answer = await onAsk(request)
     if (hooks.has('on_confirmation')) {

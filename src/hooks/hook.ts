@@ -28,7 +28,7 @@ export type Hook = {
   readonly event: HookEventName
   readonly fits: CompiledMatcher
   readonly config: Required<HookConfig>
-  readonly handler?: HookHandler<never>
+  readonly handler: HookHandler<never>
   readonly counts: { runs: number; blocks: number; failures: number; lastError?: string }
 }
 
@@ -47,14 +47,19 @@ export function readHook(
   if (typeof id !== 'string' || id === '')
     throw new HookError('A hook needs an id: a string that is not empty')
   if (!isHookEventName(event)) throw new HookError(unknownEvent(String(event)))
-  if (handler !== undefined && handler !== null && typeof handler !== 'function')
-    throw new HookError(`The handler of hook "${id}" is not a function`)
+  const fits = compileMatcher(event, matcher)
+  const settings = readConfig(config)
+  if (handler === undefined || handler === null)
+    throw new HookError(
+      `The hook "${id}" has no handler, so that it would do nothing. Pass a function as the last argument (or as "handler" in the option).`,
+    )
+  if (typeof handler !== 'function') throw new HookError(`The handler of hook "${id}" is not a function`)
   return {
     id,
     event,
-    fits: compileMatcher(event, matcher),
-    config: readConfig(config),
-    ...(typeof handler === 'function' ? { handler: handler as HookHandler<never> } : {}),
+    fits,
+    config: settings,
+    handler: handler as HookHandler<never>,
     counts: { runs: 0, blocks: 0, failures: 0 },
   }
 }

@@ -42,7 +42,7 @@ describe('registering', () => {
         action: 'continue',
       }),
     )
-    hooks.register('plain', 'session_end')
+    hooks.register('plain', 'session_end', null, null, () => undefined)
     expect(hooks.count()).toBe(2)
     expect([hooks.has('pre_tool_use'), hooks.has('post_tool_use')]).toEqual([true, false])
     expect([hooks.unregister('docs-observer'), hooks.unregister('docs-observer')]).toEqual([true, false])
@@ -197,11 +197,13 @@ describe('running', () => {
     expect(await hooks.run('pre_prompt', prompt)).toMatchObject({ changed: true, payload: { prompt: 'new' } })
   })
 
-  it('counts a hook without a handler as one that watches', async () => {
+  it('refuses a hook without a handler', () => {
     const { hooks } = setUp()
-    hooks.register('a', 'pre_tool_use', { tool: 'bash' })
-    expect(await hooks.run('pre_tool_use', bash('x'))).toMatchObject({ action: 'continue' })
-    expect(hooks.list()[0]?.runs).toBe(1)
+    for (const missing of [undefined, null])
+      expect(() => hooks.register('a', 'pre_tool_use', { tool: 'bash' }, {}, missing as never)).toThrow(
+        'The hook "a" has no handler',
+      )
+    expect(hooks.count()).toBe(0)
   })
 
   it('is not disturbed by hooks that come and go while it runs', async () => {

@@ -45,9 +45,9 @@ export interface Hooks {
   register<Name extends HookEventName>(
     id: string,
     event: Name,
-    matcher?: HookMatcher | null,
-    config?: HookConfig | null,
-    handler?: HookHandler<Name> | null,
+    matcher: HookMatcher | null | undefined,
+    config: HookConfig | null | undefined,
+    handler: HookHandler<Name>,
   ): void
   /** Whether there was one. */
   unregister(id: string): boolean

@@ -1,4 +1,4 @@
-import { approvalKey, type RuleSuggestion, suggestRule } from '../authority/approval-key.js'
+import { adviseRules, approvalKey, type RuleSuggestion, suggestRule } from '../authority/approval-key.js'
 import { limitsOf } from '../authority/decide.js'
 import { approvalNotes } from '../authority/protected-files.js'
 import { formatRule, type Rule } from '../authority/rule.js'
@@ -12,7 +12,7 @@ import {
 } from '../tool/approval.js'
 import type { AnyGovernedTool } from '../tool/contract.js'
 import { serializeToolOutput } from '../tool/serialize.js'
-import { type AskRequest, readAnswer } from './ask.js'
+import { type AskRequest, readAnswer, rejectionText } from './ask.js'
 import type { Passage, Ready } from './gate.js'
 import type { GateCall } from './gate-parts.js'
 import { guarded, whileRunning } from './guarded.js'
@@ -51,8 +51,11 @@ export function approvalsInside(passage: Passage): ToolApprovalsOptions {
         if (parts.approvals !== undefined) return await parts.approvals.handler(asked)
         if (parts.onAsk === undefined) throw new ToolApprovalRequiredError(asked)
         const request = await askFromInside(passage, asked)
-        const { approved, message } = readAnswer(await whileThinking(passage, parts.onAsk(request)))
-        return approved || { approved, ...(message !== undefined && { rejectMessage: message }) }
+        const answer = readAnswer(await whileThinking(passage, parts.onAsk(request)))
+        const { approved, message } = answer
+        return (
+          approved || { approved, ...(message !== undefined && { rejectMessage: rejectionText(answer) }) }
+        )
       } catch (error) {
         passage.fatal ??= { error }
         throw error
@@ -127,12 +130,14 @@ async function askPerson(
   policy: ToolApprovalRequest | undefined,
 ): Promise<void> {
   const { parts } = passage
-  const suggestion = policy === undefined ? suggestionFor(passage) : undefined
-  const offered = suggestion === undefined ? {} : { suggestion: suggestion.rules }
   if (parts.onAsk === undefined) {
-    refuse(passage, tool, ready, reasons, suggestion)
-    throw new Stopped(nobodyThere(reasons, suggestion))
+    const advice = policy === undefined ? adviceFor(passage) : undefined
+    refuse(passage, tool, ready, reasons, advice)
+    throw new Stopped(nobodyThere(reasons, advice))
   }
+  const found = policy === undefined ? rulesFor(passage, suggestRule) : undefined
+  const suggestion = found !== undefined && 'rules' in found ? found : undefined
+  const offered = suggestion === undefined ? {} : { suggestion: suggestion.rules }
   const diff = await guarded(passage, 'the diff', parts.diffFor?.(tool, ready.args))
   const notes = [
     ...(passage.expanded === undefined ? [] : approvalNotes(passage.expanded)),
@@ -156,8 +161,10 @@ async function askPerson(
     ...(passage.insisted === undefined ? {} : { inPerson: true }),
   }
   const answer = readAnswer(await whileThinking(passage, parts.onAsk(request)))
-  if (!answer.approved)
-    throw new Stopped(answer.message ?? policy?.rejectMessage ?? `The call of "${tool.name}" was rejected.`)
+  if (!answer.approved) {
+    const own = answer.message === undefined ? policy?.rejectMessage : undefined
+    throw new Stopped(own ?? rejectionText(answer))
+  }
   passage.approval = 'once'
   if (answer.keep === undefined || suggestion === undefined || parts.keepRule === undefined) return
   const scope = answer.keep === 'always' ? 'project' : 'session'
@@ -207,13 +214,13 @@ function refuse(
   tool: AnyGovernedTool,
   { args }: Ready,
   reasons: readonly string[],
-  suggestion: Offer | undefined,
+  advice: RuleSuggestion | undefined,
 ): void {
   refused.push({
     toolName: tool.name,
     args,
     reasons,
-    ...(suggestion === undefined ? {} : { suggestion: suggestion.rules }),
+    ...(advice !== undefined && 'rules' in advice ? { suggestion: advice.rules } : {}),
   })
 }
 
@@ -236,10 +243,25 @@ function placeOf({ expanded }: Passage): string {
   return expanded?.scope.variables.workspace?.[0] ?? ''
 }
 
-type Offer = Extract<RuleSuggestion, { rules: unknown }>
+/** The rules that would let the call pass, for the error message of a refusal; undefined when other than rules refuse it. */
+export function adviceFor(passage: Passage): RuleSuggestion | undefined {
+  if (passage.watchdog?.action === 'ask' || passage.insisted !== undefined) return undefined
+  return rulesFor(passage, adviseRules)
+}
 
-/** A subagent's call may be asked about by its parents' rules as well: what is offered answers all of them. */
-function suggestionFor({ expanded, decision, authority }: Passage): Offer | undefined {
+/** What a reader can do about a refusal, as a sentence. */
+export function howToAllow(advice: RuleSuggestion | undefined): string | undefined {
+  if (advice === undefined) return undefined
+  if ('refused' in advice) return `No rule can allow this call: ${advice.refused}.`
+  const rules = advice.rules.map((rule) => JSON.stringify(formatRule(rule))).join(', ')
+  return `To allow it, add ${rules} to permissionPolicy.allow.`
+}
+
+/** A subagent's call may be asked about by its parents' rules as well: the rules that are found answer all of them. */
+function rulesFor(
+  { expanded, decision, authority }: Passage,
+  find: typeof suggestRule,
+): RuleSuggestion | undefined {
   if (expanded === undefined || decision === undefined || authority === undefined) return undefined
   const books = limitsOf(authority)
   const limits = decision.limits.flatMap((judgement, at) => {
@@ -248,10 +270,10 @@ function suggestionFor({ expanded, decision, authority }: Passage): Offer | unde
   })
   const own = { judgement: decision.rules, book: authority.book }
   const asking = limits.length > 0 && own.judgement.verdict.action === 'allow' ? limits : [own, ...limits]
-  const offers = asking.map(({ judgement, book }) => suggestRule(expanded, judgement, book))
   const rules = new Map<string, Rule>()
-  for (const offer of offers) {
-    if (!('rules' in offer)) return undefined
+  for (const { judgement, book } of asking) {
+    const offer = find(expanded, judgement, book)
+    if ('refused' in offer) return offer
     for (const rule of offer.rules) rules.set(formatRule(rule), rule)
   }
   return { rules: [...rules.values()], text: [...rules.keys()] }
@@ -280,12 +302,12 @@ function verdictReasons({ decision, watchdog }: Passage): string[] {
   return reasons.length === 0 ? ['it must be asked about'] : [...new Set(reasons)]
 }
 
-function nobodyThere(reasons: readonly string[], suggestion: Offer | undefined): string {
-  const person = 'set `onAsk` so that a person can decide'
-  const rules = suggestion?.rules.map((rule) => JSON.stringify(formatRule(rule))).join(', ')
-  const way =
-    rules === undefined
-      ? `To run it, ${person}.`
-      : `To allow it, add ${rules} to permissionPolicy.allow, or ${person}.`
+function nobodyThere(reasons: readonly string[], advice: RuleSuggestion | undefined): string {
+  const how = howToAllow(advice)
+  const person = 'set `onAsk` so that a person can decide.'
+  const rules = advice !== undefined && 'rules' in advice
+  const way = rules
+    ? `${how?.slice(0, -1)}, or ${person}`
+    : `${how === undefined ? '' : `${how} `}To run it, ${person}`
   return `Refused: ${reasons.join('; ')}. Nobody is there to be asked. ${way}`
 }

@@ -1,7 +1,8 @@
+import { type Admission, circuitOpenMs } from '../model/circuits.js'
 import { ModelError } from '../model/errors.js'
 import { correctionOf, estimateTokens } from '../model/estimate-tokens.js'
 import { lowerHistory } from '../model/lower-history.js'
-import type { Model, ModelAnswer, ModelEvent } from '../model/model.js'
+import type { Model, ModelAnswer, ModelCall, ModelEvent } from '../model/model.js'
 import { unlessAborted } from '../model/unless-aborted.js'
 import { costOf } from '../model/usage.js'
 import type { AssistantContent, CompletionRequest, Message } from '../tool/completion.js'
@@ -32,56 +33,103 @@ async function mended(state: RunState, ask: Ask, error: ModelError): Promise<boo
 }
 
 /** The answer as it stands in the conversation from here on. One that says nothing leaves nothing there. */
-export async function keepAnswer({ parts }: RunState, answer: ModelAnswer): Promise<void> {
+export async function keepAnswer({ parts, answeredBy }: RunState, answer: ModelAnswer): Promise<void> {
   const { content, response, usage } = answer
   if (content.length === 0) return
-  const { provider, id } = parts.model()
+  const { provider, id, facts } = answeredBy ?? parts.model()
   await parts.conversation.append(
     { role: 'assistant', content, ...(response.id !== undefined && { id: response.id }) },
-    { usage: usageOf(usage), model: { provider, id } },
+    {
+      usage: usageOf(usage),
+      model: { provider, id },
+      ...(facts.price !== undefined && { costUsd: costOf(usage, facts.price) }),
+    },
   )
 }
 
+/** Asks the model of the run, and the fallback models in their order while that can help. */
 async function askOnce(state: RunState): Promise<ModelAnswer> {
-  const { parts, limits, signal } = state
-  const model = parts.model()
+  const { parts, signal } = state
   const request = await unlessAborted(requestFor(state), signal)
-  const estimated = estimateTokens(request)
-  const expected = Math.ceil(estimated * gaugeOf(parts.conversation).correction)
-  if (parts.budget !== undefined) await unlessAborted(parts.budget.beforeModel(expected), signal)
-  await observe(state, 'generate_start', () => ({
-    prompt: state.goal,
-    system_prompt: request.instructions ?? '',
-    model_provider: model.provider,
-    model_name: model.id,
-    available_tools: request.tools.map(({ name }) => name),
-  }))
-  // Middleware may replace what the model said, so nobody is shown it before.
+  // Middleware may replace what the model said, so it is not shown before.
   const held = (parts.middleware ?? []).some((one) => one.onCompletionResponse !== undefined)
-  const heard = { text: '', over: false }
-  const startedAt = parts.now()
+  const models = [parts.model(), ...(parts.fallbacks?.() ?? [])]
+  for (let at = 0; ; at++) {
+    const [model = parts.model(), next] = models.slice(at)
+    const heard: Heard = { text: '', any: false, over: false }
+    try {
+      return await askThis(state, model, request, heard, held)
+    } catch (error) {
+      heard.over = true
+      if (next !== undefined && !signal.aborted && mayFallBack(error)) {
+        if (heard.any && !held) restart(state, error.message)
+        const [from, to] = [labelOf(model), labelOf(next)]
+        const { message: reason, code } = error
+        parts.emit({ type: 'model_fallback', turn: state.rounds, from, to, reason, code })
+        continue
+      }
+      // The text was shown, so it belongs to the history.
+      if (heard.text !== '' && !held)
+        await parts.conversation.append({ role: 'assistant', content: [{ type: 'text', text: heard.text }] })
+      throw error
+    }
+  }
+}
+
+/** What one model has said so far. */
+type Heard = { text: string; any: boolean; over: boolean }
+
+/** A request that is too long, or refused for what is in it, is not sent to another model: the loop changes it first. */
+function mayFallBack(error: unknown): error is ModelError {
+  if (!(error instanceof ModelError)) return false
+  return error.code !== 'model_context_overflow' && error.code !== 'model_request_refused'
+}
+
+async function askThis(
+  state: RunState,
+  model: Model,
+  request: CompletionRequest,
+  heard: Heard,
+  held: boolean,
+): Promise<ModelAnswer> {
+  const { parts, signal } = state
+  const admission = parts.circuits?.of(model).admit(parts.now())
+  let ended = false
   try {
+    const estimated = estimateTokens(request)
+    const expected = Math.ceil(estimated * gaugeOf(parts.conversation).correction)
+    if (parts.budget !== undefined) await unlessAborted(parts.budget.beforeModel(expected), signal)
+    await observe(state, 'generate_start', () => ({
+      prompt: state.goal,
+      system_prompt: request.instructions ?? '',
+      model_provider: model.provider,
+      model_name: model.id,
+      available_tools: request.tools.map(({ name }) => name),
+    }))
+    const startedAt = parts.now()
     const answered = await unlessAborted(
-      ask(model, request, {
-        signal,
-        on: (event) => heard.over || hear(state, event, heard, held),
-        idleTimeoutMs: limits.modelIdleTimeoutMs,
-        maxAttempts: limits.circuitBreakerThreshold,
-        ...(limits.llmApiTimeoutMs !== undefined && { timeoutMs: limits.llmApiTimeoutMs }),
-        ...(parts.sessionId !== undefined && { sessionId: parts.sessionId }),
-      }),
+      ask(
+        model,
+        request,
+        callFor(state, admission, (event) => heard.over || hear(state, event, heard, held)),
+      ),
       signal,
     )
-    // A model that was left behind, or goes on after its answer, is not heard any more.
+    // What a model says after its answer is ignored.
     heard.over = true
     checkAnswer(model, answered)
+    ended = true
+    admission?.worked()
+    state.answeredBy = model
     const usage = countAnswer(state, answered)
     const costUsd = model.facts.price && costOf(answered.usage, model.facts.price)
     if (costUsd !== undefined) state.costUsd = (state.costUsd ?? 0) + costUsd
     countTokens(state, usage, estimated)
+    // Before anything else can fail: the answer was paid for.
+    const spent = parts.budget?.afterModel(usage, costUsd, labelOf(model))
     const answer = held ? await unlessAborted(replaceAnswer(state, request, answered), signal) : answered
     if (held) tellAnswer(state, answer)
-    if (parts.budget !== undefined) await unlessAborted(parts.budget.afterModel(usage, costUsd), signal)
+    if (spent !== undefined) await unlessAborted(spent, signal)
     parts.answered?.(answer)
     parts.emit({ type: 'turn_end', turn: state.rounds, usage, finish: answer.finish })
     await observe(state, 'generate_end', () => ({
@@ -95,12 +143,45 @@ async function askOnce(state: RunState): Promise<ModelAnswer> {
     }))
     return answer
   } catch (error) {
-    heard.over = true
-    // What was said was seen: the history must not pretend otherwise.
-    if (heard.text !== '' && !held)
-      await parts.conversation.append({ role: 'assistant', content: [{ type: 'text', text: heard.text }] })
+    if (!ended && admission !== undefined) noteFailure(state, model, admission, error)
     throw error
   }
+}
+
+function callFor(
+  { parts, limits, signal }: RunState,
+  admission: Admission | undefined,
+  on: ModelCall['on'],
+): ModelCall {
+  return {
+    signal,
+    on,
+    idleTimeoutMs: limits.modelIdleTimeoutMs,
+    limits,
+    retry: parts.retry,
+    restarts: true,
+    // A request that tries a model again is sent once: others wait for what becomes of it.
+    ...(admission?.probe && { maxAttempts: 1 }),
+    ...(limits.llmApiTimeoutMs !== undefined && { timeoutMs: limits.llmApiTimeoutMs }),
+    ...(parts.sessionId !== undefined && { sessionId: parts.sessionId }),
+  }
+}
+
+function noteFailure({ parts, limits }: RunState, model: Model, admission: Admission, error: unknown): void {
+  const failures = admission.failed(error, limits.circuitBreakerThreshold, parts.now())
+  if (failures === undefined) return
+  const reason = messageOf(error)
+  parts.emit({
+    type: 'model_circuit_opened',
+    model: labelOf(model),
+    failures,
+    openMs: circuitOpenMs,
+    reason,
+  })
+}
+
+function labelOf({ provider, id }: Model): string {
+  return `${provider}/${id}`
 }
 
 /** A model that throws has rejected. */
@@ -126,8 +207,9 @@ async function requestFor(state: RunState): Promise<CompletionRequest> {
   return applyCompletionRequest(parts.middleware, { turn: state.rounds, request: own })
 }
 
-function hear(state: RunState, event: ModelEvent, heard: { text: string }, held: boolean): void {
+function hear(state: RunState, event: ModelEvent, heard: Heard, held: boolean): void {
   const { emit } = state.parts
+  if (event.type !== 'retry') heard.any = true
   switch (event.type) {
     case 'text':
       heard.text += event.text
@@ -142,10 +224,19 @@ function hear(state: RunState, event: ModelEvent, heard: { text: string }, held:
     case 'tool_input':
       if (!held) emit({ type: 'tool_input_delta', toolId: event.id, text: event.text })
       return
-    case 'retry':
-      emit({ ...event, type: 'model_retry' })
+    case 'retry': {
+      const { restart: _, ...retry } = event
+      if (heard.any && !held) restart(state, event.reason)
+      heard.text = ''
+      heard.any = false
+      emit({ ...retry, type: 'model_retry' })
       if (event.status === 429) void observe(state, 'on_rate_limit', () => rateLimit(state, event))
+    }
   }
+}
+
+function restart({ parts, rounds }: RunState, reason: string): void {
+  parts.emit({ type: 'answer_restarted', turn: rounds, reason })
 }
 
 function rateLimit(

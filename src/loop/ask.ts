@@ -33,7 +33,10 @@ export type AskRequest = {
 export type AskAnswer = {
   /** `session` and `always` add the suggested rule, for this session or for the project. */
   readonly decision: 'once' | 'session' | 'always' | 'reject'
+  /** Why the user rejects the call; the model reads it. */
   readonly message?: string
+  /** No user decided (a time-out, a hook): the model reads the message as it is. */
+  readonly automatic?: boolean
 }
 
 export type AskHandler = (request: AskRequest) => AskAnswer | Promise<AskAnswer>
@@ -51,11 +54,20 @@ export function readAnswer(answer: unknown): {
   readonly approved: boolean
   readonly keep?: 'session' | 'always'
   readonly message?: string
+  readonly automatic?: boolean
 } {
   const told = typeof answer === 'object' && answer !== null ? (answer as Partial<AskAnswer>) : {}
   const message = typeof told.message === 'string' ? { message: told.message } : {}
   if (told.decision === 'once') return { approved: true, ...message }
   if (told.decision === 'session' || told.decision === 'always')
     return { approved: true, keep: told.decision, ...message }
-  return { approved: false, ...message }
+  return { approved: false, ...message, ...(told.automatic === true ? { automatic: true } : {}) }
+}
+
+/** What the model reads about a rejected call. */
+export function rejectionText(answer: AskAnswer | ReturnType<typeof readAnswer>): string {
+  const { message, automatic } = 'approved' in answer ? answer : readAnswer(answer)
+  const reason = message?.trim() ?? ''
+  if (reason === '') return automatic ? 'The call was rejected.' : 'The user rejected this call.'
+  return automatic ? reason : `The user rejected this call: ${reason}`
 }

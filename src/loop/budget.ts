@@ -43,7 +43,8 @@ export interface BudgetGuard {
 export interface Budget {
   /** Throws {@link BudgetExhaustedError}. */
   beforeModel(estimatedTokens: number): Promise<void>
-  afterModel(usage: Usage, costUsd?: number): Promise<void>
+  /** `model` is `provider/model`. */
+  afterModel(usage: Usage, costUsd: number | undefined, model: string): Promise<void>
   /** Words when the tool must not be called. */
   beforeTool(toolName: string): Promise<string | undefined>
 }

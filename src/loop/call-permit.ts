@@ -1,7 +1,9 @@
-import { type Call, expandCall, type JudgedSubject } from '../authority/call.js'
+import { type Call, type ExpandedCall, expandCall, type JudgedSubject } from '../authority/call.js'
 import { type Authority, decide } from '../authority/decide.js'
+import { type DeniedReads, deniedReads } from '../authority/denied-reads.js'
+import { expandOnDisk, type PathLookup } from '../authority/expand-on-disk.js'
 import { checkSubjects, type GrantLayer, grantsHost, grantsPath } from '../authority/grant.js'
-import { tellsFilesApart } from '../authority/rule-book.js'
+import { type RuleBook, tellsFilesApart } from '../authority/rule-book.js'
 import type { Subject } from '../tool/subject.js'
 
 /** What one call may touch, asked at the moment of use with what is really meant. Each gives words when it may not. */
@@ -10,24 +12,32 @@ export interface CallPermit {
   path(kind: 'read' | 'write', realPath: string): string | undefined
   host(host: string, port: number): string | undefined
   /** `cwd` is a real path. */
-  command(text: string, cwd: string): string | undefined
+  command(text: string, cwd: string): Promise<string | undefined>
   /** Whether the grant, rules aside, lets a command of this call write here or reach this host: what a sandbox is built from. */
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
+  /** What rules keep from being read, whoever calls: a sandbox hides it from the call's commands. */
+  unreadable(): DeniedReads | undefined
 }
 
 /**
  * Holds a running tool to its grant and to the rules. The gate has judged what the tool said it would touch; this judges what it
  * does touch, so that a link, a search result, a redirect or a command it never mentioned cannot lead around a rule. What was
  * judged and approved at the gate may be used; anything else must be allowed as it is, since nobody was asked about it.
- * `privileged` calls, the host's own, are held to the grant alone.
+ * `privileged` calls, the host's own, are held to the grant alone. `lookup` finds out where the paths of a command lead.
  */
-export function permitFor(call: Call, authority: Authority, privileged: boolean): CallPermit {
+export function permitFor(
+  call: Call,
+  authority: Authority,
+  privileged: boolean,
+  lookup: PathLookup = {},
+): CallPermit {
   const { scope } = authority.book
   const { grant } = authority
   const approved = new Set(expandCall(call, scope).subjects.map(keyOf))
 
-  const judge = (subject: Subject): string | undefined => {
-    const asked = expandCall({ ...call, subjects: [subject] }, scope)
+  const judge = (subject: Subject): string | undefined =>
+    judgeExpanded(expandCall({ ...call, subjects: [subject] }, scope))
+  const judgeExpanded = (asked: ExpandedCall): string | undefined => {
     if (asked.invalid !== undefined) return asked.invalid
     const refusal = authority.grant && checkSubjects(authority.grant, asked.subjects)
     if (refusal !== undefined) return refusal.message
@@ -54,9 +64,11 @@ export function permitFor(call: Call, authority: Authority, privileged: boolean)
       return kind === 'read' && readable(realPath) ? undefined : judge({ fs: kind, path: realPath })
     },
     host: (host, port) => judge({ net: port === 80 || port === 443 ? host : `${host}:${port}` }),
-    command: (text, cwd) => judge({ shell: { text, cwd } }),
+    command: async (text, cwd) =>
+      judgeExpanded(await expandOnDisk({ ...call, subjects: [{ shell: { text, cwd } }] }, scope, lookup)),
     grantsCommand: (what) =>
-      grant === undefined || grant.layers.every((layer) => layerGrantsCommand(layer, what)),
+      grant === undefined || grant.layers.every((layer, at) => layerGrantsCommand(layer, what, at === 0)),
+    unreadable: () => deniedReads(call, booksOf(authority)),
   }
 }
 
@@ -69,6 +81,12 @@ function readsAlike(call: Call, { book, limits = [], parent }: Authority): boole
   )
 }
 
+/** Every book whose denies bind a call: its own, those of its mode, and those of its parents. */
+function booksOf({ book, limits = [], parent }: Authority): RuleBook[] {
+  const above = typeof parent === 'function' ? parent() : parent
+  return [book, ...limits, ...(above === undefined ? [] : booksOf(above))]
+}
+
 /** Paths that nothing is about in particular, at several depths: what may be read there is allowed by what covers everything. */
 function samples(root: string): string[] {
   const name = 'k3f9q-no-such-name'
@@ -78,14 +96,27 @@ function samples(root: string): string[] {
   })
 }
 
-/** A declaration that says nothing of files leaves those of its commands to rules and sandbox; of hosts, it must name them. */
+/**
+ * A declaration that does not mention files leaves the files of its commands to rules and sandbox. A tool that may run any command
+ * (`bash`) cannot name hosts in advance: unless it names some itself, its commands reach what the session option
+ * `network.allowHosts` opens. Every other tool names its hosts. `own` is the declaration of the tool that is called; the one of all
+ * tools together is no limit for it.
+ */
 function layerGrantsCommand(
   layer: GrantLayer,
   what: { readonly write: string } | { readonly host: string },
+  own: boolean,
 ): boolean {
-  if ('host' in what) return grantsHost({ layers: [layer] }, what.host)
-  const silent = layer.kind === 'declaration' && layer.requirements.fs === undefined
+  if ('host' in what) {
+    const open = layer.kind !== 'limit' && (!own || layer.requirements.net === undefined)
+    return (open && runsAnyCommand(layer)) || grantsHost({ layers: [layer] }, what.host)
+  }
+  const silent = layer.kind !== 'limit' && layer.requirements.fs === undefined
   return silent || grantsPath({ layers: [layer] }, 'write', what.write)
+}
+
+function runsAnyCommand({ requirements }: GrantLayer): boolean {
+  return (requirements.shell ?? []).some(({ cmd, args }) => cmd === '*' && args === undefined)
 }
 
 /** The same for the same thing at the same place, and for nothing else. */

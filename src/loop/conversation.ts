@@ -6,6 +6,8 @@ import type { Usage } from './usage.js'
 /** What is known of a message beside what it says. */
 export type MessageFacts = {
   readonly usage?: Usage
+  /** US dollars; absent when the price of the model is not known. */
+  readonly costUsd?: number
   readonly model?: { readonly provider: string; readonly id: string }
   readonly metadata?: JsonObject
 }

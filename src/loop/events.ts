@@ -9,8 +9,8 @@ import type { Usage } from './usage.js'
 export type AgentEvent =
   | AgentStart
   | AgentEnd
-  | { readonly type: 'agent_cancelled'; readonly reason: string }
-  | { readonly type: 'error'; readonly error: string; readonly code?: string }
+  | ({ readonly type: 'agent_cancelled'; readonly reason: string } & SpentEvent)
+  | ({ readonly type: 'error'; readonly error: string; readonly code?: string } & SpentEvent)
   | { readonly type: 'agent_mode_changed'; readonly mode: string }
   | { readonly type: 'turn_start'; readonly turn: number }
   | { readonly type: 'turn_end'; readonly turn: number; readonly usage: Usage; readonly finish: string }
@@ -18,6 +18,7 @@ export type AgentEvent =
   | { readonly type: 'reasoning_delta'; readonly text: string }
   | { readonly type: 'steered'; readonly prompt: string }
   | ModelRetry
+  | ModelChange
   | ToolEvent
   | ConfirmationEvent
   | ContextEvent
@@ -43,6 +44,9 @@ export type AgentStart = { readonly type: 'agent_start'; readonly runId: string;
 /** The run is done. Its text was streamed already and stands in `result`, so printing `text` of every event prints it once. */
 export type AgentEnd = { readonly type: 'agent_end'; readonly runId: string; readonly result: RunSummary }
 
+/** What a run spent that has no result; absent when it never began. */
+type SpentEvent = { readonly usage?: Usage; readonly costUsd?: number }
+
 /** What a run came to: the same as `send` gives. */
 export type RunSummary = {
   readonly text: string
@@ -52,8 +56,9 @@ export type RunSummary = {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
+  /** Of everything that was asked of models while the run was active: its rounds, its subagents, side questions, summaries, objects. */
   readonly usage: Usage
-  /** US dollars; absent when the model's price is not known. */
+  /** US dollars for the same; absent when no price is known. */
   readonly costUsd?: number
   /** Why it ended: `stop`, `length`, `content_filter`, a stop condition, or because it was a command. */
   readonly finish: ModelAnswer['finish'] | 'stop_condition' | 'command'
@@ -106,10 +111,39 @@ export type VerificationEvent =
 export type ModelRetry = {
   readonly type: 'model_retry'
   readonly attempt: number
+  /** The pause before the next attempt. */
   readonly delayMs: number
   readonly reason: string
   readonly status?: number
+  /** The subagent whose request it was. */
+  readonly agent?: string
 }
+
+/** What happens when a model fails. */
+export type ModelChange =
+  /** The answer broke off and starts again: texts, reasoning and calls of this turn so far are void. None of the calls ran. */
+  | { readonly type: 'answer_restarted'; readonly turn: number; readonly reason: string }
+  /** Another model takes the turn. `from` and `to` are `provider/model`. */
+  | {
+      readonly type: 'model_fallback'
+      readonly turn: number
+      readonly from: string
+      readonly to: string
+      readonly reason: string
+      readonly code: string
+      /** The subagent whose turn it is. */
+      readonly agent?: string
+    }
+  /** Too many requests failed in a row: the model is not asked for this time. */
+  | {
+      readonly type: 'model_circuit_opened'
+      readonly model: string
+      readonly failures: number
+      readonly openMs: number
+      readonly reason: string
+      /** The subagent whose request failed last. */
+      readonly agent?: string
+    }
 
 export type AgentToolEvent = {
   readonly agentId: string
@@ -332,6 +366,11 @@ export type ClusterEvent =
     }
 
 export type AgentEventType = AgentEvent['type']
+
+/** Events about requests that failed: a run that is not shown itself passes them to the run that it belongs to. */
+export function isModelTrouble(event: AgentEvent): boolean {
+  return ['model_retry', 'model_fallback', 'model_circuit_opened'].includes(event.type)
+}
 
 /** Events that end a run's stream. */
 export function isTerminal(event: AgentEvent): boolean {

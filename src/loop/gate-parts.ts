@@ -1,5 +1,6 @@
 import type { Call } from '../authority/call.js'
 import type { Authority } from '../authority/decide.js'
+import type { PathLookup } from '../authority/expand-on-disk.js'
 import type { FindBelow } from '../authority/held-files.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
@@ -120,8 +121,10 @@ export type GateParts = {
   }
   /** What holds for a call of this tool: rules, limits, and a grant of the tool's own requirements inside the agent's. */
   authorityFor(tool: AnyGovernedTool): Authority
-  /** Where a path of the workspace really leads; undefined when that cannot be said. */
-  readonly realPath?: (path: string) => Promise<string | undefined>
+  /** Where a path that a tool names leads inside the workspace; undefined when it leads out or cannot be determined. */
+  readonly realPath?: PathLookup['realPath']
+  /** Where a path that a command names leads, wherever that is. Absent: `realPath` is asked. */
+  readonly followLinks?: PathLookup['followLinks']
   /** Looks for a file below a directory that a command names. Absent: directories are not looked into. */
   readonly findBelow?: FindBelow
   /** The digest of a file's content; undefined when it cannot be read. */

@@ -252,7 +252,9 @@ describe('asking', () => {
     'takes the answer %j for a no',
     async (answer) => {
       const { text } = setUp({ onAsk: () => answer as never })
-      expect(await text('write', { path: 'b.txt', text: 'x' })).toMatch(/not now|was rejected/)
+      expect(await text('write', { path: 'b.txt', text: 'x' })).toMatch(
+        /^The user rejected this call(: not now|\.)$/,
+      )
       await expect(readFile(join(root, 'b.txt'))).rejects.toThrow()
     },
   )
@@ -481,13 +483,12 @@ describe('running', () => {
 
   it('gives up on a tool that ignores its deadline, and kills its command', async () => {
     const { gate } = setUp({ policy: allowAll })
-    const outcome = await gate.call({
+    await gate.call({
       name: 'bash',
       origin: 'model',
-      input: { value: { command: 'sleep 30' } },
+      input: { value: { command: 'sleep 300' } },
       timeoutMs: 200,
     })
-    expect(outcome.record.durationMs).toBeLessThan(5000)
     expect(workspace.shell.jobs().filter(({ running }) => running)).toEqual([])
   })
 

@@ -1,5 +1,6 @@
-import { type Call, type ExpandedCall, expandCall, isGuess } from '../authority/call.js'
+import type { Call, ExpandedCall } from '../authority/call.js'
 import { type Authority, type Decision, decide } from '../authority/decide.js'
+import { expandOnDisk } from '../authority/expand-on-disk.js'
 import { checkSubjects } from '../authority/grant.js'
 import { withHeldFiles } from '../authority/held-files.js'
 import type { Rule } from '../authority/rule.js'
@@ -12,7 +13,7 @@ import { governTool } from '../tool/govern.js'
 import { applyToolInput } from '../tool/middleware.js'
 import { parseToolArgs, serializeToolOutput } from '../tool/serialize.js'
 import type { Subject } from '../tool/subject.js'
-import { seekApproval, toolCallIdOf } from './approval-step.js'
+import { adviceFor, howToAllow, seekApproval, toolCallIdOf } from './approval-step.js'
 import type { RefusedAsk } from './ask.js'
 import { boundOutput } from './bound-output.js'
 import { elapsed, execute } from './execute-step.js'
@@ -128,7 +129,7 @@ async function walk(passage: Passage): Promise<Walked> {
     }
     const checked = serializeToolOutput(ready.args)
     await seekApproval(passage, tool, ready)
-    judgeAgain(passage, tool)
+    await judgeAgain(passage, tool)
     await checkBudget(passage, ready)
     const envelope = await execute(passage, tool, ready, checked)
     const finished = await finish(passage, tool, ready, envelope)
@@ -160,7 +161,8 @@ function broken({ step }: Passage, thrown: unknown): Walked {
 
 async function resolve(passage: Passage): Promise<AnyGovernedTool> {
   const { request, parts, governed } = passage
-  const tool = parts.tools.get(request.name, request.origin)
+  const found = parts.tools.get(request.name, request.origin)
+  const tool = found === undefined ? undefined : await currentOf(passage, found)
   if (tool === undefined)
     throw new Stopped(describeUnknownTool(request.name, parts.tools.names(request.origin)))
   if (request.form !== undefined) {
@@ -171,6 +173,17 @@ async function resolve(passage: Passage): Promise<AnyGovernedTool> {
   governed.set(tool, known)
   passage.tool = await known
   return passage.tool
+}
+
+/** A server may have changed its tool since the model was shown it: the call is judged and run as what the tool is now. */
+async function currentOf({ request }: Passage, tool: AnyTool): Promise<AnyTool | undefined> {
+  if (tool.current === undefined) return tool
+  try {
+    return await whileRunning(request.signal, tool.current())
+  } catch (error) {
+    if (error instanceof Stopped) throw error
+    throw new Stopped(`The tool "${tool.name}" cannot be used now: ${messageOf(error)}`)
+  }
 }
 
 /** Text is what a model wrote; a value comes from code. */
@@ -228,11 +241,8 @@ async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown)
   if (!prepared.ok) throw new Stopped(prepared.envelope.error_text)
   passage.authority = passage.parts.authorityFor(tool)
   const call = callOf(passage, tool, prepared)
-  const { scope } = passage.authority.book
-  const expanded = expandCall(call, scope)
-  const real = await realSubjects(passage, expanded)
   passage.expanded = await withHeldFiles(
-    real.length === 0 ? expanded : expandCall({ ...call, subjects: [...call.subjects, ...real] }, scope),
+    await expandOnDisk(call, passage.authority.book.scope, passage.parts),
     passage.authority,
     passage.parts.findBelow,
   )
@@ -252,19 +262,6 @@ function callOf({ run }: Passage, tool: AnyGovernedTool, { args, subjects }: Rea
   }
 }
 
-/** Where the paths of a call really lead, when that is elsewhere: a link must not lead around a rule, nor past the one who is asked. */
-async function realSubjects({ parts }: Passage, { subjects }: ExpandedCall): Promise<Subject[]> {
-  const found: Subject[] = []
-  for (const subject of subjects) {
-    if (subject.kind !== 'path' || !subject.inside || parts.realPath === undefined) continue
-    // A word that may be a path matters for reading; what it would write is held by rules for its name.
-    if (isGuess(subject) && (subject.origin !== 'mention' || subject.fs === 'write')) continue
-    const real = await parts.realPath(subject.path.path)
-    if (real !== undefined && real !== subject.path.path) found.push({ fs: subject.fs, path: real })
-  }
-  return found
-}
-
 /** Before anything is asked: no approval can give what is not granted. */
 function checkCapability(passage: Passage): void {
   passage.step = 'capability'
@@ -281,7 +278,18 @@ function applyRules(passage: Passage): void {
   if (request.origin === 'host' || expanded === undefined || authority === undefined) return
   passage.decision = decide(expanded, authority)
   const { verdict } = passage.decision
-  if (verdict.action === 'deny') throw new Stopped(`Refused: ${verdict.reason}.`)
+  if (verdict.action !== 'deny') return
+  const how = deniedByDefault(passage.decision) ? howToAllow(adviceFor(passage)) : undefined
+  throw new Stopped(`Refused: ${verdict.reason}.${how === undefined ? '' : ` ${how}`}`)
+}
+
+/** Whether a rule of the session's own would be enough: nothing else denies the call. */
+function deniedByDefault({ refusal, rules, limits, inherited }: Decision): boolean {
+  return (
+    refusal === undefined &&
+    ![...limits, ...inherited].some(({ verdict }) => verdict.action === 'deny') &&
+    rules.subjects.every(({ verdict, decidedBy }) => verdict.action !== 'deny' || decidedBy === 'default')
+  )
 }
 
 /** May only narrow. For the host's own calls a watchdog may refuse, and has nobody to ask. */
@@ -327,19 +335,37 @@ function hookCall({ request, id, expanded }: Passage, { args }: Ready): HookCall
     args,
     origin: request.origin,
     callId: id,
-    ...(expanded !== undefined && { subjects: expanded.call.subjects }),
+    ...(expanded !== undefined && { subjects: [...expanded.call.subjects, ...linkTargets(expanded)] }),
     ...(request.signal !== undefined && { signal: request.signal }),
   }
 }
 
+/** Where the links lead that a call names, as subjects of their own. */
+function linkTargets({ subjects }: ExpandedCall): Subject[] {
+  return subjects.flatMap((subject) =>
+    subject.kind === 'path' && subject.leadsTo !== undefined
+      ? [{ fs: subject.fs, path: subject.leadsTo }]
+      : [],
+  )
+}
+
 /** While a person was thinking, rules or mode may have changed: a deny counts, whatever they answered. */
-function judgeAgain(passage: Passage, tool: AnyGovernedTool): void {
+async function judgeAgain(passage: Passage, tool: AnyGovernedTool): Promise<void> {
   const now = passage.parts.authorityFor(tool)
+  if (passage.approval !== undefined) await refuseChangedTool(passage, tool)
   // A parent may have changed without its child noticing.
   if (now === passage.authority && now.parent === undefined) return
   passage.authority = now
   checkCapability(passage)
   applyRules(passage)
+}
+
+/** The approval is for the tool as it was shown. */
+async function refuseChangedTool(passage: Passage, tool: AnyGovernedTool): Promise<void> {
+  if (tool.current === undefined || (await currentOf(passage, tool)) === tool) return
+  throw new Stopped(
+    `Refused: the server changed the tool "${tool.name}" while the call waited for approval. Call it again.`,
+  )
 }
 
 async function checkBudget(passage: Passage, ready: Ready): Promise<void> {

@@ -5,10 +5,17 @@ export interface IdGenerator {
 /** What time it is, in milliseconds since the epoch. */
 export interface Clock {
   now(): number
+  /** Waits before a failed request is sent again. Timers of the system by default. */
+  sleep?(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** Chance and time of a host. With ones that repeat themselves, a run repeats itself. */
-export type HostEnv = { readonly idGenerator?: IdGenerator; readonly clock?: Clock }
+/** Randomness and time of a host. With a repeatable one, a run is repeatable. */
+export type HostEnv = {
+  readonly idGenerator?: IdGenerator
+  readonly clock?: Clock
+  /** A number from 0 to 1: the random part of the pauses between requests. */
+  readonly random?: () => number
+}
 
 /** `prefix-0`, `prefix-1`, and so on. */
 export class SequentialIdGenerator implements IdGenerator {

@@ -1,4 +1,6 @@
+import type { Circuits } from '../model/circuits.js'
 import type { Model, ModelAnswer } from '../model/model.js'
+import type { RetryTiming } from '../model/retry.js'
 import type { CompletionRequest, UserMessage } from '../tool/completion.js'
 import type { ToolDefinition } from '../tool/definition.js'
 import type { Envelope } from '../tool/envelope.js'
@@ -17,7 +19,7 @@ export type RunLimits = {
   readonly maxToolRounds?: number
   /** How often in a row arguments may be no JSON at all. */
   readonly maxParseRetries?: number
-  /** How often one request may be tried. */
+  /** After how many failed requests in a row a model is not asked for 30 s. A request has failed when its last retry has. */
   readonly circuitBreakerThreshold?: number
   readonly duplicateToolCallThreshold?: number
   readonly maxExecutionTimeMs?: number
@@ -25,6 +27,13 @@ export type RunLimits = {
   /** How long the model may say nothing; heartbeats do not count. */
   readonly modelIdleTimeoutMs?: number
   readonly llmApiTimeoutMs?: number
+  /** The size of one answer of the model: text, reasoning and arguments, in characters. */
+  readonly maxAnswerChars?: number
+  /** The arguments of one call, in characters. */
+  readonly maxArgumentChars?: number
+  readonly maxCallsPerAnswer?: number
+  /** The body of one response of the model's server after decompression, in bytes. */
+  readonly maxResponseBytes?: number
   readonly maxParallelTasks?: number
   readonly continuationEnabled?: boolean
   readonly maxContinuationTurns?: number
@@ -32,8 +41,14 @@ export type RunLimits = {
 
 /** What a run is made of. The same function serves conversations, side questions, summaries and children: only this differs. */
 export type RunParts = {
-  /** Asked for at every round, since a session may change its model. */
+  /** Called for every round, since a session may change its model. */
   model(): Model
+  /** The models that are asked when that one cannot answer, in this order. */
+  fallbacks?(): readonly Model[]
+  /** The circuit breakers of the models; absent: there are none. */
+  readonly circuits?: Circuits
+  /** How failed requests are retried. */
+  readonly retry?: RetryTiming
   readonly conversation: Conversation
   /** The first part of every request; the same for as long as the session lives. */
   instructions(): string | undefined | Promise<string | undefined>

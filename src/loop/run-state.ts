@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import type { ModelAnswer } from '../model/model.js'
+import { defaultAnswerLimits, defaultAttemptTimeoutMs } from '../model/answer-limits.js'
+import type { Model, ModelAnswer } from '../model/model.js'
 import type { UserMessage } from '../tool/completion.js'
 import { RunError } from './errors.js'
 import { onAbort } from './on-abort.js'
@@ -8,7 +9,7 @@ import type { RunLimits, RunParts } from './run-parts.js'
 import { addUsage, noUsage, type Usage, usageOf } from './usage.js'
 
 /** The default of every limit that has one. */
-const defaultLimits = {
+export const defaultLimits = {
   maxToolRounds: 50,
   maxParseRetries: 2,
   circuitBreakerThreshold: 3,
@@ -17,6 +18,8 @@ const defaultLimits = {
   maxParallelTasks: 8,
   continuationEnabled: true,
   maxContinuationTurns: 3,
+  llmApiTimeoutMs: defaultAttemptTimeoutMs,
+  ...defaultAnswerLimits,
 } as const satisfies RunLimits
 
 /** Where a run stands. */
@@ -34,6 +37,8 @@ export type RunState = {
   toolCallsCount: number
   usage: Usage
   costUsd: number | undefined
+  /** The model that gave the last answer. */
+  answeredBy?: Model
   /** What the model has answered since it last called a tool. */
   text: string
   continuations: number

@@ -220,12 +220,13 @@ describe('limits', () => {
     const watching: Model = {
       ...model,
       answer: (request, given) => {
-        seen.push(given.idleTimeoutMs, given.maxAttempts, given.timeoutMs)
+        seen.push(given.idleTimeoutMs, given.retry?.maxAttempts, given.timeoutMs)
         return model.answer(request, given)
       },
     }
     await setUp(watching, {
-      limits: { modelIdleTimeoutMs: 5, circuitBreakerThreshold: 7, llmApiTimeoutMs: 9 },
+      limits: { modelIdleTimeoutMs: 5, llmApiTimeoutMs: 9 },
+      retry: { maxAttempts: 7 },
     }).start()
     expect(seen).toEqual([5, 7, 9])
   })

@@ -149,7 +149,8 @@ class LiveAuthority implements SessionAuthority {
 
   #books(scope: Scope, sessionRules: readonly Rule[]): State['books'] {
     const rules = [...this.#policy.rules, ...(this.#options.projectRules ?? []), ...sessionRules]
-    return sharedBooks({ rules, scope, defaultDecision: this.#policy.defaultDecision }, this.#mode)
+    const { defaultDecision, explicitDefault } = this.#policy
+    return sharedBooks({ rules, scope, defaultDecision, explicitDefault }, this.#mode)
   }
 
   /** A child has at most what its parent has: the parent's grant cuts its own, and the parent's rules hold beside its own. */

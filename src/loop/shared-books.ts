@@ -1,4 +1,4 @@
-import { defaultRules } from '../authority/default-rules.js'
+import { builtinRules } from '../authority/default-rules.js'
 import { createModeBooks, type ModeName, modes } from '../authority/mode.js'
 import { Recent } from '../authority/recent.js'
 import type { RuleBook, RuleBookOptions } from '../authority/rule-book.js'
@@ -12,7 +12,10 @@ type Books = { readonly book: RuleBook; readonly limit?: RuleBook }
  */
 export function sharedBooks(own: RuleBookOptions, mode: ModeName | undefined): Books {
   return recent.get(JSON.stringify([own, mode]), () =>
-    createModeBooks({ ...own, rules: [...defaultRules, ...own.rules] }, mode && modes[mode]),
+    createModeBooks(
+      { ...own, rules: [...builtinRules(own.explicitDefault ?? false), ...own.rules] },
+      mode && modes[mode],
+    ),
   )
 }
 

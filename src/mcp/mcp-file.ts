@@ -23,7 +23,7 @@ const longestFile = 256 * 1024
 /** Undefined where there is none. Throws `McpError` for one that cannot be read. */
 export async function readMcpFile(
   options: McpFileOptions,
-): Promise<(McpFile & { readonly specs: readonly McpServerSpec[] }) | undefined> {
+): Promise<(McpFile & { readonly specs: readonly McpServerSpec[]; readonly text: string }) | undefined> {
   const path = join(options.root, '.mcp.json')
   const text = await readIfThere(path, longestFile).catch((error: unknown) => {
     throw new McpError('mcp_config', `${path} cannot be used: ${messageOf(error)}`)
@@ -38,7 +38,7 @@ export async function readMcpFile(
     name,
     runs: visibleLine(reach.by === 'stdio' ? reach.argv.join(' ') : reach.url.href, 500),
   }))
-  return { path, confirmed, confirmation, servers, problems, specs }
+  return { path, confirmed, confirmation, servers, problems, specs, text }
 }
 
 export async function confirmMcpFile(options: McpFileOptions, confirmation: string): Promise<void> {

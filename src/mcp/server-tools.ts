@@ -14,6 +14,8 @@ export type ServerCalls = {
   call(tool: string, args: JsonObject, context: ToolCallContext): Promise<Envelope>
   readResource(uri: string, context: ToolCallContext): Promise<Envelope>
   listResources(context: ToolCallContext): Promise<Envelope>
+  /** The tool of this name after every change that the server has announced. */
+  currentTool(name: string): Promise<AnyGovernedTool | undefined>
 }
 
 /** How much of a description stands in the list that a model is shown; all of it is in what `tool_search` finds. */
@@ -58,7 +60,7 @@ function makeTool(
     execute: (args, context) => calls.call(offered.name, args, context),
   })
   const identity = { server: spec.label, tool: label, digest, ...(changed !== undefined && { changed }) }
-  return asShown(tool, offered.shown, identity)
+  return asShown(tool, offered.shown, identity, () => calls.currentTool(tool.name))
 }
 
 /** The ways to what a server has beside tools. A server that has a tool of the same name keeps its own. */
@@ -94,11 +96,12 @@ function asShown(
   tool: GovernedTool<JsonObject, unknown>,
   shown: JsonSchema,
   mcp: ServerToolIdentity,
+  current: () => Promise<AnyGovernedTool | undefined>,
 ): AnyGovernedTool {
   const definition = Object.freeze({
     name: tool.name,
     description: visibleLine(tool.description, shownDescription),
     parameters: shown,
   })
-  return { ...tool, mcp, definition: () => definition } as AnyGovernedTool
+  return { ...tool, mcp, current, definition: () => definition } as AnyGovernedTool
 }

@@ -46,7 +46,9 @@ export class McpServer implements ServerCalls {
   #error: string | undefined
   #active = 0
   #busy = 0
+  /** Set while a change that was announced is unread. */
   #look: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
   #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(spec: McpServerSpec, parts: McpServerParts) {
@@ -188,6 +190,12 @@ export class McpServer implements ServerCalls {
   async call(tool: string, args: JsonObject, context: ToolCallContext): Promise<Envelope> {
     const result = await this.#request('tools/call', { name: tool, arguments: args }, context)
     return readCallResult(result, context.runtime?.scratch)
+  }
+
+  /** A change that was announced is read before the next call, so that the call is judged by what the tool is now. */
+  async currentTool(name: string): Promise<AnyGovernedTool | undefined> {
+    if (this.#look !== undefined || this.#looking !== undefined) await this.#lookAtOnce()
+    return this.#tools.find((tool) => tool.name === name)
   }
 
   async readResource(uri: string, context: ToolCallContext): Promise<Envelope> {
@@ -333,22 +341,40 @@ export class McpServer implements ServerCalls {
     if (list === 'resources' || this.#look !== undefined || this.#closing.signal.aborted) return
     const wait = Math.max(50, this.#lookedAt + lookAgainMs - performance.now())
     this.#look = setTimeout(() => {
-      this.#look = undefined
-      this.#lookedAt = performance.now()
-      void this.#lookNow()
+      // What was offered before stays; the next call, change or refresh tries again.
+      this.#lookAtOnce().catch((error: unknown) => {
+        this.#problems = [this.#redact(messageOf(error))]
+      })
     }, wait)
     this.#look.unref()
   }
 
+  /** Reads the list that was announced to have changed. Callers that come meanwhile wait for the same reading, and for the next. */
+  async #lookAtOnce(): Promise<void> {
+    await this.#looking?.catch(() => undefined)
+    if (this.#look === undefined) return this.#looking
+    this.#looking ??= this.#lookNow().finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
   async #lookNow(): Promise<void> {
+    const look = this.#look
+    clearTimeout(look)
+    this.#look = undefined
+    this.#lookedAt = performance.now()
     const connection = this.#connection
     if (connection === undefined) return
     try {
       await this.#read(connection)
       this.#parts.changed()
     } catch (error) {
-      // What was offered before stays; the next change, or a refresh, tries again.
-      this.#problems = [`the list could not be read again: ${this.#redact(messageOf(error))}`]
+      // The list is still unread: a call that comes next must not take the old one for the new.
+      if (this.#connection === connection) this.#look ??= look
+      throw new McpError('mcp_unavailable', `the list could not be read again: ${messageOf(error)}`, {
+        cause: error,
+      })
     }
   }
 }

@@ -7,6 +7,8 @@ import type {
 } from '../tool/completion.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { parseJsonText } from '../tool/json-text.js'
+import { type AnswerLimits, answerTooLarge, defaultAnswerLimits } from './answer-limits.js'
+import type { ModelError } from './errors.js'
 import { estimateUsage } from './estimate-tokens.js'
 import type { FinishReason, ModelAnswer, ModelCall, ModelToolCall, ModelUsage } from './model.js'
 import { toolCallIdsIn } from './tool-call-ids.js'
@@ -45,10 +47,40 @@ export class AnswerBuilder {
   #events = 0
   #firstAt: number | undefined
   readonly #ownIds = new Set<string>()
+  readonly #name: string
+  readonly #limits: Required<AnswerLimits>
+  /** What the answer has so far, and how many calls. */
+  #chars = 0
+  #calls = 0
 
-  constructor(request: CompletionRequest, call: Pick<ModelCall, 'on'>) {
+  /** `name` is whose answer it is, for messages. */
+  constructor(request: CompletionRequest, call: Pick<ModelCall, 'on' | 'limits'>, name = 'The model') {
     this.#request = request
     this.#on = (event) => call.on(event)
+    this.#name = name
+    this.#limits = { ...defaultAnswerLimits, ...call.limits }
+  }
+
+  /** Counts what the answer is made of. Throws once it is more than a server may send. */
+  spend(chars: number): void {
+    this.#chars += chars
+    if (this.#chars > this.#limits.maxAnswerChars)
+      throw this.#tooLarge(
+        `an answer of more than ${this.#limits.maxAnswerChars} characters`,
+        'maxAnswerChars',
+      )
+  }
+
+  /** Counts a call before anything is kept of it. */
+  spendCall(): void {
+    this.#calls++
+    const { maxCallsPerAnswer } = this.#limits
+    if (this.#calls > maxCallsPerAnswer)
+      throw this.#tooLarge(`more than ${maxCallsPerAnswer} tool calls in one answer`, 'maxCallsPerAnswer')
+  }
+
+  #tooLarge(what: string, option: string): ModelError {
+    return answerTooLarge(this.#name, what, option, this.emitted)
   }
 
   /** How many pieces the model has said. Grows with every sign of life. */
@@ -56,17 +88,18 @@ export class AnswerBuilder {
     return this.#events
   }
 
-  /** Whether the model has said something: from then on the request is never sent again. */
+  /** Whether the model has said something. */
   get emitted(): boolean {
     return this.#events > 0
   }
 
   text(text: string): void {
     if (text === '') return
+    this.spend(text.length + charsPerPiece)
     const last = this.#last
-    if (last?.type === 'text') last.text += text
+    if (last?.type === 'text') last.text = this.#joined(last.text, text)
     else this.#add({ type: 'text', text })
-    this.#text += text
+    this.#text = this.#joined(this.#text, text)
     this.#said()
     this.#on({ type: 'text', text })
   }
@@ -75,6 +108,7 @@ export class AnswerBuilder {
   reasoning(text: string, marks: { readonly id?: string; readonly signature?: string } = noMarks): void {
     const { id, signature } = marks
     if (text === '' && signature === undefined) return
+    this.spend(text.length + (signature?.length ?? 0) + charsPerPiece)
     const last = this.#last
     const block =
       last?.type === 'reasoning' && (id === undefined || last.id === undefined || last.id === id)
@@ -82,25 +116,35 @@ export class AnswerBuilder {
         : this.#add<ReasoningContent>({ type: 'reasoning', text: '' })
     if (id !== undefined) block.id = id
     if (signature !== undefined) block.signature = signature
-    block.text += text
+    block.text = this.#joined(block.text, text)
     this.#said()
     if (text !== '') this.#on({ type: 'reasoning', text })
   }
 
   image(image: Omit<ImageContent, 'type'>): void {
+    this.spend(image.data.length)
     this.#add({ type: 'image', ...image })
     this.#said()
   }
 
   /** Begins a tool call. An id that is missing or taken within the conversation is replaced by a fresh one. */
   toolCall(name: string, providerId?: string): OpenToolCall {
+    this.spendCall()
+    this.spend(name.length + (providerId?.length ?? 0))
     const call: CallPart = { type: 'call', id: this.#freeId(providerId), name, input: '', marks: {} }
     this.#add(call)
     this.#said()
     this.#on({ type: 'tool_call', id: call.id, name })
+    const { maxArgumentChars } = this.#limits
+    const admit = (chars: number): void => {
+      if (chars > maxArgumentChars)
+        throw this.#tooLarge(`arguments of more than ${maxArgumentChars} characters`, 'maxArgumentChars')
+    }
     const append = (text: string): void => {
       if (text === '') return
-      call.input += text
+      this.spend(text.length + charsPerPiece)
+      admit(call.input.length + text.length)
+      call.input = this.#joined(call.input, text)
       this.#said()
       this.#on({ type: 'tool_input', id: call.id, text })
     }
@@ -111,9 +155,13 @@ export class AnswerBuilder {
         return call.input
       },
       append,
-      settle(text) {
+      settle: (text) => {
         if (text.startsWith(call.input)) append(text.slice(call.input.length))
-        else call.input = text
+        else {
+          this.spend(text.length)
+          admit(text.length)
+          call.input = text
+        }
       },
       mark(marks) {
         call.marks = { ...call.marks, ...marks }
@@ -137,9 +185,18 @@ export class AnswerBuilder {
   }
 
   #add<Added extends Part>(part: Added): Added {
+    // A part has a cost of its own: an answer of a million short ones is as large as one long text.
+    this.spend(charsPerPart)
     this.#parts.push(part)
     this.#last = part
     return part
+  }
+
+  /** A text that grew by many pieces is a tree of them, which takes more memory than the text: it is made whole from time to time. */
+  #joined(text: string, piece: string): string {
+    const joined = text + piece
+    if (this.#events % piecesPerText === 0) joined.charCodeAt(joined.length - 1)
+    return joined
   }
 
   #said(): void {
@@ -169,6 +226,10 @@ function argumentsOf(input: string): JsonObject | string {
 }
 
 const noMarks = {}
+const charsPerPart = 200
+/** Each piece is an event for those who watch. */
+const charsPerPiece = 8
+const piecesPerText = 4096
 
 type CallPart = {
   readonly type: 'call'

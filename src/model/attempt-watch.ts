@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { defaultAttemptTimeoutMs } from './answer-limits.js'
 import type { ModelCall } from './model.js'
 import { unlessAborted } from './unless-aborted.js'
 
@@ -23,7 +24,7 @@ export type AttemptWatch = {
 export const defaultIdleTimeoutMs = 300_000
 
 export function watchAttempt(call: ModelCall): AttemptWatch {
-  const { idleTimeoutMs = defaultIdleTimeoutMs, timeoutMs = Number.POSITIVE_INFINITY } = call
+  const { idleTimeoutMs = defaultIdleTimeoutMs, timeoutMs = defaultAttemptTimeoutMs } = call
   const controller = new AbortController()
   const startedAt = performance.now()
   let aliveAt = startedAt

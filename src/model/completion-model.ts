@@ -9,7 +9,7 @@ import { ModelError } from './errors.js'
 import { lowerHistory } from './lower-history.js'
 import type { Model, ModelAnswer, ModelCall, ModelFacts } from './model.js'
 import { type ModelPlace, nameOf, refusalError, watchError } from './provider-error.js'
-import { type RetryTiming, withRetries } from './retry.js'
+import { type RetryTiming, retryPolicy, withRetries } from './retry.js'
 import { unlessAborted } from './unless-aborted.js'
 
 /** What a completion model can do. */
@@ -75,12 +75,7 @@ export function fromCompletionModel(
     async answer(request, call) {
       assertCompletionRequestSupported(model, request)
       const lowered = { ...request, chatHistory: [...lowerHistory(request.chatHistory)] }
-      return withRetries(() => attempt(model, lowered, call), {
-        ...options.retry,
-        signal: call.signal,
-        on: (event) => call.on(event),
-        maxAttempts: call.maxAttempts,
-      })
+      return withRetries(() => attempt(model, lowered, call), retryPolicy(call, options.retry))
     },
   }
 }

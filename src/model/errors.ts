@@ -10,7 +10,9 @@ export const modelErrorCodes = [
   'model_request_refused',
   'model_server_error',
   'model_bad_response',
+  'model_answer_too_large',
   'model_unavailable',
+  'model_circuit_open',
 ] as const
 export type ModelErrorCode = (typeof modelErrorCodes)[number]
 
@@ -20,7 +22,7 @@ export type ModelErrorFacts = {
   readonly retryAfterMs?: number
   /** Whether the same request may work later. */
   readonly retryable?: boolean
-  /** Whether the model had said something before it failed: such a request is never sent again by itself. */
+  /** Whether the model had said something before it failed: a retry starts the answer again, where the caller can take that. */
   readonly emitted?: boolean
   readonly cause?: unknown
 }

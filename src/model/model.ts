@@ -1,4 +1,6 @@
 import type { AssistantContent, CompletionRequest, CompletionUsage } from '../tool/completion.js'
+import type { AnswerLimits } from './answer-limits.js'
+import type { RetryTiming } from './retry.js'
 
 /**
  * One language model, as a run sees it. A request goes in, what the model says is handed on as it comes, and the whole answer comes
@@ -48,7 +50,16 @@ export type ModelCall = {
   readonly idleTimeoutMs?: number
   /** How long one attempt may take altogether. */
   readonly timeoutMs?: number
-  readonly maxAttempts?: number
+  readonly maxAttempts?: number | undefined
+  /**
+   * The caller drops what it was given when a `retry` event says `restart`. Without it, a request whose answer had begun is not sent
+   * again.
+   */
+  readonly restarts?: boolean | undefined
+  /** How the request is retried; goes before what the model was made with. */
+  readonly retry?: RetryTiming | undefined
+  /** How much is taken of one answer. */
+  readonly limits?: AnswerLimits | undefined
 }
 
 export type ModelEvent =
@@ -57,13 +68,15 @@ export type ModelEvent =
   /** A tool call has begun; its arguments follow in pieces. */
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string }
   | { readonly type: 'tool_input'; readonly id: string; readonly text: string }
-  /** An attempt failed before the model had said anything, and another follows. */
+  /** An attempt failed, and another follows after the pause. */
   | {
       readonly type: 'retry'
       readonly attempt: number
       readonly delayMs: number
       readonly reason: string
       readonly status?: number
+      /** The failed attempt had begun its answer: everything it said is void, and the answer starts again. */
+      readonly restart?: true
     }
 
 /** `input` is the JSON text as the model wrote it; `callId` the second id that some providers give a call. */

@@ -11,7 +11,8 @@ describe('a connection that', () => {
     ['has no address', 'ENOTFOUND', 'model_unreachable', false],
     ['has no address now', 'EAI_AGAIN', 'model_unreachable', false],
     ['has a bad certificate', 'CERT_HAS_EXPIRED', 'model_unreachable', false],
-    ['was not made in time', 'UND_ERR_CONNECT_TIMEOUT', 'model_unreachable', false],
+    ['was not made in time', 'UND_ERR_CONNECT_TIMEOUT', 'model_unreachable', true],
+    ['has no network', 'ENETUNREACH', 'model_unreachable', true],
     ['was reset', 'ECONNRESET', 'model_unreachable', true],
     ['was closed', 'UND_ERR_SOCKET', 'model_unreachable', true],
     ['stayed silent', 'UND_ERR_HEADERS_TIMEOUT', 'model_stalled', true],
@@ -21,7 +22,7 @@ describe('a connection that', () => {
     expect(error.message).toContain(cause)
     expect(error.message).toContain('models.test')
     expect(error.message).not.toContain('abc')
-    expect(connectionError(place, thrown(cause), true)).toMatchObject({ retryable: false, emitted: true })
+    expect(connectionError(place, thrown(cause), true)).toMatchObject({ retryable, emitted: true })
   })
 
   it('failed at every address is named by the first', () => {

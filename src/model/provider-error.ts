@@ -72,8 +72,9 @@ export function refusalError(place: ModelPlace, refusal: Refusal): ModelError {
     })
   }
   if (
+    // A request that is refused gets no answer: an error within one is a failure of the provider.
     status === undefined
-      ? /overloaded|server_error|unavailable|timeout/i.test(hint)
+      ? refusal.emitted || /overloaded|server_error|unavailable|timeout/i.test(hint)
       : isTransientStatus(status)
   ) {
     return new ModelError('model_server_error', say('failed on the side of its provider'), {
@@ -94,16 +95,16 @@ export function connectionError(place: ModelPlace, thrown: unknown, emitted: boo
   if (brokenConnection.has(code) || message === 'terminated') {
     return new ModelError('model_unreachable', `The connection to ${where} broke (${detail})`, {
       ...facts,
-      retryable: !emitted,
+      retryable: true,
     })
   }
   if (silentConnection.has(code)) {
     return new ModelError('model_stalled', `${where} said nothing for too long (${detail})`, {
       ...facts,
-      retryable: !emitted,
+      retryable: true,
     })
   }
-  // Nobody listens there, the name does not resolve or the certificate is wrong: asking again only takes time.
+  // No server listens there, the name does not resolve, or the certificate is wrong: a retry does not help.
   return new ModelError(
     'model_unreachable',
     `${where} cannot be reached (${detail}): check the base URL and that the server runs`,
@@ -118,7 +119,7 @@ export function watchError(
   call: Pick<ModelCall, 'idleTimeoutMs' | 'timeoutMs'>,
   emitted: boolean,
 ): ModelError | undefined {
-  const facts = { emitted, retryable: !emitted }
+  const facts = { emitted, retryable: true }
   if (ended === 'stalled') {
     const ms = call.idleTimeoutMs ?? defaultIdleTimeoutMs
     return new ModelError('model_stalled', `${nameOf(place)} said nothing for ${ms} ms`, facts)
@@ -142,7 +143,18 @@ export function nameOf({ provider, id }: Pick<ModelPlace, 'provider' | 'id'>): s
 const longestQuote = 300
 /** Shorter ones are no secrets, and taking them out would garble every sentence. */
 const shortestSecret = 4
-const brokenConnection = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ECONNABORTED'])
+const brokenConnection = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'ECONNABORTED',
+  // The network is down for a while, or a router does not answer.
+  'ETIMEDOUT',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
 
 /** `fetch` has limits of its own for silence: five minutes for the head, five between two pieces of the body. */
 const silentConnection = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])

@@ -27,22 +27,32 @@ async function run(errors: unknown[], policy: Partial<RetryPolicy> = {}) {
 }
 
 describe('a request is sent again', () => {
-  it('after a random part of a doubling time, each time with a word about it', async () => {
+  it('after a doubling pause that is shortened by a random part, with an event before each', async () => {
     const error = failure({ retryable: true, status: 503 })
-    const { result, slept, events } = await run([error, error, undefined], { random: () => 0.5 })
+    const { result, slept, events } = await run([error, error, undefined], { random: () => 0.4 })
     expect(result).toBe('done')
-    expect(slept).toEqual([250, 500])
+    expect(slept).toEqual([900, 1800])
     expect(events).toEqual([
-      { type: 'retry', attempt: 1, delayMs: 250, reason: 'no', status: 503 },
-      { type: 'retry', attempt: 2, delayMs: 500, reason: 'no', status: 503 },
+      { type: 'retry', attempt: 1, delayMs: 900, reason: 'no', status: 503 },
+      { type: 'retry', attempt: 2, delayMs: 1800, reason: 'no', status: 503 },
     ])
   })
 
-  it('no more than four times and not past the longest wait, unless told', async () => {
+  it('seven times in more than a minute and not past the longest pause, by default', async () => {
     const error = failure({ retryable: true })
-    expect(await run(Array(9).fill(error))).toMatchObject({ result: error, attempts: 4 })
-    const patient = await run(Array(9).fill(error), { maxAttempts: 8 })
-    expect(patient.slept).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 20_000])
+    const patient = await run(Array(9).fill(error), { random: () => 0 })
+    expect(patient).toMatchObject({ result: error, attempts: 8 })
+    expect(patient.slept).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000])
+    const { slept } = await run(Array(9).fill(error), { random: () => 1 })
+    expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(60_000)
+    expect(await run(Array(9).fill(error), { maxAttempts: 2 })).toMatchObject({ attempts: 2 })
+  })
+
+  it('when its answer broke off, with a word that it starts again', async () => {
+    const broken = failure({ retryable: true, emitted: true })
+    const { result, events } = await run([broken, undefined], { restarts: true })
+    expect(result).toBe('done')
+    expect(events).toMatchObject([{ attempt: 1, restart: true }])
   })
 
   it('not before the provider wants it', async () => {
@@ -54,7 +64,7 @@ describe('a request is sent again', () => {
 describe('a request is not sent again', () => {
   it.each([
     ['that can never work', failure({})],
-    ['that was half answered', failure({ retryable: true, emitted: true })],
+    ['that was half answered to a caller that keeps it', failure({ retryable: true, emitted: true })],
     ['whose failure is nobody’s model', new TypeError('bug')],
   ])('%s', async (_, error) => {
     expect(await run([error])).toMatchObject({ result: error, attempts: 1, events: [] })

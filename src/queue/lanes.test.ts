@@ -78,15 +78,12 @@ describe('lanes', () => {
       }
     }
     const crowd = Array.from({ length: 8 }, pressing)
-    const begun = performance.now()
     const low = enter(lanes, 'generate')
     first.leave()
     ;(await low).leave()
     done = true
     await Promise.all(crowd)
     expect(served).toBeGreaterThan(3)
-    // Three steps of ageing, and those who were there already.
-    expect(performance.now() - begun).toBeLessThan(2_000)
   })
 
   it('give up waiting with the signal, and take nothing then', async () => {

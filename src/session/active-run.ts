@@ -2,14 +2,21 @@ import { RunError } from '../loop/errors.js'
 import type { AgentEvent } from '../loop/events.js'
 import { isTerminal } from '../loop/events.js'
 import { onAbort } from '../loop/on-abort.js'
+import type { RunTotals } from '../loop/run-parts.js'
+import { addUsage, type Usage } from '../loop/usage.js'
 import type { AgentResult } from './agent-result.js'
 import { EventStream } from './event-stream.js'
 import type { RunRecord } from './runs.js'
+import { Ledger, sum } from './spending.js'
 
 /** A run from the moment it was asked for until it has ended. */
 export class ActiveRun {
   readonly record: RunRecord
   readonly stream: EventStream
+  /** What is asked of models while it is active, whoever asks. */
+  readonly spending = new Ledger()
+  /** What the run that it resumes had used. */
+  #before: Pick<RunTotals, 'usage' | 'costUsd'> | undefined
   readonly #controller = new AbortController()
   /** Whether the model will still read what is said to it meanwhile. */
   steerable = false
@@ -31,6 +38,21 @@ export class ActiveRun {
     this.stream = new EventStream(() => this.cancel('its reader left'))
     this.#keep = keep
     this.#pass = screen((event) => this.#tell(event))
+  }
+
+  /** Counts on from a run that was cut off. */
+  countFrom(totals: Pick<RunTotals, 'usage' | 'costUsd'>): void {
+    this.#before = totals
+  }
+
+  /** What its result says: what was spent while it was active, and before it was resumed. */
+  get spent(): { readonly usage: Usage; readonly costUsd?: number } {
+    const { usage, costUsd: own } = this.spending
+    const costUsd = sum(this.#before?.costUsd, own)
+    return {
+      usage: this.#before === undefined ? usage : addUsage(this.#before.usage, usage),
+      ...(costUsd !== undefined && { costUsd }),
+    }
   }
 
   get id(): string {

@@ -100,8 +100,8 @@ describe('a call that waits for a yes', () => {
     const asked = [confirmations.ask(request('a')), confirmations.ask(request('b'))]
     expect(confirmations.cancelAll('closing')).toBe(2)
     expect(await Promise.all(asked)).toEqual([
-      { decision: 'reject', message: 'closing' },
-      { decision: 'reject', message: 'closing' },
+      { decision: 'reject', message: 'closing', automatic: true },
+      { decision: 'reject', message: 'closing', automatic: true },
     ])
     expect(confirmations.cancelAll('again')).toBe(0)
   })
@@ -111,8 +111,8 @@ describe('a call that waits for a yes', () => {
     const first = confirmations.ask(request('1', { toolCallId: 'same', args: { command: 'ls' } }))
     const second = confirmations.ask(request('2', { toolCallId: 'same', args: { command: 'rm -r .' } }))
     expect(await Promise.all([first, second])).toEqual([
-      { decision: 'reject', message: expect.stringContaining("'same'") },
-      { decision: 'reject', message: expect.stringContaining("'same'") },
+      { decision: 'reject', message: expect.stringContaining("'same'"), automatic: true },
+      { decision: 'reject', message: expect.stringContaining("'same'"), automatic: true },
     ])
     expect(confirmations.confirm('same', true)).toBe(false)
   })

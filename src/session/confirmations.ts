@@ -1,4 +1,4 @@
-import { type AskAnswer, type AskHandler, type AskRequest, readAnswer } from '../loop/ask.js'
+import { type AskAnswer, type AskHandler, type AskRequest, readAnswer, rejectionText } from '../loop/ask.js'
 import type { AgentEvent } from '../loop/events.js'
 import type { Lane } from '../queue/lane.js'
 import type { ToolQuestion } from '../store/records.js'
@@ -80,17 +80,15 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
     const known = takeKept(toolId, request)
     if (known?.answer !== undefined) {
       received(emit, toolId, known.answer)
-      if (known.answer.decision === 'reject') kept?.refused(toolId, known.answer.message ?? rejectedBefore)
+      if (known.answer.decision === 'reject') kept?.refused(toolId, rejectionText(known.answer))
       return known.answer
     }
     // Two calls under one id could not be told apart: a yes meant for one must not reach the other.
     const twin = waiting.get(toolId)
     if (twin !== undefined) {
-      twin.settle({
-        decision: 'reject',
-        message: `Two calls waited under the id '${toolId}'; both are refused.`,
-      })
-      return { decision: 'reject', message: `Two calls waited under the id '${toolId}'; both are refused.` }
+      const answer = refusal(`Two calls waited under the id '${toolId}'; both are refused.`)
+      twin.settle(answer)
+      return answer
     }
     const now = options.now()
     const endsAt = known?.question.expiresAtMs ?? (timeoutMs === undefined ? undefined : now + timeoutMs)
@@ -111,8 +109,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       const settle = (answer: AskAnswer): void => {
         clearTimeout(timer)
         waiting.delete(toolId)
-        const { approved, message = rejectedBefore } = readAnswer(answer)
-        if (!approved) kept?.refused(toolId, message)
+        if (!readAnswer(answer).approved) kept?.refused(toolId, rejectionText(answer))
         resolve(answer)
       }
       const own: Waiting = { request, settle, ...(endsAt !== undefined && { endsAt }) }
@@ -126,10 +123,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
           settle(
             approve
               ? { decision: 'once' }
-              : {
-                  decision: 'reject',
-                  message: `Nobody confirmed the call within ${timeoutMs ?? leftMs} ms, so it was refused.`,
-                },
+              : refusal(`The call was not confirmed within ${timeoutMs ?? leftMs} ms, so it was refused.`),
           )
         }, leftMs)
       emit({
@@ -203,16 +197,16 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       return true
     },
     withdraw(toolId, reason) {
-      waiting.get(toolId)?.settle({ decision: 'reject', message: reason })
+      waiting.get(toolId)?.settle(refusal(reason))
     },
     cancelAll(reason) {
       const all = [...waiting.values()]
-      for (const one of all) one.settle({ decision: 'reject', message: reason })
+      for (const one of all) one.settle(refusal(reason))
       return all.length
     },
     refuseKept(reason) {
       const all = open()
-      for (const [, one] of all) one.answer = { decision: 'reject', message: reason }
+      for (const [, one] of all) one.answer = refusal(reason)
       return all.length
     },
     forgetKept: () => before.clear(),
@@ -228,7 +222,10 @@ type Waiting = {
 /** A question of an earlier process. Its answer is in this one alone: nothing that stands in a log is a yes. */
 type Before = { readonly question: ToolQuestion; answer?: AskAnswer }
 
-const rejectedBefore = 'The call was rejected.'
+/** A rejection that no user gave. */
+function refusal(message: string): AskAnswer {
+  return { decision: 'reject', message, automatic: true }
+}
 
 function fromBefore(question: ToolQuestion, now: number): PendingConfirmation {
   const { callId, toolName, reasons, notes, key, expiresAtMs } = question

@@ -6,7 +6,8 @@ import { type Budget, type BudgetGuard, createBudget } from '../loop/budget.js'
 import type { AgentEvent } from '../loop/events.js'
 import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/host-env.js'
 import type { UnfinishedRound } from '../loop/run-parts.js'
-import { addUsage, type Usage } from '../loop/usage.js'
+import type { Usage } from '../loop/usage.js'
+import type { Circuits } from '../model/circuits.js'
 import type { Model } from '../model/model.js'
 import { type Lane, laneOfKind } from '../queue/lane.js'
 import type { SessionStore } from '../store/session-store.js'
@@ -27,19 +28,14 @@ import { interruptedResults, type OpenCalls, unfinishedRound } from './journal/i
 import { Keeper } from './journal/keeper.js'
 import { type KeptConversation, keepConversation } from './journal/kept-conversation.js'
 import { waitingQuestions } from './journal/questions.js'
-import {
-  optionsToKeep,
-  type RestoredSession,
-  restoredRules,
-  restoredTodos,
-  restoredUsage,
-} from './journal/restore.js'
+import { optionsToKeep, type RestoredSession, restoredRules, restoredTodos } from './journal/restore.js'
 import { labelsOf, type SessionOptions } from './options.js'
 import { MadeParts, type SessionPart } from './part.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
 import { type FoundInstructions, lookForPrompt, makePrompt } from './prompt/make-prompt.js'
 import { defaultRetention, Runs } from './runs.js'
 import { type Screen, screenFor } from './screen.js'
+import { Ledger, restoredSpending, spendingRow } from './spending.js'
 import { ToolShelf } from './tool-shelf.js'
 import { Trace } from './trace.js'
 
@@ -69,6 +65,8 @@ export type SessionParts = {
   readonly parent?: ParentLink
   /** The model of this name, or the default one. */
   resolveModel(name?: string): Model
+  /** The circuit breakers of the agent's models. */
+  readonly circuits?: Circuits
   /** It takes no more calls; `ended` settles when nothing of it is left. */
   closed(ended: Promise<void>): void
 }
@@ -101,8 +99,11 @@ export class SessionCore {
   readonly open = new Map<string, ActiveRun>()
   /** Settles when all runs so far have ended, and never fails. */
   queue: Promise<unknown> = Promise.resolve()
-  usage: Usage
-  costUsd: number | undefined
+  /** All that the session has spent, in earlier processes too. */
+  readonly spending = new Ledger()
+  /** The part of it that belongs to no run. */
+  readonly outside = new Ledger()
+  #outsideKept = 0
   #model: Model | undefined
   #engine: Promise<Engine> | undefined
   #prompt: Promise<string> | undefined
@@ -126,7 +127,7 @@ export class SessionCore {
     const asleep = asleepTools(options, builtin)
     this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool, asleep)
     this.runs = new Runs(options.retentionLimits)
-    this.usage = restoredUsage(parts.restored)
+    this.#restoreSpending()
     this.plan = createPlanProgress(restoredTodos(parts.restored))
     if (parts.restored !== undefined) this.runs.restore(parts.restored)
     this.trace = new Trace(options.retentionLimits?.maxTraceEvents ?? defaultRetention.maxTraceEvents)
@@ -187,6 +188,11 @@ export class SessionCore {
     return this.#made.peek(part)
   }
 
+  /** The tokens of everything that the session has asked of models. */
+  get usage(): Usage {
+    return this.spending.usage
+  }
+
   /** Whether a tool of this name is ours. */
   isBuiltinTool(name: string): boolean {
     return builtinTools(this.parts.options, this.parts.agentTools ?? []).some((tool) => tool.name === name)
@@ -204,6 +210,15 @@ export class SessionCore {
     const { model } = this.parts.options
     this.#model ??= typeof model === 'object' ? model : this.parts.resolveModel(model)
     return this.#model
+  }
+
+  /** The models that are asked when that one cannot answer. */
+  fallbackModels(): readonly Model[] {
+    const { fallbackModels = [] } = this.parts.options
+    const model = this.model()
+    return fallbackModels
+      .map((given) => (typeof given === 'object' ? given : this.parts.resolveModel(given)))
+      .filter((fallback) => fallback !== model)
   }
 
   async setModel(name: string): Promise<void> {
@@ -257,7 +272,7 @@ export class SessionCore {
       watchdogs: this.screen.watchdogs,
       identity: () => this.identity(),
       emit: this.emit,
-      sessionRules: restoredRules(this.parts.restored),
+      sessionRules: restoredRules(this.parts.restored, this.parts.options),
       ...(this.keeper !== undefined && { keeper: this.keeper }),
       record: (record) => this.trace.add(record),
       part: (part) => this.part(part),
@@ -330,6 +345,8 @@ export class SessionCore {
     } finally {
       const engine = await this.#engine?.catch(() => undefined)
       await engine?.workspace.close()
+      // A log that cannot be written has said so before.
+      await this.keepSpending().catch(() => undefined)
       await this.keeper?.close()
     }
   }
@@ -437,16 +454,36 @@ export class SessionCore {
     })
   }
 
-  /** Every answer passes here, of runs that fail, of side questions and of summaries too: what the session spent is added up here. */
+  /**
+   * Every answer passes here: of runs that fail, of subagents, side questions, summaries and generated objects. It is counted for the
+   * session, and for the run that is active at this moment.
+   */
   #counted(budget: Budget): Budget {
     return {
       ...budget,
-      afterModel: (usage, costUsd) => {
-        this.usage = addUsage(this.usage, usage)
-        if (costUsd !== undefined) this.costUsd = (this.costUsd ?? 0) + costUsd
-        return budget.afterModel(usage, costUsd)
+      afterModel: (usage, costUsd, model) => {
+        const spent = { model, usage, ...(costUsd !== undefined && { costUsd }) }
+        this.spending.add(spent)
+        const ledger = this.active?.spending ?? this.outside
+        ledger.add(spent)
+        return budget.afterModel(usage, costUsd, model)
       },
     }
+  }
+
+  #restoreSpending(): void {
+    const { inRuns, outside } = restoredSpending(this.parts.restored)
+    for (const spent of [...inRuns, ...outside]) this.spending.add(spent)
+    for (const spent of outside) this.outside.add(spent)
+    this.#outsideKept = this.outside.usage.totalTokens
+  }
+
+  /** Writes down what was spent outside of runs: nothing else in the log says it. */
+  async keepSpending(): Promise<void> {
+    const { totalTokens } = this.outside.usage
+    if (totalTokens === this.#outsideKept || !this.keeper?.isOpen) return
+    this.#outsideKept = totalTokens
+    await this.keeper.session({ spending: spendingRow(this.outside) })
   }
 
   /** Cancels a run that waits or is at work. */

@@ -10,6 +10,7 @@ import type { ParentLink } from './child.js'
 import type { Confirmations } from './confirmations.js'
 import type { FileChanges } from './history/file-changes.js'
 import type { Keeper } from './journal/keeper.js'
+import type { RestoredSession } from './journal/restore.js'
 import type { SessionOptions } from './options.js'
 import type { SessionPart } from './part.js'
 import type { PlanProgress } from './plan-progress.js'
@@ -21,6 +22,8 @@ export type EngineParts = {
   readonly root: string
   readonly userDir: string
   readonly options: SessionOptions
+  /** What the store has of this session from before. */
+  readonly restored?: RestoredSession
   /** For the session of a subagent. */
   readonly parent?: ParentLink
   readonly shelf: ToolShelf

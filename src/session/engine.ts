@@ -15,8 +15,10 @@ import {
   type RuleFiles,
   type RuleFilesOptions,
 } from '../workspace/rules/rule-files.js'
+import { watchClosedPaths } from './closed-store.js'
 import type { EngineParts } from './engine-parts.js'
 import { hostCalls } from './history/file-changes.js'
+import { SeenFiles, type SeenUse, trackSeenFiles } from './history/seen-files.js'
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
 import { inTurn } from './in-turn.js'
@@ -51,6 +53,7 @@ async function openEngine(
     ...(options.network !== undefined && { network: options.network }),
     ...(options.env !== undefined && { env: options.env }),
     ...(options.roots !== undefined && { roots: options.roots }),
+    ...(options.sessionStore?.paths !== undefined && { closed: options.sessionStore.paths }),
   })
   const place = { root: workspace.root, userDir: parts.userDir }
   const expected = keyOf({ root, userDir: parts.userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
@@ -112,6 +115,7 @@ function gateFor(
   const lane = laneFor(parts)
   const { ask } = parts.confirmations
   const supervision = isSupervised(parts) ? parts.part(supervisionPart) : undefined
+  const seen = new SeenFiles(parts.restored)
   const asks = options.onAsk !== undefined || options.confirmationPolicy?.enabled === true
   const gate = createGate({
     tools: {
@@ -124,6 +128,7 @@ function gateFor(
     authorityFor: (tool) =>
       hostTools.get(tool.name) === tool ? authority.forHost(tool) : authority.for(tool),
     realPath: workspace.realPath,
+    followLinks: workspace.followLinks,
     findBelow,
     fileDigest: (path) =>
       workspace.files.read(path).then(
@@ -134,6 +139,7 @@ function gateFor(
       defaultWatchdog,
       ...(options.watchdog === undefined ? [] : [options.watchdog]),
       ...parts.watchdogs,
+      ...(workspace.closed.length === 0 ? [] : [watchClosedPaths(workspace.closed)]),
     ),
     ...(asks && { onAsk: hookedAsk(parts.hooks, supervision?.confirmation(ask) ?? ask) }),
     ...(options.approvals !== undefined && { approvals: options.approvals }),
@@ -151,7 +157,7 @@ function gateFor(
     guardTimeoutMs: longestGuard,
     budget: ({ toolName }) => parts.budget.beforeTool(toolName),
     ...(lane !== undefined && { lane }),
-    runtimeFor: (request) => runtimeFor(parts, workspace, request, () => gate),
+    runtimeFor: (request) => runtimeFor(parts, workspace, seen, request, () => gate),
     ...(parts.keeper !== undefined && { starting: (call) => parts.keeper?.starting(call) }),
     spill: (label, data) => workspace.scratch.write(label, data),
     record: parts.record,
@@ -166,18 +172,36 @@ function gateFor(
 function runtimeFor(
   parts: EngineParts,
   workspace: Workspace,
+  seen: SeenFiles,
   request: RuntimeRequest,
   gate: () => Gate,
 ): ToolRuntime {
-  const permit = permitFor(request.call, request.authority, request.origin === 'host')
+  const permit = permitFor(request.call, request.authority, request.origin === 'host', workspace)
   const runtime = workspace.runtimeFor(permit, request.signal)
   const ownRun = request.origin === 'host' ? hostCalls : parts.identity().runId
   const owner = { id: parts.parent?.changesOf ?? ownRun }
   const place = { whole: workspace.files, scratch: () => workspace.scratch.path }
+  const files = runtime.files && watchFiles(runtime.files, place, parts.changes, owner)
   return {
     ...runtime,
-    ...(runtime.files !== undefined && { files: watchFiles(runtime.files, place, parts.changes, owner) }),
+    ...(files !== undefined && {
+      files:
+        request.origin === 'host'
+          ? files
+          : trackSeenFiles(files, workspace.files, seen, seenUse(parts, request.call.tool)),
+    }),
     session: sessionServices(parts, request, gate),
+  }
+}
+
+/** The host's own calls are not the model's: what they read the model has not seen. */
+function seenUse({ options, shelf }: EngineParts, tool: string): SeenUse {
+  const kind = shelf.get(tool)?.kind
+  return {
+    reads: kind === 'read',
+    edits: kind === 'edit',
+    staleWriteCheck: options.staleWriteCheck ?? true,
+    requireReadBeforeWrite: options.requireReadBeforeWrite ?? false,
   }
 }
 

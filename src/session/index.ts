@@ -24,6 +24,7 @@ export type {
   QuestionHandler,
   QuestionSource,
   RetentionLimits,
+  RetryOptions,
   SessionLabels,
   SessionOptions,
 } from './options.js'
@@ -39,6 +40,7 @@ export type { RunSnapshot, RunStatus } from './runs.js'
 export * from './security/index.js'
 export { type ServeMcpOptions, serveMcp } from './serve-mcp.js'
 export type { Session } from './session.js'
+export type { ModelSpending, Spending } from './spending.js'
 export type { TaskOptions } from './surface/tasks.js'
 export type { TraceEvent } from './trace.js'
 export type { UiDataChunk, UiFinishReason, UiMessageChunk, UiToolChunk } from './ui-message-chunk.js'

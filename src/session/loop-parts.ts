@@ -1,5 +1,6 @@
 import { defaultCompaction } from '../loop/compaction/settings.js'
 import type { ObservedEvent, RunLimits, RunParts } from '../loop/run-parts.js'
+import type { RetryTiming } from '../model/retry.js'
 import type { SessionCore } from './core.js'
 import { limitNames } from './limit-names.js'
 import { prepareServers } from './parts/mcp.js'
@@ -19,6 +20,9 @@ export async function partsFor(
   const plans = options.planningMode === 'enabled' && core.shelf.isShown('todo')
   return {
     model: () => core.model(),
+    fallbacks: () => core.fallbackModels(),
+    ...(core.parts.circuits !== undefined && { circuits: core.parts.circuits }),
+    retry: retryOf(core),
     conversation,
     instructions: () => core.instructions(),
     tools: () => core.shelf.definitions(),
@@ -45,13 +49,26 @@ export async function partsFor(
     ],
     // What is said on top of another history is not in the log, and nothing could go on from there.
     ...(conversation === core.conversation && {
-      roundDone: (done) => core.active && core.keeper?.checkpoint(core.active.id, done),
+      roundDone: (done) =>
+        core.active && core.keeper?.checkpoint(core.active.id, { ...done, ...core.active.spent }),
     }),
     observe: (event, payload) => observe(core, event, payload, signal),
     emit: core.emit,
     signal,
     sessionId,
     now: core.now,
+  }
+}
+
+/** The options as a model takes them, with the host's own time and randomness. */
+function retryOf({ clock, parts: { options } }: SessionCore): RetryTiming {
+  const { maxRetries, ...timing } = options.retry ?? {}
+  const { sleep } = clock
+  return {
+    ...timing,
+    ...(maxRetries !== undefined && { maxAttempts: maxRetries + 1 }),
+    ...(sleep !== undefined && { sleep: (ms, signal) => sleep.call(clock, ms, signal) }),
+    ...(options.hostEnv?.random !== undefined && { random: options.hostEnv.random }),
   }
 }
 

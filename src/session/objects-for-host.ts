@@ -18,7 +18,11 @@ export type ObjectOptions = Omit<ObjectRequest, 'schema'> & {
   readonly onPartial?: (partial: PartialObject) => void
 }
 
-export type ObjectResult<Value> = Omit<GeneratedObject<Value>, 'usage'> & { readonly usage: Usage }
+export type ObjectResult<Value> = Omit<GeneratedObject<Value>, 'usage'> & {
+  readonly usage: Usage
+  /** US dollars; absent when the price of the model is not known. */
+  readonly costUsd?: number
+}
 
 /** The value that a schema of a library gives, or one that a JSON Schema takes. Nothing in it that the session's screen takes out. */
 export async function objectForHost<Value>(

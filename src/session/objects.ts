@@ -1,11 +1,12 @@
 import { createConversation } from '../loop/conversation.js'
-import type { AgentEvent } from '../loop/events.js'
+import { type AgentEvent, isModelTrouble } from '../loop/events.js'
 import { run } from '../loop/run.js'
 import type { ModelAnswer } from '../model/model.js'
 import type { HeardPiece, ObjectAsk, ObjectParts } from '../model/object/index.js'
 import type { GeneratedObject, ObjectRequest } from '../tool/runtime.js'
 import type { SessionCore } from './core.js'
 import { partsFor } from './loop-parts.js'
+import { sum } from './spending.js'
 
 export type GenerateOptions<Value> = Pick<ObjectParts<Value>, 'check' | 'onPartial' | 'signal'>
 
@@ -14,17 +15,23 @@ export async function generateFor<Value = unknown>(
   core: SessionCore,
   request: ObjectRequest,
   options: GenerateOptions<Value> = {},
-): Promise<GeneratedObject<Value>> {
+): Promise<GeneratedObject<Value> & { readonly costUsd?: number }> {
   core.assertOpen()
   const { generateObject } = await import('../model/object/index.js')
   const closing = core.closing.signal
-  return generateObject<Value>(request, {
+  let costUsd: number | undefined
+  const made = await generateObject<Value>(request, {
     ...options,
     facts: core.model().facts,
     signal: options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]),
     now: core.now,
-    ask: (asked, signal, hear) => askOnce(core, asked, signal, hear),
-  })
+    ask: async (asked, signal, hear) => {
+      const { answer, cost } = await askOnce(core, asked, signal, hear)
+      costUsd = sum(costUsd, cost)
+      return answer
+    },
+  }).finally(() => core.keepSpending())
+  return { ...made, ...(costUsd !== undefined && { costUsd }) }
 }
 
 async function askOnce(
@@ -32,11 +39,11 @@ async function askOnce(
   { instructions, chatHistory, tools, toolChoice, outputSchema }: ObjectAsk,
   signal: AbortSignal,
   hear: (piece: HeardPiece) => void,
-): Promise<ModelAnswer> {
+): Promise<{ readonly answer: ModelAnswer; readonly cost: number | undefined }> {
   const parts = await partsFor(core, signal, createConversation({ messages: chatHistory }))
   const { gate: _, takeSteering: __, firstRequest: ___, roundDone: ____, compaction: _____, ...aside } = parts
   let answer: ModelAnswer | undefined
-  await run({
+  const { costUsd: cost } = await run({
     ...aside,
     instructions: () => instructions,
     tools: () => tools,
@@ -55,12 +62,12 @@ async function askOnce(
     emit: core.screen.events((event) => hearEvent(core, event, hear)),
   })
   if (answer === undefined) throw new Error('the model gave no answer')
-  return answer
+  return { answer, cost }
 }
 
 function hearEvent(core: SessionCore, event: AgentEvent, hear: (piece: HeardPiece) => void): void {
   if (event.type === 'text_delta') hear({ text: event.text })
   else if (event.type === 'tool_input_delta') hear({ text: event.text, callId: event.toolId })
-  else if (event.type === 'model_retry' || (event.type === 'notice' && event.source !== 'model'))
-    core.emit(event)
+  else if (event.type === 'answer_restarted') hear({ restart: true })
+  else if (isModelTrouble(event) || (event.type === 'notice' && event.source !== 'model')) core.emit(event)
 }

@@ -98,6 +98,18 @@ export type AutoDelegation = {
   readonly maxTasks?: number
 }
 
+/** When a request to a model that failed is sent again. By default it is, for more than a minute. */
+export type RetryOptions = {
+  /** How often; 7 by default, 0 turns retries off. */
+  readonly maxRetries?: number
+  /** The pause before the first retry; doubled for each further one. 1000 by default. */
+  readonly baseDelayMs?: number
+  /** The longest pause that retries grow to; 30,000 by default. */
+  readonly maxDelayMs?: number
+  /** The longest pause that a provider can ask for; 300,000 by default. */
+  readonly maxRetryAfterMs?: number
+}
+
 /** What a host may say about one session. Everything has a default. */
 export type SessionOptions = PromptSlots &
   SessionLabels &
@@ -105,6 +117,10 @@ export type SessionOptions = PromptSlots &
     readonly sessionId?: string
     /** `provider/model` of the configuration, or a model object. */
     readonly model?: string | Model
+    /** The models that take a round when `model` cannot: its retries are used up, or its circuit is open. Tried in this order. */
+    readonly fallbackModels?: readonly (string | Model)[]
+    /** How failed requests to a model are sent again. */
+    readonly retry?: RetryOptions
     readonly temperature?: number
     readonly maxTokens?: number
     readonly thinkingBudget?: number
@@ -174,6 +190,11 @@ export type SessionOptions = PromptSlots &
     readonly retentionLimits?: RetentionLimits
     /** Where the session is kept, from its first message on. A session of the same id that is there already goes on. */
     readonly sessionStore?: SessionStore
+    /**
+     * The host vouches for its store: a resumed session gets the mode, rules, sandbox and everything else that its log says. Without it
+     * a log can only restrict the session, since tools may have written it.
+     */
+    readonly trustStore?: boolean
     /** With a store everything is kept as it happens; this changes nothing, and `save()` waits until it is on disk. */
     readonly autoSave?: boolean
     /** When records are on disk; `sync`, before they are acknowledged, unless said otherwise. */
@@ -181,6 +202,10 @@ export type SessionOptions = PromptSlots &
     readonly autoCompact?: boolean
     readonly autoCompactThreshold?: number
     readonly toolTimeoutMs?: number
+    /** False: the model may overwrite a file that changed since it last read or wrote it. */
+    readonly staleWriteCheck?: boolean
+    /** True: the model may change a file that exists only after it has read it. */
+    readonly requireReadBeforeWrite?: boolean
     /** What must hold before a run counts as done: checks that run when the model says so, and go back to it when they fail. */
     readonly verify?: VerifyRequirement
     readonly stopWhen?: StopCondition | readonly StopCondition[]
@@ -198,7 +223,7 @@ export type HookOption = {
     readonly event: Name
     readonly matcher?: HookMatcher
     readonly config?: HookConfig
-    readonly handler?: HookHandler<Name>
+    readonly handler: HookHandler<Name>
   }
 }[HookEventName]
 export type CommandOption = {

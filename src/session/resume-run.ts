@@ -1,15 +1,18 @@
+import type { CheckpointRow, RunRow } from '../store/records.js'
+import type { UserMessage } from '../tool/completion.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import type { SessionCore } from './core.js'
 import { ResumeError } from './errors.js'
 import { familyOf, lastCheckpoint, type RestoredSession, totalsOf } from './journal/restore.js'
+import { isWhole } from './journal/shorten.js'
 import { reportsOf } from './parts/verification.js'
 import type { RunRequest } from './request.js'
 import { startRun } from './start-run.js'
 
 /**
- * Goes on with a run whose process ended: as a new run, from the last round that was finished. What that run did is not done again;
- * a call that was cut off is answered with what is known of it, and the model decides. A run that went on from another is that
- * other's work too: its totals go on, and until it has finished a round of its own it begins where the other stood.
+ * Resumes a run whose process ended, as a new run: from the last finished round, or, when it was ended in its first round, from its
+ * prompt. What the run did is not done again; a call that was cut off is answered with what is known of it, and the model decides. A run
+ * that resumed another continues the totals of that run.
  */
 export async function resumeRun(core: SessionCore, runId: string): Promise<AgentResult> {
   core.assertOpen()
@@ -20,11 +23,8 @@ export async function resumeRun(core: SessionCore, runId: string): Promise<Agent
   if (state === undefined || run === undefined || run.status === 'completed') throw noCheckpoint(runId)
   const family = familyOf(state, runId)
   const checkpoint = lastCheckpoint(state, family)
-  // What was rewound is not gone on with: it is no part of the conversation any more.
-  const at = checkpoint && state.messages.find(({ id }) => id === checkpoint.messageId)
-  // A question that was put to a person is a place to go on from as well.
-  if (checkpoint === undefined ? core.unfinishedRound(family) === undefined : at?.hidden)
-    throw noCheckpoint(runId)
+  const start = startOf(core, state, run, family, checkpoint)
+  if (start === undefined) throw noCheckpoint(runId)
   const totals = totalsOf(state, family, checkpoint)
   const answer = answerOf(state, family)
   const from = { runId, totals, family }
@@ -39,7 +39,31 @@ export async function resumeRun(core: SessionCore, runId: string): Promise<Agent
       reportsOf(core, family),
     )
   }
-  return startRun(core, { text: run.prompt, from, ...reminder(core, run.prompt) }).result
+  const message = start === 'prompt' ? { message: userMessage(run.prompt) } : reminder(core, run.prompt)
+  return startRun(core, { text: run.prompt, from, ...message }).result
+}
+
+/**
+ * Where a run can be resumed: in the conversation as it is, or with its prompt, which its process did not live to write into the
+ * conversation. Undefined: nowhere, because what it said was rewound or its prompt is not whole in the log.
+ */
+function startOf(
+  core: SessionCore,
+  state: RestoredSession,
+  { prompt }: RunRow,
+  family: ReadonlySet<string>,
+  checkpoint: CheckpointRow | undefined,
+): 'conversation' | 'prompt' | undefined {
+  // What was rewound is no part of the conversation any more.
+  if (checkpoint !== undefined) {
+    const at = state.messages.find(({ id }) => id === checkpoint.messageId)
+    return at?.hidden ? undefined : 'conversation'
+  }
+  // A question that was put to a person is a place to resume from as well.
+  if (core.unfinishedRound(family) !== undefined) return 'conversation'
+  const own = state.messages.filter(({ row }) => row.runId !== undefined && family.has(row.runId))
+  if (own.length > 0) return own.some(({ hidden }) => !hidden) ? 'conversation' : undefined
+  return isWhole(prompt) ? 'prompt' : undefined
 }
 
 function noCheckpoint(runId: string): ResumeError {
@@ -73,6 +97,11 @@ async function complete(core: SessionCore, { runId, text }: Answer): Promise<voi
 function reminder({ conversation }: SessionCore, prompt: string): Pick<RunRequest, 'message'> {
   const last = conversation.messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return {}
-  const text = `You were interrupted in this, and it is not finished. Go on with it:\n${prompt}`
-  return { message: { role: 'user', content: [{ type: 'text', text }] } }
+  return {
+    message: userMessage(`You were interrupted in this, and it is not finished. Go on with it:\n${prompt}`),
+  }
+}
+
+function userMessage(text: string): UserMessage {
+  return { role: 'user', content: [{ type: 'text', text }] }
 }

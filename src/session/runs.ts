@@ -1,8 +1,10 @@
 import { type AgentEvent, isTerminal } from '../loop/events.js'
+import type { Usage } from '../loop/usage.js'
 import type { RunEventRow, RunRow } from '../store/records.js'
 import type { SessionState } from '../store/session-state.js'
 import type { RetentionLimits } from './options.js'
 import { type RunEvent, RunEvents } from './run-events.js'
+import { usageFrom } from './spending.js'
 
 /** `interrupted`: its process ended before it did. */
 export type RunStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
@@ -18,6 +20,10 @@ export type RunSnapshot = {
   readonly eventCount: number
   readonly resultText?: string
   readonly error?: string
+  /** What was spent while it was active, once it has ended. */
+  readonly usage?: Usage
+  /** US dollars; absent when no price is known. */
+  readonly costUsd?: number
 }
 
 /** One run: what became of it, and its events. */
@@ -31,6 +37,7 @@ export class RunRecord {
   #status: RunStatus = 'queued'
   #resultText: string | undefined
   #error: string | undefined
+  #spent: Pick<RunSnapshot, 'usage' | 'costUsd'> = {}
 
   constructor(id: string, sessionId: string, prompt: string, now: number, maxEvents: number) {
     this.id = id
@@ -43,13 +50,17 @@ export class RunRecord {
 
   /** A run of an earlier process. One that was at work then ended with it. */
   static restored(row: RunRow, events: readonly RunEventRow[], maxEvents: number): RunRecord {
-    const { id, sessionId, status, prompt, createdAtMs, updatedAtMs, resultText, error } = row
+    const { id, sessionId, status, prompt, createdAtMs, updatedAtMs, resultText, error, usage, costUsd } = row
     const run = new RunRecord(id, sessionId, prompt, createdAtMs, maxEvents)
     run.events.restore(events)
     run.#updatedAt = updatedAtMs
     run.#status = status === 'queued' || status === 'running' ? 'interrupted' : status
     run.#resultText = resultText
     run.#error = error
+    run.#spent = {
+      ...(usage !== undefined && { usage: usageFrom(usage) }),
+      ...(typeof costUsd === 'number' && { costUsd }),
+    }
     return run
   }
 
@@ -72,6 +83,7 @@ export class RunRecord {
     this.#updatedAt = now
     this.events.add(event, now)
     if (!isTerminal(event)) return
+    this.#spent = spentIn(event)
     if (event.type === 'agent_end') {
       this.#status = 'completed'
       this.#resultText = event.result.text
@@ -102,8 +114,16 @@ export class RunRecord {
       eventCount: this.events.count,
       ...(this.#resultText !== undefined && { resultText: this.#resultText }),
       ...(this.#error !== undefined && { error: this.#error }),
+      ...this.#spent,
     }
   }
+}
+
+function spentIn(event: AgentEvent): Pick<RunSnapshot, 'usage' | 'costUsd'> {
+  const from = event.type === 'agent_end' ? event.result : event
+  if (!('usage' in from) || from.usage === undefined) return {}
+  const costUsd = 'costUsd' in from ? from.costUsd : undefined
+  return { usage: from.usage, ...(costUsd !== undefined && { costUsd }) }
 }
 
 /** What is kept when a host says nothing: enough to look back, not enough to fill a machine. */

@@ -26,6 +26,7 @@ import { readRequest, type SendOptions, type SendRequest } from './request.js'
 import { resumeRun } from './resume-run.js'
 import type { RunEvent } from './run-events.js'
 import type { RunSnapshot } from './runs.js'
+import type { Spending } from './spending.js'
 import { startRun } from './start-run.js'
 import { QueueSurface } from './surface/queue.js'
 import { coreOf } from './surface/session-surface.js'
@@ -115,6 +116,14 @@ export class Session extends QueueSurface {
     return askAside(coreOf(this), question)
   }
 
+  /**
+   * Tokens and cost of everything that this session has asked of models, for each model too: rounds, subagents, side questions, summaries
+   * and generated objects, also of runs that failed, and of earlier processes where the session has a store.
+   */
+  spending(): Spending {
+    return coreOf(this).spending.total()
+  }
+
   /** The messages with their ids, roles and first words: what `rewind` and a fork can be pointed at. */
   messages(): MessageInfo[] {
     return listMessages(coreOf(this))
@@ -133,14 +142,15 @@ export class Session extends QueueSurface {
     return unrewind(coreOf(this))
   }
 
-  /** What tools did to files in a run, or in the last that changed any. What commands did is not covered. */
-  async changes(runId?: string): Promise<FileChangeInfo[]> {
-    return listChanges(coreOf(this), runId)
+  /** What tools did to files in a run, or in the last that left a change. Changes by commands are not covered. */
+  async changes(runId?: string, options?: { readonly diff?: boolean }): Promise<FileChangeInfo[]> {
+    return listChanges(coreOf(this), runId, options)
   }
 
   /**
-   * Puts back what files were before a run changed them, or the last that changed any: file by file, and only those that are still
-   * what the run left. The others are named and stay. It can be undone by its own id. `host` stands for direct calls.
+   * Puts files back to what they were before a run changed them: file by file, and only those that are still what the run left. The
+   * others are named and stay. Without an id it takes the last run of which something can be put back. An undo can be undone by its own
+   * id; `host` stands for direct calls.
    */
   async undo(runId?: string): Promise<UndoOutcome> {
     return undo(coreOf(this), runId)
@@ -254,9 +264,9 @@ export class Session extends QueueSurface {
   registerHook<Name extends HookEventName>(
     id: string,
     event: Name,
-    matcher?: HookMatcher | null,
-    config?: HookConfig | null,
-    handler?: HookHandler<Name> | null,
+    matcher: HookMatcher | null | undefined,
+    config: HookConfig | null | undefined,
+    handler: HookHandler<Name>,
   ): void {
     coreOf(this).hooks.register(id, event, matcher, config, handler)
   }

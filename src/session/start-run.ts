@@ -4,7 +4,7 @@ import { createConversation } from '../loop/conversation.js'
 import { RunError } from '../loop/errors.js'
 import type { AgentEvent } from '../loop/events.js'
 import { type RunOutcome, run } from '../loop/run.js'
-import { noUsage, snakeUsage } from '../loop/usage.js'
+import { snakeUsage } from '../loop/usage.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import { ActiveRun } from './active-run.js'
@@ -21,6 +21,7 @@ import { knownTasks } from './parts/tasks.js'
 import { reportsOf, requiredOf } from './parts/verification.js'
 import type { RunRequest } from './request.js'
 import type { RunSnapshot } from './runs.js'
+import { spendingRow } from './spending.js'
 
 /**
  * Begins a run: it waits its turn behind those before it, and has a record and a stream from now on. `send` waits for its result,
@@ -85,10 +86,12 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
       ...(request.from !== undefined && { resumedFrom: request.from.runId }),
       ...(request.trigger !== undefined && { trigger: request.trigger }),
     })
-    // A fire is claimed with it: nothing of it may happen before.
-    if (request.trigger !== undefined) await begun
+    // A fire is claimed with it: nothing of it may happen before. And where others are waited for before the prompt is in the
+    // conversation, a process that ends meanwhile leaves a run that can be resumed.
+    if (request.trigger !== undefined || waitsForOthers(core)) await begun
     active.emit({ type: 'agent_start', runId: active.id, prompt: request.text })
     active.signal.throwIfAborted()
+    if (request.from !== undefined) active.countFrom(request.from.totals)
     const result = await answer(core, active, request)
     await rememberRun(core, active, { result })
     // Whoever was told that the run is cancelled finds it cancelled, however near its end it was.
@@ -104,6 +107,18 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
   }
 }
 
+/** Whether hooks, a supervisor, servers, memories or other agents come before the prompt. */
+function waitsForOthers({ hooks, parts }: SessionCore): boolean {
+  const { mcpServers, autoDelegation, memoryStore } = parts.options
+  return (
+    hooks.has('session_start') ||
+    hooks.has('pre_prompt') ||
+    hooks.has('pre_planning') ||
+    isSupervised(parts) ||
+    [mcpServers, autoDelegation, memoryStore, parts.mcpServers].some((part) => part !== undefined)
+  )
+}
+
 /** On disk before anybody is told. A log that fails here has failed before, or its failure is the run's. */
 async function keepEnd(
   core: SessionCore,
@@ -112,7 +127,11 @@ async function keepEnd(
 ): Promise<void> {
   // A run that never had the session is not in its log, and must not get there because somebody lets go of it meanwhile.
   if (!core.keeper?.isOpen) return
-  await core.keeper.run({ ...active.record.snapshot(), ...end, updatedAtMs: core.now() })
+  const { usage, costUsd } = active.spent
+  await core.keeper.run(
+    { ...active.record.snapshot(), ...end, updatedAtMs: core.now() },
+    { usage, spending: spendingRow(active.spending), ...(costUsd !== undefined && { costUsd }) },
+  )
 }
 
 async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): Promise<AgentResult> {
@@ -128,7 +147,7 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
         text,
         toolCallsCount: 0,
         rounds: 0,
-        usage: noUsage,
+        ...active.spent,
         finish: 'command',
       })
     }
@@ -173,10 +192,10 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   )
   active.steerable = false
   core.plan.finish(core.emit)
-  await tellResponse(core, outcome, startedAt, active.signal)
+  await tellResponse(core, { ...outcome, ...active.spent }, startedAt, active.signal)
   return agentResult(
     active.id,
-    { ...outcome, text: core.screen.text(outcome.text) },
+    { ...outcome, ...active.spent, text: core.screen.text(outcome.text) },
     reportsOf(core, new Set([active.id, ...(request.from?.family ?? [])])),
   )
 }
@@ -250,7 +269,8 @@ async function tellFailure(core: SessionCore, active: ActiveRun, thrown: unknown
   } catch (lost) {
     active.emit({ type: 'persistence_failed', operation: 'run', error: messageOf(lost) })
   }
-  active.emit(event)
+  // After everything that the run had begun has stopped.
+  active.emit({ ...event, ...active.spent })
   return error
 }
 
@@ -258,7 +278,10 @@ function failureOf(
   core: SessionCore,
   active: ActiveRun,
   thrown: unknown,
-): { readonly error: unknown; readonly event: AgentEvent } {
+): {
+  readonly error: unknown
+  readonly event: Extract<AgentEvent, { type: 'error' | 'agent_cancelled' }>
+} {
   const closed = core.isClosed && active.signal.aborted
   const error = closed ? new SessionClosedError(core.parts.sessionId) : thrown
   const message = messageOf(error)

@@ -200,7 +200,7 @@ describe('a run as UI message chunks', () => {
       confirmationPolicy: { enabled: true, defaultTimeoutMs: 1 },
     })
     const chunks = await read(await session.stream('go'))
-    expect(ofType(chunks, 'tool-output-error')[0]?.errorText).toContain('Nobody confirmed')
+    expect(ofType(chunks, 'tool-output-error')[0]?.errorText).toContain('was not confirmed within')
   })
 
   it('goes on after a yes', async () => {

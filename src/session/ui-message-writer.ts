@@ -104,6 +104,12 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
       case 'turn_end':
         closeText()
         break
+      case 'answer_restarted':
+        // What was begun is ended; a front end that keeps it clears the parts of this step.
+        closeText()
+        tools.endAll()
+        put({ type: 'data-restarted', data: { round: event.turn, reason: event.reason } })
+        break
       case 'text_delta':
         say('text', event.text)
         break

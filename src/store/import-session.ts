@@ -104,6 +104,7 @@ class Taker {
   readonly #options: ImportSessionOptions
   readonly #leftOut: Record<string, number> = {}
   readonly #notes: string[] = []
+  readonly #systemMessages = new Set<string>()
   #id: string | undefined
   #log: SessionLog | undefined
   #batch: SessionRecord[] = []
@@ -203,6 +204,12 @@ class Taker {
       return { type: 'session', data: workspace === undefined ? own : { ...own, workspaceRoot: workspace } }
     }
     if (record.type === 'run_event') return record
+    if (record.type === 'message' && record.data.role === 'system') {
+      // No session writes one into its log, and a model would take it for the host's own words.
+      this.#systemMessages.add(record.data.id)
+      return this.#leaveOut('system messages')
+    }
+    if (record.type === 'part' && this.#systemMessages.has(record.data.messageId)) return undefined
     if (record.type !== 'part') return { ...record, data: { ...record.data, sessionId: id } } as SessionRecord
     const content = this.#believed(record.data.content)
     return content && { type: 'part', data: { ...record.data, sessionId: id, content } }
@@ -223,8 +230,8 @@ class Taker {
   #withoutAuthority(row: SessionRow): SessionRow {
     if (this.#options.trusted) return row
     // Which files it may touch, and for whom it speaks, is not for the lines to say either.
-    const { rules, options, mode, labels, workspaceRoot, ...rest } = row
-    for (const [name, value] of Object.entries({ rules, options, mode, labels, workspaceRoot }))
+    const { rules, options, mode, labels, workspaceRoot, instructions, ...rest } = row
+    for (const [name, value] of Object.entries({ rules, options, mode, labels, workspaceRoot, instructions }))
       if (value !== undefined) this.#leaveOut(name)
     return rest
   }

@@ -44,6 +44,8 @@ export type SessionRow = {
   readonly mode?: string | null
   /** Messages from this one on are hidden (rewound); null shows them again. */
   readonly hiddenFrom?: string | null
+  /** What was asked of models outside of runs, for each model: `{ model, usage, costUsd? }`. */
+  readonly spending?: readonly JsonObject[]
   /** The digest of the instructions, kept once as a blob. */
   readonly instructions?: string
   readonly closedAtMs?: number
@@ -59,6 +61,8 @@ export type MessageRow = {
   readonly providerId?: string
   readonly createdAtMs: number
   readonly usage?: JsonObject
+  /** US dollars; absent when the price is not known. */
+  readonly costUsd?: number
   readonly model?: { readonly provider: string; readonly id: string }
   /** For a compaction: the message of the kept tail's beginning, or null when there is none. */
   readonly tailStart?: string | null
@@ -236,7 +240,11 @@ export type RunRow = {
   readonly resumedFrom?: string
   /** What began it, when that was no person: with the lease of the session, this is the claim of a fire. */
   readonly trigger?: RunTrigger
+  /** What its result says: for a run that was resumed, with what it had used before. */
   readonly usage?: JsonObject
+  readonly costUsd?: number
+  /** What it spent itself, for each model: `{ model, usage, costUsd? }`. Absent until it has ended. */
+  readonly spending?: readonly JsonObject[]
 }
 
 /** An event of a run; text that was streamed is in the messages and not kept again. Those that are kept are numbered from 1. */
@@ -256,5 +264,6 @@ export type CheckpointRow = {
   readonly messageId: string
   readonly toolCallsCount: number
   readonly usage: JsonObject
+  readonly costUsd?: number
   readonly atMs: number
 }

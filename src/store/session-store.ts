@@ -35,6 +35,8 @@ export type StoredSession = {
 /** Where sessions are kept. Small on purpose: `checkSessionStore` of `capstan/testing` holds an implementation to all of it. */
 export interface SessionStore {
   readonly backend: string
+  /** Where it is on the disk of this machine. Tools and commands of sessions have no access there. */
+  readonly paths?: readonly string[]
   /** All sessions, newest first. */
   list(): Promise<SessionInfo[]>
   /** What is kept of a session; undefined when there is none. Never needs the lease. */

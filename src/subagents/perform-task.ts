@@ -140,6 +140,7 @@ class Watch {
   readonly told = (event: AgentEvent): void => {
     switch (event.type) {
       case 'turn_start':
+      case 'answer_restarted':
         this.#saying = ''
         break
       case 'text_delta':
@@ -160,6 +161,11 @@ class Watch {
       case 'subagent_progress':
       case 'subagent_end':
         this.#work.emit(event)
+        break
+      case 'model_retry':
+      case 'model_fallback':
+      case 'model_circuit_opened':
+        this.#work.emit({ agent: this.#work.record.snapshot().agent, ...event })
         break
       case 'notice':
         this.#work.emit({ ...event, source: `${this.#work.record.snapshot().agent}: ${event.source}` })

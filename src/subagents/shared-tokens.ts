@@ -15,9 +15,9 @@ export function sharedBudget(budget: Budget, tokens: SharedTokens): Budget {
         )
       await budget.beforeModel(estimatedTokens)
     },
-    afterModel(usage, costUsd) {
+    afterModel(usage, costUsd, model) {
       tokens.consumedTokens += usage.totalTokens
-      return budget.afterModel(usage, costUsd)
+      return budget.afterModel(usage, costUsd, model)
     },
     beforeTool: (toolName) => budget.beforeTool(toolName),
   }

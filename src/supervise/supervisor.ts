@@ -234,8 +234,10 @@ export class Supervisor {
 
   async #sendSome({ peer, agreed }: Linked): Promise<void> {
     const events = this.#outbox.take(agreed.takesBatches ? agreed.batchSize : 1)
+    const [only] = events
+    // A question that was asked while the connection was made has sent them all.
+    if (only === undefined) return
     try {
-      const [only] = events
       if (events.length === 1) await peer.notify('ahp/event', only)
       else await peer.request('ahp/batch', { events }, { timeoutMs: agreed.timeoutMs })
     } catch (error) {

@@ -2,7 +2,7 @@ import { messageOf } from './errors.js'
 import { isRecord } from './json.js'
 
 const typeNames = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
-const schemaMaps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
+export const schemaMaps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
 const schemaLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
 const singleSchemas = [
   'items',
@@ -96,6 +96,7 @@ type Lookup = Readonly<Record<string, unknown>>
 
 /** Every `$ref` must lead somewhere inside the schema, and not only to itself: nothing is fetched, and nothing goes in circles. */
 export function assertReferences(schema: unknown, lookup: Lookup): void {
+  const sound = new Set<unknown>()
   for (const node of nodesOf(schema)) {
     const chain = new Set<unknown>()
     for (
@@ -103,6 +104,7 @@ export function assertReferences(schema: unknown, lookup: Lookup): void {
       isRecord(next) && next['__absolute_ref__'] !== undefined;
       next = target(next, lookup)
     ) {
+      if (sound.has(next)) break
       if (chain.has(next))
         throw new TypeError(`Not a JSON Schema: "$ref": ${JSON.stringify(node['$ref'])} leads back to itself`)
       chain.add(next)
@@ -112,35 +114,8 @@ export function assertReferences(schema: unknown, lookup: Lookup): void {
         )
       }
     }
+    for (const one of chain) sound.add(one)
   }
-}
-
-/**
- * How many branches the largest union has when values of the schema may nest without end, else 0. With both, the work grows with
- * every level of a value.
- */
-export function recursiveBranches(schema: unknown, lookup: Lookup): number {
-  const nodes = nodesOf(schema)
-  const sizes = nodes.flatMap(({ anyOf, oneOf }) =>
-    [anyOf, oneOf].map((union) => (Array.isArray(union) ? union.length : 0)),
-  )
-  const largest = Math.max(0, ...sizes)
-  const recurses = (node: Record<string, unknown>): boolean => {
-    const to = target(node, lookup)
-    return to !== undefined && reaches(to, node, lookup, new Set())
-  }
-  return largest > 1 && nodes.some(recurses) ? largest : 0
-}
-
-function reaches(from: unknown, wanted: unknown, lookup: Lookup, seen: Set<unknown>): boolean {
-  for (const node of nodesOf(from)) {
-    if (node === wanted) return true
-    const to = target(node, lookup)
-    if (to === undefined || seen.has(to)) continue
-    seen.add(to)
-    if (reaches(to, wanted, lookup, seen)) return true
-  }
-  return false
 }
 
 function target(node: Record<string, unknown>, lookup: Lookup): unknown {

@@ -75,6 +75,8 @@ export interface Tool<Args = unknown, Output = unknown> {
   pins?(args: Args): readonly string[]
   /** For a tool that a server offers. */
   readonly mcp?: ServerToolIdentity
+  /** The tool as its server offers it now, for one that can change; undefined when it is no longer offered. */
+  current?(): Promise<AnyGovernedTool | undefined>
   definition(prompt: string): ToolDefinition | Promise<ToolDefinition>
   call(args: Args, context?: ToolCallContext): Output | Promise<Output>
   /** What a call with these arguments would touch. */

@@ -2,6 +2,7 @@ import type { OutputUnit, Schema, SchemaDraft } from '@cfworker/json-schema'
 import { isRecord } from './json.js'
 import { nearestNames, quoteNames } from './nearest.js'
 import { type ArgumentProblem, closestShape } from './problem.js'
+import { patternOf } from './safe-patterns.js'
 
 /** A schema the validator can work with: its references are looked up by address. */
 export type ReadySchema = {
@@ -133,7 +134,10 @@ const bounds: Readonly<Record<string, (rule: unknown) => string>> = {
   uniqueItems: () => 'expected items that all differ',
   contains: () => 'expected an item of a kind that is not among them',
   pattern: (rule) => `expected text that matches ${rule}`,
-  format: (rule) => `expected the format ${rule}`,
+  format: (rule) => {
+    const pattern = patternOf(rule)
+    return pattern === undefined ? `expected the format ${rule}` : `expected text that matches ${pattern}`
+  },
 }
 
 function unknownField(unit: OutputUnit, ready: ReadySchema): string {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import {
   copyJson,
   JsonTextError,
@@ -112,7 +113,7 @@ describe('parseJsonText', () => {
           expect((ours as JsonTextError).message).not.toContain('not accepted')
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2_000) },
     )
   })
 

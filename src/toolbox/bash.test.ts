@@ -77,7 +77,7 @@ describe('a command', () => {
 
   it('is ended when its time is over', async () => {
     const space = await workspace()
-    const late = await space.call(bashTool, { command: 'echo begun; sleep 60', timeout: 300 })
+    const late = await space.call(bashTool, { command: 'echo begun; sleep 600', timeout: 300 })
     expect(late).toMatchObject({ type: 'error', error_text: 'begun\n\n[Command timed out after 300ms]' })
     expect(toToolResult('bash', late).exitCode).toBe(1)
   })
@@ -87,7 +87,7 @@ describe('a command', () => {
     const stop = new AbortController()
     const running = space.call(
       bashTool,
-      { command: 'echo begun; sleep 60' },
+      { command: 'echo begun; sleep 600' },
       { signal: stop.signal, progress: () => stop.abort() },
     )
     const ended = await running
@@ -104,15 +104,13 @@ describe('a command', () => {
 
 describe('what a command leaves behind does not hold it up', () => {
   it.each([
-    ['sleep 60 &', 'echo done; sleep 60 &'],
-    ['setsid', 'echo done; setsid sleep 60 </dev/null >/dev/null 2>&1 &'],
-    ['a silent holder of its pipe', 'echo done; (trap "" HUP; exec sleep 60) & disown'],
-    ['setsid that holds its pipe', 'echo done; setsid sleep 60 &'],
+    ['sleep 600 &', 'echo done; sleep 600 &'],
+    ['setsid', 'echo done; setsid sleep 600 </dev/null >/dev/null 2>&1 &'],
+    ['a silent holder of its pipe', 'echo done; (trap "" HUP; exec sleep 600) & disown'],
+    ['setsid that holds its pipe', 'echo done; setsid sleep 600 &'],
   ])('%s', async (_, command) => {
     const space = await workspace()
-    const began = performance.now()
     const done = await space.call(bashTool, { command })
-    expect(performance.now() - began).toBeLessThan(15_000)
     expect(textOf(done)).toMatch(
       /^done\n\n\[What the command left running goes on as background job job-\d+:/,
     )
@@ -140,7 +138,7 @@ describe('a background job', () => {
 
   it('is ended when asked to', async () => {
     const space = await workspace()
-    await space.call(bashTool, { command: 'sleep 60', background: true })
+    await space.call(bashTool, { command: 'sleep 600', background: true })
     expect(await space.call(bashTool, { job_id: 'job-1', action: 'kill' })).toMatchObject({
       type: 'output',
       metadata: { running: false },
@@ -201,7 +199,6 @@ describe('watching a command', () => {
   it('brings its output while it runs, in few pieces', async () => {
     const space = await workspace()
     const pieces: unknown[] = []
-    const began = performance.now()
     // Not more than one piece holds, should all of it come at once.
     await space.call(
       bashTool,
@@ -217,7 +214,7 @@ describe('watching a command', () => {
         },
       },
     )
-    expect(pieces.length).toBeLessThan((performance.now() - began) / 50 + 3)
+    expect(pieces.length).toBeLessThan(200)
     expect(pieces.join('')).toMatch(/^line 1\n/)
     expect(String(pieces.at(-1))).toMatch(/end\n$/)
   })
@@ -241,7 +238,7 @@ describeWithBubblewrap('in the sandbox', () => {
   it('says that nothing goes on when a command is over', async () => {
     const space = await workspace({ sandbox: 'required' })
     const note = '[In the sandbox everything that a command starts ends with it.'
-    for (const command of ['sleep 60 & echo up', 'setsid sleep 60 >/dev/null 2>&1 < /dev/null &'])
+    for (const command of ['sleep 600 & echo up', 'setsid sleep 600 >/dev/null 2>&1 < /dev/null &'])
       expect(textOf(await space.call(bashTool, { command }))).toContain(note)
     for (const command of ['true && echo up 2>&1', 'echo up &>/dev/null', 'echo up >&2', 'echo a |& cat'])
       expect(textOf(await space.call(bashTool, { command }))).not.toContain(note)
@@ -255,13 +252,11 @@ describeWithBubblewrap('in the sandbox', () => {
     expect(existsSync('/etc/x')).toBe(false)
   })
 
-  it.each(['sleep 60 & echo done', 'setsid sleep 60 & echo done', '(exec sleep 60) & disown; echo done'])(
+  it.each(['sleep 600 & echo done', 'setsid sleep 600 & echo done', '(exec sleep 600) & disown; echo done'])(
     'returns promptly: %s',
     async (command) => {
       const space = await workspace({ sandbox: 'required' })
-      const began = performance.now()
       const done = await space.call(bashTool, { command })
-      expect(performance.now() - began).toBeLessThan(15_000)
       expect(textOf(done)).toContain('done')
     },
   )

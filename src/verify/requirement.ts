@@ -15,6 +15,8 @@ export type VerifyRequirement = {
   readonly subject?: string
   /** How often the checks may fail before the run ends as it is; 3 when left out. */
   readonly maxAttempts?: number
+  /** Runs every check with the model's permissions, so that rules and approvals apply to it, instead of the host's. */
+  readonly asModel?: boolean
 }
 
 const defaultAttempts = 3
@@ -88,11 +90,13 @@ export class Requirement {
       this.#offered.set(id, command)
       this.#brought.add(id)
     }
-    const brought = new Set([...this.#brought, ...doubts.keys()])
     const own = readCommands(this.#option.commands ?? [])
     const ids = new Set(own.map(({ id }) => id))
     const offered = readCommands([...this.#offered.values()].filter(({ id }) => !ids.has(id)))
     const commands = [...own, ...offered]
+    const brought = this.#option.asModel
+      ? new Set(commands.map(({ id }) => id))
+      : new Set([...this.#brought, ...doubts.keys()])
     const nothing = commands.some(({ required }) => required)
       ? []
       : ['Nothing was found that shows whether the work is right.']

@@ -1,9 +1,12 @@
 import { readdirSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { PathFacts } from '../authority/path-facts.js'
 import type { Scope } from '../authority/scope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ToolRuntime } from '../tool/runtime.js'
+import { type ClosedPaths, closePaths } from './closed-paths.js'
+import { followLinks } from './files/follow-links.js'
 import { createLocalFiles, type LocalFiles } from './files/index.js'
 import {
   type AllowPrivate,
@@ -29,6 +32,7 @@ import {
   type LocalShell,
   type LocalShellOptions,
   type PipedProcess,
+  type UnreadablePaths,
 } from './shell/index.js'
 
 export type WorkspaceOptions = {
@@ -44,6 +48,8 @@ export type WorkspaceOptions = {
   readonly path?: string
   /** Hosts that commands may reach, and the private addresses that may be reached: all, or those of the named hosts. */
   readonly network?: { readonly allowHosts?: readonly string[]; readonly allowPrivate?: AllowPrivate }
+  /** Files and directories that no tool and no command may read or change, such as the session store. */
+  readonly closed?: readonly string[]
   /** Where scratch directories are made. */
   readonly scratchDir?: string
   /** Where this host keeps track of the processes it started. */
@@ -55,8 +61,10 @@ export type WorkspaceOptions = {
 export type WorkspacePermit = {
   path(kind: 'read' | 'write', realPath: string): string | undefined
   host(host: string, port: number): string | undefined
-  command(text: string, cwd: string): string | undefined
+  command(text: string, cwd: string): string | undefined | Promise<string | undefined>
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
+  /** What a sandbox hides from the call's commands. Absent: nothing. */
+  unreadable?(): UnreadablePaths | undefined
 }
 
 /** A tool tried what its call may not do. */
@@ -77,8 +85,12 @@ export interface Workspace {
   readonly files: LocalFiles
   readonly shell: LocalShell
   readonly scratch: Scratch
+  /** Real paths that are closed to every tool and command. */
+  readonly closed: readonly string[]
   /** Where a path really leads, through every link; undefined when it leads out or cannot be said. */
   realPath(path: string): Promise<string | undefined>
+  /** Where an absolute path leads through every link, wherever that is; `follow: false` leaves a link at its end alone. */
+  followLinks(path: string, follow: boolean): Promise<PathFacts>
   /** The surface for one call, held to its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
   /** Starts a program that goes on beside the session, as a principal of its own. Ends with `end`, or with the workspace. */
@@ -93,7 +105,18 @@ export interface Workspace {
 export function openWorkspace(options: WorkspaceOptions): Workspace {
   const scratch = createScratch({ baseDir: options.scratchDir ?? defaultScratchBase() })
   const further = (options.roots ?? []).map((path) => realpathSync(path))
-  const files = createLocalFiles({ root: options.root, scratch, roots: further })
+  const closed = closePaths(options.closed ?? [], [realpathSync(options.root), ...further])
+  for (const path of closed.open)
+    options.onNotice?.(
+      `${path} holds the workspace, so that tools and commands can change what is stored there. Store sessions in a directory of their own.`,
+    )
+  const files = createLocalFiles({
+    root: options.root,
+    scratch,
+    roots: further,
+    ...(closed.paths.length > 0 && { permit: (_: string, path: string) => closed.refusal(path) }),
+    protectPaths: closed.paths,
+  })
   const { root } = files
   const roots: readonly [string, ...string[]] = [root, ...further]
   const common = commonShellOptions(roots, scratch, options)
@@ -106,6 +129,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
     files,
     shell,
     scratch,
+    closed: closed.paths,
     get scope() {
       if (scratch.path !== undefined && scope.variables.scratch === undefined) {
         scope = { ...scope, variables: { ...scope.variables, scratch: [scratch.path] } }
@@ -113,10 +137,16 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
       return scope
     },
     realPath: (path) => files.resolve(path).catch(() => undefined),
+    followLinks,
     runtimeFor: (permit, signal) => ({
       files: files.forCall({ permit: (kind, realPath) => permit.path(kind, realPath), signal }),
-      search: searchFor(root, permit, signal),
-      shell: shellFor(shell, { roots, allowHosts: options.network?.allowHosts ?? [] }, permit, signal),
+      search: searchFor(root, withClosed(permit, closed), signal),
+      shell: shellFor(
+        shell,
+        { roots, allowHosts: options.network?.allowHosts ?? [], masked: closed.paths },
+        permit,
+        signal,
+      ),
       net: netFor(permit, signal, options.network?.allowPrivate),
       scratch: {
         write: async (label, data) => {
@@ -195,6 +225,11 @@ function openShell(common: CommonShellOptions, scratch: Scratch, options: Worksp
   })
 }
 
+function withClosed(permit: WorkspacePermit, closed: ClosedPaths): WorkspacePermit {
+  if (closed.paths.length === 0) return permit
+  return { ...permit, path: (kind, realPath) => closed.refusal(realPath) ?? permit.path(kind, realPath) }
+}
+
 /** Each surface ends with its call: one that was stopped, or is over, does nothing more. */
 function searchFor(
   root: string,
@@ -230,13 +265,21 @@ function netFor(
 
 function shellFor(
   shell: LocalShell,
-  { roots, allowHosts }: { roots: readonly [string, ...string[]]; allowHosts: readonly string[] },
+  {
+    roots,
+    allowHosts,
+    masked,
+  }: {
+    roots: readonly [string, ...string[]]
+    allowHosts: readonly string[]
+    masked: readonly string[]
+  },
   permit: WorkspacePermit,
   signal: AbortSignal,
 ): NonNullable<ToolRuntime['shell']> {
-  const admit = (command: string, cwd: string | undefined): void => {
+  const admit = async (command: string, cwd: string | undefined): Promise<void> => {
     signal.throwIfAborted()
-    const refusal = permit.command(command, resolve(roots[0], cwd ?? '.'))
+    const refusal = await permit.command(command, resolve(roots[0], cwd ?? '.'))
     if (refusal !== undefined) throw new NotPermittedError('The command was not run', refusal)
   }
   // The sandbox of a command is cut to what its call is granted; rules have judged the command itself.
@@ -245,14 +288,16 @@ function shellFor(
     ...(roots.every((root) => permit.grantsCommand({ write: join(root, anyName) }))
       ? {}
       : { writable: writableIn(roots, permit) }),
+    ...(masked.length > 0 && { masked }),
+    unreadable: permit.unreadable?.(),
   })
   return {
     run: async (command, request = {}) => {
-      admit(command, request.cwd)
+      await admit(command, request.cwd)
       return shell.run(command, { ...request, signal: both(signal, request.signal), confine: confine() })
     },
     start: async (command, request) => {
-      admit(command, request?.cwd)
+      await admit(command, request?.cwd)
       return shell.start(command, { ...request, confine: confine() })
     },
     jobs: () => shell.jobs(),

@@ -1,17 +1,12 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// One node of several that serve the same directory. Started by two-nodes.test.ts with the compiled package and an order.
+// One node of several that serve the same directory. Started by two-nodes.test.ts with an order.
 import { writeSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { Agent, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { scriptedModel } from 'capstan/testing'
 
-const [, , compiled, given] = process.argv
+const [, , given] = process.argv
 const order = JSON.parse(given)
-const load = (path) => import(pathToFileURL(join(compiled, path)).href)
 const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
-const { Agent } = await load('agent/agent.js')
-const { scriptedModel } = await load('testing/scripted-model.js')
-const { FileSessionStore } = await load('store/file/file-session-store.js')
-const { SqliteSessionStore } = await load('store/sqlite/sqlite-store.js')
 const store =
   order.backend === 'file' ? new FileSessionStore(order.place) : new SqliteSessionStore(order.place)
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })

@@ -314,7 +314,7 @@ describe('serveAgentDir', () => {
     const agent = await newAgent()
     const served = await agent.serveAgentDir(dir, await directoryWith({}), {
       model: scriptedModel([{ error: new Error('the provider is down') }, 'well again', 'and again']),
-      circuitBreakerThreshold: 1,
+      retry: { maxRetries: 0 },
       onEvent: told.onEvent,
       onResult: (report) => {
         given.push(report.status)

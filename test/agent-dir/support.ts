@@ -1,22 +1,15 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { AgentConfigInput } from '../../src/agent/config/index.js'
 import type { ScheduleClock } from '../../src/agent/dir/schedule-clock.js'
 import type { FireReport, ServeEvent } from '../../src/agent/dir/serve-events.js'
-
-const open: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 /** A directory with these files; gone after the test. */
 export async function directoryWith(files: Readonly<Record<string, string>>): Promise<string> {
-  const path = await realpath(await mkdtemp(join(tmpdir(), 'capstan-agent-dir-')))
-  open.push(() => rm(path, { recursive: true, force: true }))
+  const path = temporaryDirectory()
   await putFiles(path, files)
   return path
 }
@@ -35,7 +28,7 @@ export async function newAgent(
 ): Promise<Agent> {
   const userDir = await directoryWith({})
   const agent = await Agent.create(config, { userDir, env })
-  open.push(() => agent.close())
+  onTestFinished(() => agent.close())
   return agent
 }
 

@@ -4,11 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
-import { compilePackage, type Host, startHost } from '../faults/compiled.js'
 import { expectWhole, stateOf } from '../persistence/kept.js'
+import { type Host, startHost } from '../support/host-process.js'
 import { directoryWith } from './support.js'
-
-const compiled = compilePackage()
 
 /** A node with the fires that it has told of. */
 class Node {
@@ -21,7 +19,7 @@ class Node {
   readonly ended: Promise<void>
 
   constructor(order: object) {
-    this.host = startHost(compiled, '../agent-dir/node-host.mjs', order)
+    this.host = startHost('agent-dir/node-host.mjs', order)
     this.ended = this.#read().catch(() => undefined)
   }
 

@@ -505,3 +505,40 @@ describe('capstan doctor', () => {
     expect(failed.map(({ area }) => area)).toEqual(expect.arrayContaining(['config', 'store']))
   })
 })
+
+describe('the sessions of subagents', { timeout: 60_000 }, () => {
+  it('are listed only when that is asked for, and are never the ones that --continue opens', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model(({ body }) => {
+      const text = JSON.stringify(body)
+      if (!text.includes('Hand it out')) return 'The child is done.'
+      if (text.includes('And now?')) return 'Still the parent.'
+      return text.includes('"role":"tool"')
+        ? 'The parent is done.'
+        : {
+            toolCalls: [
+              { name: 'task', args: { agent: 'general', description: 'look', prompt: 'look around' } },
+            ],
+          }
+    })
+    const first = await place.run([
+      'run',
+      ...flags,
+      '--allow',
+      'task',
+      '--session',
+      'parent',
+      '--no-stdin',
+      'Hand it out',
+    ])
+    expect(first).toMatchObject({ code: 0, stdout: 'The parent is done.\n' })
+    expect((await place.run(['sessions'])).stdout.trim().split('\n')).toHaveLength(1)
+    const all = (await place.run(['sessions', '--subagents', '--json'])).stdout.trim().split('\n')
+    expect(all).toHaveLength(2)
+    expect(all.map((line) => JSON.parse(line)).find(({ id }) => id !== 'parent')).toMatchObject({
+      parentId: 'parent',
+    })
+    const again = await place.run(['run', ...flags, '--continue', '--no-stdin', 'And now?'])
+    expect(again).toMatchObject({ code: 0, stdout: 'Still the parent.\n' })
+  })
+})

@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.js'
 import {
   type ModelScript,
@@ -11,6 +10,7 @@ import {
   type ServedStep,
   startModelServer,
 } from '../../src/testing/index.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 export type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string }
 export type DriveOptions = {
@@ -18,6 +18,8 @@ export type DriveOptions = {
   readonly stdin?: string
   /** Standard input stays open until what was put out holds this. */
   readonly until?: string
+  /** What is typed once the output holds a text, in this order. */
+  readonly replies?: readonly { readonly to: string; readonly say: string }[]
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   readonly signal?: AbortSignal
@@ -34,15 +36,8 @@ export type Place = {
   model(script: ModelScript<ServedRequest, ServedStep>): Promise<{ server: ModelServer; flags: string[] }>
 }
 
-const open: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
-
 export async function openPlace(files: Readonly<Record<string, string>> = {}): Promise<Place> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-cli-')))
-  open.push(() => rm(base, { recursive: true, force: true }))
+  const base = temporaryDirectory()
   const [root, home] = [join(base, 'work'), join(base, 'home')]
   await mkdir(root)
   for (const [path, text] of Object.entries(files)) {
@@ -57,8 +52,8 @@ export async function openPlace(files: Readonly<Record<string, string>> = {}): P
     run: (argv, options = {}) => drive(argv, { cwd: root, ...options, env: { ...env, ...options.env } }),
     async model(script) {
       const server = await startModelServer(script)
-      open.push(() => server.close())
-      const config = join(base, `model-${open.length}.acl`)
+      onTestFinished(() => server.close())
+      const config = join(base, `model-${new URL(server.url).port}.acl`)
       await writeFile(
         config,
         `default_model = "test/m"\nproviders "test" {\n  base_url = "${server.url}/v1"\n  models "m" { cost = { input = 1, output = 1 } }\n}\n`,
@@ -73,7 +68,12 @@ async function drive(argv: readonly string[], options: DriveOptions): Promise<Ou
   const { until } = options
   if (until === undefined) stdin.end(options.stdin ?? '')
   else stdin.write(options.stdin ?? '')
+  const replies = [...(options.replies ?? [])]
   const out = collect(stdout, (text) => {
+    for (let [reply] = replies; reply !== undefined && text.includes(reply.to); [reply] = replies) {
+      replies.shift()
+      stdin.write(reply.say)
+    }
     if (until !== undefined && text.includes(until)) stdin.end()
   })
   const err = collect(stderr)

@@ -90,7 +90,7 @@ describe('what is odd from the beginning', { timeout: 60_000 }, () => {
     const { code, stdout, stderr } = await place.run(['run', ...flags, ...odd, 'Go'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
     expect(stderr).toContain(`warning: ${idle}`)
-    expect(stderr).toContain(`note: bash(git*): ${wide}`)
+    expect(stderr).toContain(`note from permissionPolicy: bash(git*): ${wide}`)
     expect((await place.run(['run', ...flags, ...odd, '--quiet', 'Go'])).stderr).toBe('')
   })
 

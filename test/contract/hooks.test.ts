@@ -34,9 +34,26 @@ describe('hooks', () => {
 
   it('refuse an event that nobody knows, with the nearest name', async () => {
     const { session } = await openSession([])
-    expect(() => session.registerHook('x', 'pre_tol_use' as never)).toThrow(
+    expect(() => session.registerHook('x', 'pre_tol_use' as never, null, null, () => undefined)).toThrow(
       /Invalid hook event type: 'pre_tol_use'.*"pre_tool_use"/s,
     )
+  })
+
+  it('are refused without a handler, however they are registered', async () => {
+    const { session, agent, root } = await openSession([])
+    const register = session.registerHook.bind(session) as (...args: unknown[]) => void
+    for (const args of [
+      ['x', 'pre_tool_use'],
+      ['x', 'pre_tool_use', { tool: 'bash' }, {}, undefined],
+      ['x', 'pre_tool_use', null, null, null],
+    ])
+      expect(() => register(...args)).toThrow('The hook "x" has no handler')
+    expect(() => register('x', 'pre_tool_use', null, null, 'a command')).toThrow('is not a function')
+    expect(session.hookCount()).toBe(0)
+    for (const handler of [undefined, null, 'echo'])
+      expect(() =>
+        agent.session(root, { hooks: [{ id: 'x', event: 'pre_tool_use', handler }] as never }),
+      ).toThrow(/hook "x"/)
   })
 
   it('block calls of the model and of the host alike', async () => {

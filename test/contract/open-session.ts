@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { AgentEvent } from '../../src/loop/events.js'
 import type { EventStream } from '../../src/session/event-stream.js'
@@ -16,6 +15,7 @@ import {
   startModelServer,
 } from '../../src/testing/index.js'
 import type { JsonValue } from '../../src/tool/json.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 export type Script = ModelScript<ServedRequest, ServedStep>
 
@@ -27,12 +27,6 @@ export type Opened = {
   readonly root: string
   readonly userDir: string
 }
-
-const open: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
 
 /** An agent on a model server that answers from the script, and a session on a workspace with these files. */
 export async function openSession(
@@ -52,19 +46,19 @@ export async function openAgent(
 ): Promise<{ readonly server: ModelServer; readonly agent: Agent }> {
   const server = await openServer(script)
   const agent = await Agent.create(configFor(`${server.url}/v1`), { userDir, env: {} })
-  open.push(() => agent.close())
+  onTestFinished(() => agent.close())
   return { server, agent }
 }
 
 export async function openServer(script: Script): Promise<ModelServer> {
   const server = await startModelServer(script)
-  open.push(() => server.close())
+  onTestFinished(() => server.close())
   return server
 }
 
 /** Closes the agent when the test is over. */
 export function whenDone(close: () => Promise<unknown>): void {
-  open.push(close)
+  onTestFinished(async () => void (await close()))
 }
 
 export function configFor(baseUrl: string): string {
@@ -83,8 +77,7 @@ export function configFor(baseUrl: string): string {
 export async function makeWorkspace(
   files: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly base: string; readonly root: string; readonly userDir: string }> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-contract-')))
-  open.push(() => rm(base, { recursive: true, force: true }))
+  const base = temporaryDirectory()
   const root = join(base, 'workspace')
   const userDir = join(base, 'user')
   await mkdir(root)

@@ -38,7 +38,7 @@ it('no step of a workflow is forgotten before all of it is over, however few tas
     return prompt === 'c' && fails ? { error: new Error('no luck') } : prompt
   })
   const sessionStore = new MemorySessionStore()
-  const options = { model, sessionStore, sessionId: 'flow', circuitBreakerThreshold: 1 }
+  const options = { model, sessionStore, sessionId: 'flow', retry: { maxRetries: 0 } }
   const limits = { retentionLimits: { maxTerminalSubagentTasks: 1 } }
   const steps = ['a', 'b', 'c', 'd', 'e'].map(stepOf)
   const first = await open({ ...options, ...limits })

@@ -4,7 +4,7 @@ import { recordsOf, storeWith } from '../persistence/kept.js'
 import { byPrompt, call, open, textOf } from './subagents.js'
 
 describe('tasks at the same time', () => {
-  it('32 of them take as long as the slowest of each batch, and each answer is with its task', async () => {
+  it('32 of them run eight at a time, and each answer belongs to its task', async () => {
     let atWork = 0
     let most = 0
     const model = byPrompt(async ({ prompt }) => {
@@ -17,12 +17,8 @@ describe('tasks at the same time', () => {
     const { session } = await open({ model })
     await session.task({ prompt: 'warm up' })
     const prompts = Array.from({ length: 32 }, (_, at) => `question ${at}`)
-    const before = performance.now()
     const { metadata, output } = await session.tasks(prompts.map((prompt) => ({ agent: 'general', prompt })))
-    const took = performance.now() - before
     expect(most).toBe(8)
-    // Four batches of a tenth of a second; one after the other it would be over three seconds.
-    expect(took).toBeLessThan(1_600)
     expect(metadata).toMatchObject({ task_count: 32, all_success: true })
     const answers = [...output.matchAll(/--- Task (\d+) .*\n.*\nanswer to question (\d+)/g)]
     expect(answers.map(([, task, question]) => [Number(task), Number(question)])).toEqual(
@@ -46,7 +42,7 @@ describe('tasks at the same time', () => {
 
   it('one that fails does not take the others with it; all that fail are an error', async () => {
     const model = byPrompt(({ prompt }) => (prompt === 'bad' ? { error: new Error('no luck') } : 'good'))
-    const { session } = await open({ model, circuitBreakerThreshold: 1 })
+    const { session } = await open({ model, retry: { maxRetries: 0 } })
     const some = await session.tasks([{ prompt: 'bad' }, { prompt: 'fine' }])
     expect(some).toMatchObject({ exitCode: 0, metadata: { success_count: 1, failed_count: 1 } })
     expect(some.output).toMatch(/Task 1 \(general\) \[ERR\][\s\S]*no luck[\s\S]*Task 2 \(general\) \[OK\]/)
@@ -110,7 +106,7 @@ describe('session.parallel', () => {
       return `${prompt}: done`
     })
     const store = new MemorySessionStore()
-    const options = { model, sessionId: 'flow', circuitBreakerThreshold: 1 }
+    const options = { model, sessionId: 'flow', retry: { maxRetries: 0 } }
     const first = await open({ ...options, sessionStore: store })
     expect((await first.session.parallelResumable(steps, 'release')).map(({ success }) => success)).toEqual([
       true,

@@ -275,7 +275,12 @@ describe('evidence from what the workspace offers', () => {
 
     const second = await Agent.create({}, { userDir })
     whenDone(() => second.close())
-    const resumed = second.resumeSession('s', { sessionStore: store(), model: scriptedModel(['done again']) })
+    const resumed = second.resumeSession('s', {
+      ...options,
+      trustStore: true,
+      sessionStore: store(),
+      model: scriptedModel(['done again']),
+    })
     expect(await resumed.send('and now?')).toMatchObject({ verificationStatus })
     expect(existsSync(join(root, 'ran'))).toBe(verificationStatus === 'passed')
     const fork = await second.forkSession(resumed, { model: scriptedModel(['done']) })
@@ -360,16 +365,23 @@ describe('a run that was cut off before anybody looked', () => {
     const { base, root, userDir } = await makeWorkspace()
     const store = () => new FileSessionStore(join(base, 'sessions'))
     const first = await Agent.create({}, { userDir })
-    const verify = { commands: [{ id: 'no', command: 'false' }], maxAttempts: 1 }
+    const verify = { commands: [{ id: 'no', command: 'touch ran && false' }], maxAttempts: 1 }
     const model = () => scriptedModel(['hello'])
     await first.session(root, { sessionId: 's', sessionStore: store(), verify, model: model() }).send('hi')
     await first.close()
     const second = await Agent.create({}, { userDir })
     whenDone(() => second.close())
-    const resumed = second.resumeSession('s', { sessionStore: store(), model: model() })
+    const trusted = { sessionStore: store(), model: model(), trustStore: true }
+    const resumed = second.resumeSession('s', trusted)
     expect(await resumed.send('again')).toMatchObject({
       verificationStatus: 'failed',
       verificationReportCount: 1,
     })
+    await resumed.close()
+    await rm(join(root, 'ran'))
+    // A log that nobody vouches for keeps the requirement, and its commands go through the rules.
+    const untrusted = second.resumeSession('s', { sessionStore: store(), model: model() })
+    expect(await untrusted.send('once more')).toMatchObject({ verificationStatus: 'needs_review' })
+    expect(existsSync(join(root, 'ran'))).toBe(false)
   })
 })

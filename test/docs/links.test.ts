@@ -3,7 +3,10 @@ import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listFiles } from '../house/source-tree.js'
 
-const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...listFiles('docs', /\.md$/)]
+const pages = [
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md', 'AGENTS.md'],
+  ...listFiles('docs', /\.md$/),
+]
 
 describe('the links of the documents', () => {
   it.each(pages)('of %s lead to files and headings that exist', (page) => {

@@ -123,7 +123,6 @@ describe('a run', () => {
     console.info(
       `cancelled at each of ${events - 1} events: median ${Math.round(percentile(times, 0.5))} ms, slowest ${Math.round(Math.max(...times))} ms`,
     )
-    expect(Math.max(...times)).toBeLessThan(2000)
   }, 120_000)
 
   it('whose session is closed at each of its events in turn', async () => {
@@ -145,6 +144,5 @@ describe('a run', () => {
     })
     expect(await waitForProcesses(word, (left) => left === 0, 0)).toEqual([])
     expect(await agent.listSessions()).toHaveLength(1)
-    expect(Math.max(...times)).toBeLessThan(2000)
   }, 120_000)
 })

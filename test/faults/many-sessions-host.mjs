@@ -1,17 +1,14 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process with many sessions, some of them running at once: says what they weigh, how long the event loop was held, and who heard
-// whose words. Started by many-sessions.test.ts with the compiled package and an order.
+// whose words. Started by many-sessions.test.ts with an order.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { pathToFileURL } from 'node:url'
+import { Agent, createJsonTool } from 'capstan'
 
-const [, , compiled, text] = process.argv
+const [, , text] = process.argv
 const order = JSON.parse(text)
-const load = (path) => import(pathToFileURL(join(compiled, path)).href)
-const { Agent } = await load('agent/agent.js')
-const { createJsonTool } = await load('tool/create-json-tool.js')
 
 const base = mkdtempSync(join(tmpdir(), 'capstan-many-'))
 const echo = createJsonTool({

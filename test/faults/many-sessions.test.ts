@@ -8,10 +8,9 @@
  */
 import { describe, expect, it } from 'vitest'
 import { openServer } from '../contract/open-session.js'
-import { compilePackage, startHost } from './compiled.js'
+import { startHost } from '../support/host-process.js'
 import { factor } from './support.js'
 
-const compiled = compilePackage()
 const size = factor >= 5 ? { open: 1000, running: 200 } : { open: 200, running: 40 }
 
 /** Says the word of the prompt in so many calls, then as its answer; notes prompts in which it finds more than one word. */
@@ -34,7 +33,7 @@ describe('FT-20: many sessions', () => {
   it('open and running at once: each hears its own words, and all of them finish', async () => {
     const rounds = factor >= 5 ? 4 : 2
     const server = await canaryServer(rounds, 50)
-    const host = startHost(compiled, 'many-sessions-host.mjs', { url: server.url, rounds, ...size }, [
+    const host = startHost('faults/many-sessions-host.mjs', { url: server.url, rounds, ...size }, [
       '--expose-gc',
     ])
     const figures = await host.next()
@@ -55,7 +54,7 @@ describe('FT-21: one session', () => {
       const runs = 160 * factor
       const server = await canaryServer(1, 0)
       const order = { url: server.url, runs: keep ? 100 : runs, keep, rounds: 1 }
-      const host = startHost(compiled, 'many-sessions-host.mjs', order, ['--expose-gc'])
+      const host = startHost('faults/many-sessions-host.mjs', order, ['--expose-gc'])
       const figures = await host.next()
       console.info(`FT-21: ${JSON.stringify({ ...order, ...figures })}`)
       // With its history: what four messages take. Without: nothing, give or take what the collector has not looked at.

@@ -1,17 +1,12 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process that remembers one thing after the other, and says when each is safe. Started by memory.test.ts with the compiled package and
+// A process that remembers one thing after the other, and says when each is safe. Started by memory.test.ts with
 // an order.
 import { writeSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { Agent, FileMemoryStore, SequentialIdGenerator } from 'capstan'
 
-const [, , compiled, given] = process.argv
+const [, , given] = process.argv
 const order = JSON.parse(given)
-const load = (path) => import(pathToFileURL(join(compiled, path)).href)
 const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
-const { Agent } = await load('agent/agent.js')
-const { FileMemoryStore } = await load('memory/index.js')
-const { SequentialIdGenerator } = await load('loop/host-env.js')
 
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
 // Ids that every host counts alike: the names of their memories collide all the time.

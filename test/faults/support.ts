@@ -49,7 +49,7 @@ export async function rawServer(handler: Handler): Promise<RawServer> {
 
 /** A model at this address whose waits between attempts are short. */
 export function modelAt(baseUrl: string, config: Partial<ModelConfig> = {}): Model {
-  const retry = { baseDelayMs: 10, maxDelayMs: 40, maxRetryAfterMs: 60 }
+  const retry = { baseDelayMs: 10, maxDelayMs: 40, maxRetryAfterMs: 60, maxAttempts: 3 }
   return createModel({ provider: 'acme', id: 'm1', baseUrl, apiKey: key, retry, ...config })
 }
 

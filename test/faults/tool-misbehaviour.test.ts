@@ -209,10 +209,9 @@ describe('FT-15: a tool that', () => {
         permissionPolicy: { allow: ['odd'] },
         toolTimeoutMs: 50,
       })
-      const { result, events, ms } = await tell(session)
+      const { result, events } = await tell(session)
       expect(result?.text).toBe('Fine.')
       expect(ofType(events, 'tool_end')[0]?.toolOutput).toContain('50 ms')
-      expect(ms).toBeLessThan(3000)
       await new Promise((resolve) => setTimeout(resolve, 500))
       expect(unhandled).toEqual([])
       expectWellFormed(session)
@@ -229,14 +228,11 @@ describe('FT-15: a tool that', () => {
       permissionPolicy: { allow: ['odd'] },
     })
     const stream = await session.stream('Go.')
-    let at = 0
     for await (const event of stream) {
       if (event.type !== 'tool_execution_start') continue
       await new Promise((resolve) => setTimeout(resolve, 20))
-      at = performance.now()
       session.cancel()
     }
-    expect(performance.now() - at).toBeLessThan(2000)
     expectWellFormed(session)
     expect((await session.send('Again?')).text).toBe('Fine.')
   })

@@ -14,11 +14,26 @@ const commands: readonly Command[] = [
   { line: /^npm start$/, attempt: startDemonstration },
   // This very run.
   { line: /^npm test$/, attempt: () => needScript('test') },
-  { line: /^(?:UPDATE_EXPORTS=1 )?npm test -- (\S+)$/, attempt: ([, filter = '']) => needTests(filter) },
+  {
+    line: /^(?:UPDATE_(?:EXPORTS|GOLDEN)=1 )?npm test -- (\S+)$/,
+    attempt: ([, filter = '']) => needTests(filter),
+  },
   { line: /^npm install capstan(?: zod)?$/, attempt: () => needFile('test/house/package.test.ts') },
   { line: /^npm run bench(?: -- (.+))?$/, attempt: ([, areas = '']) => needBenchmarks(areas) },
-  // What they do to the working tree is not for a test; building has happened before it.
-  { line: /^npm run (build|format|fuzz)$/, attempt: ([, script = '']) => needScript(script) },
+  // What they do to the working tree is not for a test, or they take minutes; building has happened before it.
+  {
+    line: /^npm run (build|format|fuzz|faults|coverage|test:\w+)$/,
+    attempt: ([, script = '']) => needScript(script),
+  },
+  {
+    line: /^npm run (coverage) -- (\S+)$/,
+    attempt: ([, script = '', filter = '']) => {
+      needScript(script)
+      return needTests(filter)
+    },
+  },
+  { line: /^npm run (test:matrix) -- \d+$/, attempt: ([, script = '']) => needScript(script) },
+  { line: /^npm run (release) -- (?:--dry-run|version)$/, attempt: ([, script = '']) => needScript(script) },
 ]
 
 /** Tries each line of a `sh` block and gives what they printed; throws when one fails or is not known. */

@@ -1,15 +1,16 @@
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { sharedDirectory } from '../support/temporary-directory.js'
 import { type Block, extractBlocks, pairOutputs, placeOf, type Trial } from './docs-blocks.js'
 import { tryCommands } from './docs-commands.js'
 import { tryConfig } from './docs-configs.js'
 import { type Programs, preparePrograms } from './docs-programs.js'
-import { printed, root, runNode, temporaryDirectory } from './run.js'
+import { printed, root, runNode } from './run.js'
 import { listFiles } from './source-tree.js'
 
 const timeout = 120_000
-const elsewhere = temporaryDirectory()
+const elsewhere = sharedDirectory()
 
 describe('the documents', { timeout }, () => {
   const files = ['README.md', 'CONTRIBUTING.md', ...listFiles('docs', /\.md$/)].filter((file) =>

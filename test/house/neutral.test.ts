@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { sharedDirectory } from '../support/temporary-directory.js'
 import { walkModules } from './module-graph.js'
 import { entries } from './package-entries.js'
-import { printed, root, runNode, temporaryDirectory } from './run.js'
+import { printed, root, runNode } from './run.js'
 
 const tool = entries.find(({ specifier }) => specifier === 'capstan/tool')?.script ?? ''
 
@@ -43,7 +44,7 @@ describe('capstan/tool', () => {
 })
 
 describe('the walk over modules', () => {
-  const folder = temporaryDirectory()
+  const folder = sharedDirectory()
   const file = (path: string, text: string): string => {
     const full = join(folder, path)
     mkdirSync(dirname(full), { recursive: true })

@@ -3,11 +3,12 @@ import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { publint } from 'publint'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { sharedDirectory } from '../support/temporary-directory.js'
 import { entries, packageJson } from './package-entries.js'
-import { type Outcome, printed, root, run, runNode, runNpm, runTsc, temporaryDirectory } from './run.js'
+import { type Outcome, printed, root, run, runNode, runNpm, runTsc } from './run.js'
 
 const timeout = 180_000
-const folder = temporaryDirectory()
+const folder = sharedDirectory()
 const tarball = join(folder, `${packageJson.name}-${packageJson.version}.tgz`)
 
 beforeAll(async () => {

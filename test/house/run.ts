@@ -1,10 +1,6 @@
 import { execFile } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { mkdirSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll } from 'vitest'
 
 /** The folder of the package. */
 export const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -52,15 +48,6 @@ export function runTsc(args: readonly string[], options?: RunOptions): Promise<O
 /** Everything that a program printed, for the message of a failed expectation. */
 export function printed({ code, stdout, stderr }: Outcome): string {
   return `exit code ${code}\n${stdout}${stderr}`
-}
-
-/** A new directory for the tests of one file (or one `describe`), gone after the last of them. */
-export function temporaryDirectory(): string {
-  // Made by a hook, not here: a file whose tests are only listed, or cannot be read, must leave nothing behind.
-  const path = join(realpathSync(tmpdir()), `capstan-house-${randomUUID()}`)
-  beforeAll(() => void mkdirSync(path, { mode: 0o700 }))
-  afterAll(() => rmSync(path, { recursive: true, force: true }))
-  return path
 }
 
 /** The environment of a user's terminal: without what the test runner and the npm around it have put there. */

@@ -1,13 +1,12 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A host with a server of tools, as a process of its own, to be killed. Started by orphans.test.ts with the compiled package and an order.
+// A host with a server of tools, as a process of its own, to be killed. Started by orphans.test.ts with an order.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { Agent } from 'capstan'
 
-const [, , compiled, text] = process.argv
+const [, , text] = process.argv
 const { fault, word, badEntry } = JSON.parse(text)
-const { Agent } = await import(pathToFileURL(join(compiled, 'agent/agent.js')).href)
 
 const base = mkdtempSync(join(tmpdir(), 'capstan-orphans-'))
 const agent = await Agent.create({}, { userDir: join(base, 'user'), env: {} })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { openSession } from '../contract/open-session.js'
-import { compilePackage, startHost } from '../faults/compiled.js'
+import { startHost } from '../support/host-process.js'
 import { badEntry, badServer, eventually, processesWith } from './support.js'
 
 const limit = 60_000
@@ -39,10 +39,9 @@ describe('no process of a server is left', { timeout: limit }, () => {
   })
 
   it('after the host was killed with SIGKILL', async () => {
-    const compiled = compilePackage()
     for (const fault of ['none', 'ignores-sigterm', 'daemonises']) {
       const word = newWord()
-      const host = startHost(compiled, '../mcp/orphans-host.mjs', { fault, word, badEntry })
+      const host = startHost('mcp/orphans-host.mjs', { fault, word, badEntry })
       await host.next()
       expect(processesWith(word).filter((pid) => pid !== host.child.pid).length).toBeGreaterThan(0)
       host.child.kill('SIGKILL')

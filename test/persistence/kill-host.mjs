@@ -1,17 +1,13 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process that works through a plan in a kept session, and goes on with what an earlier one of its kind left behind. It may be killed at any
-// moment. Started by kill.test.ts with the compiled package and an order.
+// moment. Started by kill.test.ts with an order.
 import { appendFileSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
+import { Agent, createJsonTool, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { scriptedModel } from 'capstan/testing'
 
-const [, , compiled, given] = process.argv
+const [, , given] = process.argv
 const order = JSON.parse(given)
-const load = (path) => import(pathToFileURL(join(compiled, path)).href)
-const { Agent } = await load('agent/agent.js')
-const { createJsonTool } = await load('tool/create-json-tool.js')
-const { scriptedModel } = await load('testing/scripted-model.js')
 
 // At once, so that what was said was said even when the process is killed right behind it.
 const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
@@ -68,8 +64,6 @@ const model = scriptedModel(({ chatHistory }) => {
   }
 })
 
-const { FileSessionStore } = await load('store/file/file-session-store.js')
-const { SqliteSessionStore } = await load('store/sqlite/sqlite-store.js')
 const store =
   order.backend === 'file' ? new FileSessionStore(order.place) : new SqliteSessionStore(order.place)
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })

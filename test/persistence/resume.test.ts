@@ -84,6 +84,7 @@ describe.each<[string, () => SessionStore]>([
     const second = await newAgent()
     const resumed = second.resumeSession(sessionId, {
       sessionStore: makeStore(),
+      trustStore: true,
       model: scriptedModel([
         {
           toolCalls: [{ name: 'edit', args: { file_path: 'a.txt', old_string: 'two', new_string: 'three' } }],
@@ -99,7 +100,7 @@ describe.each<[string, () => SessionStore]>([
       status: 'completed',
       prompt: 'change it',
     })
-    // What was agreed to for the session is not asked about again.
+    // What was agreed to for the session is not asked about again: the host vouches for the store.
     await resumed.send('once more')
     expect(await readFile(join(work, 'a.txt'), 'utf8')).toBe('three\n')
     expect(resumed.history().length).toBeGreaterThan(before.length)

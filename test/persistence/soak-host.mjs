@@ -1,19 +1,13 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process with one kept session that goes on and on: says what each round leaves in memory and on disk. Started by soak.test.ts with the
-// compiled package and an order.
+// A process with one kept session that goes on and on: says what each round leaves in memory and on disk. Started by soak.test.ts with an order.
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { Agent, createJsonTool, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { scriptedModel } from 'capstan/testing'
 
-const [, , compiled, given] = process.argv
+const [, , given] = process.argv
 const order = JSON.parse(given)
-const load = (path) => import(pathToFileURL(join(compiled, path)).href)
-const { Agent } = await load('agent/agent.js')
-const { createJsonTool } = await load('tool/create-json-tool.js')
-const { scriptedModel } = await load('testing/scripted-model.js')
-const { FileSessionStore } = await load('store/file/file-session-store.js')
-const { SqliteSessionStore } = await load('store/sqlite/sqlite-store.js')
 
 const base = mkdtempSync(join(tmpdir(), 'capstan-soak-'))
 const place = join(base, 'sessions')

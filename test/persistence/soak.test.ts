@@ -4,10 +4,9 @@
  * What a round writes does not depend on how many there were.
  */
 import { expect, it } from 'vitest'
-import { compilePackage, startHost } from '../faults/compiled.js'
 import { factor } from '../faults/support.js'
+import { startHost } from '../support/host-process.js'
 
-const compiled = compilePackage()
 const rounds = Math.min(10_000, 300 * factor)
 type Part = { readonly memory: number; readonly disk: number; readonly ms: number }
 const all = [
@@ -22,7 +21,7 @@ it.each(factor >= 5 ? all : all.slice(0, 2))(
   'FT-21: a session in the store "%s" goes on and on (keeps its history: %s; %s)',
   async (backend, keep, durability) => {
     const order = { backend, rounds, keep, durability }
-    const host = startHost(compiled, '../persistence/soak-host.mjs', order, ['--expose-gc'])
+    const host = startHost('persistence/soak-host.mjs', order, ['--expose-gc'])
     const figures = await host.next()
     expect(await host.exited).toEqual({ code: 0, signal: null })
     const parts = figures['parts'] as readonly Part[]

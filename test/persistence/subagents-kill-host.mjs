@@ -1,17 +1,12 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process whose session hands work to subagents on two levels, some of it in the background, and goes on with what an earlier one of its
-// kind left behind. It may be killed at any moment. Started by subagents-kill.test.ts with the compiled package and an order.
+// kind left behind. It may be killed at any moment. Started by subagents-kill.test.ts with an order.
 import { writeSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { Agent, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { scriptedModel } from 'capstan/testing'
 
-const [, , compiled, given] = process.argv
+const [, , given] = process.argv
 const order = JSON.parse(given)
-const load = (path) => import(pathToFileURL(join(compiled, path)).href)
-const { Agent } = await load('agent/agent.js')
-const { scriptedModel } = await load('testing/scripted-model.js')
-const { FileSessionStore } = await load('store/file/file-session-store.js')
-const { SqliteSessionStore } = await load('store/sqlite/sqlite-store.js')
 
 // At once, so that what was said was said even when the process is killed right behind it.
 const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)

@@ -12,13 +12,12 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { makeWorkspace } from '../contract/open-session.js'
 import { textOf } from '../contract/subagents.js'
-import { compilePackage, startHost } from '../faults/compiled.js'
 import { factor } from '../faults/support.js'
 import { processesWith, waitForProcesses } from '../security/sandbox/support/processes.js'
+import { startHost } from '../support/host-process.js'
 import { expectWhole, stateOf } from './kept.js'
 import { numbersFrom } from './numbers-from.js'
 
-const compiled = compilePackage()
 const kills = 6 * factor
 const seed = Number(process.env['FAULT_SEED'] ?? randomInt(2 ** 31))
 const ended = ['completed', 'failed', 'cancelled', 'interrupted']
@@ -27,7 +26,7 @@ type Known = { readonly taskId: string; readonly status: string; readonly backgr
 type Life = { readonly killed: boolean; readonly before: readonly Known[]; readonly text?: string }
 
 async function live(order: object, killAfterMs: number): Promise<Life> {
-  const host = startHost(compiled, '../persistence/subagents-kill-host.mjs', order)
+  const host = startHost('persistence/subagents-kill-host.mjs', order)
   await host.next().catch(() => undefined)
   const timer = setTimeout(() => host.child.kill('SIGKILL'), killAfterMs)
   let before: readonly Known[] = []
@@ -57,7 +56,9 @@ describe.skipIf(process.platform !== 'linux').each<[string, (place: string) => S
       await mkdir(directory)
       const place = backend === 'file' ? directory : join(directory, 'all.db')
       const figures = { kills: 0, sessions: 0, cutOff: 0, withProcesses: 0 }
-      while (figures.kills < kills) {
+      // On a slow machine the first kills may all come before a task has begun: more follow until one was cut off.
+      while (figures.kills < kills || figures.cutOff === 0) {
+        expect(figures.sessions, 'no kill cut a task off').toBeLessThan(50)
         const sessionId = `s${figures.sessions++}`
         const seconds = `${86_000 + process.pid}.${figures.sessions}${backend === 'file' ? 1 : 2}`
         const order = { backend, place, workspace: root, userDir, sessionId, seconds, rounds: 4 }
@@ -65,14 +66,17 @@ describe.skipIf(process.platform !== 'linux').each<[string, (place: string) => S
         for (let lives = 0; text === undefined; lives++) {
           expect(lives, 'it never came to its end').toBeLessThan(100)
           const longest = 600 * (1 + lives / 10)
-          const life = await live(order, figures.kills < kills ? random() * longest : 600_000)
+          const life = await live(
+            order,
+            figures.kills < kills || figures.cutOff === 0 ? random() * longest : 600_000,
+          )
           expect(life.before.filter(({ status }) => !ended.includes(status))).toEqual([])
           figures.cutOff += life.before.filter(({ status }) => status === 'interrupted').length
           text = life.text
           if (!life.killed) continue
           figures.kills++
           if (processesWith(`sleep ${seconds}`).length > 0) figures.withProcesses++
-          expect(await waitForProcesses(`sleep ${seconds}`, (count) => count === 0, 5_000)).toEqual([])
+          expect(await waitForProcesses(`sleep ${seconds}`, (count) => count === 0)).toEqual([])
         }
         expect(text).toBe('All is handed on.')
         expect(processesWith(`sleep ${seconds}`)).toEqual([])
@@ -84,7 +88,6 @@ describe.skipIf(process.platform !== 'linux').each<[string, (place: string) => S
       console.info(
         `${backend}: seed ${seed}, ${figures.kills} kills, ${figures.sessions} sessions, ${figures.cutOff} tasks known as cut off; a command was still dying behind ${figures.withProcesses} kills`,
       )
-      expect(figures.cutOff).toBeGreaterThan(0)
     },
     120_000 * factor,
   )

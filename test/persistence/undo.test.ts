@@ -168,6 +168,58 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await there('direct.txt')).toBe(false)
   })
 
+  it('is undone although a later run wrote a file with the content it had', async () => {
+    await writeFile(at('a.txt'), 'a\n')
+    const session = open([
+      call('write', { file_path: 'a.txt', content: 'first\n' }),
+      'done',
+      call('write', { file_path: 'a.txt', content: 'second\n' }),
+      'done',
+      call('write', { file_path: 'a.txt', content: 'second\n' }),
+      'done',
+      call('write', { file_path: 'a.txt', content: 'second\n' }),
+      'done',
+    ])
+    const [first, second] = [await session.send('1'), await session.send('2')]
+    await session.send('3')
+    await session.send('4')
+    expect(await session.changes()).toMatchObject([{ path: 'a.txt', kind: 'modified' }])
+    expect(await session.undo()).toMatchObject({ runId: second.runId, restored: ['a.txt'], refused: [] })
+    expect(await text('a.txt')).toBe('first\n')
+    expect(await session.undo()).toMatchObject({ runId: first.runId, restored: ['a.txt'] })
+    expect(await text('a.txt')).toBe('a\n')
+    await expect(session.undo()).rejects.toMatchObject({ code: 'nothing_to_undo' })
+  })
+
+  it('is undone although the file of a later run was changed by hand since', async () => {
+    await writeFile(at('a.txt'), 'a\n')
+    const session = open([
+      call('write', { file_path: 'a.txt', content: 'run\n' }),
+      'done',
+      call('write', { file_path: 'b.txt', content: 'run\n' }),
+      'done',
+    ])
+    const first = await session.send('1')
+    await session.send('2')
+    await writeFile(at('b.txt'), 'by hand\n')
+    expect(await session.undo()).toMatchObject({
+      runId: first.runId,
+      restored: ['a.txt'],
+      refused: [{ path: 'b.txt' }],
+    })
+    expect(await text('a.txt')).toBe('a\n')
+    expect(await text('b.txt')).toBe('by hand\n')
+  })
+
+  it('is described by a diff when that is asked for', async () => {
+    await writeFile(at('a.txt'), 'one\ntwo\n')
+    const session = open([call('write', { file_path: 'a.txt', content: 'one\nthree\n' }), 'done'])
+    await session.send('go')
+    expect((await session.changes())[0]).not.toHaveProperty('diff')
+    const [change] = await session.changes(undefined, { diff: true })
+    expect(change?.diff).toBe('a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three')
+  })
+
   it('can be taken back by another process', async () => {
     const store = makeStore()
     if (store === undefined || name === 'in memory') return

@@ -10,8 +10,8 @@ import {
   WebSocketTransport,
 } from '../../src/supervise/index.js'
 import { bash, eventsOf, ofType, openSession, toolResults } from '../contract/open-session.js'
-import { compilePackage, startHost } from '../faults/compiled.js'
 import { eventually, processesWith } from '../mcp/support.js'
+import { startHost } from '../support/host-process.js'
 import { badPeer, kinds, never, startPeer, type Told } from './support.js'
 
 const limit = 60_000
@@ -178,10 +178,8 @@ describe('a question that is under way', { timeout: limit }, () => {
     const sent = session.send('Go')
     const lost = expect(sent).rejects.toThrow('closed')
     await expect.poll(() => peer.events('pre_prompt').length).toBe(1)
-    const before = performance.now()
     await session.close()
     await lost
-    expect(performance.now() - before).toBeLessThan(8_000)
   })
 
   it('is refused when it is longer than a message may be', async () => {
@@ -352,10 +350,9 @@ describe('no process of a supervisor is left', { timeout: limit }, () => {
   })
 
   it('after the host was killed with SIGKILL', async () => {
-    const compiled = compilePackage()
     for (const how of ['allow', 'daemonises']) {
       const word = newWord()
-      const host = startHost(compiled, '../supervise/host.mjs', { how, word })
+      const host = startHost('supervise/host.mjs', { how, word })
       await host.next()
       expect(processesWith(word).filter((pid) => pid !== host.child.pid).length).toBeGreaterThan(0)
       host.child.kill('SIGKILL')
@@ -363,7 +360,7 @@ describe('no process of a supervisor is left', { timeout: limit }, () => {
     }
     // One that has nothing else to do ends by itself, and so does its supervisor.
     const word = newWord()
-    const host = startHost(compiled, '../supervise/host.mjs', { how: 'allow', word, ends: true })
+    const host = startHost('supervise/host.mjs', { how: 'allow', word, ends: true })
     await host.next()
     expect(await host.exited).toMatchObject({ code: 0 })
     await eventually(() => processesWith(word).length === 0)

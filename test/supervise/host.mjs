@@ -1,14 +1,13 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A host with a supervised session, as a process of its own. Started by faults.test.ts with the compiled package and an order.
+// A host with a supervised session, as a process of its own. Started by faults.test.ts with an order.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
+import { Agent, StdioTransport } from 'capstan'
 
-const [, , compiled, text] = process.argv
+const [, , text] = process.argv
 const { how, word, ends } = JSON.parse(text)
-const { Agent } = await import(pathToFileURL(join(compiled, 'agent/agent.js')).href)
-const { StdioTransport } = await import(pathToFileURL(join(compiled, 'supervise/index.js')).href)
 
 const base = mkdtempSync(join(tmpdir(), 'capstan-supervised-'))
 const agent = await Agent.create({}, { userDir: join(base, 'user'), env: {} })

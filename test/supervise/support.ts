@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { WebSocketServer } from 'ws'
 import {
   type AhpOptions,
@@ -14,6 +12,7 @@ import {
   UnixSocketTransport,
   WebSocketTransport,
 } from '../../src/supervise/index.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 export type Told = {
   readonly event_type: string
@@ -46,12 +45,6 @@ export type Peer = {
   start(): Promise<void>
 }
 
-const open: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
-
 export const kinds = ['http', 'websocket', 'unix_socket'] as const
 
 /** Starts a supervisor that listens in this way. */
@@ -60,7 +53,7 @@ export async function startPeer(kind: (typeof kinds)[number], options: PeerOptio
   const headers: IncomingMessage['headers'][] = []
   const answer = (text: string): Promise<string | undefined> => answerTo(text, messages, options)
   const listening = await listen(kind, answer, headers)
-  open.push(() => listening.stop())
+  onTestFinished(() => listening.stop())
   return {
     messages,
     headers,
@@ -186,8 +179,7 @@ async function onPort(
 }
 
 async function listenOnSocket(answer: AnswerText): Promise<Listening> {
-  const directory = await mkdtemp(join(tmpdir(), 'capstan-ahp-'))
-  open.push(() => rm(directory, { recursive: true, force: true }))
+  const directory = temporaryDirectory()
   const path = join(directory, 's')
   const connected = new Set<Socket>()
   const server = createSocketServer((socket) => {

@@ -61,9 +61,7 @@ describe('a tree of 50,000 files with links in circles', () => {
 
   it('is left at the deadline, with what was found and a word about it', async () => {
     for (const tool of [grepTool, globTool]) {
-      const began = performance.now()
       const envelope = await tool.execute({ pattern: 'needle' }, lend(1))
-      expect(performance.now() - began).toBeLessThan(5_000)
       expect(headOf(envelope)).toContain('Incomplete: The search was stopped after 1 ms')
       expect(envelope.metadata['incomplete']).toBeDefined()
     }

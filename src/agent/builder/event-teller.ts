@@ -40,6 +40,8 @@ export function createEventTeller({ tell, said, ownDeltas }: TellerParts): Event
         case 'text_delta':
         case 'reasoning_delta':
           return tell({ type: event.type, turn, delta: event.text })
+        case 'answer_restarted':
+          return tell({ type: event.type, turn, reason: event.reason })
         case 'tool_start':
           if (ownDeltas) tell({ type: 'tool_call_delta', turn, id: event.toolId, name: event.toolName })
           return

@@ -21,6 +21,8 @@ export type AgentStreamEvent =
   | { readonly type: 'text_delta'; readonly turn: number; readonly delta: string }
   | { readonly type: 'reasoning_delta'; readonly turn: number; readonly delta: string }
   | (ToolCallDelta & { readonly turn: number })
+  /** The answer broke off and starts again: the deltas of this turn so far are void. */
+  | { readonly type: 'answer_restarted'; readonly turn: number; readonly reason: string }
   | { readonly type: 'tool_call'; readonly turn: number; readonly toolCall: ToolCallContent }
   | { readonly type: 'turn_end'; readonly turn: number; readonly response: CompletionResponse }
   | PromptToolResult

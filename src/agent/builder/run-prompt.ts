@@ -119,7 +119,7 @@ function limitsOf(
   { defaultMaxTurns, model }: AgentSettings,
   { maxTurns, maxAttempts, toolConcurrency }: PromptOptions,
   { streaming }: PromptReader,
-): Pick<RunParts, 'limits' | 'roundsOption'> {
+): Pick<RunParts, 'limits' | 'retry' | 'roundsOption'> {
   return {
     limits: {
       maxToolRounds: maxTurns ?? defaultMaxTurns,
@@ -129,9 +129,8 @@ function limitsOf(
       continuationEnabled: false,
       // A model that says all at once is silent until then, and a host's own model has its own idea of when to try again.
       ...(answersAtOnce(model, streaming) && { modelIdleTimeoutMs: Number.POSITIVE_INFINITY }),
-      ...(isCompletionModel(model) && { circuitBreakerThreshold: 1 }),
-      ...(maxAttempts !== undefined && { circuitBreakerThreshold: maxAttempts }),
     },
+    retry: { maxAttempts: maxAttempts ?? (isCompletionModel(model) ? 1 : undefined) },
     roundsOption: maxTurns === undefined ? 'defaultMaxTurns' : 'maxTurns',
   }
 }

@@ -40,7 +40,7 @@ export type AgentSettings = {
   readonly defaultMaxTurns: number
   readonly middleware: readonly AgentMiddleware[]
   readonly approvals?: ToolApprovalsOptions
-  readonly env: Required<HostEnv>
+  readonly env: Required<Pick<HostEnv, 'idGenerator' | 'clock'>>
 }
 
 /** The tools that are always offered, by name; of two with one name the agent's own counts. */

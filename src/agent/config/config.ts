@@ -6,6 +6,10 @@ import type { Lane, LaneMode } from '../../queue/lane.js'
 export type AgentConfig = {
   /** `provider/model`. */
   readonly defaultModel?: string
+  /** Each `provider/model`. */
+  readonly fallbackModels?: readonly string[]
+  readonly retry?: RetryConfig
+  readonly circuitBreakerThreshold?: number
   readonly providers: readonly ProviderConfig[]
   readonly storageBackend?: StorageBackend
   /** A directory, or an address that a store understands. */
@@ -68,6 +72,13 @@ export type ModelEntry = Reach & {
 }
 
 export type Modalities = { readonly input?: readonly string[]; readonly output?: readonly string[] }
+
+export type RetryConfig = {
+  readonly maxRetries?: number
+  readonly baseDelayMs?: number
+  readonly maxDelayMs?: number
+  readonly maxRetryAfterMs?: number
+}
 
 export type AutoDelegationConfig = {
   readonly enabled?: boolean

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { ConfigError } from './config-error.js'
 import type { AgentConfigInput } from './config-input.js'
 import { type LoadConfigOptions, type LoadedConfig, loadConfig } from './load-config.js'
@@ -566,7 +567,7 @@ describe('whatever the configuration', () => {
           for (const piece of inside) expect(said).not.toContain(piece)
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1_500) },
     )
   })
 })

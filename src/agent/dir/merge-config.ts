@@ -8,6 +8,7 @@ const limits = [
     'maxParallelTasks',
     'thinkingBudget',
     'llmApiTimeoutMs',
+    'circuitBreakerThreshold',
     'projectDocMaxBytes',
   ] as const),
   ...(['autoParallel', 'autoDelegation', 'taskScheduler', 'queue'] as const),

@@ -54,6 +54,8 @@ export type NamedPath = {
   /** What a relative path is relative to; undefined when it cannot be known. */
   readonly cwd: string | undefined
   readonly unit: number
+  /** The command opens it only where it would lie in a directory that exists, which only the disk can tell. */
+  readonly ifDirectory?: true
 }
 
 /** A command that another program may start, because its words are arguments of that program. Only restrictions bind it. */

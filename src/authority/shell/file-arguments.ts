@@ -5,7 +5,12 @@ import { GIT_GLOBAL, GIT_SUBCOMMANDS } from './hazard-table-git.js'
 import { namedFile } from './named-file.js'
 import { type ParsedOptions, parseOptions } from './option-table.js'
 
-export type FileArgument = { readonly fs: 'read' | 'write'; readonly path: string }
+export type FileArgument = {
+  readonly fs: 'read' | 'write'
+  readonly path: string
+  /** The command opens it only where it would lie in a directory that exists. */
+  readonly ifDirectory?: true
+}
 
 /** The files that the arguments of a well-known command name. */
 export function fileArguments(words: readonly Word[]): FileArgument[] {
@@ -143,7 +148,7 @@ function operandFiles(name: string, table: CommandTable, parsed: ParsedOptions):
     case 'copy':
       return copiedFiles(
         operands.filter((word) => !isRemote(name, word)),
-        has(/^(-t|--target-directory)$/),
+        parsed.options.find((option) => /^(-t|--target-directory)$/.test(option.name))?.value,
         operands.at(-1),
       )
     case 'archive':
@@ -164,8 +169,22 @@ function patternFiles(
   return searchesHere ? [{ fs: 'read', path: '.' }] : files.flatMap(read)
 }
 
-function copiedFiles(local: readonly Word[], intoOption: boolean, last: Word | undefined): FileArgument[] {
-  return local.flatMap((word) => (word === last && !intoOption ? write(word) : read(word)))
+/** Into a directory each file is copied under its own name, and what has that name there may be a link. */
+function copiedFiles(local: readonly Word[], into: Word | undefined, last: Word | undefined): FileArgument[] {
+  const target = into ?? last
+  const named = local.flatMap((word) => (word === last && into === undefined ? write(word) : read(word)))
+  const inside = local.flatMap(({ value }) => {
+    const name = value === undefined || value === target?.value ? undefined : baseName(value)
+    if (name === undefined || target?.value === undefined) return []
+    const path = `${target.value.replace(/\/+$/, '')}/${name}`
+    return write({ text: path, value: path }).map((file) => ({ ...file, ifDirectory: true as const }))
+  })
+  return [...named, ...inside]
+}
+
+function baseName(path: string): string | undefined {
+  const name = path.replace(/\/+$/, '').split('/').at(-1)
+  return name === '' || name === '.' || name === '..' ? undefined : name
 }
 
 function isRemote(name: string, word: Word): boolean {

@@ -14,7 +14,7 @@ export const command: Command = {
 along with the prompt; "-" instead of a prompt takes all of it from there.
 
 The exit code tells the outcome: 0 done, 1 failed, 2 called wrongly, 3 not all was done (calls were refused, checks failed), 4 a limit was
-met, 5 the model did not answer, 130 cancelled.`,
+met, 5 no model is configured or it did not answer, 130 cancelled.`,
   options: [
     {
       name: 'output-format',

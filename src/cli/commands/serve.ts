@@ -5,6 +5,7 @@ import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
+import { requireModel } from '../headless/require-model.js'
 import { type Io, write } from '../io.js'
 import { readDuration } from '../setup/duration.js'
 import { prepare } from '../setup/prepare.js'
@@ -49,14 +50,16 @@ async function serve(
   args: Args,
   io: Io,
   directory: string,
-  { agent, workspace, options, model }: Awaited<ReturnType<typeof prepare>>,
+  prepared: Awaited<ReturnType<typeof prepare>>,
 ): Promise<number> {
+  const { agent, workspace, options, model } = prepared
   const { loadAgentDir } = await import('../../agent/dir/index.js')
   const path = resolve(io.cwd, directory)
   const { config } = await loadAgentDir(path, { env: io.env, workspace })
   const refused = new RefusedAsks()
   // A model that the directory itself declares goes before whatever the machine offers.
   const ownModel = args.value('model') === undefined && config?.['defaultModel'] !== undefined
+  if (!ownModel) requireModel(prepared, io)
   const { model: chosen, ...rest } = options
   const drain = args.value('drain')
   const timeZone = args.value('time-zone')

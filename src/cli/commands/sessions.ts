@@ -37,6 +37,7 @@ export const command: Command = {
   actions,
   options: [
     { name: 'all', short: 'a', summary: 'list: of every directory' },
+    { name: 'subagents', summary: 'list: also the sessions that subagents had' },
     { name: 'limit', value: 'n', summary: 'list: how many; 20 when left out' },
     { name: 'json', summary: 'as JSON' },
     { name: 'at', value: 'message', summary: 'fork: up to this message; replay: from this one on' },

@@ -3,10 +3,9 @@ import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { ownWords } from '../own-words.js'
 import { permissionFlags, placeFlags } from '../setup/session-flags.js'
 import { colorsFor } from '../terminal/colors.js'
-import { plainOutput, safeJson, safeLine, safeText } from '../terminal/safe-text.js'
+import { plainOutput, safeJson, safeLine } from '../terminal/safe-text.js'
 import { wrapText } from '../terminal/wrap.js'
 
 const actions = {
@@ -33,10 +32,13 @@ export const command: Command = {
     if (action === 'list') return listTools(args, io)
     if (action !== 'call' && action !== 'explain')
       throw new UsageError(`There is no action ${JSON.stringify(action)}.`, 'There are: list, call, explain.')
+    if (action === 'explain') {
+      const { explainCommand } = await import('../tools/explain-command.js')
+      return explainCommand(args.after(1), io)
+    }
     if (name === undefined) throw new UsageError('Which tool?', '"capstan tools list" has them.')
     const { readArguments } = await import('../tools/read-arguments.js')
-    const given = readArguments(words)
-    return action === 'call' ? callOne(args, io, name, given) : explainOne(args, io, name, given)
+    return callOne(args, io, name, readArguments(words))
   },
 }
 
@@ -71,20 +73,5 @@ async function callOne(args: Args, io: Io, name: string, given: Record<string, u
     if (args.has('json')) await write(io.stdout, `${safeJson(envelope)}\n`)
     else await write(isError ? io.stderr : io.stdout, `${plainOutput(output).trimEnd()}\n`)
     return exitCode === 0 ? exitCodes.done : exitCodes.failed
-  })
-}
-
-async function explainOne(args: Args, io: Io, name: string, given: Record<string, unknown>): Promise<number> {
-  const [{ withSession }, { explainCall }] = await Promise.all([
-    import('../setup/with-session.js'),
-    import('../tools/explain-call.js'),
-  ])
-  return withSession(args, io, async (session) => {
-    const { action, text } = await explainCall(session, name, given)
-    await write(
-      io.stdout,
-      args.has('json') ? `${safeJson({ tool: name, action, text })}\n` : `${safeText(ownWords(text))}\n`,
-    )
-    return { allow: exitCodes.done, ask: exitCodes.incomplete, deny: exitCodes.failed }[action]
   })
 }

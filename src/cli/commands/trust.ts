@@ -1,11 +1,11 @@
-import { createInterface } from 'node:readline'
 import { workspaceRoot } from '../../agent/workspace-root.js'
 import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
-import { type Io, write } from '../io.js'
+import { write } from '../io.js'
 import { userDirOf } from '../setup/user-dir.js'
 import { configName, confirmWorkspaceConfig, readWorkspaceConfig } from '../setup/workspace-config.js'
+import { askLine } from '../terminal/ask-line.js'
 import { safeText } from '../terminal/safe-text.js'
 
 export const command: Command = {
@@ -44,26 +44,4 @@ after you have confirmed its very text; when it changes, you are asked again.`,
     await write(io.stdout, `Confirmed: ${file.path} is used from now on, until it changes.\n`)
     return exitCodes.done
   },
-}
-
-/** A line that somebody types; nothing when the terminal is at its end. */
-function askLine(question: string, io: Io): Promise<{ readonly text: string } | 'interrupted'> {
-  const lines = createInterface({ input: io.stdin, output: io.stdout })
-  return new Promise<{ readonly text: string } | 'interrupted'>((resolve) => {
-    // Nobody pressed Enter: what comes next begins on a line of its own.
-    const stop = (): void => {
-      io.stdout.write('\n')
-      resolve('interrupted')
-    }
-    io.signal.addEventListener('abort', stop, { once: true })
-    lines.once('SIGINT', stop)
-    lines.once('close', () => {
-      io.stdout.write('\n')
-      resolve({ text: '' })
-    })
-    lines.question(question, (text) => resolve({ text }))
-  }).finally(() => {
-    lines.removeAllListeners('close')
-    lines.close()
-  })
 }

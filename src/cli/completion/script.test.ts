@@ -13,7 +13,7 @@ describe('completion', () => {
       const said = execFileSync('/bin/bash', ['--norc', '-c', `${script}\n${ask}`], { encoding: 'utf8' })
       return said.split('\n').filter(Boolean)
     }
-    expect(complete('capstan', 'ru')).toEqual(['run'])
+    expect(complete('capstan', 'ru')).toEqual(['run', 'rules'])
     expect(complete('capstan', 'run', '--output-f')).toEqual(['--output-format'])
     expect(complete('capstan', 'run', '--mode', 'acc')).toEqual(['accept-edits'])
     expect(complete('capstan', 'sessions', 're')).toEqual(['resume', 'replay'])

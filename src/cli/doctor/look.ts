@@ -62,7 +62,8 @@ async function ripgrep(): Promise<Finding> {
 async function sandbox(): Promise<Finding[]> {
   const checks = await doctor()
   const [found] = checks
-  if (found === undefined || !found.held)
+  if (found === undefined || !found.held) {
+    const without = checks.slice(1).filter(({ held }) => !held)
     return [
       {
         area: 'sandbox',
@@ -70,7 +71,11 @@ async function sandbox(): Promise<Finding[]> {
         says: `there is no sandbox: ${found?.detail ?? 'nothing was found'}`,
         hint: 'Commands run without one when they are allowed; --sandbox required refuses them instead.',
       },
+      ...without.map(
+        ({ check, detail }) => ({ area: 'sandbox', state: 'warn', says: `${check}: ${detail}` }) as const,
+      ),
     ]
+  }
   const broken = checks.filter(({ held }) => !held)
   if (broken.length > 0)
     return broken.map(

@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../../loop/events.js'
 import { type Io, write } from '../io.js'
+import { modelEventText } from '../model-events.js'
 import { ownWords } from '../own-words.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { plainOutput, safeLine } from '../terminal/safe-text.js'
@@ -38,11 +39,11 @@ export class Progress {
     const { dim, yellow } = this.#colors
     switch (event.type) {
       case 'notice':
-        return dim(`note: ${safeLine(event.message, 500)}`)
+        return dim(safeLine(`note from ${event.source}: ${ownWords(event.message)}`, 500))
       case 'model_retry':
-        return dim(
-          `the model is asked again in ${Math.ceil(event.delayMs / 1000)} s: ${safeLine(event.reason, 300)}`,
-        )
+      case 'model_fallback':
+      case 'model_circuit_opened':
+        return dim(safeLine(modelEventText(event) ?? '', 500))
       case 'persistence_failed':
       case 'compaction_failed':
         return `${yellow('warning:')} ${safeLine(event.error, 500)}`

@@ -30,6 +30,7 @@ export class RefusedAsks {
       this.calls.push({ toolName, args, reasons, rules: [], ...remedy })
       return {
         decision: 'reject',
+        automatic: true,
         message: `Refused: ${reasons.join('; ')}. Nobody is there to be asked. Go on without it, and say what could not be done${wayOf(remedy)}.`,
       }
     }

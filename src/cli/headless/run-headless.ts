@@ -11,6 +11,7 @@ import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
 import { HeldBack } from './held-back.js'
 import { Progress } from './progress.js'
 import { RefusedAsks } from './refused-asks.js'
+import { requireModel } from './require-model.js'
 import { type RunReport, runReport } from './run-result.js'
 
 export type OutputFormat = 'text' | 'json' | 'stream-json'
@@ -25,6 +26,7 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
       onAsk: refused.handlerFor(prepared.workspace),
       ...verifyOption(args),
     })
+    requireModel(prepared, io)
     const warnings = warningsOf(prepared, session)
     for (const warning of warnings) await progress.warn(warning)
     for (const note of prepared.notes) await progress.note(note)

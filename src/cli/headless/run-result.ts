@@ -50,6 +50,7 @@ export function runReport(facts: RunFacts): RunReport {
       exitCode,
       text: '',
       error: { code: 'cancelled', message: last.reason },
+      ...spentIn(last),
     }
   }
   const error =
@@ -57,7 +58,21 @@ export function runReport(facts: RunFacts): RunReport {
       ? { code: last.code ?? 'run_failed', message: last.error }
       : { code: 'run_failed', message: 'The run ended without saying how.' }
   const exitCode = exitCodeFor(error.code)
-  return { ...common, outcome: exitCode === exitCodes.limit ? 'limit' : 'failed', exitCode, text: '', error }
+  return {
+    ...common,
+    outcome: exitCode === exitCodes.limit ? 'limit' : 'failed',
+    exitCode,
+    text: '',
+    error,
+    ...(last?.type === 'error' && spentIn(last)),
+  }
+}
+
+function spentIn({
+  usage,
+  costUsd,
+}: Pick<RunReport, 'usage' | 'costUsd'>): Pick<RunReport, 'usage' | 'costUsd'> {
+  return { ...(usage !== undefined && { usage }), ...(costUsd !== undefined && { costUsd }) }
 }
 
 function endedReport(

@@ -1,5 +1,5 @@
 import { type ModeName, modeNames } from '../../authority/mode.js'
-import type { RunSummary } from '../../loop/events.js'
+import type { AskRequest } from '../../loop/ask.js'
 import { randomIds } from '../../loop/host-env.js'
 import { load } from '../../session/journal/restore.js'
 import type { SessionOptions } from '../../session/options.js'
@@ -7,11 +7,13 @@ import type { Session } from '../../session/session.js'
 import type { SessionInfo } from '../../store/session-store.js'
 import { CommandLineError } from '../errors.js'
 import type { Io } from '../io.js'
+import { cutOffRun } from '../sessions/cut-off.js'
+import { mainSessions } from '../sessions/main-sessions.js'
 import { type ChosenModel, chooseModel } from '../setup/choose-model.js'
 import type { Prepared } from '../setup/prepare.js'
 
-/** The person in front of a session, as far as a session needs them. */
-export type Person = Pick<SessionOptions, 'onAsk' | 'onQuestion'>
+/** How a session reaches its user. */
+export type Person = Pick<SessionOptions, 'onAsk' | 'onQuestion' | 'middleware'>
 
 /** What an interactive session talks to: one session at a time, which can be changed for another. */
 export class Chat {
@@ -21,14 +23,14 @@ export class Chat {
   #session: Session
   #model: ChosenModel
   #mode: ModeName | undefined
-  #totals: Totals = nothing
+  #interrupted: string | undefined
 
   private constructor(
     prepared: Prepared,
     io: Io,
     person: Person,
     session: Session,
-    mode: ModeName | undefined,
+    { mode, interrupted }: Left,
   ) {
     this.prepared = prepared
     this.#io = io
@@ -36,12 +38,13 @@ export class Chat {
     this.#session = session
     this.#model = prepared.model
     this.#mode = mode
+    this.#interrupted = interrupted
   }
 
   static async open(prepared: Prepared, io: Io, person: Person): Promise<Chat> {
     const session = await prepared.open(person)
-    const mode = prepared.options.mode ?? (await keptMode(prepared, session.sessionId))
-    return new Chat(prepared, io, person, session, mode)
+    const left = await leftAs(prepared, session.sessionId)
+    return new Chat(prepared, io, person, session, { ...left, mode: prepared.options.mode ?? left.mode })
   }
 
   get session(): Session {
@@ -57,30 +60,48 @@ export class Chat {
     return this.#mode
   }
 
-  /** What was used since this session was opened here. */
-  get totals(): Totals {
-    return this.#totals
+  /** What this session has used, with its subagents, side questions and earlier models. */
+  get totals(): { readonly tokens: number; readonly costUsd: number | undefined } {
+    const { usage, costUsd } = this.#session.spending()
+    return { tokens: usage.totalTokens, costUsd }
   }
 
-  count({ totalTokens, costUsd }: RunSummary): void {
-    const { tokens, costUsd: before } = this.#totals
-    const cost = costUsd === undefined ? before : (before ?? 0) + costUsd
-    this.#totals = { tokens: tokens + totalTokens, costUsd: cost }
+  /** What the user said in a run; undefined when that is not stored. */
+  async promptOf(runId: string): Promise<string | undefined> {
+    const { store } = this.prepared
+    if (store === undefined) return undefined
+    return (await load(store, this.#session.sessionId))?.runs.get(runId)?.prompt
   }
 
-  /** The sessions of this directory, the newest first. */
+  /** The prompt of the run that was interrupted when this session was used last. */
+  get interrupted(): string | undefined {
+    return this.#interrupted
+  }
+
+  /** The sessions of this directory, newest first, without those of subagents. */
   async sessions(): Promise<SessionInfo[]> {
     const { store, workspace } = this.prepared
-    return ((await store?.list()) ?? []).filter(({ workspaceRoot }) => workspaceRoot === workspace)
+    const found: SessionInfo[] = []
+    if (store === undefined) return found
+    for await (const info of mainSessions(store, ({ workspaceRoot }) => workspaceRoot === workspace))
+      found.push(info)
+    return found
+  }
+
+  /** Whether a call still waits for an answer: not when its run has ended, or it was answered in another way. */
+  isAsked({ id, toolCallId = id }: AskRequest): boolean {
+    return this.#session
+      .pendingConfirmations()
+      .some(({ request }) => (request.toolCallId ?? request.id) === toolCallId)
   }
 
   /** Goes on with another session as it was left, or with a new one. */
   async switchTo(sessionId: string | undefined): Promise<void> {
     const { prepared } = this
-    const kept = sessionId === undefined ? undefined : await keptMode(prepared, sessionId)
-    const mode = prepared.options.mode ?? kept
+    const left = sessionId === undefined ? {} : await leftAs(prepared, sessionId)
+    const mode = prepared.options.mode ?? left.mode
     await this.#reopen(sessionId ?? randomIds.next(), this.#model, mode)
-    this.#totals = nothing
+    this.#interrupted = left.interrupted
   }
 
   /** Asks another model from now on. What was said stays, where the session is kept. */
@@ -112,16 +133,15 @@ export class Chat {
   }
 }
 
-type Totals = { readonly tokens: number; readonly costUsd: number | undefined }
+/** How a session was left: its mode, and the prompt of the run that was interrupted. */
+type Left = { readonly mode?: ModeName | undefined; readonly interrupted?: string | undefined }
 
-const nothing: Totals = { tokens: 0, costUsd: undefined }
-
-/** A session goes on in the mode it was left in, and that must be seen. */
-async function keptMode(
-  { store }: Pick<Prepared, 'store'>,
-  sessionId: string,
-): Promise<ModeName | undefined> {
-  const session = store === undefined ? undefined : (await load(store, sessionId))?.session
-  const mode = session?.mode === undefined ? session?.options?.['mode'] : session.mode
-  return modeNames.find((name) => name === mode)
+async function leftAs({ store }: Pick<Prepared, 'store'>, sessionId: string): Promise<Left> {
+  const state = store === undefined ? undefined : await load(store, sessionId)
+  const session = state?.session
+  const named = session?.mode === undefined ? session?.options?.['mode'] : session.mode
+  return {
+    mode: modeNames.find((name) => name === named),
+    interrupted: cutOffRun(state?.runs.values() ?? [])?.prompt,
+  }
 }

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import type { AskAnswer, AskRequest } from '../../loop/ask.js'
 import { messageOf } from '../../tool/errors.js'
 import { type ExitCode, exitCodes } from '../exit-codes.js'
 import { exitCodeOf } from '../failure.js'
@@ -7,48 +8,64 @@ import { type Io, write } from '../io.js'
 import { type Prepared, warningsOf } from '../setup/prepare.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { safeLine } from '../terminal/safe-text.js'
-import { askPerson } from './ask/ask-person.js'
-import type { Asking } from './asking.js'
+import { askPerson, withdrawnAnswer } from './ask/ask-person.js'
+import { AskQueue } from './ask/ask-queue.js'
+import { type Asking, viewChoice } from './asking.js'
 import { Chat, type Person } from './chat.js'
 import { PlainStream } from './markdown/markdown-stream.js'
 import { askQuestions } from './questions.js'
+import { EditDiffs } from './run/edit-diffs.js'
 import { RunView } from './run/run-view.js'
 import { runSlash } from './slash/slash-commands.js'
+import { TypedLines } from './typed-lines.js'
 
 /**
- * An interactive session without the powers of a terminal: a prompt a line, the answer as it is. Where the lines come from a pipe nobody
- * is asked anything: what needs a person is refused, and told at the end.
+ * An interactive session without the features of a terminal: one prompt a line, the answer as plain text. Where the lines come from a
+ * pipe, no question is asked: calls that need one are refused, and listed at the end.
  */
 export class PlainChat {
   readonly #io: Io
   readonly #colors: Colors
   readonly #refused = new RefusedAsks()
-  readonly #lines: AsyncIterator<string>
+  readonly #asks = new AskQueue()
+  /** What a user types; undefined where the lines come from a pipe or a script. */
+  readonly #typed: TypedLines | undefined
+  readonly #lines: AsyncIterator<string> | undefined
   readonly #agrees: boolean
+  #chat: Chat | undefined
   #view: RunView | undefined
 
-  /** `lines`: what is sent, instead of what comes in. `agrees`: everything that may be asked about is agreed to. */
+  /** `lines`: prompts to send instead of the lines of the input. `agrees`: every question is answered with yes. */
   constructor(io: Io, given: { readonly lines?: AsyncIterable<string>; readonly agrees?: true } = {}) {
     this.#io = io
     this.#colors = colorsFor(io, 'stdout')
     this.#agrees = given.agrees === true
-    this.#lines = (given.lines ??
-      createInterface({ input: io.stdin, crlfDelay: Number.POSITIVE_INFINITY, terminal: false }))[
-      Symbol.asyncIterator
-    ]()
+    if (given.lines === undefined && io.isTTY.stdin) this.#typed = new TypedLines(io.stdin)
+    else
+      this.#lines = (given.lines ??
+        createInterface({ input: io.stdin, crlfDelay: Number.POSITIVE_INFINITY, terminal: false }))[
+        Symbol.asyncIterator
+      ]()
   }
 
   async run(prepare: () => Promise<Prepared>): Promise<ExitCode> {
     const prepared = await prepare()
     try {
       const chat = await Chat.open(prepared, this.#io, this.#person(prepared))
+      this.#chat = chat
       for (const warning of warningsOf(prepared, chat.session))
         await write(this.#io.stderr, `warning: ${safeLine(warning, 500)}\n`)
       for (const note of !this.#agrees ? prepared.notes : [])
         await write(this.#io.stderr, `${safeLine(note, 500)}\n`)
+      if (chat.interrupted !== undefined)
+        await write(
+          this.#io.stderr,
+          `note: The last run was interrupted before it ended: "${safeLine(chat.interrupted, 120)}".\n`,
+        )
       return await this.#talk(chat)
     } finally {
-      await this.#lines.return?.()
+      this.#typed?.close()
+      await this.#lines?.return?.()
       await prepared.close()
     }
   }
@@ -58,10 +75,15 @@ export class PlainChat {
     for (let text = await this.#prompt(); text !== undefined; text = await this.#prompt()) {
       if (text.trim() === '') continue
       try {
-        const outcome = await runSlash(text.trim(), { chat })
+        const outcome = await runSlash(text.trim(), {
+          chat,
+          colors: this.#colors,
+          columns: Math.max(40, this.#io.columns()),
+        })
         if (outcome?.leave === true || /^\/exit\s*$/.test(text)) break
         if (outcome === undefined) code = await this.#send(text, chat)
         else if (outcome.says !== undefined) await this.#tell(outcome.says.split('\n'))
+        if (outcome?.lines !== undefined) await this.#tell(outcome.lines)
         if (outcome?.later !== undefined) code = await this.#send(outcome.later, chat)
       } catch (error) {
         await this.#tell([`capstan: ${safeLine(messageOf(error), 1_000)}`])
@@ -89,6 +111,8 @@ export class PlainChat {
         if (event.type === 'agent_cancelled') code = exitCodes.cancelled
       }
     } finally {
+      // The calls of the run have ended, and their questions with them.
+      this.#asks.withdrawAll()
       this.#view = undefined
     }
     return code
@@ -113,37 +137,67 @@ export class PlainChat {
     const stopped = new Promise<undefined>((resolve) => {
       signal.addEventListener('abort', () => resolve(undefined), { once: true })
     })
-    const taken = await Promise.race([this.#lines.next(), stopped])
+    if (this.#typed !== undefined) return Promise.race([this.#typed.next(), stopped])
+    const taken = await Promise.race([this.#lines?.next(), stopped])
     return taken?.done === true ? undefined : taken?.value
   }
 
   #person(prepared: Prepared): Person {
-    if (!this.#io.isTTY.stdin && !this.#agrees) return { onAsk: this.#refused.handlerFor(prepared.workspace) }
+    const edits = new EditDiffs(prepared.workspace, (diffs) => this.#view?.edited(diffs, this.#io.columns()))
+    if (!this.#io.isTTY.stdin && !this.#agrees)
+      return { middleware: [edits.middleware], onAsk: this.#refused.handlerFor(prepared.workspace) }
     return {
-      onAsk: (request) =>
-        askPerson(request, this.#asking, {
-          root: prepared.workspace,
-          colors: this.#colors,
-          columns: this.#io.columns(),
-        }),
+      middleware: [edits.middleware],
+      onAsk: (request) => {
+        edits.seen(request.id)
+        return this.#ask(request, prepared.workspace)
+      },
       onQuestion: (questions, from) =>
-        askQuestions(questions, from, this.#asking, this.#colors, this.#io.columns()),
+        this.#asks.put(
+          () => true,
+          (signal) =>
+            askQuestions(questions, from, this.#asking, {
+              colors: this.#colors,
+              columns: this.#io.columns(),
+              signal,
+            }),
+          { answers: questions.map(() => []) },
+        ),
     }
   }
 
+  #ask(request: AskRequest, root: string): Promise<AskAnswer> {
+    const isOpen = (): boolean => this.#chat?.isAsked(request) ?? true
+    const place = { root, colors: this.#colors, columns: this.#io.columns() }
+    return this.#asks.put(
+      isOpen,
+      (signal) => askPerson(request, this.#asking, { ...place, signal }),
+      withdrawnAnswer,
+    )
+  }
+
   readonly #asking: Asking = {
+    leavesQuestion: true,
     print: (lines) => this.#tell([...(this.#view?.interrupt(this.#io.columns()) ?? []), ...lines]),
-    choose: async (title, choices) => {
+    choose: async ({ title, choices, about, whole, signal }) => {
+      const columns = this.#io.columns()
+      await this.#asking.print(about === undefined ? [] : ['', ...about(columns, maxAboutLines)])
       if (this.#agrees) return 0
-      await this.#tell(choices.map(({ key, label }) => `  ${key}  ${label}`))
-      const said = (await this.#asking.askLine(title))?.trim().toLowerCase()
-      const chosen = choices.findIndex(({ key }) => key === said)
-      return chosen < 0 ? undefined : chosen
+      for (;;) {
+        const listed = whole === undefined ? choices : [...choices, viewChoice]
+        await this.#tell(listed.map(({ key, label }) => `  ${key}  ${label}`))
+        const said = (await this.#asking.askLine({ title, signal }))?.trim().toLowerCase()
+        if (whole === undefined || said !== viewChoice.key) {
+          const chosen = choices.findIndex(({ key }) => key === said)
+          return chosen < 0 ? undefined : chosen
+        }
+        await this.#tell(whole(columns))
+      }
     },
-    askLine: async (title) => {
+    askLine: async ({ title, signal }) => {
       if (this.#agrees) return undefined
       await write(this.#io.stdout, `${title} `)
-      return this.#next()
+      return this.#typed?.answer(signal)
     },
   }
 
@@ -151,3 +205,5 @@ export class PlainChat {
     if (lines.length > 0) await write(this.#io.stdout, `${lines.join('\n')}\n`)
   }
 }
+
+const maxAboutLines = 80

@@ -5,26 +5,32 @@ import { safeLine, safeText } from '../terminal/safe-text.js'
 import { wrapText } from '../terminal/wrap.js'
 import type { Asking } from './asking.js'
 
-/** Puts the model's questions to a person, one after the other. What is not answered has an empty list. */
+/** Puts the model's questions to the user, one after the other. A question without an answer has an empty list. */
 export async function askQuestions(
   questions: readonly Question[],
   from: QuestionSource | undefined,
   asking: Asking,
-  colors: Colors,
-  columns: number,
+  view: QuestionView,
 ): Promise<QuestionAnswers> {
   const answers: string[][] = []
-  for (const question of questions) answers.push(await askOne(question, from, asking, colors, columns))
+  for (const question of questions) answers.push(await askOne(question, from, asking, view))
   return { answers }
+}
+
+export type QuestionView = {
+  readonly colors: Colors
+  readonly columns: number
+  /** Aborted when nothing waits for the answers any more. */
+  readonly signal?: AbortSignal
 }
 
 async function askOne(
   { question, header, options = [], multi_select }: Question,
   from: QuestionSource | undefined,
   asking: Asking,
-  colors: Colors,
-  columns: number,
+  { colors, columns, signal }: QuestionView,
 ): Promise<string[]> {
+  if (signal?.aborted === true) return []
   const by =
     from === undefined ? '' : colors.dim(` (${safeLine(from.agent, 60)}: ${safeLine(from.description, 200)})`)
   const [first = '', ...rest] = wrapText(safeText(question), columns - 3)
@@ -34,8 +40,8 @@ async function askOne(
   const labels = options.map(({ label }) => label)
   const answer =
     labels.length > 0 && labels.length < 9 && multi_select !== true
-      ? await oneOf(options, asking)
-      : await inWords(options, multi_select === true, asking, colors)
+      ? await oneOf(safeLine(question, 160), options, asking, signal)
+      : await inWords(options, multi_select === true, asking, colors, signal)
   await asking.print([
     `  ${colors.dim('→')} ${answer.length === 0 ? colors.dim('no answer') : safeLine(answer.join(', '), 300)}`,
     '',
@@ -43,7 +49,12 @@ async function askOne(
   return answer
 }
 
-async function oneOf(options: NonNullable<Question['options']>, asking: Asking): Promise<string[]> {
+async function oneOf(
+  title: string,
+  options: NonNullable<Question['options']>,
+  asking: Asking,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
   const choices = [
     ...options.map(({ label, description }, at) => ({
       key: String(at + 1),
@@ -51,11 +62,11 @@ async function oneOf(options: NonNullable<Question['options']>, asking: Asking):
     })),
     { key: 'o', label: 'something else' },
   ]
-  const chosen = await asking.choose('Your answer', choices)
+  const chosen = await asking.choose({ title, choices, signal })
   if (chosen === undefined) return []
   const option = options[chosen]
   if (option !== undefined) return [option.label]
-  const said = (await asking.askLine('In your words'))?.trim()
+  const said = (await asking.askLine({ title: 'In your words', direct: true, signal }))?.trim()
   return said ? [said] : []
 }
 
@@ -64,6 +75,7 @@ async function inWords(
   several: boolean,
   asking: Asking,
   { cyan }: Colors,
+  signal: AbortSignal | undefined,
 ): Promise<string[]> {
   if (options.length > 0)
     await asking.print(
@@ -78,7 +90,7 @@ async function inWords(
       : several
         ? 'Numbers with commas between them, or your words'
         : 'A number, or your words'
-  const said = (await asking.askLine(title))?.trim() ?? ''
+  const said = (await asking.askLine({ title, signal }))?.trim() ?? ''
   if (said === '') return []
   const numbers = /^\d+(\s*,\s*\d+)*$/.test(said)
     ? said.split(',').map((each) => options[Number(each) - 1]?.label)

@@ -7,10 +7,12 @@ import type { Prepared } from '../setup/prepare.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { safeLine } from '../terminal/safe-text.js'
 import { wrapRow, wrapText } from '../terminal/wrap.js'
+import { AskQueue } from './ask/ask-queue.js'
 import type { Asking } from './asking.js'
 import type { Chat, Person } from './chat.js'
 import type { History } from './editor/history.js'
 import type { Guide } from './guide.js'
+import type { EditDiffs } from './run/edit-diffs.js'
 import type { RunView } from './run/run-view.js'
 import { Front } from './screen/front.js'
 import { statusLine } from './status-line.js'
@@ -27,6 +29,10 @@ export class TerminalChat {
   readonly #unsaid: string[] = []
   /** Said to the run at work, and not read by the model yet. */
   readonly #unread: string[] = []
+  readonly #asks = new AskQueue()
+  /** Subagents that have ended: their questions are withdrawn. */
+  readonly #endedTasks = new Set<string>()
+  #edits: EditDiffs | undefined
   #history: History | undefined
   #commands: typeof import('./slash/slash-commands.js') | undefined
   #chat: Chat | undefined
@@ -86,20 +92,40 @@ export class TerminalChat {
   }
 
   async #begin(prepare: () => Promise<Prepared>): Promise<Prepared> {
-    const [prepared, { Chat: Opened }, { openHistory }, { askQuestions }, commands] = await Promise.all([
-      prepare(),
-      import('./chat.js'),
-      import('./editor/history.js'),
-      import('./questions.js'),
-      import('./slash/slash-commands.js'),
-    ])
+    const [prepared, { Chat: Opened }, { EditDiffs }, { openHistory }, { askQuestions }, commands] =
+      await Promise.all([
+        prepare(),
+        import('./chat.js'),
+        import('./run/edit-diffs.js'),
+        import('./editor/history.js'),
+        import('./questions.js'),
+        import('./slash/slash-commands.js'),
+      ])
     this.#commands = commands
     this.#history = await openHistory(prepared.userDir)
     for (const text of this.#waiting) this.#keep(text)
+    const edits = new EditDiffs(prepared.workspace, (diffs) => {
+      this.#view?.edited(diffs, this.#io.columns())
+      this.#front.changed()
+    })
+    this.#edits = edits
     const person: Person = {
-      onAsk: (request) => this.#ask(request),
+      middleware: [edits.middleware],
+      onAsk: (request) => {
+        edits.seen(request.id)
+        return this.#ask(request)
+      },
       onQuestion: (questions, from) =>
-        askQuestions(questions, from, this.#asking, this.#colors, this.#io.columns()),
+        this.#asks.put(
+          () => from === undefined || !this.#endedTasks.has(from.taskId),
+          (signal) =>
+            askQuestions(questions, from, this.#asking, {
+              colors: this.#colors,
+              columns: this.#io.columns(),
+              signal,
+            }),
+          { answers: questions.map(() => []) },
+        ),
     }
     const chat = await Opened.open(prepared, this.#io, person)
     this.#chat = chat
@@ -165,15 +191,20 @@ export class TerminalChat {
   async #take(text: string, chat: Chat): Promise<void> {
     const outcome = await this.#commands?.runSlash(text, {
       chat,
+      colors: this.#colors,
+      columns: this.#io.columns(),
+      page: (title, lines) => this.#front.page(title, lines),
       choose: (title, labels) =>
-        this.#front.choose(
+        this.#front.choose({
           title,
-          labels.map((label, at) => ({ key: keyFor(at), label })),
-        ),
+          choices: labels.map((label, at) => ({ key: keyFor(at), label })),
+          direct: true,
+        }),
     })
     if (outcome === undefined) return this.#send(text, chat)
     if (outcome.says !== undefined)
       this.#tell([...outcome.says.split('\n').flatMap((line) => wrapRow(line, this.#io.columns() - 1)), ''])
+    if (outcome.lines !== undefined) this.#front.print(outcome.lines)
     if (outcome.recap === true) this.#tell(recapLines(chat, this.#colors, this.#io.columns()))
     if (outcome.draft !== undefined) this.#front.editor.set(outcome.draft)
     if (outcome.later !== undefined) this.#waiting.push(outcome.later)
@@ -190,14 +221,16 @@ export class TerminalChat {
     this.#front.animate(true)
     try {
       for await (const event of await chat.session.stream({ prompt: text, signal: this.#io.signal })) {
+        if (event.type === 'subagent_end') this.#endedTasks.add(event.taskId)
         if (event.type === 'steered') this.#unread.length = 0
-        if (event.type === 'agent_end') chat.count(event.result)
         view.tell(event, this.#io.columns())
         this.#say()
         this.#front.changed()
       }
     } finally {
-      // Whoever asked something is gone.
+      // The calls of the run have ended, and their questions with them.
+      this.#asks.withdrawAll()
+      this.#edits?.clear()
       this.#front.dismiss()
       this.#front.animate(false)
       this.#front.print([])
@@ -209,15 +242,24 @@ export class TerminalChat {
   }
 
   async #ask(request: AskRequest): Promise<AskAnswer> {
-    const { askPerson } = await import('./ask/ask-person.js')
+    const { askPerson, withdrawnAnswer } = await import('./ask/ask-person.js')
     const root = this.#chat?.prepared.workspace ?? this.#io.cwd
-    return askPerson(request, this.#asking, { root, colors: this.#colors, columns: this.#io.columns() })
+    const isOpen = (): boolean => this.#chat?.isAsked(request) ?? true
+    const ask = (signal: AbortSignal): Promise<AskAnswer> =>
+      askPerson(request, this.#asking, {
+        root,
+        colors: this.#colors,
+        columns: this.#io.columns(),
+        signal,
+      })
+    return this.#asks.put(isOpen, ask, withdrawnAnswer)
   }
 
   readonly #asking: Asking = {
+    leavesQuestion: false,
     print: (lines) => this.#tell(lines),
-    choose: (title, choices) => this.#front.choose(title, choices),
-    askLine: (title) => this.#front.askLine(title),
+    choose: (question) => this.#front.choose(question),
+    askLine: (question) => this.#front.askLine(question),
   }
 
   #interrupt(again: boolean): void {
@@ -233,6 +275,7 @@ export class TerminalChat {
     this.#unread.length = 0
     this.#unsaid.length = 0
     const cancelled = this.#chat?.session.cancel() ?? false
+    this.#asks.withdrawAll()
     this.#front.dismiss()
     return cancelled || this.#view !== undefined
   }

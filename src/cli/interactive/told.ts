@@ -36,14 +36,26 @@ export function echoLines(
   return [...lines.map(row), '']
 }
 
-/** What was said last, for whoever comes back. */
-export function recapLines({ session }: Chat, { dim }: Colors, columns: number): string[] {
+/** The last messages of a session that is resumed, and whether its last run was interrupted. */
+export function recapLines(
+  { session, interrupted }: Chat,
+  { dim, yellow }: Colors,
+  columns: number,
+): string[] {
   const said = session.messages().filter(({ role }) => role === 'user' || role === 'assistant')
-  if (said.length === 0) return []
+  const cutOff =
+    interrupted === undefined
+      ? []
+      : [
+          `The last run was interrupted before it ended: "${safeLine(interrupted, 120)}".`,
+          `Say what to do next, or complete it with: capstan sessions resume ${safeLine(session.sessionId, 100)} --run`,
+        ]
+  const warning = cutOff.flatMap((line) => wrapText(line, columns - 1)).map(yellow)
+  if (said.length === 0) return warning.length === 0 ? [] : [...warning, '']
   const last = said
     .slice(-4)
     .map(({ role, text }) => `  ${role === 'user' ? '›' : ' '} ${safeLine(text, columns - 6)}`)
-  return [...[`going on with a session of ${said.length} messages:`, ...last].map(dim), '']
+  return [...[`going on with a session of ${said.length} messages:`, ...last].map(dim), ...warning, '']
 }
 
 export function failureLines(error: unknown, { red, dim }: Colors): string[] {

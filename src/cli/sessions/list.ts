@@ -8,17 +8,28 @@ import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine } from '../terminal/safe-text.js'
 import { cutTo } from '../terminal/width.js'
 import { timeText } from './about-session.js'
+import { cutOffRun } from './cut-off.js'
+import { mainSessions } from './main-sessions.js'
 import { firstWords } from './message-text.js'
 import { type Kept, openKept } from './open-kept.js'
 
-type Row = SessionInfo & { readonly prompt: string; readonly messages?: number; readonly interrupted?: true }
+type Row = SessionInfo & {
+  readonly prompt: string
+  readonly messages?: number
+  readonly interrupted?: true
+  /** For the session of a subagent: the session that started it. */
+  readonly parentId?: string
+}
 
-/** The kept sessions of this directory, or all of them, the newest first. */
+/** Lists the sessions of this directory, or of all, newest first. Those of subagents are listed with `--subagents`. */
 export async function listKept(args: Args, io: Io): Promise<number> {
   const kept = await openKept(args, io)
-  const all = await kept.store.list()
-  const wanted = args.has('all') ? all : all.filter(({ workspaceRoot }) => workspaceRoot === kept.workspace)
-  const shown = wanted.slice(0, args.count('limit') ?? 20)
+  const isWanted = ({ workspaceRoot }: SessionInfo): boolean =>
+    args.has('all') || workspaceRoot === kept.workspace
+  const found: SessionInfo[] = []
+  if (args.has('subagents')) found.push(...(await kept.store.list()).filter(isWanted))
+  else for await (const info of mainSessions(kept.store, isWanted)) found.push(info)
+  const shown = found.slice(0, args.count('limit') ?? 20)
   const rows: Row[] = []
   for (const info of shown) rows.push(await rowOf(kept, info))
   await kept.store.close?.()
@@ -32,15 +43,16 @@ export async function listKept(args: Args, io: Io): Promise<number> {
       io.stderr,
       `There are no sessions${args.has('all') ? '' : ` of ${safeLine(kept.workspace)}; --all shows those of other directories`}.\n`,
     )
-  for (const { id, updatedAtMs, workspaceRoot, prompt, interrupted } of rows) {
+  for (const { id, updatedAtMs, workspaceRoot, prompt, interrupted, parentId } of rows) {
     const place =
       args.has('all') && workspaceRoot !== undefined ? `  ${dim(safeLine(workspaceRoot, 60))}` : ''
-    const state = interrupted === true ? ` ${yellow('(cut off)')}` : ''
-    const line = `${bold(safeLine(id))}  ${dim(timeText(updatedAtMs))}${place}${state}  ${prompt}`
+    const state = interrupted === true ? ` ${yellow('(interrupted)')}` : ''
+    const of = parentId === undefined ? '' : ` ${dim(`(subagent of ${safeLine(parentId, 60)})`)}`
+    const line = `${bold(safeLine(id))}  ${dim(timeText(updatedAtMs))}${place}${state}${of}  ${prompt}`
     await write(io.stdout, `${io.isTTY.stdout ? cutTo(line, io.columns()) : line}\n`)
   }
-  if (wanted.length > rows.length)
-    await write(io.stderr, dim(`… and ${wanted.length - rows.length} more; --limit shows them\n`))
+  if (found.length > rows.length)
+    await write(io.stderr, dim(`… and ${found.length - rows.length} more; --limit shows them\n`))
   return exitCodes.done
 }
 
@@ -49,12 +61,14 @@ async function rowOf({ store }: Kept, info: SessionInfo): Promise<Row> {
   try {
     const state = await load(store, info.id)
     const messages = state?.messages.map(({ message }) => message) ?? []
-    const cutOff = [...(state?.runs.values() ?? [])].at(-1)?.status === 'running'
+    const { task, parentId } = state?.session ?? {}
+    const cutOff = cutOffRun(state?.runs.values() ?? [])
     return {
       ...info,
       prompt: info.title === undefined ? firstWords(messages, 80) : safeLine(info.title, 80),
       messages: messages.length,
-      ...(cutOff && { interrupted: true as const }),
+      ...(cutOff !== undefined && { interrupted: true as const }),
+      ...(task !== undefined && parentId !== undefined && { parentId }),
     }
   } catch (error) {
     return { ...info, prompt: `(${safeLine(messageOf(error), 120)})` }

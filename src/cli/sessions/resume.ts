@@ -1,12 +1,13 @@
-import type { RunRow } from '../../store/records.js'
 import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { Progress } from '../headless/progress.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
+import { requireModel } from '../headless/require-model.js'
 import { type Io, write } from '../io.js'
 import { prepare, warningsOf } from '../setup/prepare.js'
 import { safeText } from '../terminal/safe-text.js'
+import { cutOffRun } from './cut-off.js'
 import { findSession, loadSession, openKept } from './open-kept.js'
 
 /** Goes on with a session: with a prompt, with the run that was cut off, or in the terminal. */
@@ -23,7 +24,7 @@ export async function resumeKept(args: Args, io: Io): Promise<number> {
     const { runHeadless } = await import('../headless/run-headless.js')
     return runHeadless(args.with({ session: id, ...place }), io, prompt, 'text')
   }
-  const cutOff = cutOffIn([...state.runs.values()])
+  const cutOff = cutOffRun(state.runs.values())
   if (args.has('run')) {
     if (cutOff === undefined)
       throw new CommandLineError('No run of this session was cut off.', 'Give a prompt to go on with it.')
@@ -38,18 +39,12 @@ export async function resumeKept(args: Args, io: Io): Promise<number> {
   return command.run(args.with({ session: id, ...place }).after(args.positionals.length), io)
 }
 
-/** A process that came since may have noted that it was, and have ended there. */
-function cutOffIn(runs: readonly RunRow[]): RunRow | undefined {
-  const last = runs.at(-1)
-  const atWork = runs.findLast(({ status }) => status === 'running' || status === 'queued')
-  return atWork ?? (last?.status === 'interrupted' ? last : undefined)
-}
-
 async function goOn(args: Args, io: Io, runId: string): Promise<number> {
   const prepared = await prepare(args, io)
   try {
     const refused = new RefusedAsks()
     const session = await prepared.open({ onAsk: refused.handlerFor(prepared.workspace) })
+    requireModel(prepared, io)
     const progress = new Progress(io, args.has('quiet') ? 'quiet' : 'plain')
     for (const warning of warningsOf(prepared, session)) await progress.warn(warning)
     for (const note of prepared.notes) await progress.note(note)

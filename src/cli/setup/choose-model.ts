@@ -45,7 +45,8 @@ function reachOf({ own }: KeyedProvider): { readonly api?: 'chat'; readonly base
   return own === undefined || isInstalled(own.package) ? {} : { api: 'chat', baseUrl: own.chat }
 }
 
-function namedModel(named: string, { env, config }: ModelWish): ChosenModel {
+/** The model of this name: one of the configuration, or of a provider that is known by its name. */
+export function namedModel(named: string, { env, config }: Pick<ModelWish, 'env' | 'config'>): ChosenModel {
   if (named === 'offline') return { name: 'offline/rules', model: howToConnect(), from: 'flag' }
   const slash = named.indexOf('/')
   const [provider, id] = [named.slice(0, Math.max(0, slash)), named.slice(slash + 1)]

@@ -3,6 +3,7 @@ import type { SessionStore } from '../../store/session-store.js'
 import { isRecord } from '../../tool/json.js'
 import type { Args } from '../args.js'
 import { UsageError } from '../errors.js'
+import { mainSessions } from '../sessions/main-sessions.js'
 
 /** The session that the flags mean, and what is to be said about going on with it. */
 export type KeptSession = { readonly id: string; readonly note?: string }
@@ -17,8 +18,9 @@ export async function keptSession(
   if (!args.has('continue')) return named === undefined ? undefined : checked(args, store, workspace, named)
   if (named !== undefined) throw new UsageError('--session and --continue cannot be given together.')
   if (store === undefined) throw new UsageError('--continue needs a store.', 'Leave out --store none.')
-  const newest = (await store.list()).find(({ workspaceRoot }) => workspaceRoot === workspace)
-  if (newest === undefined)
+  const mine = mainSessions(store, ({ workspaceRoot }) => workspaceRoot === workspace)
+  const { value: newest } = await mine.next()
+  if (!newest)
     throw new UsageError(
       'There is no session of this directory to go on with.',
       '"capstan sessions list --all" has those of others.',

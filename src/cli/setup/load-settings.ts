@@ -9,6 +9,8 @@ import { type ConfigPlace, configName, readWorkspaceConfig } from './workspace-c
 export type Settings = {
   readonly config: AgentConfig
   readonly warnings: readonly string[]
+  /** The configuration of the workspace, when the user has not confirmed it: it has no effect. */
+  readonly unconfirmed?: string
   /** The files that count, the one that goes first at the front. */
   readonly files: readonly string[]
 }
@@ -33,16 +35,16 @@ export async function loadSettings(
   const userFile = join(place.userDir, 'config.acl')
   const userText = await readIfThere(userFile, longestFile)
   if (userText !== undefined) layers.push(await load(userFile, place.userDir, userText, io))
-  const unconfirmed =
-    own?.confirmed === false
-      ? [
-          `${configName} came with this directory and is not used: read it, and confirm it with "capstan trust".`,
-        ]
-      : []
+  const unconfirmed = own?.confirmed === false ? own.path : undefined
+  const notUsed = `${configName} came with this directory and is not used: read it, and confirm it with "capstan trust".`
   return {
     config: merge(layers.map(({ config }) => config)),
-    warnings: [...unconfirmed, ...layers.flatMap(({ warnings }) => warnings)],
+    warnings: [
+      ...(unconfirmed === undefined ? [] : [notUsed]),
+      ...layers.flatMap(({ warnings }) => warnings),
+    ],
     files: layers.flatMap(({ files }) => files),
+    ...(unconfirmed !== undefined && { unconfirmed }),
   }
 }
 

@@ -11,7 +11,7 @@ import type { SessionStore } from '../../store/session-store.js'
 import type { Args } from '../args.js'
 import type { Io } from '../io.js'
 import { budgetGuard, readBudget } from './budget.js'
-import { type ChosenModel, chooseModel } from './choose-model.js'
+import { type ChosenModel, chooseModel, namedModel } from './choose-model.js'
 import { readDuration } from './duration.js'
 import { keptSession } from './kept-session.js'
 import { loadSettings } from './load-settings.js'
@@ -31,6 +31,8 @@ export type Prepared = {
   readonly options: SessionOptions
   /** What is odd about the configuration, a sentence each. */
   readonly warnings: readonly string[]
+  /** The configuration of the workspace, when the user has not confirmed it: it has no effect. */
+  readonly unconfirmed?: string
   /** What people should know and need not act on, a line each: why this model, what goes on with a session. */
   readonly notes: readonly string[]
   /** Opens a session as the flags say, with more options on top. */
@@ -46,6 +48,10 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
   const settings = await loadSettings({ root: workspace, userDir }, io, args.value('config'))
   const { config } = settings
   const model = await chooseModel({ env: io.env, config, named: args.value('model') })
+  const fallbackModels = args
+    .values('fallback-model')
+    .map((named) => namedModel(named, { env: io.env, config }).model)
+  const maxRetries = args.count('retries', 0)
   const budget = args.value('budget')
   const guard =
     budget === undefined ? {} : { budgetGuard: budgetGuard(readBudget(budget), priceOf(model, config)) }
@@ -56,6 +62,8 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
     ...options,
     ...guard,
     model: model.model,
+    ...(fallbackModels.length > 0 && { fallbackModels }),
+    ...(maxRetries !== undefined && { retry: { ...config.retry, maxRetries } }),
     ...(store !== undefined && { sessionStore: store }),
   }
   return {
@@ -67,6 +75,7 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
     store,
     options: given,
     warnings: settings.warnings,
+    ...(settings.unconfirmed !== undefined && { unconfirmed: settings.unconfirmed }),
     notes: [model.says, kept?.note].filter((note) => note !== undefined),
     open: async (more = {}) => {
       const all = { ...given, ...(kept !== undefined && { sessionId: kept.id }), ...more }

@@ -64,6 +64,18 @@ export const sessionFlags: readonly OptionSpec[] = [
   { name: 'max-rounds', value: 'n', summary: 'how many rounds of tool calls a run may have' },
   { name: 'timeout', value: 'duration', summary: 'how long a run may take, such as 90s or 10m' },
   { name: 'budget', value: 'amount', summary: 'what the model may cost: 0.50usd, or 200k tokens' },
+  {
+    name: 'retries',
+    value: 'n',
+    summary:
+      'how often a failed request to the model is sent again; 7 when left out (about a minute), 0 for never',
+  },
+  {
+    name: 'fallback-model',
+    value: 'provider/model',
+    repeatable: true,
+    summary: 'a model that takes over when the other one cannot answer',
+  },
   { name: 'session', short: 's', value: 'id', summary: 'go on with the session of this id, or begin it' },
   { name: 'continue', short: 'c', summary: 'go on with the newest session of this directory' },
   storeFlag,

@@ -21,6 +21,30 @@ export function wrapRow(line: string, columns: number): string[] {
   return [...wrapText(left.trimEnd(), columns, '    '), ...wrapText(`      ${right}`, columns, '      ')]
 }
 
+/** Breaks one line after every `columns` columns and keeps each character, blanks included. */
+export function breakLine(line: string, columns: number): string[] {
+  const room = Math.max(8, columns)
+  if (line.length <= room && widthOf(line) <= room) return [line]
+  const lines: string[] = []
+  if (/^[\x20-\x7e]*$/.test(line)) {
+    for (let at = 0; at < line.length; at += room) lines.push(line.slice(at, at + room))
+    return lines
+  }
+  let current = ''
+  let width = 0
+  for (const letter of lettersOf(line)) {
+    const letterWidth = widthOfLetter(letter)
+    if (width + letterWidth > room) {
+      lines.push(current)
+      current = ''
+      width = 0
+    }
+    current += letter
+    width += letterWidth
+  }
+  return [...lines, current]
+}
+
 function wrapLine(line: string, columns: number, indent: string): string[] {
   if (widthOf(line) <= columns) return [line]
   const lines: string[] = []

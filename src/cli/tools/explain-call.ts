@@ -1,11 +1,11 @@
-import { type Call, expandCall } from '../../authority/call.js'
+import type { Call } from '../../authority/call.js'
+import { expandOnDisk } from '../../authority/expand-on-disk.js'
 import { explain, formatExplanation } from '../../authority/explain.js'
 import { defaultWatchdog, runWatchdog } from '../../authority/watchdog.js'
 import type { Session } from '../../session/session.js'
 import { coreOf } from '../../session/surface/session-surface.js'
 import { describeUnknownTool } from '../../tool/errors.js'
 import { governTool } from '../../tool/govern.js'
-import type { Subject } from '../../tool/subject.js'
 import { UsageError } from '../errors.js'
 
 /** Why a call of a model would be allowed, asked about or denied in this session: every rule that had a say. Nothing is run. */
@@ -24,17 +24,8 @@ export async function explainCall(
   const { args, subjects } = prepared
   const call: Call = { tool: name, args, subjects, ...(tool.mcp !== undefined && { mcp: tool.mcp }) }
   const holds = authority.for(tool)
-  const expanded = expandCall(call, holds.book.scope)
-  // Where links lead is judged too, as the gate does.
-  const real: Subject[] = []
-  for (const subject of expanded.subjects) {
-    if (subject.kind !== 'path' || !subject.inside) continue
-    const path = await workspace.realPath(subject.path.path)
-    if (path !== undefined && path !== subject.path.path) real.push({ fs: subject.fs, path })
-  }
-  const whole =
-    real.length === 0 ? expanded : expandCall({ ...call, subjects: [...subjects, ...real] }, holds.book.scope)
-  const watchdog = await runWatchdog(defaultWatchdog, { tool: name, args, expanded: whole })
-  const explanation = explain(whole, holds, watchdog)
+  const expanded = await expandOnDisk(call, holds.book.scope, workspace)
+  const watchdog = await runWatchdog(defaultWatchdog, { tool: name, args, expanded })
+  const explanation = explain(expanded, holds, watchdog)
   return { action: explanation.verdict.action, text: formatExplanation(explanation) }
 }

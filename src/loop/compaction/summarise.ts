@@ -1,5 +1,6 @@
 import type { Message, UserMessage } from '../../tool/completion.js'
 import { createConversation } from '../conversation.js'
+import { isModelTrouble } from '../events.js'
 import type { RunParts } from '../run-parts.js'
 import { type RunState, textOf } from '../run-state.js'
 import { addUsage, type Usage } from '../usage.js'
@@ -50,14 +51,17 @@ const instruction =
 function partsFor({ parts, signal }: RunState): RunParts {
   return {
     model: () => parts.model(),
+    fallbacks: () => parts.fallbacks?.() ?? [],
     conversation: createConversation(),
     instructions: () => 'You write summaries.',
     limits: { ...parts.limits, maxToolRounds: 0, maxContinuationTurns: 1 },
     request: { maxTokens: 8_000 },
-    emit: () => undefined,
+    emit: (event) => void (isModelTrouble(event) && parts.emit(event)),
     signal,
     now: () => parts.now(),
     ...(parts.budget !== undefined && { budget: parts.budget }),
+    ...(parts.circuits !== undefined && { circuits: parts.circuits }),
+    ...(parts.retry !== undefined && { retry: parts.retry }),
     ...(parts.sessionId !== undefined && { sessionId: parts.sessionId }),
   }
 }

@@ -2,8 +2,8 @@ import type { CompletionRequest } from '../../tool/completion.js'
 import { AnswerBuilder } from '../answer-builder.js'
 import { type AttemptWatch, watchAttempt } from '../attempt-watch.js'
 import type { ModelAnswer, ModelCall, ModelFacts } from '../model.js'
-import { type ModelPlace, watchError } from '../provider-error.js'
-import { type RetryTiming, withRetries } from '../retry.js'
+import { type ModelPlace, nameOf, watchError } from '../provider-error.js'
+import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
 import { unlessAborted } from '../unless-aborted.js'
 import { type AiSdkModel, specificationOf } from './ai-sdk-model.js'
 import { StreamReader } from './read-stream.js'
@@ -28,12 +28,7 @@ export function answerWith(
   request: CompletionRequest,
   call: ModelCall,
 ): Promise<ModelAnswer> {
-  return withRetries(() => attempt(parts, request, call), {
-    ...parts.retry,
-    signal: call.signal,
-    on: (event) => call.on(event),
-    maxAttempts: call.maxAttempts,
-  })
+  return withRetries(() => attempt(parts, request, call), retryPolicy(call, parts.retry))
 }
 
 async function attempt(parts: AiSdkParts, request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> {
@@ -45,7 +40,7 @@ async function attempt(parts: AiSdkParts, request: CompletionRequest, call: Mode
     facts,
     ...(sessionIdHeader !== undefined && { sessionIdHeader }),
   }
-  const builder = new AnswerBuilder(request, call)
+  const builder = new AnswerBuilder(request, call, nameOf(place))
   const watch = watchAttempt(call)
   try {
     // A model object that ignores the signal must not hold the run.

@@ -6,6 +6,7 @@ import type { Model, ModelFacts } from '../model.js'
 import { nameOf } from '../provider-error.js'
 import type { RetryTiming } from '../retry.js'
 import type { AiSdkModel } from './ai-sdk-model.js'
+import { boundedResponse } from './bounded-response.js'
 import { aiSdkModel, unknownFacts } from './from-ai-sdk.js'
 
 export type AiSdkKind = 'anthropic' | 'google' | 'openai-responses'
@@ -52,7 +53,7 @@ export function createAiSdkModel(options: AiSdkModelOptions): Model {
   let made: Promise<AiSdkModel> | undefined
   const make = async (): Promise<AiSdkModel> => {
     try {
-      return (await load(kind))(settingsOf(options, url))(id)
+      return (await load(kind))(settingsOf(options, url, nameOf(place)))(id)
     } catch (error) {
       // The next request tries again: a package may have been installed meanwhile.
       made = undefined
@@ -117,13 +118,14 @@ function versioned(baseUrl: string, kind: AiSdkKind): string {
 function settingsOf(
   { apiKey, headers, fetch = globalThis.fetch }: AiSdkModelOptions,
   url: string,
+  name: string,
 ): LibrarySettings {
   return {
     baseURL: url,
     ...(apiKey !== undefined && { apiKey: apiKey.trim() }),
     ...(headers !== undefined && { headers: { ...headers } }),
     // A redirect would carry the conversation, and perhaps the key, to a place nobody named.
-    fetch: (input, init) => fetch(input, { ...init, redirect: 'manual' }),
+    fetch: async (input, init) => boundedResponse(name, await fetch(input, { ...init, redirect: 'manual' })),
   }
 }
 

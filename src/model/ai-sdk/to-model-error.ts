@@ -7,7 +7,8 @@ import { type StreamEnd, StreamFailure } from './read-stream.js'
 
 /** What an AI SDK model threw, or put into its stream, as an error of ours. */
 export function toModelError(known: ModelPlace, thrown: unknown, emitted: boolean): ModelError {
-  if (thrown instanceof ModelError) return thrown
+  const own = ownErrorIn(thrown)
+  if (own !== undefined) return own
   if (thrown instanceof StreamFailure) return failureError(known, thrown.error, emitted)
   const error = isObject(thrown) ? thrown : {}
   const place = known.url === '' && typeof error['url'] === 'string' ? { ...known, url: error['url'] } : known
@@ -27,6 +28,16 @@ export function toModelError(known: ModelPlace, thrown: unknown, emitted: boolea
   return connectionError(place, name.endsWith('APICallError') ? (error['cause'] ?? thrown) : thrown, emitted)
 }
 
+/** An error of ours that came back from a library inside one of its own. */
+function ownErrorIn(thrown: unknown): ModelError | undefined {
+  let error = thrown
+  for (let depth = 0; depth < 5 && isObject(error); depth++) {
+    if (error instanceof ModelError) return error
+    error = error['cause']
+  }
+  return undefined
+}
+
 /** The error for a stream that ended without a word, or with the word that it failed; undefined when it ended well. */
 export function endError(
   place: ModelPlace,
@@ -43,7 +54,7 @@ export function endError(
 
 function badResponse(place: ModelPlace, what: string, emitted: boolean, cause?: unknown): ModelError {
   return new ModelError('model_bad_response', `${nameOf(place)} ${what}; try again`, {
-    retryable: !emitted,
+    retryable: true,
     emitted,
     ...(cause !== undefined && { cause }),
   })

@@ -3,8 +3,8 @@ import { AnswerBuilder } from '../answer-builder.js'
 import { watchAttempt } from '../attempt-watch.js'
 import { ModelError } from '../errors.js'
 import type { Model, ModelAnswer, ModelCall, ModelFacts } from '../model.js'
-import { connectionError, type ModelPlace, refusalError, watchError } from '../provider-error.js'
-import { type RetryTiming, withRetries } from '../retry.js'
+import { connectionError, type ModelPlace, nameOf, refusalError, watchError } from '../provider-error.js'
+import { type RetryTiming, retryPolicy, withRetries } from '../retry.js'
 import { type ChatDialect, dialectOf } from './dialect.js'
 import { chatEndpoint } from './endpoint.js'
 import { post, postWith, type Reply } from './post.js'
@@ -47,7 +47,7 @@ export function createChatModel(options: ChatModelOptions): Model {
   let streamUsage = dialect.streamUsage ?? true
 
   const attempt = async (request: CompletionRequest, call: ModelCall): Promise<ModelAnswer> => {
-    const builder = new AnswerBuilder(request, call)
+    const builder = new AnswerBuilder(request, call, nameOf(place))
     const watch = watchAttempt(call)
     try {
       const reply = await send(write(request, { streamUsage }), call, watch.signal)
@@ -85,12 +85,7 @@ export function createChatModel(options: ChatModelOptions): Model {
             streamUsage = false
             return attempt(request, call)
           }),
-        {
-          ...options.retry,
-          signal: call.signal,
-          on: (event) => call.on(event),
-          maxAttempts: call.maxAttempts,
-        },
+        retryPolicy(call, options.retry),
       ),
   }
 }

@@ -82,6 +82,7 @@ export class ChunkReader {
     const slot = this.#slotFor({ index, id, name, input }, notFirst)
 
     if (slot.call === undefined) {
+      this.#builder.spend(name.length + input.length)
       slot.name += name
       slot.input += input
       if (slot.name !== '') this.#open(slot, slot.name)
@@ -94,12 +95,13 @@ export class ChunkReader {
     if (known !== undefined && !(index === undefined && notFirst)) {
       // Servers that number every call 0, or none at all, tell them apart by id or by a name that comes again.
       const otherId = id !== '' && known.id !== '' && id !== known.id
-      const again = name !== '' && input !== '' && known.call !== undefined && isWhole(known.call.input)
+      const again = name !== '' && input !== '' && known.call !== undefined && isWhole(known)
       const unmarked = index === undefined && name !== '' && id === '' && known.call !== undefined
       if (!otherId && !again && !unmarked) return known
       if (otherId && name === '') return known
     }
-    const slot: CallSlot = { index, id, name: '', input: '' }
+    if (this.#calls.length >= mostSlots) this.#builder.spendCall()
+    const slot: CallSlot = { index, id, name: '', input: '', looks: 0 }
     this.#calls.push(slot)
     return slot
   }
@@ -133,7 +135,14 @@ type CallSlot = {
   name: string
   input: string
   call?: OpenToolCall
+  /** How often its arguments were looked at to see whether they are whole. */
+  looks: number
 }
+
+/** Calls without a name are counted when they get one; before that there are no more of them than this. */
+const mostSlots = 1_000
+/** A server that repeats the name with each piece says so early: looking at long arguments for ever would take all the time there is. */
+const mostLooks = 100
 
 /** Arguments are JSON text; some servers send the object itself. */
 function textOf(given: unknown): string {
@@ -141,7 +150,9 @@ function textOf(given: unknown): string {
   return given === undefined || given === null ? '' : JSON.stringify(given)
 }
 
-function isWhole(input: string): boolean {
+function isWhole(slot: CallSlot): boolean {
+  if (++slot.looks > mostLooks) return false
+  const input = slot.call?.input ?? ''
   if (!input.trimEnd().endsWith('}')) return false
   try {
     JSON.parse(input)

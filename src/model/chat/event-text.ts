@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser'
+import { maxEventChars } from '../answer-limits.js'
 
 /** Takes a body apart: into the data of server-sent events, or, where it is something else, into its whole text. */
 export type EventText = {
@@ -14,16 +15,15 @@ export type EventTextOptions = {
 }
 
 const byteOrderMark = /^\ufeff/
-const longestEvent = 32 * 1024 * 1024
 
 /** What a body is shows in its first character, whatever its `content-type` says. */
 export function createEventText({ onData, onTooLong }: EventTextOptions): EventText {
   const parser = createParser({
     onEvent: (event) => onData(event.data, event.event),
     onError: (error) => {
-      if (error.type === 'max-buffer-size-exceeded') onTooLong(longestEvent)
+      if (error.type === 'max-buffer-size-exceeded') onTooLong(maxEventChars)
     },
-    maxBufferSize: longestEvent,
+    maxBufferSize: maxEventChars,
   })
   let kind: 'unknown' | 'events' | 'text' = 'unknown'
   let text = ''
@@ -31,10 +31,14 @@ export function createEventText({ onData, onTooLong }: EventTextOptions): EventT
     feed(piece) {
       if (kind === 'events') return parser.feed(piece)
       text += text === '' ? piece.replace(byteOrderMark, '') : piece
-      if (text.length > longestEvent) onTooLong(longestEvent)
+      if (text.length > maxEventChars) onTooLong(maxEventChars)
       if (kind === 'text') return
       const first = /\S/.exec(text)?.[0]
-      if (first === undefined) return
+      if (first === undefined) {
+        // Blanks in front mean nothing, however many there are.
+        text = ''
+        return
+      }
       kind = first === '{' || first === '[' || first === '<' ? 'text' : 'events'
       if (kind === 'events') parser.feed(text)
     },

@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { isRecord } from '../../tool/json.js'
 import type { AnswerBuilder } from '../answer-builder.js'
+import { answerTooLarge, defaultAnswerLimits } from '../answer-limits.js'
 import type { AttemptWatch } from '../attempt-watch.js'
 import { ModelError } from '../errors.js'
 import type { FinishReason, ModelAnswer, ModelCall } from '../model.js'
@@ -37,7 +38,12 @@ export async function readAnswer(source: AnswerSource): Promise<ModelAnswer> {
       readData(source, reader, data)
     },
     onTooLong(limit) {
-      throw badResponse(source, `sent more than ${limit} characters in one piece`)
+      throw answerTooLarge(
+        nameOf(place),
+        `more than ${limit} characters in one piece`,
+        undefined,
+        builder.emitted,
+      )
     },
   })
   await readBody(source, events.feed, () => {
@@ -74,6 +80,8 @@ async function readBody(
   afterPiece: () => void,
 ): Promise<void> {
   const decoder = new StringDecoder('utf8')
+  const { maxResponseBytes } = { ...defaultAnswerLimits, ...call.limits }
+  let bytes = 0
   let pieces = 0
   let open = true
   try {
@@ -87,6 +95,11 @@ async function readBody(
         throw connectionError(place, error, builder.emitted)
       }
       open = value !== undefined
+      bytes += value?.length ?? 0
+      if (bytes > maxResponseBytes) {
+        const what = `a response of more than ${maxResponseBytes} bytes`
+        throw answerTooLarge(nameOf(place), what, 'maxResponseBytes', builder.emitted)
+      }
       feed(value === undefined ? decoder.end() : decoder.write(asBuffer(value)))
       if (builder.pieces !== pieces) {
         pieces = builder.pieces
@@ -164,6 +177,6 @@ function badResponse({ place, builder }: AnswerSource, problem: string, retryabl
   const { emitted } = builder
   return new ModelError('model_bad_response', `${nameOf(place)} ${problem}`, {
     emitted,
-    retryable: retryable && !emitted,
+    retryable,
   })
 }

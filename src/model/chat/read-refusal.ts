@@ -1,7 +1,6 @@
+import { maxRefusalBytes } from '../answer-limits.js'
 import type { Refusal } from '../provider-error.js'
 import type { Reply } from './post.js'
-
-const longestRefusal = 64 * 1024
 
 /** What a response that is no answer says, up to a bound: a page of an unknown server may be of any length. */
 export async function readRefusal(reply: Reply, now: (() => number) | undefined): Promise<Refusal> {
@@ -18,7 +17,7 @@ async function readSome(reply: Reply): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   try {
-    while (text.length < longestRefusal) {
+    while (text.length < maxRefusalBytes) {
       const bytes = await reply.read()
       if (bytes === undefined) return text
       text += decoder.decode(bytes, { stream: true })

@@ -5,7 +5,6 @@ import { compileJsonSchema } from '../../tool/json-schema.js'
 import type { ObjectRequest } from '../../tool/runtime.js'
 import type { Validate } from '../../tool/validation.js'
 import { ObjectGenerationError } from './errors.js'
-import { inTime } from './in-time.js'
 import { type ObjectShape, shapeOf } from './object-shape.js'
 
 /** A request with everything filled in and held to its bounds. */
@@ -46,29 +45,14 @@ export function readObjectTask(request: ObjectRequest): ObjectTask {
   }
 }
 
-/** The check of a schema that may come from anywhere: neither making it nor using it takes longer than its time. */
+/** The check of a schema that may come from anywhere. The work of a check is bounded by the schema's own budget. */
 export function schemaCheck(schema: JsonSchema): Validate<unknown> {
-  const compiled = compiledInTime(schema)
-  return (value) => {
-    const checked = inTime(checkTimeMs, () => compiled.check(value))
-    if (checked !== undefined) return checked.result
-    const message = `could not be checked within ${checkTimeMs} ms: a pattern of the schema takes too long on this value`
-    return { ok: false, problems: [{ path: [], message }] }
-  }
-}
-
-const checkTimeMs = 1_000
-
-function compiledInTime(schema: JsonSchema): ReturnType<typeof compileJsonSchema> {
-  let compiled: { readonly result: ReturnType<typeof compileJsonSchema> } | undefined
   try {
-    compiled = inTime(checkTimeMs, () => compileJsonSchema(schema))
+    const compiled = compileJsonSchema(schema)
+    return (value) => compiled.check(value)
   } catch (error) {
     throw invalid(`${messageOf(error)}.`, error)
   }
-  if (compiled === undefined)
-    throw invalid(`The schema could not be read within ${checkTimeMs} ms: use a simpler one.`)
-  return compiled.result
 }
 
 /** A copy that cannot change, of a schema that is small enough to be sent and checked. */

@@ -1,8 +1,8 @@
 import { isRecord } from '../../tool/json.js'
 import { partialIn } from './partial-value.js'
 
-/** A piece of what a model says: of its text, or of the arguments of the call with this id. */
-export type HeardPiece = { readonly text: string; readonly callId?: string }
+/** A piece of what a model says: of its text, or of the arguments of the call with this id; or that its answer starts again. */
+export type HeardPiece = { readonly text: string; readonly callId?: string } | { readonly restart: true }
 
 export type PartialObjects = {
   hear(piece: HeardPiece): void
@@ -61,6 +61,12 @@ export function createPartialObjects(options: {
   return {
     hear: (piece) =>
       safely(() => {
+        if ('restart' in piece) {
+          text = ''
+          channel = undefined
+          readLength = 0
+          return
+        }
         // A call that begins after some words is the answer; a second call is not.
         if (piece.callId !== channel) {
           if (channel !== undefined) return

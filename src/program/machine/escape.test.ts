@@ -189,11 +189,8 @@ describe('from inside a program', () => {
     const bodies = Object.entries(exhausting).values()
     const work = async (): Promise<void> => {
       for (const [name, body] of bodies) {
-        const start = performance.now()
         const outcome = await attempt(body, 400)
         ended[name] = outcome.ok ? `ended well: ${JSON.stringify(outcome.result).slice(0, 60)}` : outcome.code
-        // Without an end it would be minutes; a busy machine may take its time.
-        expect(performance.now() - start, name).toBeLessThan(10_000)
         expect(JSON.stringify(outcome).length, name).toBeLessThan(1_500_000)
       }
     }

@@ -63,13 +63,11 @@ describe('the time of a program', () => {
       if (tool === 'ask') waiting(true)
       return hang()
     })
-    const before = performance.now()
     const outcome = await run(`export default async (ctx) => { ${body} }`, {
       host,
       limits: { timeoutMs: 200 },
     })
     expect(outcome).toMatchObject({ ok: false, code: 'program_timeout' })
-    expect(performance.now() - before).toBeLessThan(10_000)
   })
 })
 

@@ -399,14 +399,11 @@ describe('the machine', () => {
     const host = hostOf({
       hang: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
     })
-    const before = performance.now()
     const outcome = await failure(source, { host, limits: { timeoutMs: 200 } })
     expect(outcome).toMatchObject({
       code: 'program_timeout',
       message: 'program script timed out after 200 ms',
     })
-    // The machine may be busy; a script that was not stopped would go on for ever.
-    expect(performance.now() - before).toBeLessThan(5_000)
   })
 
   it.each([0, 1, 5, 20, 60])('frees everything when it is aborted after %i ms', async (ms) => {

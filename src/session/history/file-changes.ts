@@ -62,15 +62,17 @@ export class FileChanges {
     return this.#sets.get(id)
   }
 
-  /** The last run that changed files which were not put back since; undos and direct calls are not runs. */
-  lastRun(): ChangeSet | undefined {
-    return [...this.#sets.values()].findLast(
-      ({ id, undoes, files }) =>
-        undoes === undefined && id !== hostCalls && [...files.values()].some(({ undone }) => !undone),
-    )
+  /** The runs with changes that were not put back, newest first. Undos and the host's direct calls are not runs. */
+  openRuns(): ChangeSet[] {
+    return [...this.#sets.values()]
+      .filter(
+        ({ id, undoes, files }) =>
+          undoes === undefined && id !== hostCalls && [...files.values()].some(canBeUndone),
+      )
+      .reverse()
   }
 
-  /** A run or undo behind this one that wrote the same file. */
+  /** A run or undo after this one that wrote the same file. */
   laterWriter(id: string, path: string): string | undefined {
     const sets = [...this.#sets.values()]
     return sets.slice(sets.findIndex((set) => set.id === id) + 1).findLast(({ files }) => files.has(path))?.id
@@ -181,6 +183,14 @@ export class FileChanges {
     }
     return set
   }
+}
+
+/** Whether a file was changed and not put back. A file that was only written with the content it had was not changed. */
+export function canBeUndone({ undone, before, written }: ChangedFile): boolean {
+  if (undone) return false
+  if (before.kind === 'unknown') return true
+  const was = before.kind === 'file' ? before.version : null
+  return written.some((version) => version !== was)
 }
 
 /** The owner of what the host's own calls change. */

@@ -4,8 +4,9 @@ import type { LocalFiles } from '../../workspace/files/index.js'
 import { versionOf } from '../../workspace/files/version.js'
 import type { SessionCore } from '../core.js'
 import { HistoryError } from './errors.js'
-import type { ChangedFile, ChangeSet } from './file-changes.js'
+import { type ChangedFile, type ChangeSet, canBeUndone } from './file-changes.js'
 import { lineStat } from './line-stat.js'
+import { unifiedDiff } from './unified-diff.js'
 import { isLink, largestImage, noteChange, type WatchedPlace } from './watched-files.js'
 
 /** What a run did to one file. */
@@ -15,6 +16,8 @@ export type FileChangeInfo = {
   /** Lines that came and went; absent for what is no text, or is not any more what the run left. */
   readonly added?: number
   readonly removed?: number
+  /** A unified diff from before the run to now, when it was asked for and both are text. */
+  readonly diff?: string
   /** It was put back. */
   readonly undone: boolean
   /** Why it cannot be put back as things are; absent: it can. */
@@ -32,50 +35,85 @@ export type UndoOutcome = {
   readonly refused: readonly { readonly path: string; readonly why: string }[]
 }
 
-/** What tools did to files in a run; in the last one that changed any when no id is given. Commands are not covered. */
-export async function listChanges(core: SessionCore, runId?: string): Promise<FileChangeInfo[]> {
-  const set = runId === undefined ? core.changes.lastRun() : core.changes.get(runId)
-  if (set === undefined) return []
-  const { workspace } = await core.engine()
-  const infos: FileChangeInfo[] = []
-  for (const file of set.files.values()) {
-    const info = await describe(core, set, file, workspace.files)
-    if (info !== undefined) infos.push(info)
-  }
-  return infos
+export type ListChangesOptions = {
+  /** Adds a unified diff to each change. */
+  readonly diff?: boolean
 }
 
 /**
- * Puts back what files were before a run changed them, one by one: those that are still what the run left. Others are left alone and
- * named. What the run did not write is never touched.
+ * What tools did to files in a run; without an id, in the last run that left a change. Changes by commands are not covered. Files that a
+ * run wrote with the content they had are left out.
+ */
+export async function listChanges(
+  core: SessionCore,
+  runId?: string,
+  options: ListChangesOptions = {},
+): Promise<FileChangeInfo[]> {
+  for (const set of setsFor(core, runId)) {
+    const { workspace } = await core.engine()
+    const infos: FileChangeInfo[] = []
+    for (const file of set.files.values()) {
+      const info = await describe(core, set, file, workspace.files, options)
+      if (info !== undefined) infos.push(info)
+    }
+    if (infos.length > 0) return infos
+  }
+  return []
+}
+
+function setsFor({ changes }: SessionCore, runId: string | undefined): ChangeSet[] {
+  if (runId === undefined) return changes.openRuns()
+  const set = changes.get(runId)
+  return set === undefined ? [] : [set]
+}
+
+/**
+ * Puts files back to what they were before a run changed them, one by one: those that are still what the run left. Others are left alone
+ * and named. Without an id it takes the last run of which something can be put back, so that a run which left nothing to undo, or whose
+ * files were changed since, does not keep earlier runs from being undone.
  */
 export function undo(core: SessionCore, runId?: string): Promise<UndoOutcome> {
   return core.alone('undoing', async () => {
-    const set = runId === undefined ? core.changes.lastRun() : core.changes.get(runId)
-    const files = [...(set?.files.values() ?? [])].filter(({ undone }) => !undone)
-    if (set === undefined || files.length === 0)
-      throw new HistoryError(
-        'nothing_to_undo',
-        runId === undefined
-          ? 'There is nothing to undo: no run of this session changed files through its tools, or all of it was undone.'
-          : `There is nothing to undo of run '${runId}': it changed no files through its tools, or all of it was undone.`,
-      )
+    const sets = setsFor(core, runId).filter(({ files }) => [...files.values()].some(canBeUndone))
+    const [first] = sets
+    if (first === undefined) throw nothingToUndo(runId)
     await core.keeper?.open()
-    const { workspace } = await core.engine()
-    const place: WatchedPlace = { whole: workspace.files, scratch: () => workspace.scratch.path }
-    const owner = { id: core.newId(), undoes: set.id }
-    const restored: string[] = []
     const refused: { path: string; why: string }[] = []
-    const note = (path: string, after: string | null): Promise<void> =>
-      noteChange(place, core.changes, owner, path, after)
-    for (const file of files) {
-      const why = await putBack(core, set, file, workspace.files, note)
-      if (why === 'unchanged') continue
-      if (why === undefined) restored.push(file.path)
-      else refused.push({ path: file.path, why })
+    for (const set of sets) {
+      const outcome = await undoSet(core, set)
+      refused.push(...outcome.refused)
+      if (outcome.restored.length > 0) return { ...outcome, refused }
     }
-    return { undoId: owner.id, runId: set.id, restored, refused }
+    // Every file is as it was before its run.
+    if (refused.length === 0 && runId === undefined) throw nothingToUndo(runId)
+    return { undoId: core.newId(), runId: first.id, restored: [], refused }
   })
+}
+
+function nothingToUndo(runId: string | undefined): HistoryError {
+  return new HistoryError(
+    'nothing_to_undo',
+    runId === undefined
+      ? 'There is nothing to undo: no run of this session changed files through its tools, or all of it was undone.'
+      : `There is nothing to undo of run '${runId}': it changed no files through its tools, or all of it was undone.`,
+  )
+}
+
+async function undoSet(core: SessionCore, set: ChangeSet): Promise<UndoOutcome> {
+  const { workspace } = await core.engine()
+  const place: WatchedPlace = { whole: workspace.files, scratch: () => workspace.scratch.path }
+  const owner = { id: core.newId(), undoes: set.id }
+  const restored: string[] = []
+  const refused: { path: string; why: string }[] = []
+  const note = (path: string, after: string | null): Promise<void> =>
+    noteChange(place, core.changes, owner, path, after)
+  for (const file of [...set.files.values()].filter(canBeUndone)) {
+    const why = await putBack(core, set, file, workspace.files, note)
+    if (why === 'unchanged') continue
+    if (why === undefined) restored.push(file.path)
+    else refused.push({ path: file.path, why })
+  }
+  return { undoId: owner.id, runId: set.id, restored, refused }
 }
 
 /** Undefined: it is as it was before the run. */
@@ -165,6 +203,7 @@ async function describe(
   set: ChangeSet,
   file: ChangedFile,
   files: LocalFiles,
+  options: ListChangesOptions,
 ): Promise<FileChangeInfo | undefined> {
   const { path, before, written, undone } = file
   const last = written.at(-1) ?? null
@@ -184,18 +223,25 @@ async function describe(
     if (moved !== undefined) return { path, kind, undone, whyNot: moved }
     const content = before.kind === 'none' ? new Uint8Array() : await contentOf(core, file)
     if (typeof content === 'string') return { path, kind, undone, whyNot: content }
-    return { path, kind, undone, ...statOf(content, now.bytes ?? new Uint8Array()) }
+    return { path, kind, undone, ...(await compared(path, content, now.bytes ?? new Uint8Array(), options)) }
   } catch (error) {
     return { path, kind, undone, whyNot: messageOf(error) }
   }
 }
 
-function statOf(before: Uint8Array, after: Uint8Array): Pick<FileChangeInfo, 'added' | 'removed'> {
+async function compared(
+  path: string,
+  before: Uint8Array,
+  after: Uint8Array,
+  { diff = false }: ListChangesOptions,
+): Promise<Pick<FileChangeInfo, 'added' | 'removed' | 'diff'>> {
   if (before.length + after.length > 2 * largestImage) return {}
   try {
     const text = new TextDecoder('utf-8', { fatal: true })
-    return lineStat(text.decode(before), text.decode(after))
+    const [old, now] = [text.decode(before), text.decode(after)]
+    return { ...lineStat(old, now), ...(diff && { diff: await unifiedDiff(path, old, now) }) }
   } catch {
+    // It is not text.
     return {}
   }
 }

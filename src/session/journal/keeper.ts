@@ -103,8 +103,11 @@ export class Keeper {
   }
 
   /** That a run begins, or how it ended: only the end is told to anybody. */
-  run(snapshot: RunSnapshot, more: Pick<RunRow, 'resumedFrom' | 'usage' | 'trigger'> = {}): Promise<void> {
-    const { eventCount: _, ...row } = snapshot
+  run(
+    snapshot: RunSnapshot,
+    more: Pick<RunRow, 'resumedFrom' | 'usage' | 'costUsd' | 'spending' | 'trigger'> = {},
+  ): Promise<void> {
+    const { eventCount: _, usage: __, costUsd: ___, ...row } = snapshot
     const records: SessionRecord[] = [{ type: 'run', data: { ...shorten(row), ...more } }]
     return isOpen(row.status) ? this.#journal.put(records) : this.#journal.append(records)
   }
@@ -245,7 +248,10 @@ export class Keeper {
   }
 
   /** Of a round that is done. What comes next asks the model, which can be done again. */
-  checkpoint(runId: string, { round, toolCallsCount, usage }: RoundDone): Promise<void> {
+  checkpoint(
+    runId: string,
+    { round, toolCallsCount, usage, costUsd }: RoundDone & { readonly costUsd?: number },
+  ): Promise<void> {
     const message = this.conversation.kept.at(-1)
     if (message === undefined) return Promise.resolve()
     const data: CheckpointRow = {
@@ -255,6 +261,7 @@ export class Keeper {
       messageId: message.id,
       toolCallsCount,
       usage,
+      ...(costUsd !== undefined && { costUsd }),
       atMs: this.#options.now(),
     }
     return this.#journal.put([{ type: 'checkpoint', data }])

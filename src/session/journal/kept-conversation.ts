@@ -64,6 +64,7 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
       createdAtMs: options.now(),
       ...(runId !== undefined && { runId }),
       ...(facts.usage !== undefined && { usage: facts.usage }),
+      ...(facts.costUsd !== undefined && { costUsd: facts.costUsd }),
       ...(facts.model !== undefined && { model: facts.model }),
       ...(facts.metadata !== undefined && { metadata: facts.metadata }),
     }

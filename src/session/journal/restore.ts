@@ -1,17 +1,23 @@
 import type { Rule } from '../../authority/rule.js'
 import type { RunTotals } from '../../loop/run-parts.js'
-import { addUsage, noUsage, type Usage } from '../../loop/usage.js'
+import { addUsage } from '../../loop/usage.js'
 import { blobDigests, foldSession } from '../../store/fold-session.js'
 import type { CheckpointRow } from '../../store/records.js'
-import type { SessionState } from '../../store/session-state.js'
+import type { SessionState, StoredMessage } from '../../store/session-state.js'
 import type { SessionStore, StoredSession } from '../../store/session-store.js'
 import type { JsonObject } from '../../tool/json.js'
 import type { Todo } from '../../tool/runtime.js'
-import { limitNames } from '../limit-names.js'
 import type { SessionLabels, SessionOptions } from '../options.js'
+import { sum, usageFrom } from '../spending.js'
+import { restrictingRules, restrictions, restrictionsIn } from './restored-authority.js'
 
 /** A session as it was read, and how much of it there was. */
-export type RestoredSession = SessionState & { readonly recordCount: number; readonly damage?: string }
+export type RestoredSession = SessionState & {
+  readonly recordCount: number
+  readonly damage?: string
+  /** How many system messages were left out. */
+  readonly systemMessages?: number
+}
 
 /** What is kept of a session, for stores that can say it at once; undefined when there is nothing. */
 export function loadNow(store: SessionStore, sessionId: string): RestoredSession | undefined {
@@ -35,68 +41,69 @@ function restored(
   { records, damage }: StoredSession,
   readBlob: (digest: string) => Uint8Array | undefined,
 ): RestoredSession {
+  const state = foldSession(records, { readBlob })
+  const systemMessages = state.order.filter(isSystem).length
   return {
-    ...foldSession(records, { readBlob }),
+    ...(systemMessages === 0 ? state : withoutSystemMessages(state)),
     recordCount: records.length,
     ...(damage !== undefined && { damage }),
+    ...(systemMessages > 0 && { systemMessages }),
   }
 }
 
-/** Options that are plain data and hold for as long as the session lives. Never a key: those are the configuration's. */
-const keptOptions = [
-  'role',
-  'guidelines',
-  'responseStyle',
-  'extra',
-  'temperature',
-  'maxTokens',
-  'thinkingBudget',
-  'planningMode',
-  'goalTracking',
-  'permissionPolicy',
-  'confirmationPolicy',
-  'ceiling',
-  'mode',
-  'sandbox',
-  'network',
-  'roots',
-  'builtinTools',
-  'retentionLimits',
-  'autoCompact',
-  'autoCompactThreshold',
-  'toolTimeoutMs',
-  'whenBusy',
-  'instructionFiles',
-  'skillDirs',
-  'inlineSkills',
-  'builtinSkills',
-  'discoverSkills',
-  'agentDirs',
-  'workerAgents',
-  'discoverAgents',
-  'verify',
-  ...limitNames,
-] as const satisfies readonly (keyof SessionOptions)[]
-
-/** The options of a session as its log keeps them. */
-export function optionsToKeep(options: SessionOptions): JsonObject {
-  const kept = Object.fromEntries(
-    keptOptions.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
-  )
-  return JSON.parse(
-    JSON.stringify({ ...kept, ...(typeof options.model === 'string' && { model: options.model }) }),
-  )
+/** No session writes system messages into its log: what speaks with that authority there was put in by somebody else. */
+function withoutSystemMessages(state: SessionState): SessionState {
+  const others = (messages: readonly StoredMessage[]): StoredMessage[] =>
+    messages.filter((one) => !isSystem(one))
+  return {
+    ...state,
+    messages: others(state.messages),
+    order: others(state.order),
+    view: others(state.view),
+  }
 }
 
-/** The options of a session that goes on: what is given now wins over what was kept. */
-export function withRestored(given: SessionOptions, state: SessionState | undefined): SessionOptions {
-  const { options, labels, mode } = state?.session ?? {}
+function isSystem({ message }: StoredMessage): boolean {
+  return message.role === 'system'
+}
+
+/** The options of a session as its log keeps them: plain data that holds for as long as the session lives. Never a key. */
+export function optionsToKeep(options: SessionOptions): JsonObject {
+  const kept = Object.fromEntries(
+    keptNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  )
+  const { model } = options
+  return JSON.parse(JSON.stringify({ ...kept, model: typeof model === 'string' ? model : undefined }))
+}
+
+const keptNames = Object.keys(restrictions) as readonly (keyof typeof restrictions)[]
+
+/**
+ * The options of a session that is continued. What the host gives wins. Of the rest, authority is never taken from the log unless the
+ * host trusts its store: then everything is restored. `leftOut` names what the log has and the session does not get.
+ */
+export function withRestored(
+  given: SessionOptions,
+  state: RestoredSession | undefined,
+  defaults: SessionOptions = {},
+): { readonly options: SessionOptions; readonly leftOut: readonly string[] } {
+  const row = state?.session
+  if (row === undefined) return { options: given, leftOut: [] }
   // They were options when they were written, and are checked with the others.
+  const labels = row.labels as SessionLabels | undefined
+  if (given.trustStore === true) {
+    const mode = typeof row.mode === 'string' && { mode: row.mode as NonNullable<SessionOptions['mode']> }
+    return { options: { ...(row.options as SessionOptions), ...labels, ...mode, ...given }, leftOut: [] }
+  }
+  const { options, leftOut } = restrictionsIn(row, given, defaults)
+  const allows = row.rules?.some(({ action }) => action === 'allow') === true
   return {
-    ...(options as SessionOptions | undefined),
-    ...(labels as SessionLabels | undefined),
-    ...(typeof mode === 'string' && { mode: mode as NonNullable<SessionOptions['mode']> }),
-    ...given,
+    options: { ...options, ...labels, ...given },
+    leftOut: [
+      ...leftOut,
+      ...(allows ? ['rules that allow'] : []),
+      ...(state?.systemMessages === undefined ? [] : ['system messages']),
+    ],
   }
 }
 
@@ -104,16 +111,9 @@ export function restoredTodos(state: SessionState | undefined): readonly Todo[] 
   return state?.session?.todos ?? []
 }
 
-export function restoredRules(state: SessionState | undefined): readonly Rule[] {
-  return state?.session?.rules ?? []
-}
-
-/** What all runs so far have used. */
-export function restoredUsage(state: SessionState | undefined): Usage {
-  let usage = noUsage
-  for (const { row } of state?.messages ?? []) usage = addUsage(usage, usageIn(row.usage))
-  for (const task of state?.tasks.values() ?? []) usage = addUsage(usage, usageIn(task.usage))
-  return usage
+/** Rules that were agreed to for the session. From a log that nobody vouches for, only those that hold back. */
+export function restoredRules(state: SessionState | undefined, options: SessionOptions): readonly Rule[] {
+  return options.trustStore === true ? (state?.session?.rules ?? []) : restrictingRules(state, options)
 }
 
 /** A run with all that went on from it and all that it went on from: they are one piece of work. */
@@ -146,14 +146,15 @@ export function totalsOf(
   const own = messages.filter(({ row }) => row.runId !== undefined && family.has(row.runId))
   const at = checkpoint === undefined ? -1 : own.findIndex(({ id }) => id === checkpoint.messageId)
   const later = own.slice(checkpoint !== undefined && at < 0 ? own.length : at + 1)
+  const costUsd = later.reduce((cost, { row }) => sum(cost, row.costUsd), checkpoint?.costUsd)
   return {
-    usage: later.reduce((usage, { row }) => addUsage(usage, usageIn(row.usage)), usageIn(checkpoint?.usage)),
+    usage: later.reduce(
+      (usage, { row }) => addUsage(usage, usageFrom(row.usage)),
+      usageFrom(checkpoint?.usage),
+    ),
+    ...(costUsd !== undefined && { costUsd }),
     toolCallsCount: checkpoint?.toolCallsCount ?? 0,
     rounds: (checkpoint?.round ?? 0) + later.filter(({ row }) => row.usage !== undefined).length,
     toolRounds: own.filter(({ message }) => message.role === 'tool').length,
   }
-}
-
-function usageIn(row: JsonObject | undefined): Usage {
-  return { ...noUsage, ...(row as Partial<Usage> | undefined) }
 }

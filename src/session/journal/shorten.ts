@@ -3,6 +3,11 @@ import { isRecord } from '../../tool/json.js'
 /** Longer texts stand in the messages, which put them beside the log; whatever else tells of them tells their beginning. */
 const longest = 4096
 
+/** Whether a text that `shorten` wrote is all of it. */
+export function isWhole(text: string): boolean {
+  return text.length <= longest
+}
+
 /** The same value with its long texts cut. */
 export function shorten<Value>(value: Value): Value {
   return cut(value) as Value

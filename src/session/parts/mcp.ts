@@ -148,7 +148,7 @@ class SessionServers {
     const { readMcpFile } = await import('../../mcp/index.js')
     const file = await readMcpFile(this.#fileOptions())
     if (file === undefined) return undefined
-    const { specs: _, ...shown } = file
+    const { specs: _specs, text: _text, ...shown } = file
     return shown
   }
 

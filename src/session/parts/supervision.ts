@@ -112,7 +112,7 @@ export class Supervision {
         reasons,
       })
       if (outcome.action !== 'block') return onAsk(request)
-      return { decision: 'reject', message: `Refused by the supervisor: ${outcome.reason}` }
+      return { decision: 'reject', message: `Refused by the supervisor: ${outcome.reason}`, automatic: true }
     }
   }
 
@@ -153,7 +153,8 @@ export class Supervision {
     else if (event.type === 'verification_end') {
       const { type: _, ...report } = event
       this.#tell('verification', { ...run, ...report })
-    } else if (event.type === 'model_retry' && event.status === 429) void this.#rateLimited(runId, event)
+    } else if (event.type === 'model_retry' && event.status === 429 && event.agent === undefined)
+      void this.#rateLimited(runId, event)
   }
 
   recordRunCancelled(runId: string, reason: string): void {

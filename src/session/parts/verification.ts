@@ -101,8 +101,9 @@ class Verification {
 
   /** What was there before the model's first work, when that was in another process. */
   #before(): Before | undefined {
-    const { restored } = this.#core.parts
-    if (restored?.offered !== undefined) return restoredOffer(restored.offered)
+    const { restored, options } = this.#core.parts
+    // Checks that were there before run with the host's authority: a log that tools could have written does not say which those are.
+    if (restored?.offered !== undefined && options.trustStore === true) return restoredOffer(restored.offered)
     return restored?.messages.some(({ message }) => message.role === 'assistant') ? 'unknown' : undefined
   }
 

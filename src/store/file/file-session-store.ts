@@ -48,6 +48,7 @@ export type FileSessionStoreOptions = {
 export class FileSessionStore implements SessionStore {
   readonly backend = 'file'
   readonly directory: string
+  readonly paths: readonly string[]
   readonly #files: FileLayer
   readonly #owner: Owner
   readonly #leaseExpiryMs: number
@@ -55,6 +56,7 @@ export class FileSessionStore implements SessionStore {
 
   constructor(directory: string, options: FileSessionStoreOptions = {}) {
     this.directory = resolve(directory)
+    this.paths = [this.directory]
     this.#files = options.files ?? nodeFiles
     this.#owner = options.owner ?? thisProcess()
     this.#leaseExpiryMs = options.leaseExpiryMs ?? 30_000

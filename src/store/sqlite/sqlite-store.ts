@@ -32,6 +32,8 @@ import { replaceRecords } from './write-records.js'
 export class SqliteSessionStore implements SessionStore {
   readonly backend = 'sqlite'
   readonly file: string
+  /** The database, and what SQLite keeps next to it. */
+  readonly paths: readonly string[]
   readonly #queue: CommitQueue
   readonly #open = new Map<number, SqliteLog>()
   #connection: Connection | undefined
@@ -40,6 +42,7 @@ export class SqliteSessionStore implements SessionStore {
 
   constructor(file: string) {
     this.file = resolve(file)
+    this.paths = ['', '-wal', '-shm', '-journal'].map((end) => `${this.file}${end}`)
     this.#queue = new CommitQueue(this.file, () => this.#connect())
   }
 

@@ -84,13 +84,14 @@ function readDirectories(
  */
 export function askingFirst({ permissions, ...agent }: AgentDefinition): AgentDefinition {
   if (permissions === undefined) return agent
-  const { allow = [], ask = [], defaultDecision = 'ask', ...rest } = permissions
+  const { allow = [], ask = [], defaultDecision, ...rest } = permissions
   return {
     ...agent,
     permissions: {
       ...rest,
       ask: [...new Set([...ask, ...allow])],
-      defaultDecision: defaultDecision === 'allow' ? 'ask' : defaultDecision,
+      // Left out, reading the workspace is allowed and the rest is asked about.
+      ...(defaultDecision !== undefined && defaultDecision !== 'allow' && { defaultDecision }),
     },
   }
 }

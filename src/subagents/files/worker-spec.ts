@@ -96,12 +96,16 @@ function rulesFor(
   const kindly = (rules: readonly string[]): string[] =>
     withinAllows(rules, base.allow ?? []).filter((rule) => !deny.includes(rule))
   const { ask = [], allow = base.allow ?? [] } = own
-  const fallback = base.defaultDecision ?? 'ask'
+  // Not stated is stricter than an allow: reading the workspace is open, and the rest is asked about.
+  const fallback =
+    base.defaultDecision === undefined
+      ? withoutAllow(own.defaultDecision)
+      : stricter(own.defaultDecision ?? base.defaultDecision, base.defaultDecision)
   return {
     allow: kindly(allow).filter((rule) => !ask.includes(rule)),
     ...(ask.length > 0 && { ask: kindly(ask) }),
     ...(deny.length > 0 && { deny }),
-    defaultDecision: stricter(own.defaultDecision ?? fallback, fallback),
+    ...(fallback !== undefined && { defaultDecision: fallback }),
   }
 }
 
@@ -116,6 +120,10 @@ function withinAllows(rules: readonly string[], allowed: readonly string[]): str
 
 function toolIn(rule: string): string {
   return rule.split('(', 1)[0] ?? rule
+}
+
+function withoutAllow(action: Action | undefined): Action | undefined {
+  return action === 'allow' ? undefined : action
 }
 
 function stricter(one: Action, other: Action): Action {

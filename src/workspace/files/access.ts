@@ -1,3 +1,4 @@
+import { gitDirectoryOn } from './bare-layout.js'
 import { type Area, type RootMatch, rootOfReal } from './contained-path.js'
 import { PathNotPermittedError, PathOutsideError, PathProtectedError } from './errors.js'
 import type { OpenMethod } from './open-directory.js'
@@ -50,6 +51,8 @@ async function refuseProtected(
 ): Promise<void> {
   const name = protectedBy(access.protection, match.names)
   if (name !== undefined) throw new PathProtectedError(asWritten, name)
+  const layout = gitDirectoryOn(match.root.path, match.names)
+  if (layout !== undefined) throw new PathProtectedError(asWritten, layout)
   for (const directory of await access.linkedGit()) {
     if (realPath === directory || realPath.startsWith(`${directory}/`))
       throw new PathProtectedError(asWritten, '.git')

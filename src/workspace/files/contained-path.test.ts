@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { CapstanError } from '../../tool/errors.js'
 import { type Area, containPath, type Root, rootOfReal } from './contained-path.js'
 import { linuxStyle, macStyle, type PathStyle, windowsStyle } from './path-style.js'
@@ -115,7 +116,7 @@ describe('containPath', () => {
           expect(truth === '/w' || truth.startsWith('/w/')).toBe(false)
         }
       }),
-      { numRuns: 5000 },
+      { numRuns: propertyRuns(5_000) },
     )
   })
 })

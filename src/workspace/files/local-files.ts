@@ -4,6 +4,7 @@ import { rmdir, unlink } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { CapstanError } from '../../tool/errors.js'
 import type { FileStat, RuntimeFiles, WriteOptions, WriteOutcome } from '../../tool/runtime.js'
+import { isInside } from '../inside.js'
 import { type Access, authorise, type Permit, refuseCarrying } from './access.js'
 import { changeFiles } from './change-files.js'
 import { changing, type Step } from './changing.js'
@@ -30,6 +31,8 @@ export type LocalFilesOptions = {
   readonly scratch?: { readonly path: string | undefined }
   /** Names (at any depth) and paths from the root that no tool may write, beside `.git`, `.capstan` and `.mcp.json`. */
   readonly protect?: readonly string[]
+  /** Absolute paths that nothing may carry along when it is moved or removed. */
+  readonly protectPaths?: readonly string[]
   readonly permit?: Permit
   /** The largest file that is read or written as a whole. */
   readonly maxFileBytes?: number
@@ -51,6 +54,8 @@ export interface LocalFiles extends RuntimeFiles {
   write(path: string, data: string | Uint8Array, options?: LocalWriteOptions): Promise<WriteOutcome>
   /** The real path that a path leads to, or would if it existed. Judged by containment only. */
   resolve(path: string): Promise<string>
+  /** When the file at a path last changed in any way, which no program can set back; in milliseconds since 1970. */
+  changedAt(path: string): Promise<number>
   /** The same files as one call may use them. */
   forCall(call: ForCall): LocalFiles
 }
@@ -69,7 +74,7 @@ export function createLocalFiles(options: LocalFilesOptions): LocalFiles {
   const access: Access = {
     area,
     method: options.method ?? bestMethod(root),
-    protection: protect(options.protect),
+    protection: protect(options.protect, belowRoot(root, options.protectPaths)),
     permit: options.permit ?? (() => undefined),
     durable: options.durable ?? true,
     looked: { path: undefined },
@@ -77,6 +82,13 @@ export function createLocalFiles(options: LocalFilesOptions): LocalFiles {
   }
   const limits = { bytes: options.maxFileBytes ?? 64 * 1024 * 1024, entries: options.maxEntries ?? 100_000 }
   return filesFor(access, limits, undefined)
+}
+
+/** The paths that lie below the root, from there. */
+function belowRoot(root: string, paths: readonly string[] = []): string[] {
+  return paths
+    .filter((path) => path !== root && isInside(root, path))
+    .map((path) => path.slice(root.length + 1))
 }
 
 type Limits = { readonly bytes: number; readonly entries: number }
@@ -100,6 +112,11 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
     root: area.workspace.path,
     method: access.method,
     resolve: async (path) => realPathOf(access, containPath(area, path), true),
+    changedAt: async (path) =>
+      at(path, toRead, async ({ stat, asWritten }) => {
+        if (stat === undefined) throw new FileNotFoundError(asWritten)
+        return stat.ctimeMs
+      }),
     forCall: (call) =>
       filesFor({ ...access, permit: both(access.permit, call.permit) }, limits, call.signal ?? signal),
 

@@ -15,13 +15,14 @@ export type Protection = {
   readonly paths: readonly (readonly string[])[]
 }
 
-export function protect(extra: readonly string[] = []): Protection {
-  const all = [...alwaysProtected, ...extra].map((entry) =>
-    entry.split(/[\\/]+/).filter((name) => name !== '' && name !== '.'),
-  )
+export function protect(extra: readonly string[] = [], fromRoot: readonly string[] = []): Protection {
+  const parts = (entry: string): string[] =>
+    entry.split(/[\\/]+/).filter((name) => name !== '' && name !== '.')
+  const all = [...alwaysProtected, ...extra].map(parts)
+  const paths = [...all.filter((entry) => entry.length > 1), ...fromRoot.map(parts)]
   return {
     names: all.filter((entry) => entry.length === 1).map((entry) => foldName(entry[0] ?? '')),
-    paths: all.filter((entry) => entry.length > 1).map((entry) => entry.map(foldName)),
+    paths: paths.map((entry) => entry.map(foldName)),
   }
 }
 

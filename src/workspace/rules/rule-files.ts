@@ -36,6 +36,8 @@ export interface RuleFiles {
    * anything but what it said before and this rule. `scope` is what the rules' examples are tried in; absent: the workspace itself.
    */
   add(rule: Rule, scope?: Scope): Promise<void>
+  /** Removes the rules of the user's own file that `isRemoved` picks, and returns them. Comments and all other rules stay. */
+  remove(isRemoved: (rule: Rule) => boolean, scope?: Scope): Promise<Rule[]>
   /** The user has read the workspace's file as it is now, and its rules count from here on. */
   confirm(confirmation: string): Promise<void>
 }
@@ -77,6 +79,18 @@ export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promis
         return withRule(text, rule, scope)
       })
     },
+    async remove(isRemoved, scope = placeOf(root)) {
+      let removed: Rule[] = []
+      const text = await readRules(userFile, async (content) => content)
+      if (text === undefined) return removed
+      await change(userFile, async () => {
+        const now = (await readIfThere(userFile, longestFile)) ?? ''
+        const rules = parseProjectRules(now, scope)
+        removed = rules.filter(isRemoved)
+        return removed.length === 0 ? now : withoutRules(now, rules, isRemoved, scope)
+      })
+      return removed
+    },
     async confirm(confirmation) {
       if (!/^[0-9a-f]{64}$/.test(confirmation))
         throw new RuleFileError(workspaceFile, 'that is not a confirmation of its text')
@@ -116,6 +130,33 @@ function withRule(text: string, rule: Rule, scope: Scope): string {
   })
   if (!same || read.length !== expected.length)
     throw new Error('with the new rule it would say something else than was agreed to')
+  return next
+}
+
+/** The text without some rules and the lines that say more about them. It is read again first, and must be the other rules. */
+function withoutRules(
+  text: string,
+  rules: readonly Rule[],
+  isRemoved: (rule: Rule) => boolean,
+  scope: Scope,
+): string {
+  let at = -1
+  const lines = text.split('\n').filter((line) => {
+    const content = line.replace(/^\ufeff/, '').trim()
+    if (content === '' || content.startsWith('#')) return true
+    if (!/^\s/.test(line.replace(/^\ufeff/, ''))) at++
+    const rule = rules[at]
+    return rule === undefined || !isRemoved(rule)
+  })
+  const next = lines.join('\n')
+  const expected = rules.filter((rule) => !isRemoved(rule))
+  const read = parseProjectRules(next, scope)
+  const isSame = (rule: Rule, index: number): boolean => {
+    const other = read[index]
+    return other !== undefined && sameInFile(rule, other)
+  }
+  if (read.length !== expected.length || !expected.every(isSame))
+    throw new Error('without the rule it would say something else; edit the file by hand')
   return next
 }
 

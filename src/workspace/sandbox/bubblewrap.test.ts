@@ -3,6 +3,8 @@ import { bubblewrapArgs, isInside, type SandboxProfile } from './bubblewrap.js'
 
 const profile: SandboxProfile = {
   cwd: '/home/me/project/src',
+  user: { uid: 1000, gid: 1000, accounts: [{ file: '/state/passwd', shownAt: '/etc/passwd' }] },
+  kernel: { readOnly: ['/proc/sys'], masked: [{ kind: 'file', path: '/proc/kcore' }] },
   tmp: '/state/tmp',
   home: '/state/home',
   blankFile: '/state/blank',

@@ -1,6 +1,11 @@
+import type { InsideUser } from './inside-user.js'
+import type { KernelFiles } from './kernel-files.js'
+
 /** What a sandbox lets a command see and change. All paths are real, absolute paths that exist on the host. */
 export type SandboxProfile = {
   readonly cwd: string
+  readonly user: InsideUser
+  readonly kernel: KernelFiles
   /** The session's directory for temporary files; seen inside as `/tmp`. */
   readonly tmp: string
   /** The command's own home directory, new and empty; seen inside as `/run/capstan/home`. */
@@ -13,7 +18,9 @@ export type SandboxProfile = {
   readonly pins: readonly Pin[]
   /** Hidden whatever else is said of them: directories look empty, files like `blankFile`. */
   readonly masked?: readonly PathOfKind[] | undefined
-  /** An empty file. Where a file is looked for, one that cannot be opened at all would stop programs that need not stop. */
+  /** Files that have other content inside: `source` is shown at `path`. */
+  readonly replaced?: readonly { readonly path: string; readonly source: string }[] | undefined
+  /** An empty file that cannot be opened: a program notices that it must do without, and git does not take it for a change. */
   readonly blankFile: string
   /** Unix sockets of the host. A read-only mount does not keep anyone from connecting to them. */
   readonly sockets: readonly string[]
@@ -49,6 +56,9 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
   const pinsAgain = profile.pins.filter(({ path }) => again.some((around) => isInside(around.path, path)))
   return [
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...profile.kernel.readOnly.flatMap((path) => ['--ro-bind', path, path]),
+    ...profile.kernel.masked.flatMap(hide),
+    ...profile.user.accounts.flatMap(({ file, shownAt }) => ['--ro-bind', file, shownAt]),
     ...['--bind', profile.tmp, insideTmp],
     ...hidden.filter((entry) => !within.includes(entry)).flatMap(hide),
     // Hidden, and made anew: the home of the command, and the ends of the proxy.
@@ -62,12 +72,18 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
     ...(profile.masked ?? []).flatMap((entry) =>
       entry.kind === 'file' ? ['--ro-bind', profile.blankFile, entry.path] : hide(entry),
     ),
+    ...(profile.replaced ?? []).flatMap(({ path, source }) => ['--ro-bind', source, path]),
     ...profile.sockets.flatMap((path) => ['--ro-bind', '/dev/null', path]),
     ...networkArgs(profile.network),
     ...isolation,
+    ...['--uid', String(profile.user.uid), '--gid', String(profile.user.gid)],
+    ...['--seccomp', String(seccompDescriptor)],
     ...['--chdir', profile.cwd, '--'],
   ]
 }
+
+/** Where bubblewrap finds the seccomp filter. */
+export const seccompDescriptor = 3
 
 /** What a sandbox has of its own in place of the host's. */
 const replaced = ['/tmp', '/run', '/dev', '/proc']

@@ -18,7 +18,7 @@ export function mountsOf(
   protection: Pick<Protection, 'pins' | 'repositories'>,
 ): Pick<SandboxProfile, 'hidden' | 'shown' | 'pins'> {
   const { roots } = options
-  const granted = call?.writable?.filter((path) => isGrantable(path, roots)) ?? roots
+  const granted = grantedDirectories(roots, call)
   const mayWrite = (path: string): boolean => granted.some((directory) => isInside(directory, path))
   // A repository elsewhere is written to by commits in its worktree: it goes with the worktree's `.git`.
   const repositories = protection.repositories.filter(({ worktree }) => mayWrite(worktree))
@@ -38,6 +38,14 @@ export function mountsOf(
         : pin,
     ),
   }
+}
+
+/** The directories of the workspace that a command may write to. */
+export function grantedDirectories(
+  roots: readonly string[],
+  call: CallConfinement | undefined,
+): readonly string[] {
+  return call?.writable?.filter((path) => isGrantable(path, roots)) ?? roots
 }
 
 /** What is to be hidden, where it is there; nothing inside something that is hidden whole. */

@@ -1,9 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
+import { guardedDirectories, replacedConfigs } from '../git/guarded-directories.js'
 import { childEnvironment } from '../shell/child-env.js'
-import type { ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
+import type { CallConfinement, ConfinedCommand, ConfinedLaunch, Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
 import { limited, type ResourceLimits } from '../shell/resource-limits.js'
 import {
@@ -15,14 +17,18 @@ import {
   isVisible,
   type PathOfKind,
   placesOf,
+  seccompDescriptor,
 } from './bubblewrap.js'
-import { maskedPaths, mountsOf } from './call-mounts.js'
-import { listeningSockets } from './host-sockets.js'
-import { nestedRepositories } from './nested-repositories.js'
-import { type Protection, protect, protectedNames } from './protected-paths.js'
+import { grantedDirectories, mountsOf } from './call-mounts.js'
+import { type Covers, findCovers } from './covers.js'
+import { SandboxUnavailableError } from './errors.js'
+import { type InsideUser, insideUser } from './inside-user.js'
+import { kernelFiles } from './kernel-files.js'
+import { type ProtectedName, type Protection, protect, protectedNames } from './protected-paths.js'
 import { type CheckHost, type FilteringProxy, startProxy } from './proxy.js'
 import { explainRefusals } from './refusals.js'
 import { proxyVariables, relayed } from './relay.js'
+import { seccompFilter } from './seccomp.js'
 
 export type BubblewrapOptions = {
   readonly bwrap: string
@@ -52,16 +58,23 @@ export type SandboxNetwork = {
 /** Each command in namespaces of its own, seeing the machine read-only and nothing of its secrets. */
 export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   const names = [...protectedNames, ...(options.protect ?? [])]
-  const repositories = options.roots.map((root) => nestedRepositories(root))
+  const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
+  const own = ownFiles(options.directory)
+  const coversFor = findCovers({
+    trees: [...options.roots, ...(options.writable ?? []), ...(options.readOnly ?? [])],
+    ledger: options.ledger,
+  })
   return {
     name: 'bubblewrap',
     async confine(command) {
-      const nested = repositories.flatMap((find) => find())
-      const protection = await protect({ roots: options.roots, nested, ledger: options.ledger, names })
+      const watches = await Promise.all(guards.map((guard) => guard.begin()))
+      const protection = await watchedProtection(options, names, command, watches)
       let proxy: FilteringProxy | undefined
       try {
         proxy = await proxyFor(options, command.call?.hosts)
-        return await plan(options, command, protection, proxy)
+        const covers = await coversFor(visiblePart(command.call, options), options.scratch?.())
+        const guarded = command.guardGit === true ? await guardGit(options, command, watches) : undefined
+        return plan(options, own, command, { protection, covers, proxy, guarded })
       } catch (error) {
         await protection.release()
         await proxy?.close()
@@ -71,39 +84,103 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   }
 }
 
-async function plan(
-  options: BubblewrapOptions,
+/** Without the places outside the workspace that no command sees anyway. */
+function visiblePart(
+  call: CallConfinement | undefined,
+  { hidden }: BubblewrapOptions,
+): CallConfinement | undefined {
+  if (call?.unreadable?.outside === undefined) return call
+  const outside = call.unreadable.outside.filter(
+    (place) => !hidden.some(({ path }) => isInside(path, place)) && !isInside('/proc', place),
+  )
+  return { ...call, unreadable: { ...call.unreadable, outside } }
+}
+
+type OwnFiles = { readonly user: InsideUser; readonly filter: string; readonly blankFile: string }
+
+/** What was made for one command. */
+type Held = {
+  readonly protection: Protection
+  readonly covers: Covers
+  readonly proxy: FilteringProxy | undefined
+  readonly guarded: GuardedGit | undefined
+}
+
+/** What every sandbox of a shell is built with, written once. */
+function ownFiles(directory: string): OwnFiles {
+  const filter = join(directory, 'seccomp')
+  const bytes = seccompFilter()
+  if (bytes === undefined)
+    throw new SandboxUnavailableError(`there is no seccomp filter for ${process.arch}`, noFilter)
+  writeFileSync(filter, bytes, { mode: 0o600 })
+  const blankFile = join(directory, 'blank')
+  writeFileSync(blankFile, '', { mode: 0 })
+  return { user: insideUser(directory), filter, blankFile }
+}
+
+const noFilter = 'Run on x64 or arm64, or set sandbox to "off" to run commands without one.'
+
+/** Holds what is there; at the end, after the placeholders are gone, also what the command made is judged. */
+async function watchedProtection(
+  { roots, ledger }: BubblewrapOptions,
+  names: readonly ProtectedName[],
   command: ConfinedCommand,
-  protection: Protection,
-  proxy: FilteringProxy | undefined,
-): Promise<ConfinedLaunch> {
-  const sockets = await listeningSockets()
-  const blankFile = join(options.directory, 'blank')
-  // Only where something is hidden; again each time, which changes nothing.
-  if (command.call?.masked !== undefined) await writeFile(blankFile, '', { mode: 0o600, flag: 'a' })
+  watches: readonly GitWatch[],
+): Promise<Protection> {
+  const end = async (): Promise<string[]> => (await Promise.all(watches.map((watch) => watch.end()))).flat()
+  try {
+    const writable = grantedDirectories(roots, command.call)
+    const found = {
+      repositories: watches.flatMap((watch) => watch.found.repositories),
+      closed: watches.flatMap((watch) => watch.found.closed),
+    }
+    const protection = await protect({ roots, found, work: command.call?.git, ledger, names, writable })
+    return { ...protection, release: async () => [...(await protection.release()), ...(await end())] }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+function plan(
+  options: BubblewrapOptions,
+  own: OwnFiles,
+  command: ConfinedCommand,
+  { protection, covers, proxy, guarded }: Held,
+): ConfinedLaunch {
   if (protection.ignored.length > 0) tellGit(command.home, protection.ignored)
   // From here to the start without a pause, so that little can change of what is looked at.
   const mounts = mountsOf(options, command.call, protection)
   const places = placesOf(mounts)
-  const masked = maskedPaths(command.call?.masked).filter(({ path }) => isVisible(path, places))
+  const masked = covers.masked.filter(({ path }) => isVisible(path, places))
   const args = bubblewrapArgs({
     ...mounts,
     cwd: command.cwd,
+    user: own.user,
+    kernel: kernelFiles(),
     tmp: command.tmp,
     home: command.home,
-    masked,
-    blankFile,
+    masked: [...masked, ...(guarded?.masked ?? []).filter(({ path }) => isVisible(path, places))],
+    replaced: guarded?.replaced.filter(({ path }) => isVisible(path, places)),
+    blankFile: own.blankFile,
     // A socket inside a hidden directory is gone already, unless that part of it is shown again.
-    sockets: sockets.filter(
+    sockets: covers.sockets.filter(
       (path) => isVisible(path, places) && !masked.some((mask) => isInside(mask.path, path)),
     ),
     network: proxy === undefined ? undefined : { socket: proxy.socket, node: process.execPath },
   })
   const extra = { ...options.env, ...(proxy === undefined ? {} : proxyVariables) }
-  const argv = limited(command.argv, options.limits, command.streams)
+  const argv = limited(
+    proxy === undefined ? command.argv : relayed(command.argv, insideNode),
+    options.limits,
+    {
+      streams: command.streams,
+    },
+  )
   return {
-    file: options.bwrap,
-    args: [...args, ...(proxy === undefined ? argv : relayed(argv, insideNode))],
+    // bubblewrap reads its filter from a descriptor.
+    file: '/bin/sh',
+    args: ['-c', `exec "$@" ${seccompDescriptor}<"$0"`, own.filter, options.bwrap, ...args, ...argv],
     // bubblewrap goes to the command's directory itself, once it is mounted.
     cwd: '/',
     // The whole environment of bubblewrap, not only of the command: it can be read in /proc/1/environ inside (SEC-112).
@@ -117,12 +194,53 @@ async function plan(
     namespaced: true,
     async finish(outcome) {
       await proxy?.close()
+      await guarded?.remove()
       return [
         ...(await protection.release()),
         ...(proxy?.refused() ?? []),
-        ...explainRefusals(outcome, proxy !== undefined),
+        ...explainRefusals(outcome, {
+          hasNetwork: proxy !== undefined,
+          mayChangeGit: command.call?.git !== undefined,
+          masked: masked.map(({ path }) => path),
+        }),
       ]
     },
+  }
+}
+
+type GuardedGit = {
+  readonly masked: readonly PathOfKind[]
+  readonly replaced: readonly { readonly path: string; readonly source: string }[]
+  remove(): Promise<void>
+}
+
+/**
+ * Shows git a configuration of each repository that holds nothing but harmless settings, and no hooks. What it cannot read it
+ * cannot start, in submodules too, where git takes no settings from its environment.
+ */
+async function guardGit(
+  options: BubblewrapOptions,
+  { cwd }: ConfinedCommand,
+  watches: readonly GitWatch[],
+): Promise<GuardedGit> {
+  const found = {
+    repositories: watches.flatMap((watch) => watch.found.repositories),
+    closed: [],
+  }
+  const directories = guardedDirectories(cwd, found)
+  const place = await mkdtemp(join(options.directory, 'git-'))
+  const replaced = replacedConfigs(directories).map(({ path, text }, at) => {
+    const source = join(place, String(at))
+    writeFileSync(source, text, { mode: 0o600 })
+    return { path, source }
+  })
+  return {
+    replaced,
+    masked: directories
+      .map((directory) => join(directory, 'hooks'))
+      .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+      .map((path) => ({ kind: 'directory', path })),
+    remove: () => rm(place, { recursive: true, force: true }),
   }
 }
 

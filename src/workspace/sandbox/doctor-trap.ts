@@ -1,11 +1,13 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import type { UnreadablePaths } from '../shell/confinement.js'
 import { newToken } from '../shell/run-marker.js'
+import { keyctlNumber } from './seccomp.js'
 
 export type DoctorCheck = {
   readonly check: string
@@ -20,12 +22,15 @@ export type Trap = {
   readonly tmp: string
   readonly home: string
   readonly script: string
+  /** Files that a rule would deny; the script tries to read them. */
+  readonly unreadable: UnreadablePaths
   /** Judges by what happened to the host where that can be seen, and else by what the script could see. */
   judge(output: string, survivors: number): Promise<DoctorCheck[]>
   close(): Promise<void>
 }
 
 const secret = 'capstan-canary-5f1c'
+const deniedName = 'denied.secret'
 
 export async function buildTrap(place: string): Promise<Trap> {
   const root = join(place, 'work')
@@ -42,6 +47,11 @@ export async function buildTrap(place: string): Promise<Trap> {
   const tcp = await listening(() => reached.tcp++, { port: 0, host: '127.0.0.1' })
   const unixOutside = await listening(() => reached.unix++, { path: join(place, 'host.sock') })
   const unixInside = await listening(() => reached.unix++, { path: join(root, 'host.sock') })
+  // Renamed after it was bound: the kernel's table still has the old name.
+  const unixRenamed = await listening(() => reached.unix++, { path: join(root, 'before.sock') })
+  await rename(join(root, 'before.sock'), join(root, 'renamed.sock'))
+  await mkdir(join(root, 'a/b/c/d/e/f'), { recursive: true })
+  await writeFile(join(root, 'a/b/c/d/e/f', deniedName), secret)
   const udp = createSocket('udp4', () => reached.udp++)
   udp.bind(0, '127.0.0.1')
   await once(udp, 'listening')
@@ -62,9 +72,10 @@ export async function buildTrap(place: string): Promise<Trap> {
     tmp,
     home,
     script,
+    unreadable: { key: {}, denies: (path) => basename(path) === deniedName },
     judge: async (output, survivors) => judge({ root, outside, output, survivors, reached }),
     async close() {
-      for (const server of [tcp, unixOutside, unixInside]) server.close()
+      for (const server of [tcp, unixOutside, unixInside, unixRenamed]) server.close()
       udp.close()
       // There only if the sandbox did not hold.
       for (const path of outside.filter((each) => existsSync(each))) await rm(path, { force: true })
@@ -78,6 +89,25 @@ const expected = new Set(
     ' ',
   ),
 )
+
+/** Opened for writing, never written: a machine whose sandbox does not hold must not be changed. */
+const kernelSettings = [
+  '/proc/sys/kernel/core_pattern',
+  '/proc/sys/kernel/modprobe',
+  '/proc/sys/kernel/sysrq',
+  '/proc/sys/vm/overcommit_memory',
+  '/proc/sysrq-trigger',
+  '/proc/mtrr',
+  '/proc/irq/default_smp_affinity',
+  '/sys/kernel/uevent_helper',
+]
+const kernelMemory = [
+  '/proc/kcore',
+  '/proc/kpagecount',
+  '/proc/keys',
+  '/proc/timer_list',
+  '/proc/vmallocinfo',
+]
 
 type Targets = {
   readonly place: string
@@ -111,14 +141,26 @@ unshare -m true && echo mounts
 mkdir mount-here && mount -t tmpfs none mount-here && { echo mount; umount mount-here; }
 grep -q '^CapEff:[[:space:]]*0*$' /proc/self/status || echo capabilities
 grep -q '^NoNewPrivs:[[:space:]]*1$' /proc/self/status || echo privileges
+[ "$(id -u)" = 0 ] && echo root-inside
+for f in ${kernelSettings.join(' ')}; do (: >> $f) && echo "kernel-setting $f"; done
+for f in ${kernelMemory.join(' ')}; do [ -n "$(head -c 1 $f | tr '\\0' x)" ] && echo "kernel-memory $f"; done
+for d in /sys/firmware /sys/devices/virtual/powercap; do [ -n "$(ls -A $d)" ] && echo "kernel-memory $d"; done
+grep -q '^Seccomp:[[:space:]]*2$' /proc/self/status || echo no-filter
+keyctl show && echo keyring
+perl -e 'exit(syscall(${keyctlNumber() ?? -1}, 0, -3, 0) < 0 ? 1 : 0)' && echo keyring
+perl -MSocket -e 'socket(S, 40, SOCK_STREAM, 0) or exit 1' && echo vsock
+for f in /proc/self/fd/*; do n=\${f##*/}; [ "$n" -gt 2 ] && [ -e "$f" ] && echo "descriptor $n"; done
+cat a/b/c/d/e/f/${deniedName} && echo denied-file
 mv .git .git-moved && echo moved-git
 echo x > .git/hooks/post-checkout
 echo x >> .git/config
 echo x > .git/info/attributes
 mkdir -p .husky/x .vscode/x
 echo x > .mcp.json
-echo index > .git/index && echo git-writable
+echo index > .git/index
+echo ../evil > .git/commondir
 [ -S host.sock ] && echo socket-in-workspace
+[ -S renamed.sock ] && echo socket-in-workspace renamed
 [ -S ${q(join(place, 'host.sock'))} ] && echo socket-outside
 for d in /run/docker.sock /run/dbus /run/user /tmp/.X11-unix; do [ -e $d ] && echo "socket-place $d"; done
 (exec 9<>/dev/tty) && echo terminal
@@ -151,16 +193,17 @@ function judge({ root, outside, output, survivors, reached }: Evidence): DoctorC
     ...(existsSync(inWork('.git/hooks/post-checkout')) ? ['a hook was written'] : []),
     ...(contentOf(inWork('.git/config')) === '[core]\n' ? [] : ['.git/config was changed']),
     ...(existsSync(inWork('.git/info/attributes')) ? ['.git/info/attributes was written'] : []),
-    ...['.husky/x', '.vscode/x'].filter((path) => existsSync(inWork(path))).map((path) => `${path} was made`),
+    ...['.git/index', '.git/commondir', '.husky/x', '.vscode/x']
+      .filter((path) => existsSync(inWork(path)))
+      .map((path) => `${path} was made`),
     ...saw('moved-git'),
   ]
   const works = [
     ...(said.includes('finished') ? [] : ['the test did not run to its end']),
     ...(existsSync(inWork('inside')) ? [] : ['the workspace is not writable']),
-    ...(existsSync(inWork('.git/index')) ? [] : ['.git is not writable, so nothing can be committed']),
   ]
   return [
-    check('commands work inside', works, 'the workspace and its .git take writes'),
+    check('commands work inside', works, 'the workspace takes writes'),
     check(
       'write outside the workspace',
       outside.filter((path) => existsSync(path)),
@@ -178,10 +221,16 @@ function judge({ root, outside, output, survivors, reached }: Evidence): DoctorC
     check('network beyond the host', saw('interfaces', 'route'), 'no interface and no route leads out'),
     check('nested namespace', saw('nested', 'mounts', 'mount'), 'refused'),
     check('capabilities', saw('capabilities', 'privileges'), 'none, and none can be gained'),
+    check('user inside', saw('root-inside'), 'not root'),
+    check('kernel settings', saw('kernel-setting'), '/proc/sys and the like take no writes'),
+    check('kernel memory and firmware', saw('kernel-memory'), 'covered'),
+    check('kernel keyrings', saw('keyring', 'no-filter', 'vsock'), 'refused by a system call filter'),
+    check('inherited descriptors', saw('descriptor'), 'closed'),
+    check('files denied by rules', saw('denied-file'), 'hidden, at any depth'),
     check(
       'protected paths',
       changed,
-      '.git cannot be renamed; hooks, config, .husky, .vscode cannot be written',
+      '.git can be neither renamed nor written to, and .husky and .vscode cannot be made',
     ),
     check(
       'host Unix sockets',

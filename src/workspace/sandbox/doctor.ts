@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { readProcess } from '../shell/process-table.js'
 import { newToken } from '../shell/run-marker.js'
 import { endRun, findMembers } from '../shell/run-trace.js'
 import { bubblewrapConfinement } from './confine-bubblewrap.js'
+import { tryToOutlive } from './doctor-outlive.js'
 import { buildTrap, type DoctorCheck, type Trap } from './doctor-trap.js'
 import { hiddenPaths } from './hidden-paths.js'
 import { detectSandbox, type SandboxDetection } from './probe.js'
@@ -17,10 +19,11 @@ export type { DoctorCheck }
 export async function doctor(bubblewrap?: string): Promise<DoctorCheck[]> {
   const detection = await detectAt(bubblewrap)
   if (detection.kind === 'none') {
-    return [{ check: 'sandbox', held: false, detail: `${detection.reason}. ${detection.advice}` }]
+    const none = { check: 'sandbox', held: false, detail: `${detection.reason}. ${detection.advice}` }
+    return [none, await tryToOutlive()]
   }
   const found = { check: 'sandbox', held: true, detail: `${detection.path}, version ${detection.version}` }
-  return [found, ...(await tryToBreakOut(detection.path))]
+  return [found, ...(await tryToBreakOut(detection.path)), await tryToOutlive()]
 }
 
 const proven = new Map<string | undefined, Promise<SandboxDetection>>()
@@ -79,9 +82,10 @@ async function tryToBreakOut(bwrap: string): Promise<DoctorCheck[]> {
       home: trap.home,
       tmp: trap.tmp,
       marker: token,
+      call: { unreadable: trap.unreadable },
     })
     try {
-      const said = await runTrap(launched, token)
+      const said = await runTrap(launched, token, place)
       return await trap.judge(said.output, said.survivors)
     } finally {
       await launched.finish({ exitCode: 0, output: '' })
@@ -96,18 +100,22 @@ async function tryToBreakOut(bwrap: string): Promise<DoctorCheck[]> {
 async function runTrap(
   plan: { file: string; args: readonly string[]; cwd: string; env: Readonly<Record<string, string>> },
   token: string,
+  place: string,
 ): Promise<{ output: string; survivors: number }> {
+  // As a host has it that inherited a descriptor without being closed on exec.
+  const inherited = openSync(join(place, 'secret'), 'r')
   const child = spawn(plan.file, plan.args, {
     cwd: plan.cwd,
     env: plan.env,
     detached: true,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', ...Array.from({ length: 20 }, () => 'ignore' as const), inherited],
   })
+  closeSync(inherited)
   const pid = child.pid ?? -1
   const trace = { token, leader: { pid, startTime: readProcess(pid)?.startTime ?? '' }, namespaced: true }
   const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
   let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     if (output.length < 100_000) output += text
   })
   try {

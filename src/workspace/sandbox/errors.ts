@@ -20,5 +20,27 @@ export class SandboxRootError extends CapstanError {
   }
 }
 
+/** A directory has more in it than can be checked before each command. */
+export class TreeTooLargeError extends CapstanError {
+  constructor(root: string, directories: number) {
+    super(
+      'sandbox_tree_too_large',
+      `The command was not run: ${root} has more than ${directories} directories, and sockets and denied files among them could not all be hidden. Open a smaller directory, or set sandbox to "off".`,
+    )
+  }
+}
+
+/** More places have to be hidden than a sandbox can have mounts. */
+export class TooManyMasksError extends CapstanError {
+  constructor(count: number, most: number) {
+    super(
+      'sandbox_too_many_masks',
+      `The command was not run: ${count} files are denied by rules or are sockets of the host, and a sandbox can hide ${most}. Deny the directories they are in instead of the single files.`,
+    )
+  }
+}
+
+markErrorClass(TreeTooLargeError, 'TreeTooLargeError')
+markErrorClass(TooManyMasksError, 'TooManyMasksError')
 markErrorClass(SandboxUnavailableError, 'SandboxUnavailableError')
 markErrorClass(SandboxRootError, 'SandboxRootError')

@@ -27,6 +27,13 @@ const privatePlaces = [
   '/var/lib/docker',
   '/var/lib/kubelet',
   '/var/lib/containerd',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+  '/sys/kernel/debug',
+  '/sys/kernel/tracing',
+  '/sys/kernel/security',
+  '/sys/fs/bpf',
+  '/sys/fs/pstore',
 ]
 
 /** What is hidden from every command: the private places that exist, the home of the host's user, and what the host adds. */

@@ -1,20 +1,140 @@
-import { lstat, readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { lstat, readdir, readFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { ProcessSnapshot } from '../shell/process-table.js'
+
+/** Finds socket files of the host outside the directories that are searched by file type. */
+export type HostSockets = () => Promise<string[]>
 
 /**
- * The Unix sockets that programs of the host listen on , by name. Read before each command, since
- * they come and go; one that appears while a command runs is not covered, which is why the usual places are hidden whole.
+ * Reads the kernel's table of bound Unix sockets before each command, since they come and go; one that appears while a command
+ * runs is not covered, which is why the usual places are hidden whole. The table has the name a socket was bound to: a relative
+ * one is resolved by the working directory of a process that holds the socket, and where the file is no longer at its name, every
+ * socket in that directory is taken, since it may have been renamed.
  */
-export async function listeningSockets(): Promise<string[]> {
-  const table = await readFile('/proc/net/unix', 'utf8').catch(() => '')
-  const paths = new Set<string>()
-  for (const line of table.split('\n')) {
-    // Num RefCount Protocol Flags Type St Inode Path; an abstract name begins with @ and stays behind in the network namespace.
-    const path = /^\S+(?: +\S+){6} (\/.*)$/.exec(line)?.[1]
-    if (path !== undefined) paths.add(path)
+export function hostSockets(): HostSockets {
+  const resolved = new Map<string, string | undefined>()
+  return async () => {
+    const bound = parse(await readFile('/proc/net/unix', 'utf8').catch(() => ''))
+    const relative = bound.filter(({ name }) => !name.startsWith('/'))
+    const unknown = relative.filter(({ inode }) => !resolved.has(inode))
+    if (unknown.length > 0) {
+      const holders = workingDirectories(
+        unknown,
+        new ProcessSnapshot().entries.map(({ pid }) => pid),
+      )
+      for (const { inode, name } of unknown) {
+        const directory = holders.get(inode)
+        resolved.set(inode, directory === undefined ? undefined : resolve(directory, name))
+      }
+    }
+    const names = new Set(
+      bound.flatMap(({ inode, name }) => (name.startsWith('/') ? name : (resolved.get(inode) ?? []))),
+    )
+    const found = await Promise.all(Array.from(names, (name) => socketsAt(name)))
+    return [...new Set(found.flat())]
   }
-  const checked = await Promise.all(
-    Array.from(paths, async (path) => ({ path, stat: await lstat(path).catch(() => undefined) })),
-  )
-  // The name may be one of another container, or of a socket that was removed.
-  return checked.flatMap(({ path, stat }) => (stat?.isSocket() === true ? [path] : []))
+}
+
+/**
+ * The socket files that processes of running sandboxes are bound to, by path: commands may talk to each other. `leaders` are the
+ * processes that were started for commands.
+ */
+export function socketsOfCommands(leaders: readonly number[]): Set<string> {
+  const own = new Set<string>()
+  const hostNamespace = linkTarget('/proc/self/ns/net')
+  const tables = new Map<string, { pid: number; pids: number[] }>()
+  for (const pid of descendantsOf(leaders)) {
+    const namespace = linkTarget(`/proc/${pid}/ns/net`)
+    if (namespace === undefined || namespace === hostNamespace) continue
+    const table = tables.get(namespace) ?? { pid, pids: [] }
+    table.pids.push(pid)
+    tables.set(namespace, table)
+  }
+  for (const { pid, pids } of tables.values()) {
+    const bound = parse(readQuietly(`/proc/${pid}/net/unix`))
+    const holders = workingDirectories(
+      bound.filter(({ name }) => !name.startsWith('/')),
+      pids,
+    )
+    for (const { inode, name } of bound) {
+      const directory = name.startsWith('/') ? '/' : holders.get(inode)
+      if (directory !== undefined) own.add(resolve(directory, name))
+    }
+  }
+  return own
+}
+
+type Bound = { readonly inode: string; readonly name: string }
+
+function parse(table: string): Bound[] {
+  return table.split('\n').flatMap((line) => {
+    // Num RefCount Protocol Flags Type St Inode Path; an abstract name begins with @ and stays in the network namespace.
+    const [, inode, name] = /^\S+(?: +\S+){5} +(\d+) ([^@].*)$/.exec(line) ?? []
+    return inode === undefined || name === undefined ? [] : [{ inode, name }]
+  })
+}
+
+/** The working directory of a process that holds each socket. Other users' processes cannot be looked at. */
+function workingDirectories(wanted: readonly Bound[], pids: readonly number[]): Map<string, string> {
+  const links = new Map(wanted.map(({ inode }) => [`socket:[${inode}]`, inode]))
+  const found = new Map<string, string>()
+  if (links.size === 0) return found
+  for (const pid of pids) {
+    for (const fd of namesIn(`/proc/${pid}/fd`)) {
+      const inode = links.get(linkTarget(`/proc/${pid}/fd/${fd}`) ?? '')
+      const directory = inode === undefined ? undefined : linkTarget(`/proc/${pid}/cwd`)
+      if (inode !== undefined && directory !== undefined) found.set(inode, directory)
+    }
+    if (found.size === links.size) break
+  }
+  return found
+}
+
+/** The socket at this name. None there: the sockets beside it. */
+async function socketsAt(name: string): Promise<string[]> {
+  const stat = await lstat(name).catch(() => undefined)
+  if (stat?.isSocket() === true) return [name]
+  const directory = dirname(name)
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => [])
+  return entries.flatMap((entry) => (entry.isSocket() ? [join(directory, entry.name)] : []))
+}
+
+function descendantsOf(leaders: readonly number[]): number[] {
+  const members = new Set(leaders)
+  const { entries } = new ProcessSnapshot()
+  for (let grew = true; grew; ) {
+    grew = false
+    for (const { pid, ppid } of entries) {
+      if (members.has(pid) || !members.has(ppid)) continue
+      members.add(pid)
+      grew = true
+    }
+  }
+  return [...members]
+}
+
+// A process may end between being listed and being read, and other users' processes may not be read at all.
+function readQuietly(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
 }

@@ -1,8 +1,10 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, lstatSync, readlinkSync, realpathSync, renameSync, symlinkSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { type GitPins, gitPins, type IsAbsent } from '../git/git-pins.js'
+import type { GitWork } from '../git/git-work.js'
+import type { ScanResult } from '../git/repository-scan.js'
 import type { Ledger } from '../shell/ledger.js'
-import type { Pin } from './bubblewrap.js'
-import { type GitPins, gitPins, type IsAbsent, nestedGitPins } from './git-pins.js'
+import { isInside, type Pin } from './bubblewrap.js'
 import { holdStubs, isAbsent, stubsSettled } from './stubs.js'
 
 export type ProtectedName = {
@@ -48,54 +50,62 @@ export type Protection = {
 
 export type ProtectOptions = {
   readonly roots: readonly string[]
-  /** Directories below the roots that have a `.git` of their own. */
-  readonly nested: readonly string[]
+  /** Every repository in the roots. */
+  readonly found: ScanResult
+  /** What the command may change in them; absent: nothing. */
+  readonly work?: GitWork | undefined
   readonly ledger: Ledger
   readonly names: readonly ProtectedName[]
+  /** Where the command may write. Elsewhere it can make nothing, so nothing needs a placeholder. */
+  readonly writable: readonly string[]
 }
 
 /** Holds the protected places of a workspace for one command. */
-export async function protect({ roots, nested, ledger, names }: ProtectOptions): Promise<Protection> {
+export async function protect({
+  roots,
+  found,
+  work,
+  ledger,
+  names,
+  writable,
+}: ProtectOptions): Promise<Protection> {
   await stubsSettled()
   // From here to the holding without a pause: nobody may remove in between what was seen.
   const nothingAt = (path: string): boolean => isAbsent(path, ledger)
-  const inner = nested.filter((directory) => !roots.includes(directory))
-  const parts = [
-    ...roots.map((root) => holdRoot(root, names, nothingAt)),
-    ...inner.flatMap((directory) => nestedGitPins(directory, nothingAt) ?? []).map(partOfGit),
-  ]
+  const git = gitPins({ roots, found, work, isAbsent: nothingAt })
+  // `git init` and `git clone` make the `.git` that any other command must not make.
+  const held = work?.opens.has('new') === true ? names.filter(({ name }) => name !== '.git') : names
+  const parts = roots.map((root) => holdRoot(root, held, nothingAt))
+  const absent = [...parts.flatMap((part) => part.absent), ...git.absent]
+  const isReadOnly = (path: string): boolean =>
+    roots.some((root) => isInside(root, path)) && !writable.some((one) => isInside(one, dirname(path)))
+  const needless = new Set(absent.map(({ path }) => path).filter(isReadOnly))
   const releaseStubs = holdStubs(
-    parts.flatMap(({ absent }) => absent),
+    absent.filter(({ path }) => !needless.has(path)),
     ledger,
   )
   return {
-    pins: parts.flatMap(({ pins }) => pins),
+    pins: [...parts.flatMap(({ pins }) => pins), ...git.pins].filter(({ path }) => !needless.has(path)),
     ignored: parts.flatMap(({ ignored }) => ignored),
-    repositories: parts.flatMap(({ repositories }) => repositories),
+    repositories: git.outside,
     async release() {
       await releaseStubs()
-      return parts.flatMap(({ links, unwanted }) => [
-        ...links.flatMap(restoreLink),
-        ...unwanted.flatMap(removeUnwanted),
-      ])
+      return parts.flatMap(({ links }) => links.flatMap(restoreLink))
     },
   }
 }
 
-type Part = Pick<Protection, 'pins' | 'ignored' | 'repositories'> &
-  Pick<GitPins, 'absent' | 'unwanted'> & { readonly links: readonly Link[] }
+type Part = Pick<Protection, 'pins' | 'ignored'> &
+  Pick<GitPins, 'absent'> & { readonly links: readonly Link[] }
 type Link = { readonly path: string; readonly target: string }
 
 function holdRoot(root: string, names: readonly ProtectedName[], nothingAt: IsAbsent): Part {
-  const git = gitPins(root, nothingAt)
   const pins: Pin[] = []
-  const absent = [...(git?.absent ?? [])]
+  const absent: GitPins['absent'][number][] = []
   const links: Link[] = []
   for (const { name, kind, whenPresent } of names) {
     const path = join(root, name)
-    if (name === '.git' && git !== undefined) {
-      pins.push(...git.pins)
-    } else if (nothingAt(path)) {
+    if (nothingAt(path)) {
       if (whenPresent === true) continue
       absent.push({ kind, path })
       pins.push({ path, how: 'read-only' })
@@ -103,21 +113,18 @@ function holdRoot(root: string, names: readonly ProtectedName[], nothingAt: IsAb
       links.push({ path, target: readlinkSync(path) })
       // A mount follows the link: what it points to is held, the link itself can only be put back afterwards.
       if (existsSync(path)) pins.push({ path: realpathSync(path), how: 'read-only' })
-    } else {
+    } else if (name !== '.git') {
+      // A repository is held with all its parts, and may be one that the command works in.
       pins.push({ path, how: 'read-only' })
     }
   }
-  const repositories = (git?.writable ?? []).map((directory) => ({ worktree: join(root, '.git'), directory }))
+  const isRepository = !nothingAt(join(root, '.git'))
   const ignored = names.flatMap(({ name, kind }) =>
-    git !== undefined && kind === 'file' && absent.some(({ path }) => path === join(root, name))
+    isRepository && kind === 'file' && absent.some(({ path }) => path === join(root, name))
       ? [`/${name}`]
       : [],
   )
-  return { pins, ignored, repositories, absent, unwanted: git?.unwanted ?? [], links }
-}
-
-function partOfGit({ pins, absent, unwanted }: GitPins): Part {
-  return { pins, ignored: [], repositories: [], absent, unwanted, links: [] }
+  return { pins, ignored, absent, links }
 }
 
 function restoreLink({ path, target }: Link): string[] {
@@ -126,12 +133,6 @@ function restoreLink({ path, target }: Link): string[] {
   if (stat !== undefined) renameSync(path, freeName(`${path}.refused`))
   symlinkSync(target, path)
   return [`${basename(path)} is protected: the link was put back as it was.`]
-}
-
-function removeUnwanted(path: string): string[] {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return []
-  rmSync(path, { recursive: true, force: true })
-  return [`.git/${basename(path)} is protected: it was removed again.`]
 }
 
 function freeName(wanted: string): string {

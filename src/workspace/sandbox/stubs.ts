@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import type { Ledger } from '../shell/ledger.js'
-import type { Stub } from '../shell/ledger-file.js'
+import { type Stub, stubContent } from '../shell/ledger-file.js'
 import { removeStub, stubsOfOthers } from '../shell/sweep.js'
 
 /**
@@ -24,7 +24,9 @@ export function isAbsent(path: string, ledger: Ledger): boolean {
   if (holders.has(path)) return true
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return true
-  const empty = stat.isDirectory() ? readdirSync(path).length === 0 : stat.isFile() && stat.size === 0
+  const empty = stat.isDirectory()
+    ? readdirSync(path).length === 0
+    : stat.isFile() && stat.size === stubContent(path).length
   return empty && stubsOfOthers(ledger.directory, ledger.token).has(path)
 }
 
@@ -69,7 +71,7 @@ async function remove(stubs: readonly Stub[], ledger: Ledger): Promise<void> {
 function make({ kind, path }: Stub): void {
   try {
     if (kind === 'directory') mkdirSync(path, { mode: 0o755 })
-    else writeFileSync(path, '', { flag: 'wx', mode: 0o644 })
+    else writeFileSync(path, stubContent(path), { flag: 'wx', mode: 0o644 })
   } catch (error) {
     // Another host made the same one in the meantime; it is empty or it is left alone when we let go.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error

@@ -1,3 +1,4 @@
+import type { GitWork } from '../git/git-work.js'
 import type { ChildEnvironment } from './child-env.js'
 
 /** How a command is held: alone with the user's rights, or inside a sandbox. */
@@ -16,15 +17,19 @@ export type ConfinedCommand = {
   /** The session's own directory for temporary files. */
   readonly tmp: string
   readonly marker: string
+  /** Marks its processes where no pid namespace holds them, see `process-mark.ts`. */
+  readonly mark?: number | undefined
   /** What it says and what it complains about are read apart. */
   readonly streams?: 'joined' | 'apart' | undefined
+  /** It runs git, which must start no program that a repository names. */
+  readonly guardGit?: boolean | undefined
   /** What this command is held to beyond what holds for all of the shell. */
   readonly call?: CallConfinement | undefined
 }
 
 /**
  * What one command may do of all that its shell could, derived from what was granted to the call. Only a sandbox can hold a
- * command to it: without one (`sandbox: 'none'` in the outcome) all three are ignored.
+ * command to it: without one (`sandbox: 'none'` in the outcome) all of it is ignored.
  */
 export type CallConfinement = {
   /**
@@ -38,10 +43,23 @@ export type CallConfinement = {
    */
   readonly writable?: readonly string[] | undefined
   /**
-   * Real paths to hide: a file reads as empty, a directory looks empty, and neither takes writes. A hard link to a hidden file
-   * under another name, or a copy of it (in `.git`, say), is not found. To git a hidden file that it tracks looks changed.
+   * Real paths to hide: a file cannot be opened, a directory looks empty, and neither takes writes. Other hard links of a hidden
+   * file in the workspace are hidden too. A copy of it, such as an object in `.git`, is not found.
    */
   readonly masked?: readonly string[] | undefined
+  /** Which files to hide in the same way, wherever they are in the workspace; looked for before each command. */
+  readonly unreadable?: UnreadablePaths | undefined
+  /** What a command that only runs git may change in the repositories it works in. Absent: every git directory is read-only. */
+  readonly git?: GitWork | undefined
+}
+
+export type UnreadablePaths = {
+  /** The same object as long as the answers are the same. */
+  readonly key: object
+  /** Takes a real path. True for a directory: all of it. */
+  denies(path: string): boolean
+  /** Places outside the workspace to look in. */
+  readonly outside?: readonly string[] | undefined
 }
 
 export type ConfinedLaunch = {

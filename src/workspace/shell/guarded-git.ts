@@ -1,3 +1,5 @@
+import { harmlessNames } from '../git/safe-config.js'
+
 /**
  * The arguments of a shell that runs a command in which git starts no program that the repository names, and works on no other tree
  * than the one the repository lies in. What git is told here is told in its environment, where it outranks every configuration file
@@ -50,6 +52,8 @@ const variables: Readonly<Record<string, string>> = {
   GIT_ATTR_NOSYSTEM: '1',
 }
 
+const toldNames = settings.map(([key]) => key.toLowerCase())
+
 function script(command: string): string {
   const exported = Object.entries(variables).map(([name, value]) => `export ${name}=${value}`)
   const told = settings.map(([key, value]) => `tell ${key} '${value}'`)
@@ -64,22 +68,23 @@ tell() {
 }
 ${[...exported, ...told].join('\n')}
 
-# Filters and hooks of the configuration go by names of their own, so they can only be switched off by name.
-heard=
+# Every setting that is not known to be harmless is switched off by its name, whatever it is for.
 switch_off() {
   local entry key known
-  mapfile -d '' -t known < <(git config --null "$@" --get-regexp '^(core\\.hookspath|(filter|hook)\\..*)$')
-  for entry in "\${known[@]}"; do
-    key=\${entry%%$'\\n'*}
+  mapfile -d '' -t known < <(git config --null "$@" --list --name-only)
+  for key in "\${known[@]}"; do
     case $key in
-      core.hookspath) heard=\${entry#*$'\\n'} ;;
+      ${toldNames.join('|')}) ;;
+      core.worktree|url.*|include.path|includeif.*) ;;
+      ${harmlessNames().join('|')}) ;;
       filter.*.required) tell "$key" false ;;
-      filter.*) tell "$key" '' ;;
       hook.*.*) tell "\${key%.*}.enabled" false ;;
+      *) tell "$key" '' ;;
     esac
   done
 }
 switch_off
+heard=$(git config core.hooksPath)
 [ "$heard" = /dev/null ] || fail 'this git cannot be kept from running what a repository names (it takes 2.31 or newer)'
 
 # Outside of a repository git compares any two files (what it says of that is the answer).

@@ -1,4 +1,4 @@
-export type { CallConfinement } from './confinement.js'
+export type { CallConfinement, UnreadablePaths } from './confinement.js'
 export {
   ShellClosedError,
   ShellDirectoryError,

@@ -33,7 +33,7 @@ export type LaunchHost = { readonly ledger: Ledger; readonly pipes: OutputPipes 
 export async function launch(
   host: LaunchHost,
   plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'namespaced'>,
-  token: string,
+  { token, mark }: Pick<RunTrace, 'token' | 'mark'>,
   output: CapturedOutput,
   isAborted: () => boolean = () => false,
 ): Promise<Running | undefined> {
@@ -49,7 +49,7 @@ export async function launch(
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
   host.ledger.addGroup(leader)
   return {
-    trace: { token, leader, pipe: pipe.name, namespaced: plan.namespaced },
+    trace: { token, mark, leader, pipe: pipe.name, namespaced: plan.namespaced },
     output,
     startedAt,
     exit: new Promise((resolve) => {

@@ -6,6 +6,14 @@ const format = 'capstan-ledger-1'
 
 export type Stub = { readonly kind: 'file' | 'directory'; readonly path: string }
 
+/**
+ * What a placeholder file holds. Nothing, except where git does not accept an empty file: `commondir` names the git directory
+ * itself, which changes nothing.
+ */
+export function stubContent(path: string): string {
+  return path.endsWith('/commondir') ? '.\n' : ''
+}
+
 export type LedgerContent = {
   readonly token: string
   readonly scope: string
@@ -13,6 +21,8 @@ export type LedgerContent = {
   readonly host: Pick<ProcessEntry, 'pid' | 'startTime'>
   readonly groups: readonly Pick<ProcessEntry, 'pid' | 'startTime'>[]
   readonly stubs: readonly Stub[]
+  /** The number in the marks of its processes. */
+  readonly mark?: number | undefined
 }
 
 /** Undefined for a file that is not a ledger, or not yet. */
@@ -22,15 +32,18 @@ export function readLedger(file: string): LedgerContent | undefined {
   if (name !== format || !/^[0-9a-f]{24}$/.test(token) || startTime === '') return undefined
   const groups: { pid: number; startTime: string }[] = []
   const stubs: Stub[] = []
+  let mark: number | undefined
   for (const line of lines) {
     const group = /^group ([0-9]+) ([0-9]+)$/.exec(line)
     if (group?.[1] !== undefined && group[2] !== undefined) {
       groups.push({ pid: Number(group[1]), startTime: group[2] })
     }
+    const marked = /^mark ([0-9]+)$/.exec(line)
+    if (marked?.[1] !== undefined) mark = Number(marked[1])
     const stub = /^stub ([fd]) (\/.*)$/.exec(line)
     if (stub?.[2] !== undefined) stubs.push({ kind: stub[1] === 'f' ? 'file' : 'directory', path: stub[2] })
   }
-  return { token, scope, hostname, host: { pid: Number(pid), startTime }, groups, stubs }
+  return { token, scope, hostname, host: { pid: Number(pid), startTime }, groups, stubs, mark }
 }
 
 export function headerLine(token: string): string {
@@ -40,6 +53,10 @@ export function headerLine(token: string): string {
 
 export function machineName(): string {
   return hostname().replaceAll(/\s/g, '-') || 'localhost'
+}
+
+export function markLine(mark: number): string {
+  return `mark ${mark}\n`
 }
 
 export function groupLine(pid: number, startTime: string): string {

@@ -1,8 +1,9 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { groupLine, headerLine, type Stub, stubLine } from './ledger-file.js'
+import { groupLine, headerLine, markLine, type Stub, stubLine } from './ledger-file.js'
 import { type ParentWatch, startParentWatch } from './parent-watch.js'
+import { markOf, newHostMark } from './process-mark.js'
 import type { ProcessEntry } from './process-table.js'
 import { newToken } from './run-marker.js'
 import { sweepLedgers } from './sweep.js'
@@ -16,6 +17,8 @@ export class Ledger {
   readonly token = newToken()
   readonly directory: string
   readonly #file: string
+  readonly #mark = newHostMark()
+  #commands = 0
   readonly #groups = new Map<number, string>()
   readonly #stubs = new Map<string, Stub['kind']>()
   #lines = 0
@@ -31,6 +34,7 @@ export class Ledger {
       file: this.#file,
       token: this.token,
       privateDirectory: this.privateDirectory,
+      mark: this.#mark,
     })
   }
 
@@ -39,9 +43,19 @@ export class Ledger {
     return join(this.directory, `${this.token}.d`)
   }
 
+  /** A mark for the processes of one command; undefined where processes cannot be marked. */
+  nextMark(): number | undefined {
+    return this.#mark === undefined ? undefined : markOf(this.#mark, ++this.#commands)
+  }
+
   addGroup(leader: Pick<ProcessEntry, 'pid' | 'startTime'>): void {
     this.#groups.set(leader.pid, leader.startTime)
     this.#append(groupLine(leader.pid, leader.startTime))
+  }
+
+  /** The processes that lead the running groups. */
+  leaders(): number[] {
+    return [...this.#groups.keys()]
   }
 
   /** The line itself may stay: what it names is recognised as gone by its start time. */
@@ -76,6 +90,7 @@ export class Ledger {
   #rewrite(): void {
     const lines = [
       headerLine(this.token),
+      ...(this.#mark === undefined ? [] : [markLine(this.#mark)]),
       ...Array.from(this.#groups, ([pid, startTime]) => groupLine(pid, startTime)),
       ...Array.from(this.#stubs, ([path, kind]) => stubLine(path, kind)),
     ]

@@ -3,6 +3,8 @@ import { setMaxListeners } from 'node:events'
 import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuntimeShell, ShellJob, ShellOptions, ShellOutcome } from '../../tool/runtime.js'
+import { gitWorkOf } from '../git/git-work.js'
+import { refuseNested } from '../git/refuse-nested.js'
 import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
 import { CapturedOutput } from './captured-output.js'
 import type { CallConfinement, ConfinedLaunch } from './confinement.js'
@@ -17,6 +19,7 @@ import type { ProcessEntry } from './process-table.js'
 import type { ResourceLimits } from './resource-limits.js'
 import { runCommand } from './run-command.js'
 import { markerValue, markerVariable, newToken } from './run-marker.js'
+import { type EndOptions, endRun } from './run-trace.js'
 import { directoryInside } from './working-directory.js'
 
 export type LocalShellOptions = {
@@ -76,6 +79,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   const jobs = new Jobs({ now, graceMs, killMs })
   const active = new Set<Promise<unknown>>()
   const piped = new Set<PipedProcess>()
+  const marks = new Set<number>()
   let opening: Promise<Ground> | undefined
   let closed: Promise<void> | undefined
 
@@ -90,6 +94,13 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     return opening
   }
 
+  /** Marks the processes of a command that no sandbox holds. */
+  function markFor({ confinement, ledger }: Ground): number | undefined {
+    const mark = confinement.name === 'none' ? ledger.nextMark() : undefined
+    if (mark !== undefined) marks.add(mark)
+    return mark
+  }
+
   function track<T>(work: Promise<T>): Promise<T> {
     active.add(work)
     const forget = (): void => void active.delete(work)
@@ -100,7 +111,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   async function run(command: string, request: ConfinedShellOptions): Promise<ShellOutcome> {
     const signals = request.signal === undefined ? [closing.signal] : [request.signal, closing.signal]
     const base = await ground()
-    const begun = await begin(base, command, request, signals)
+    const begun = await begin(base, command, { ...request, mayChangeGit: true }, signals)
     if (begun === undefined) return neverStarted(base.confinement.name)
     const { running, launched, cleanUp } = begun
     const { output } = running
@@ -155,6 +166,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const base = await ground()
     const cwd = await directoryInside(base.roots, request.cwd)
     const token = newToken()
+    const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
     try {
@@ -164,21 +176,27 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         home,
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
+        mark,
         streams: 'apart',
         call: request.confine,
       })
       if (closing.signal.aborted) throw new ShellClosedError()
       const plan = launched
-      const started = await openPiped(base.ledger, plan, token, {
-        sandbox: base.confinement.name,
-        graceMs,
-        killMs,
-        async gone() {
-          piped.delete(started)
-          await plan.finish({ exitCode: null, output: '' })
-          await removeHome(home)
+      const started = await openPiped(
+        base.ledger,
+        plan,
+        { token, mark },
+        {
+          sandbox: base.confinement.name,
+          graceMs,
+          killMs,
+          async gone() {
+            piped.delete(started)
+            await plan.finish({ exitCode: null, output: '' })
+            await removeHome(home)
+          },
         },
-      })
+      )
       piped.add(started)
       return started
     } catch (error) {
@@ -191,13 +209,16 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   async function begin(
     base: Ground,
     command: string,
-    request: ConfinedShellOptions,
+    request: ConfinedShellOptions & { readonly mayChangeGit?: boolean },
     signals: readonly AbortSignal[],
   ): Promise<Begun | undefined> {
     const isAborted = (): boolean => signals.some((signal) => signal.aborted)
     const cwd = await directoryInside(base.roots, request.cwd)
     if (isAborted()) return undefined
+    // Without a sandbox nothing else keeps git from the configuration of nested repositories.
+    if (request.guardGit === true && base.confinement.name === 'none') await refuseNested(command, cwd)
     const token = newToken()
+    const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
     const cleanUp = async (exit: Exit, text: string): Promise<string[]> => {
@@ -215,7 +236,13 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         home,
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
-        call: request.confine,
+        mark,
+        guardGit: request.guardGit,
+        // Never in the background: a git directory is opened for one command that is waited for.
+        call: {
+          ...request.confine,
+          git: request.mayChangeGit === true ? gitWorkOf(command, cwd) : undefined,
+        },
       })
       const output = new CapturedOutput({
         maxBytes: request.maxBytes ?? memoryBytes,
@@ -223,7 +250,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         newFile: () => options.scratchFile?.('command output') ?? privateFile(base.directory),
         onText: request.onOutput,
       })
-      const running = await launch(base, launched, token, output, isAborted)
+      const running = await launch(base, launched, { token, mark }, output, isAborted)
       if (running === undefined) {
         await cleanUp({ exitCode: null }, '')
         return undefined
@@ -246,6 +273,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       await Promise.all([jobs.close(), ...Array.from(piped, (one) => one.end())])
     } finally {
       const base = await opening?.catch(() => undefined)
+      await endMarked(marks, { graceMs: 0, killMs })
       await base?.close()
     }
   }
@@ -271,6 +299,12 @@ type Begun = {
   readonly running: Running
   readonly launched: { readonly name: string }
   readonly cleanUp: (exit: Exit, output: string) => Promise<string[]>
+}
+
+/** Ends what got away from its command between two looks at the process table. */
+async function endMarked(marks: ReadonlySet<number>, limits: EndOptions): Promise<void> {
+  if (marks.size === 0) return
+  await endRun({ token: newToken(), marks, leader: { pid: -1, startTime: '' }, namespaced: false }, limits)
 }
 
 function groupsOf(entries: readonly ProcessEntry[]): Pick<ProcessEntry, 'pid' | 'startTime'>[] {

@@ -6,6 +6,8 @@ export type WatchOptions = {
   readonly file: string
   readonly token: string
   readonly privateDirectory: string
+  /** The number in the marks of its processes. */
+  readonly mark: number | undefined
 }
 
 /**
@@ -21,7 +23,15 @@ export function startParentWatch(options: WatchOptions): ParentWatch {
   function start(): ChildProcess {
     const child = spawn(
       '/bin/sh',
-      ['-c', script, 'capstan-watch', options.file, options.token, options.privateDirectory],
+      [
+        '-c',
+        script,
+        'capstan-watch',
+        options.file,
+        options.token,
+        options.privateDirectory,
+        String(options.mark ?? ''),
+      ],
       {
         cwd: '/',
         // Without the marker: the watcher must not find itself.
@@ -67,10 +77,10 @@ function ignoreBrokenPipe(_error: Error): void {
 
 /**
  * Plain sh and grep, since Node takes 40 MB and may be what is failing. Finds the same processes as `findMembers`: those that
- * carry the token, those in the recorded groups (checked by start time), and all their descendants; kills until there are none.
+ * carry the token or the mark, those in the recorded groups (checked by start time), and all their descendants; kills until there are none.
  */
 const script = `
-file=$1 token=$2 private=$3
+file=$1 token=$2 private=$3 mark=$4
 trap '' HUP INT TERM QUIT PIPE
 while read -r word; do [ "$word" = bye ] && exit 0; done
 
@@ -96,6 +106,11 @@ marked() {
   for path in $(grep -lsF -- "$token" /proc/[0-9]*/environ); do
     path=\${path#/proc/}
     found="$found\${path%/environ} "
+  done
+  [ -n "$mark" ] || return 0
+  for path in $(grep -lsE -- "^Max file locks +$mark[0-9]{6} " /proc/[0-9]*/limits); do
+    path=\${path#/proc/} path=\${path%/limits}
+    case $found in *" $path "*) ;; *) found="$found$path " ;; esac
   done
 }
 
@@ -124,7 +139,7 @@ while [ $grew = 1 ]; do
 done
 end
 
-# What forked in the meantime carries the token too.
+# What forked in the meantime carries the token or the mark too.
 round=0
 while [ $round -lt 200 ]; do
   round=$((round + 1))
@@ -139,7 +154,10 @@ while read -r kind type path; do
   grep -lsxF -- "stub $type $path" "$others"/*.ledger | grep -qvxF -- "$file" && continue
   case $type in
     d) rmdir -- "$path" 2>/dev/null ;;
-    f) [ -s "$path" ] || rm -f -- "$path" ;;
+    f)
+      content=
+      case $path in */commondir) content=. ;; esac
+      [ ! -s "$path" ] || [ "$content" = . -a "$(cat -- "$path")" = . ] && rm -f -- "$path" ;;
   esac
 done < "$file"
 rm -rf -- "$private"

@@ -24,14 +24,14 @@ const farewellMs = 500
 export async function openPiped(
   ledger: Ledger,
   plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'namespaced'>,
-  token: string,
+  { token, mark }: Pick<RunTrace, 'token' | 'mark'>,
   options: PipedOptions,
 ): Promise<PipedProcess> {
   const child = await spawned(plan)
   const pid = child.pid ?? -1
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
   ledger.addGroup(leader)
-  const trace: RunTrace = { token, leader, namespaced: plan.namespaced }
+  const trace: RunTrace = { token, mark, leader, namespaced: plan.namespaced }
   const exit = exitOf(child)
   let ended: Promise<void> | undefined
 

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { markOfProcess } from './process-mark.js'
 
 export type ProcessEntry = {
   readonly pid: number
@@ -16,14 +17,17 @@ export type ProcessEntry = {
  */
 export class ProcessSnapshot {
   readonly entries: readonly ProcessEntry[]
+  /** A process ended between being listed and being read: a child that it forked in between is missing. */
+  readonly incomplete: boolean
   readonly #environments = new Map<number, string>()
   readonly #files = new Map<number, readonly string[]>()
+  readonly #marks = new Map<number, number | undefined>()
 
   constructor(accept: (pid: number) => boolean = () => true) {
-    this.entries = readNames('/proc').flatMap((name) => {
-      const pid = Number(name)
-      return Number.isInteger(pid) && accept(pid) ? (readProcess(pid) ?? []) : []
-    })
+    const pids = readNames('/proc').map(Number)
+    const listed = pids.filter((pid) => Number.isInteger(pid) && accept(pid))
+    this.entries = listed.flatMap((pid) => readProcess(pid) ?? [])
+    this.incomplete = this.entries.length < listed.length
   }
 
   /** Whether the environment the process was started with holds the word. False for processes of other users. */
@@ -36,6 +40,13 @@ export class ProcessSnapshot {
       this.#environments.set(pid, environment)
     }
     return environment.includes(word)
+  }
+
+  /** The mark of the process, see `process-mark.ts`. */
+  markOf({ pid, ppid }: ProcessEntry): number | undefined {
+    if (ppid === 2) return undefined
+    if (!this.#marks.has(pid)) this.#marks.set(pid, markOfProcess(pid))
+    return this.#marks.get(pid)
   }
 
   /** Whether the process has the named pipe open, also after the name was removed. */

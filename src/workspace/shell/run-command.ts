@@ -1,6 +1,6 @@
 import { drain, type Exit, type Running } from './launch.js'
 import type { ProcessEntry } from './process-table.js'
-import { endRun, findMembers } from './run-trace.js'
+import { endRun, findLeftovers } from './run-trace.js'
 import { within } from './within.js'
 
 export type RunLimits = {
@@ -58,7 +58,7 @@ async function afterExit(running: Running, limits: RunLimits, lastedMs: number):
     return stuck
   }
   const nobodyHoldsPipe = await drain(running)
-  const left = findMembers(running.trace, nobodyHoldsPipe ? { youngMs } : { pipeHeld: true })
+  const left = findLeftovers(running.trace, nobodyHoldsPipe ? { youngMs } : { pipeHeld: true })
   // Held by a process we may not see: its output is not ours to wait for.
   if (!nobodyHoldsPipe && left.length === 0) running.stopReading()
   return left

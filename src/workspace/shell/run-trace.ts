@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { hostOfMark } from './process-mark.js'
 import {
   isAlive,
   lastPid,
@@ -14,7 +15,13 @@ export type RunTrace = {
   readonly token: string
   /** The process we started, which leads the group. */
   readonly leader: Pick<ProcessEntry, 'pid' | 'startTime'>
-  /** The named pipe of the run's output: finds those that also threw their environment away. */
+  /** Carried in a limit of every process of the run: finds those that also threw their environment away. */
+  readonly mark?: number | undefined
+  /** The marks of several runs. */
+  readonly marks?: ReadonlySet<number> | undefined
+  /** The same for all runs of a host. */
+  readonly hostMark?: number | undefined
+  /** The named pipe of the run's output: finds those that neither carry the token nor the mark. */
   readonly pipe?: string
   /** Processes found earlier that nothing else would lead to again. */
   readonly known?: readonly ProcessEntry[]
@@ -51,11 +58,27 @@ export async function endRun(trace: RunTrace, options: EndOptions): Promise<Proc
 }
 
 async function lookFor(trace: RunTrace, options: FindOptions): Promise<ProcessEntry[]> {
-  return findMembers(trace, options, youngerOnly(trace, options.youngMs) ?? (await nextSnapshot()))
+  for (let look = 1; ; look++) {
+    const snapshot = youngerOnly(trace, options.youngMs) ?? (await nextSnapshot())
+    const members = findMembers(trace, options, snapshot)
+    if (members.length > 0 || !snapshot.incomplete || look === maxLooks) return members
+  }
+}
+
+/** A process that forks and ends while the table is read hides its child: an empty answer is then asked for again. */
+const maxLooks = 5
+
+/** The same at once, for the end of a command. */
+export function findLeftovers(trace: RunTrace, options: FindOptions): ProcessEntry[] {
+  for (let look = 1; ; look++) {
+    const snapshot = youngerOnly(trace, options.youngMs) ?? new ProcessSnapshot()
+    const members = findMembers(trace, options, snapshot)
+    if (members.length > 0 || !snapshot.incomplete || look === maxLooks) return members
+  }
 }
 
 /**
- * The living processes of a run: those in its group, those that carry its token, those that hold its pipe (asked for only when
+ * The living processes of a run: those in its group, those that carry its token or its mark, those that hold its pipe (asked for only when
  * someone does), and all their descendants.
  */
 export function findMembers(
@@ -75,6 +98,7 @@ export function findMembers(
       (groupIsOurs && entry.pgid === trace.leader.pid) ||
       known.get(entry.pid) === entry.startTime ||
       snapshot.carriesWord(entry, trace.token) ||
+      isMarked(trace, () => snapshot.markOf(entry)) ||
       (options.pipeHeld === true && trace.pipe !== undefined && snapshot.holdsPipe(entry, trace.pipe))
     ) {
       members.set(entry.pid, entry)
@@ -82,6 +106,13 @@ export function findMembers(
   }
   addDescendants(members, entries)
   return [...members.values()]
+}
+
+function isMarked({ mark, marks, hostMark }: RunTrace, read: () => number | undefined): boolean {
+  if (mark === undefined && marks === undefined && hostMark === undefined) return false
+  const found = read()
+  if (found === undefined) return false
+  return found === mark || marks?.has(found) === true || hostOfMark(found) === hostMark
 }
 
 export type FindOptions = {

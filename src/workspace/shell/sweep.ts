@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
-import { rmdir, stat, unlink } from 'node:fs/promises'
+import { readFile, rmdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type LedgerContent, machineName, readLedger, type Stub } from './ledger-file.js'
+import { type LedgerContent, machineName, readLedger, type Stub, stubContent } from './ledger-file.js'
 import { isAlive, ProcessSnapshot, processScope } from './process-table.js'
 import { endRun } from './run-trace.js'
 
@@ -28,16 +28,21 @@ export function stubsOfOthers(directory: string, ownToken: string): Set<string> 
   return new Set(others.flatMap(({ content }) => content.stubs.map(({ path }) => path)))
 }
 
-/** Removes a placeholder if it is still what we made: an empty file or an empty directory. */
+/** Removes a placeholder if it is still what we made: an empty directory, or a file with nothing of the user's. */
 export async function removeStub({ kind, path }: Stub): Promise<void> {
   try {
     if (kind === 'directory') await rmdir(path)
-    else if ((await stat(path)).size === 0) await unlink(path)
+    else if (await isPlaceholder(path)) await unlink(path)
   } catch (error) {
     // Someone filled it or took it away: then it is theirs.
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (typeof code !== 'string') throw error
   }
+}
+
+async function isPlaceholder(path: string): Promise<boolean> {
+  const content = stubContent(path)
+  return (await stat(path)).size === content.length && (await readFile(path, 'utf8')) === content
 }
 
 function readAll(directory: string): { file: string; content: LedgerContent }[] {
@@ -71,5 +76,6 @@ async function endProcesses(content: LedgerContent): Promise<void> {
   for (const leader of content.groups) {
     if (present.has(leader.pid)) await endRun({ token: content.token, leader, namespaced: false }, limits)
   }
-  await endRun({ token: content.token, leader: { pid: -1, startTime: '' }, namespaced: false }, limits)
+  const { token, mark: hostMark } = content
+  await endRun({ token, hostMark, leader: { pid: -1, startTime: '' }, namespaced: false }, limits)
 }

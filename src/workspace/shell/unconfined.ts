@@ -13,8 +13,8 @@ export function unconfined(options: UnconfinedOptions): Confinement {
   const { processes: _onlyInSandbox, ...limits } = options.limits
   return {
     name: 'none',
-    async confine({ argv, cwd, home, tmp, marker, streams }) {
-      const [file = '/bin/sh', ...args] = limited(argv, limits, streams)
+    async confine({ argv, cwd, home, tmp, marker, mark, streams }) {
+      const [file = '/bin/sh', ...args] = limited(argv, limits, { streams, mark })
       return {
         file,
         args,

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { openPlace } from '../drive.js'
 import { keys, sitDown } from './virtual-terminal.js'
 
+/** Shown while a question takes keys, and at no other time. */
+const ready = 'no, and say'
 const edit = { name: 'edit', args: { file_path: 'a.txt', old_string: 'nine', new_string: 'twelve' } }
 
 describe('an interactive session', { timeout: 60_000 }, () => {
@@ -39,7 +41,7 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
     const person = sitDown(place, flags)
     person.press(`Go${keys.enter}`)
-    await person.sees('Do it?')
+    await person.sees(ready)
     expect(person.screen()).toContain('  -nine\n  +twelve')
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
     person.press(keys.enter)
@@ -56,7 +58,7 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     const { server, flags } = await place.model([{ toolCalls: [edit] }, 'I see.'])
     const person = sitDown(place, flags)
     person.press(`Go${keys.enter}`)
-    await person.sees('Do it?')
+    await person.sees(ready)
     person.press('m')
     await person.sees('What should it do instead?')
     person.press(`use 十三 🚢 knots${keys.enter}`)
@@ -76,7 +78,7 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     ])
     const person = sitDown(place, flags)
     person.press(`Go${keys.enter}`)
-    await person.sees('Do it?')
+    await person.sees(ready)
     person.press('s')
     await person.sees('Done.')
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('ten ten\n')
@@ -130,10 +132,10 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Never.'])
     const person = sitDown(place, flags)
     person.press(`Go${keys.enter}`)
-    await person.sees('Do it?')
+    await person.sees(ready)
     person.press(keys.ctrlC)
     await person.sees('cancelled')
-    expect(person.screen()).not.toContain('Do it?')
+    expect(person.screen()).not.toContain(ready)
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
     person.press(keys.ctrlD)
     expect(await person.left).toBe(0)
@@ -151,11 +153,15 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     person.press('try ')
     await person.sees('› try')
     go()
-    await person.sees('Do it?')
+    await person.sees('Edit "a.txt"?')
     person.press('yes')
-    // The call waits on: it was not answered.
-    await person.sees(/edit a\.txt \d+\.[2-9] s/)
-    expect(person.screen()).toContain('Do it?')
+    await person.sees('› try yes')
+    await person.sees('Tab answers this question')
+    expect(person.screen()).not.toContain(ready)
+    // Only the key that the screen names gives the question the keys.
+    person.press(keys.tab)
+    await person.sees(ready)
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
     person.press(keys.ctrlC)
     await person.sees('cancelled')
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
@@ -258,6 +264,51 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     await second.left
   })
 
+  it('shows the diff of an edit that nobody was asked about, all changes, and what an undo did', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const same = { name: 'write', args: { file_path: 'a.txt', content: 'twelve\n' } }
+    const long = { name: 'write', args: { file_path: 'b.txt', content: 'line\n'.repeat(100) } }
+    const { flags } = await place.model((_, n) =>
+      n === 0 ? { toolCalls: [edit, long] } : n === 2 ? { toolCalls: [same] } : 'Done.',
+    )
+    const person = sitDown(place, [...flags, '--mode', 'accept-edits'])
+    person.press(`Make it so${keys.enter}`)
+    await person.sees('Done.')
+    expect(person.screen()).toContain('    a.txt\n    @@ -1,1 +1,1 @@\n    -nine\n    +twelve\n')
+    expect(person.screen()).toMatch(/⟨\d+ more lines: \/changes shows all⟩/)
+    person.press(`Again${keys.enter}`)
+    await person.sees('Done.', 2)
+    person.press(`/changes${keys.enter}`)
+    await person.sees('modified a.txt (+1 -1)\n@@ -1,1 +1,1 @@\n-nine\n+twelve')
+    expect(person.screen()).toContain('created b.txt (+100 -0)')
+    person.press(`/changes all${keys.enter}`)
+    await person.sees('q closes')
+    person.press('G')
+    await person.sees(/of 10\d · q closes/)
+    person.press('q')
+    await person.sees('› /changes all')
+    person.press(`/undo${keys.enter}`)
+    await person.sees('Undid the run "Make it so": 2 files put back.')
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
+    person.press(`/undo${keys.enter}`)
+    await person.sees('There is nothing to undo')
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
+  it('does not show the diff of an edit a second time that was part of the question', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
+    const person = sitDown(place, flags)
+    person.press(`Go${keys.enter}`)
+    await person.sees(ready)
+    person.press('y')
+    await person.sees('Done.')
+    expect(person.screen().match(/\+twelve/g)).toHaveLength(1)
+    person.press(keys.ctrlD)
+    await person.left
+  })
+
   it('asks another model and keeps what was said', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model(() => 'From the server.')
@@ -290,7 +341,7 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     person.press(`Go${keys.enter}`)
     await person.sees('1 round')
     person.press(`Again${keys.enter}`)
-    await person.sees('Do it?')
+    await person.sees(ready)
     person.press('y')
     await person.sees('Done.')
     // The virtual terminal throws for any sequence that is not ours; these are written out.
@@ -307,7 +358,7 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     const { flags } = await place.model([{ toolCalls: [edit] }, { text, deltas: 3 }])
     const person = sitDown(place, flags, { columns })
     person.press(`船の速度は？${keys.left}${keys.left}${keys.backspace}${keys.enter}`)
-    await person.sees('Do it?')
+    await person.sees(ready)
     // The rule that somebody may agree to is there to its last letter.
     expect(person.screen()).toMatch(
       columns < 60 ? /"s" and "a" add the rule:\n {4}edit\(a\.txt\)\n/ : /project: edit\(a\.txt\)\n/,
@@ -320,7 +371,7 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     expect(person.screen().replaceAll('\n', ' ').replaceAll(/ +/g, ' ')).toContain(
       'The ship sails at twelve knots, says everybody who knows.',
     )
-    expect(person.screen().match(/Do it\?|› 船/g)).toEqual(['› 船'])
+    expect(person.screen().match(/no, and say|› 船/g)).toEqual(['› 船'])
     person.press(keys.ctrlD)
     await person.left
   })
@@ -330,11 +381,14 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Done with all of it.'])
     const person = sitDown(place, flags, { columns: 100 })
     person.press(`Go${keys.enter}`)
-    await person.sees('Do it?')
+    await person.sees(ready)
     for (const columns of [60, 33, 21, 90]) {
       person.resize(columns)
       await person.painted()
-      expect(person.screen().match(/Do it\?/g), `${columns} columns\n${person.screen()}`).toHaveLength(1)
+      expect(
+        person.screen().match(/Edit "a\.txt"\?/g),
+        `${columns} columns\n${person.screen()}`,
+      ).toHaveLength(1)
       expect(person.screen().match(/no, and/g)).toHaveLength(1)
       expect(person.screen().match(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] edit/g), person.screen()).toHaveLength(1)
     }
@@ -380,9 +434,30 @@ describe('without a terminal', { timeout: 60_000 }, () => {
   it('asks in lines where somebody sits but the output goes elsewhere', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
-    const { code, stdout } = await place.run(['chat', ...flags], { stdin: 'Go\ny\n', isTTY: { stdin: true } })
+    const { code, stdout } = await place.run(['chat', ...flags], {
+      stdin: 'Go\n',
+      replies: [{ to: 'Edit "a.txt"?', say: 'y\n' }],
+      until: 'Done.',
+      isTTY: { stdin: true },
+    })
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('→ yes, once') })
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('twelve\n')
+  })
+})
+
+describe('lines typed before a question', { timeout: 60_000 }, () => {
+  it('are prompts, and never its answer', async () => {
+    const place = await openPlace({ 'a.txt': 'nine\n' })
+    const { server, flags } = await place.model([{ toolCalls: [edit] }, 'First.', 'Second.'])
+    const { stdout } = await place.run(['chat', ...flags], {
+      stdin: 'Go\ny\n',
+      replies: [{ to: 'Edit "a.txt"?', say: 'n\n' }],
+      until: 'Second.',
+      isTTY: { stdin: true },
+    })
+    expect(stdout).toContain('→ no')
+    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
+    expect(JSON.stringify((await server.request(2)).body)).toMatch(/"(text|content)":"y"/)
   })
 })
 

@@ -1,5 +1,7 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { join } from 'node:path'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach } from 'vitest'
 import { root as packageRoot } from '../../house/run.js'
 import type { Place } from '../drive.js'
 import { VirtualTerminal } from './virtual-terminal.js'
@@ -21,8 +23,10 @@ export type Terminal = {
   screen(): string
   /** What is on the screen since it was cleared. */
   visible(): string
-  /** Somebody closes the window. */
+  /** The window is closed. */
   close(): void
+  /** The window gets another size. */
+  resize(columns: number, rows: number): void
   readonly ended: Promise<number | null>
 }
 
@@ -37,19 +41,34 @@ export function lineOf(argv: readonly string[]): string {
   return [process.execPath, main, ...argv].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
 }
 
+let opened = 0
+const running = new Set<ChildProcess>()
+
+afterEach(() => {
+  for (const child of running) child.kill('SIGKILL')
+  running.clear()
+})
+
 /** A line of a shell in a real terminal. */
 export function openLine(place: Place, line: string, columns = 80, rows = 30): Terminal {
-  const child = spawn('script', ['-qec', `stty cols ${columns} rows ${rows}; ${line}`, '/dev/null'], {
+  const device = join(dirname(place.root), `tty-${process.pid}-${opened++}`)
+  const sized = `stty cols ${columns} rows ${rows}; tty > '${device}'; ${line}`
+  const child = spawn('script', ['-qec', sized, '/dev/null'], {
     cwd: place.root,
     env: { ...place.env, TERM: 'xterm-256color', SHELL: '/bin/sh' },
   })
+  running.add(child)
   let terminal = new VirtualTerminal(columns)
-  let output = ''
+  const pieces = [{ columns, output: '' }]
   const watchers = new Set<() => void>()
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
-    output += piece
+    const last = pieces.at(-1)
+    if (last !== undefined) last.output += piece
     terminal = new VirtualTerminal(columns)
-    terminal.take(output)
+    for (const each of pieces) {
+      terminal.resize(each.columns)
+      terminal.take(each.output)
+    }
     for (const watcher of watchers) watcher()
   })
   const count = (wanted: string | RegExp): number =>
@@ -76,6 +95,18 @@ export function openLine(place: Place, line: string, columns = 80, rows = 30): T
         look()
       }),
     close: () => void child.kill('SIGKILL'),
+    resize(toColumns, toRows) {
+      pieces.push({ columns: toColumns, output: '' })
+      const to = [
+        '-F',
+        readFileSync(device, 'utf8').trim(),
+        'cols',
+        String(toColumns),
+        'rows',
+        String(toRows),
+      ]
+      if (spawnSync('stty', to).status !== 0) throw new Error('the terminal cannot be resized')
+    },
     ended: new Promise((resolve) => child.once('close', resolve)),
   }
 }

@@ -121,6 +121,13 @@ function occurrences(text: string, wanted: string | RegExp): number {
   return [...text.matchAll(new RegExp(wanted, 'gu'))].length
 }
 
+type SavedScreen = {
+  rows: { cells: string[]; goesOn: boolean }[]
+  row: number
+  column: number
+  home: number
+}
+
 /** As much of a terminal as the command may rely on. Anything else that comes is an error. It breaks long lines when it gets narrower. */
 export class VirtualTerminal {
   #columns: number
@@ -130,6 +137,8 @@ export class VirtualTerminal {
   #column = 0
   /** The row at the top of the screen when it was cleared last. */
   #home = 0
+  /** The screen that comes back when the alternate one is left. */
+  #main: SavedScreen | undefined
 
   constructor(columns: number) {
     this.#columns = columns
@@ -189,6 +198,28 @@ export class VirtualTerminal {
       else for (const letter of lettersOf(piece)) this.#put(letter)
   }
 
+  /** Whether the alternate screen is shown. */
+  get isAlternate(): boolean {
+    return this.#main !== undefined
+  }
+
+  #alternate(on: boolean): void {
+    if (on === this.isAlternate) throw new Error('the alternate screen is entered or left twice')
+    if (on) {
+      this.#main = { rows: this.#rows, row: this.#row, column: this.#column, home: this.#home }
+      this.#rows = [{ cells: [], goesOn: false }]
+      this.#row = 0
+      this.#column = 0
+      this.#home = 0
+    } else if (this.#main !== undefined) {
+      this.#rows = this.#main.rows
+      this.#row = this.#main.row
+      this.#column = this.#main.column
+      this.#home = this.#main.home
+      this.#main = undefined
+    }
+  }
+
   #put(letter: string): void {
     const width = widthOfLetter(letter)
     if (this.#column + width > this.#columns) {
@@ -216,6 +247,10 @@ export class VirtualTerminal {
     const [parameters, name] = [sequence.slice(2, -1), sequence.slice(-1)]
     const count = Number(parameters || 1)
     if (name === 'm') return
+    if (parameters === '?1049') {
+      this.#alternate(name === 'h')
+      return
+    }
     if (name === 'A') this.#row = Math.max(0, this.#row - count)
     else if (name === 'C') this.#column = Math.min(this.#columns - 1, this.#column + count)
     else if (name === 'G') this.#column = count - 1

@@ -1,21 +1,13 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { CapstanError } from '../../../src/tool/errors.js'
 import {
   createLocalFiles,
   type LocalFiles,
   type LocalFilesOptions,
 } from '../../../src/workspace/files/index.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 
 /** A workspace, its sibling with the tempting name, and a canary outside (security-cases.md 1.2). */
 export type Scene = {
@@ -27,11 +19,10 @@ export type Scene = {
 }
 
 const canaryText = 'canary: these bytes never leave their file'
-const scenes: Scene[] = []
 
-export function createScene(parent = tmpdir()): Scene {
+export function createScene(parent?: string): Scene {
   // One level deeper than needed: a path that climbs too far still ends in a directory of ours.
-  const base = join(realpathSync(mkdtempSync(join(parent, 'capstan-sec-'))), 'base')
+  const base = join(temporaryDirectory(parent), 'base')
   const [workspace, outside] = [join(base, 'W'), join(base, 'outside')]
   for (const path of [workspace, outside, join(base, 'W-evil')]) mkdirSync(path, { recursive: true })
   const canary = join(outside, 'C')
@@ -45,19 +36,10 @@ export function createScene(parent = tmpdir()): Scene {
     canary,
     files: (options = {}) => createLocalFiles({ root: workspace, durable: false, ...options }),
   }
-  scenes.push(scene)
+  // After every case: nothing outside was changed, added or taken away.
+  onTestFinished(() => expectUntouched(scene))
   return scene
 }
-
-// After every case: nothing outside was changed, added or taken away.
-afterEach(() => {
-  const checked = scenes.splice(0)
-  try {
-    for (const scene of checked) expectUntouched(scene)
-  } finally {
-    for (const scene of checked) rmSync(dirname(scene.base), { recursive: true, force: true })
-  }
-})
 
 function expectUntouched(scene: Scene): void {
   for (const path of [scene.canary, join(scene.base, 'C'), join(scene.base, 'W-evil', 'x')]) {

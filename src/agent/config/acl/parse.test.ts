@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../../test/support/property-runs.js'
 import type { Item, Value } from './ast.js'
 import { parseAcl } from './parse.js'
 
@@ -363,7 +364,7 @@ describe('whatever the text', () => {
           expect(source.slice(0, span.offset).split('\n')).toHaveLength(span.line)
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2_000) },
     )
   })
 

@@ -2,6 +2,7 @@ import {
   type AgentConfig,
   type AutoDelegationConfig,
   type MemoryConfig,
+  type RetryConfig,
   type SearchConfig,
   type SearchEngineConfig,
   storageBackends,
@@ -27,6 +28,16 @@ import { providers } from './provider-table.js'
 import { queue } from './queue-table.js'
 
 type Inside<T, K extends keyof T> = Exclude<T[K], undefined>
+
+const retry: Shape<RetryConfig> = {
+  maxRetries: field(whole(0), 'how often; 7 when left out, 0 turns retries off'),
+  baseDelayMs: field(
+    whole(0),
+    'the pause before the first retry, in milliseconds, doubled for each further one; 1000 when left out',
+  ),
+  maxDelayMs: field(whole(0), 'the longest pause that retries grow to; 30000 when left out'),
+  maxRetryAfterMs: field(whole(0), 'the longest pause that a provider can ask for; 300000 when left out'),
+}
 
 const autoDelegation: Shape<AutoDelegationConfig> = {
   enabled: field(flag, 'whether work is handed to subagents without being asked; false when left out'),
@@ -102,6 +113,16 @@ export const agentShape: Shape<AgentConfig> = {
   defaultModel: field(
     modelName,
     'the model of a session that names none; left out, the first that is declared',
+  ),
+  fallbackModels: field(
+    oneOrMore(modelName),
+    'the models that take a round, in this order, when the model of the session cannot answer',
+    'fallbackModel',
+  ),
+  retry: field(group(retry), 'when a request to a model that failed is sent again'),
+  circuitBreakerThreshold: field(
+    whole(1),
+    'after how many failed requests in a row a model is not asked for 30 s; 3 when left out',
   ),
   providers: field(providers, 'where models are found; its label is the name of the provider'),
   storageBackend: field(word(storageBackends), 'where sessions are kept'),

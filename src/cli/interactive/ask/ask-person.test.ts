@@ -80,27 +80,35 @@ describe('a person who is asked', () => {
     notes: ['it runs by itself later'],
   })
 
-  /** Answers from a list of keys, and keeps what was shown. */
-  function somebody(answer: string, words?: string): { asking: Asking; shown: string[]; offered: string[] } {
+  /** A user who presses one key, and what the user was shown. */
+  function userPressing(answer: string, words?: string) {
+    const titles: string[] = []
+    const wholes: string[] = []
     const shown: string[] = []
     const offered: string[] = []
     const asking: Asking = {
+      leavesQuestion: true,
       print: (lines) => void shown.push(...lines),
-      choose: async (_, choices) => {
+      choose: async ({ title, choices, about, whole }) => {
+        shown.push(...(about?.(80, 60) ?? []))
+        titles.push(title)
+        wholes.push((whole?.(80) ?? []).join('\n'))
         offered.push(...choices.map(({ key }) => key))
         const chosen = choices.findIndex(({ key }) => key === answer)
         return chosen < 0 ? undefined : chosen
       },
       askLine: async () => words,
     }
-    return { asking, shown, offered }
+    return { asking, shown, offered, titles, wholes }
   }
   const ask = async (request: AskRequest, answer: string, words?: string) => {
-    const { asking, shown, offered } = somebody(answer, words)
+    const { asking, shown, offered, titles, wholes } = userPressing(answer, words)
     return {
       answer: await askPerson(request, asking, { root: '/', colors, columns: 80 }),
       shown: shown.join('\n'),
       offered,
+      title: titles.join('\n'),
+      whole: wholes.join('\n'),
     }
   }
 
@@ -112,9 +120,51 @@ describe('a person who is asked', () => {
   })
 
   it.each([
+    [bash('rm -rf src'), 'Run "rm -rf src"?'],
+    [bash('cat > x <<E\none\nE'), 'Run "cat > x <<E one E" (3 lines)?'],
+    [bash('echo \u202e\u001b[2J'), 'Run "echo \\u202e\\x1b[2J"?'],
+    [
+      {
+        ...bash(''),
+        toolName: 'edit',
+        args: { file_path: 'a.txt' },
+        subjects: [{ fs: 'write', path: 'a.txt' }],
+      },
+      'Edit "a.txt"?',
+    ],
+    [
+      {
+        ...bash(''),
+        toolName: 'web_fetch',
+        args: { url: 'https://a.example/x' },
+        subjects: [],
+        run: { agentId: 'explore', runId: 'r' },
+      },
+      'Call web_fetch "https://a.example/x" for the agent explore?',
+    ],
+  ] satisfies [AskRequest, string][])(
+    'is asked by a question that names its call: %#',
+    async (request, title) => {
+      expect((await ask(request, 'n')).title).toBe(title)
+    },
+  )
+
+  it('can see all of a here-document, with long lines and control characters', async () => {
+    const lines = Array.from({ length: 500 }, (_, at) => `line ${at}`)
+    const long = `${'a'.repeat(3_000)}HIDDEN${'b'.repeat(3_000)}`
+    const command = `cat > x <<E\n${lines.join('\n')}\n${long}\n\u001b]0;x\u0007${' '.repeat(50)}end\nE`
+    const { whole, shown } = await ask(bash(command), 'n')
+    expect(shown).toMatch(/⟨\d+ more lines: v shows all⟩/)
+    for (const line of lines) expect(whole).toContain(`${line}\n`)
+    expect(whole.replaceAll('\n', '')).toContain(long)
+    expect(whole).toContain(`\\x1b]0;x\\x07${' '.repeat(50)}end`)
+    for (const line of whole.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+  })
+
+  it.each([
     ['blanks', `echo ok${' '.repeat(10_000)}; rm -rf /`, '⟨10000 blanks⟩'],
     ['empty lines', `echo ok${'\n'.repeat(5_000)}rm -rf /`, '⟨4999 empty lines⟩'],
-    ['lines', `cat <<E\n${'x\n'.repeat(3_000)}E\nrm -rf /`, 'more lines⟩'],
+    ['lines', `cat <<E\n${'x\n'.repeat(3_000)}E\nrm -rf /`, 'more lines: v shows all⟩'],
     ['a letter that looks like another', 'curl https://g\u043e\u043egle.example; rm -rf /', 'о (U+043E)'],
     ['a turn of direction', 'echo \u202e; rm -rf /', '\\u202e'],
     ['a carriage return', 'rm -rf / #\r echo ok; rm -rf /', '\\r'],
@@ -162,13 +212,10 @@ describe('a person who is asked', () => {
 
   it('says no by anything but a clear yes', async () => {
     for (const key of ['n', 'escape', 'x'])
-      expect((await ask(bash('ls'), key)).answer).toEqual({
-        decision: 'reject',
-        message: 'The user refused this call.',
-      })
+      expect((await ask(bash('ls'), key)).answer).toEqual({ decision: 'reject' })
     expect((await ask(bash('ls'), 'm', 'use git')).answer).toEqual({
       decision: 'reject',
-      message: 'The user refused this call and said: use git',
+      message: 'use git',
     })
   })
 })

@@ -3,38 +3,71 @@ import type { AskRequest } from '../../../loop/ask.js'
 import { isRecord } from '../../../tool/json.js'
 import { ownWords } from '../../own-words.js'
 import type { Colors } from '../../terminal/colors.js'
-import { safeJson, safeLine } from '../../terminal/safe-text.js'
-import { cutTo } from '../../terminal/width.js'
-import { wrapText } from '../../terminal/wrap.js'
+import { safeJson, safeLine, safeText } from '../../terminal/safe-text.js'
+import { breakLine, wrapText } from '../../terminal/wrap.js'
 import { diffLines } from './diff-lines.js'
 import type { DryRun } from './dry-run.js'
-import { longText, sizeOf, strangeLetters } from './long-text.js'
+import { excerpt, foldedText, sizeOf, strangeLetters } from './long-text.js'
+import { questionTitle } from './question-title.js'
 
-/** All that a person needs to see before they agree to a call. */
-export function describeAsk(
-  request: AskRequest,
-  preview: DryRun | undefined,
-  colors: Colors,
-  columns: number,
-): string[] {
-  const { yellow, bold, dim } = colors
-  const room = Math.max(20, columns - 4)
-  const asker = request.run?.agentId
-  const by = asker === undefined || asker === 'capstan' ? '' : dim(` by ${safeLine(asker, 60)}`)
-  const body = bodyOf(request, preview, colors, room)
-  const reasons = together(request.reasons.map(ownWords))
-  const notes = request.notes.map((note) => yellow(`note: ${safeLine(note, 500)}`))
-  return [
-    `${yellow('?')} ${bold(safeLine(request.toolName, 80))}${by}`,
-    ...[
-      ...body,
-      ...reasons.flatMap((reason) => wrapText(safeLine(reason, 500), room)).map(dim),
-      ...notes,
-    ].map((line) => `  ${line}`),
-  ]
+/** A call as the user sees it before they decide. Everything in it is safe to print. */
+export type DescribedAsk = {
+  /** The question in one line, which names the call. */
+  readonly title: string
+  /** The call in at most `rows` lines; what does not fit is counted. */
+  about(columns: number, rows: number): string[]
+  /** The whole call, nothing left out, folded or cut. */
+  whole(columns: number): string[]
 }
 
-/** The parts of a command are listed already: several that no rule covers need no line each. */
+export function describeAsk(request: AskRequest, preview: DryRun | undefined, colors: Colors): DescribedAsk {
+  const { yellow, bold, dim } = colors
+  const asker = request.run?.agentId
+  const by = asker === undefined || asker === 'capstan' ? '' : dim(` by ${safeLine(asker, 60)}`)
+  const head = `${yellow('?')} ${bold(safeLine(request.toolName, 80))}${by}`
+  const body = bodyOf(request, preview, colors)
+  const reasons = together(request.reasons.map(ownWords))
+  return {
+    title: questionTitle(request),
+    about(columns, rows) {
+      const room = Math.max(10, columns - 4)
+      const below = [
+        ...reasons.flatMap((reason) => wrapText(safeLine(reason, 500), room)).map(dim),
+        ...request.notes.flatMap((note) => shortNote(note, room)).map(yellow),
+      ].slice(0, Math.max(2, Math.floor(rows / 2)))
+      const above = body.above(room)
+      const left = Math.max(minBodyRows, rows - 1 - above.length - below.length)
+      const shown = excerpt(body.lines(room), left, (hidden) => yellow(`⟨${hidden} more lines: v shows all⟩`))
+      return [head, ...[...above, ...shown, ...below].map((line) => `  ${line}`)]
+    },
+    whole(columns) {
+      const exact = (text: string): string[] =>
+        safeText(text)
+          .replaceAll('\t', '    ')
+          .split('\n')
+          .flatMap((line) => breakLine(line, columns))
+      return [
+        head,
+        '',
+        ...body.whole(columns),
+        '',
+        ...reasons.flatMap(exact).map(dim),
+        ...request.notes.flatMap((note) => exact(`note: ${note}`)).map(yellow),
+        ...(preview === undefined || !('diffs' in preview) || preview.diffs.length === 0
+          ? []
+          : ['', dim('arguments:'), ...exact(safeJson(request.args, 2))]),
+      ]
+    },
+  }
+}
+
+const minBodyRows = 4
+
+function shortNote(note: string, room: number): string[] {
+  return wrapText(`note: ${safeLine(note, 500)}`, room).slice(0, 3)
+}
+
+/** The commands are listed already, so several that no rule covers share one line. */
 function together(reasons: readonly string[]): string[] {
   const isPart = (reason: string): boolean => reason.startsWith('no rule covers running ')
   const parts = reasons.filter(isPart).length
@@ -42,46 +75,102 @@ function together(reasons: readonly string[]): string[] {
   return [`no rule covers ${parts} of these commands`, ...reasons.filter((reason) => !isPart(reason))]
 }
 
-function bodyOf(request: AskRequest, preview: DryRun | undefined, colors: Colors, room: number): string[] {
-  if (request.diff !== undefined) return diffLines(request.diff, colors, room)
-  if (preview !== undefined && 'diffs' in preview && preview.diffs.length > 0)
-    return preview.diffs.flatMap((diff) => diffLines(diff, colors, room))
-  const whyNot =
-    preview !== undefined && 'whyNot' in preview
-      ? [colors.yellow(cutTo(`it would fail: ${safeLine(preview.whyNot, 300)}`, room))]
-      : []
+type Body = {
+  /** Lines that are always shown: warnings about the rest. */
+  above(room: number): readonly string[]
+  /** The call; long stretches of blanks are counted instead of shown. */
+  lines(room: number): readonly string[]
+  whole(columns: number): readonly string[]
+}
+
+function bodyOf(request: AskRequest, preview: DryRun | undefined, colors: Colors): Body {
+  const diffs =
+    request.diff !== undefined
+      ? [request.diff]
+      : preview !== undefined && 'diffs' in preview && preview.diffs.length > 0
+        ? preview.diffs
+        : undefined
+  if (diffs !== undefined) {
+    const lines = (room: number): string[] => diffs.flatMap((diff) => diffLines(diff, colors, room))
+    return { above: () => [], lines: remembered(lines), whole: lines }
+  }
   const { args } = request
   const command = isRecord(args) && typeof args['command'] === 'string' ? args['command'] : undefined
   if (command !== undefined && request.subjects.some((subject) => 'shell' in subject))
-    return [...commandLines(command, colors, room), ...restOf(args, colors, room)]
-  return [...whyNot, ...longText(safeJson(args, 2) ?? '', room)]
+    return commandBody(command, args, colors)
+  const json = safeJson(args, 2)
+  return {
+    above: (room) =>
+      preview !== undefined && 'whyNot' in preview
+        ? wrapText(`it would fail: ${safeLine(preview.whyNot, 300)}`, room).map(colors.yellow)
+        : [],
+    lines: remembered((room) => foldedText(json, room)),
+    whole: (columns) => json.split('\n').flatMap((line) => breakLine(line, columns)),
+  }
 }
 
-function commandLines(command: string, { cyan, dim, yellow }: Colors, room: number): string[] {
+function commandBody(command: string, args: unknown, colors: Colors): Body {
+  const { cyan, dim, yellow } = colors
   const size = sizeOf(command)
   const strange = strangeLetters(command)
   const { units, doubts } = analyzeCommand(command)
   const parts = units.filter(({ transparent }) => transparent !== true)
-  return [
-    ...longText(command, room - 2).map((line, at) => cyan(at === 0 ? `$ ${line}` : `  ${line}`)),
-    ...(size === undefined ? [] : [dim(size)]),
-    ...(strange === undefined ? [] : [yellow(cutTo(strange, room))]),
-    ...(parts.length > 1
-      ? [
+  const listed = (most: number, room: number): string[] =>
+    parts.length < 2
+      ? []
+      : [
           dim('it runs:'),
-          ...parts.slice(0, 20).map(({ text }) => dim(cutTo(`  · ${safeLine(text, 300)}`, room))),
+          ...parts
+            .slice(0, most)
+            .flatMap(({ text }) =>
+              wrapText(`  · ${safeLine(text, most === Infinity ? text.length * 4 : 300)}`, room, '    '),
+            )
+            .map(dim),
+          ...(parts.length > most ? [yellow(`  · and ${parts.length - most} more commands`)] : []),
         ]
-      : []),
-    ...(parts.length > 20 ? [yellow(`  · and ${parts.length - 20} more commands`)] : []),
-    ...doubts.map((doubt) => yellow(cutTo(safeLine(doubt, 300), room))),
-  ]
+  const rest = (room: number): string[] =>
+    otherArguments(args).flatMap(([name, value]) =>
+      wrapText(`${safeLine(name, 40)}: ${safeLine(safeJson(value), 300)}`, room).map(dim),
+    )
+  return {
+    above: (room) => [
+      ...(size === undefined ? [] : [dim(size)]),
+      ...[...(strange === undefined ? [] : [strange]), ...doubts.map((doubt) => safeLine(doubt, 300))]
+        .flatMap((warning) => wrapText(warning, room))
+        .map(yellow),
+    ],
+    lines: remembered((room) => [
+      ...foldedText(command, room - 2).map((line, at) => cyan(at === 0 ? `$ ${line}` : `  ${line}`)),
+      ...listed(20, room),
+      ...rest(room),
+    ]),
+    whole: (columns) => [
+      ...safeText(command)
+        .replaceAll('\t', '    ')
+        .split('\n')
+        .flatMap((line) => breakLine(line, columns))
+        .map(cyan),
+      '',
+      ...(size === undefined ? [] : [dim(size)]),
+      ...(strange === undefined ? [] : [yellow(strange)]),
+      ...doubts.flatMap((doubt) => breakLine(safeText(doubt), columns)).map(yellow),
+      ...listed(Infinity, columns),
+      ...otherArguments(args).flatMap(([name, value]) =>
+        breakLine(`${safeText(name)}: ${safeJson(value)}`, columns).map(dim),
+      ),
+    ],
+  }
 }
 
-/** What a command is called with beside itself. */
-function restOf(args: unknown, { dim }: Colors, room: number): string[] {
-  if (!isRecord(args)) return []
-  const rest = Object.entries(args).filter(([name]) => name !== 'command')
-  return rest.map(([name, value]) =>
-    dim(cutTo(`${safeLine(name, 40)}: ${safeLine(safeJson(value) ?? '', 300)}`, room)),
-  )
+function otherArguments(args: unknown): [string, unknown][] {
+  return isRecord(args) ? Object.entries(args).filter(([name]) => name !== 'command') : []
+}
+
+/** A question is painted many times at one width. */
+function remembered(lines: (room: number) => readonly string[]): (room: number) => readonly string[] {
+  let last: { readonly room: number; readonly lines: readonly string[] } | undefined
+  return (room) => {
+    if (last?.room !== room) last = { room, lines: lines(room) }
+    return last.lines
+  }
 }

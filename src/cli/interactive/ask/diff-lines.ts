@@ -1,26 +1,21 @@
 import type { Colors } from '../../terminal/colors.js'
 import { safeText } from '../../terminal/safe-text.js'
-import { cutTo } from '../../terminal/width.js'
+import { breakLine } from '../../terminal/wrap.js'
 
-/** A unified diff for a terminal: cut to its width, and in the middle where it is very long. */
-export function diffLines(diff: string, colors: Colors, columns: number, most = 60): string[] {
-  const lines = safeText(diff).replaceAll('\t', '    ').split('\n')
-  const head = Math.ceil(most * 0.7)
-  const tail = most - head
-  const shown =
-    lines.length <= most
-      ? lines.map((line) => painted(cutTo(line, columns), colors))
-      : [
-          ...lines.slice(0, head).map((line) => painted(cutTo(line, columns), colors)),
-          colors.yellow(`… ${lines.length - most} more lines …`),
-          ...lines.slice(-tail).map((line) => painted(cutTo(line, columns), colors)),
-        ]
-  return shown
+/** A unified diff for a terminal, complete: long lines are broken, control characters are written out. */
+export function diffLines(diff: string, colors: Colors, columns: number): string[] {
+  return safeText(diff)
+    .replaceAll('\t', '    ')
+    .split('\n')
+    .flatMap((line) => {
+      const paint = paintFor(line, colors)
+      return breakLine(line, columns).map(paint)
+    })
 }
 
-function painted(line: string, { green, red, cyan, bold }: Colors): string {
-  if (line.startsWith('+')) return green(line)
-  if (line.startsWith('-')) return red(line)
-  if (line.startsWith('@@')) return cyan(line)
-  return line.startsWith(' ') || line.startsWith('\\') || line === '' ? line : bold(line)
+function paintFor(line: string, { green, red, cyan, bold }: Colors): (text: string) => string {
+  if (line.startsWith('+')) return green
+  if (line.startsWith('-')) return red
+  if (line.startsWith('@@')) return cyan
+  return line.startsWith(' ') || line.startsWith('\\') || line === '' ? (text) => text : bold
 }

@@ -1,4 +1,4 @@
-import { createPatch } from 'diff'
+import { unifiedDiff } from '../../../session/history/unified-diff.js'
 import type { AnyGovernedTool } from '../../../tool/contract.js'
 import { messageOf } from '../../../tool/errors.js'
 import type { FileChange, RuntimeFiles } from '../../../tool/runtime.js'
@@ -57,8 +57,7 @@ async function diffOf(change: FileChange, real: RuntimeFiles): Promise<string> {
   const after = change.kind === 'remove' ? '' : (change.after ?? before)
   const name = change.kind === 'move' ? `${change.path} → ${change.to}` : change.path
   const kind = before === undefined ? ' (new)' : change.kind === 'remove' ? ' (removed)' : ''
-  const [, , , , ...hunks] = createPatch(name, before ?? '', after ?? '', '', '', { context: 3 }).split('\n')
-  return [`${name}${kind}`, ...hunks].join('\n').trimEnd()
+  return unifiedDiff(`${name}${kind}`, before ?? '', after ?? '')
 }
 
 /** Undefined where there is no file yet. */

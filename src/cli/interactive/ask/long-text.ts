@@ -2,19 +2,32 @@ import { safeText } from '../../terminal/safe-text.js'
 import { wrapText } from '../../terminal/wrap.js'
 
 /**
- * A text that somebody is to agree to: nothing in it can push the rest out of sight. Long stretches of blanks and of empty lines are
- * counted instead of shown, and of a very long one both ends are shown, with how much there is.
+ * A text for a question, in lines: nothing in it can push the rest out of sight, because long stretches of blanks and of empty lines are
+ * counted instead of shown.
  */
-export function longText(text: string, columns: number, most = 30): string[] {
-  const lines = foldEmpty(safeText(text).replaceAll('\t', '    ').split('\n')).flatMap((line) =>
+export function foldedText(text: string, columns: number): string[] {
+  return foldEmpty(safeText(text).replaceAll('\t', '    ').split('\n')).flatMap((line) =>
     wrapText(
       line.replace(/ {9,}/g, (blanks) => ` ⟨${blanks.length} blanks⟩ `),
       columns,
     ),
   )
+}
+
+/** At most `most` lines: where there are more, both ends, with `marker` for the hidden lines between them. */
+export function excerpt(
+  lines: readonly string[],
+  most: number,
+  marker: (hidden: number) => string,
+): readonly string[] {
   if (lines.length <= most) return lines
-  const half = Math.floor(most / 2)
-  return [...lines.slice(0, half), `⟨${lines.length - 2 * half} more lines⟩`, ...lines.slice(-half)]
+  const tail = Math.floor((most - 1) / 3)
+  const head = Math.max(1, most - 1 - tail)
+  return [
+    ...lines.slice(0, head),
+    marker(lines.length - head - tail),
+    ...(tail > 0 ? lines.slice(-tail) : []),
+  ]
 }
 
 /** `3 lines, 1204 bytes`, for what is more than a line or two. */
@@ -24,7 +37,7 @@ export function sizeOf(text: string): string | undefined {
   return lines < 3 && bytes < 300 ? undefined : `${lines} ${lines === 1 ? 'line' : 'lines'}, ${bytes} bytes`
 }
 
-/** Letters that look like others, told by their numbers; none in a text of plain ASCII. */
+/** Names the letters beyond ASCII with their code points, because they can look like others; undefined for plain ASCII. */
 export function strangeLetters(text: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
   const strange = [...new Set(Array.from(text).filter((letter) => /[^\x00-\x7f]/u.test(letter)))]

@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../../../loop/events.js'
+import { modelEventText } from '../../model-events.js'
 import { ownWords } from '../../own-words.js'
 import type { Colors } from '../../terminal/colors.js'
 import { safeLine } from '../../terminal/safe-text.js'
@@ -11,23 +12,20 @@ export function eventLine(event: AgentEvent, colors: Colors, columns: number): s
     wrapText(safeLine(text, 1_000), columns, '  ').map(paint)
   switch (event.type) {
     case 'notice':
-      return told(dim, `note: ${event.message}`)
+      return told(dim, `note from ${event.source}: ${ownWords(event.message)}`)
     case 'model_retry':
-      return told(dim, `the model is asked again in ${Math.ceil(event.delayMs / 1000)} s: ${event.reason}`)
+    case 'answer_restarted':
+    case 'model_fallback':
+    case 'model_circuit_opened':
+      return told(dim, modelEventText(event) ?? '')
     case 'persistence_failed':
+      return told(yellow, `warning: the session could not be stored (${event.operation}): ${event.error}`)
     case 'compaction_failed':
-      return told(yellow, `warning: ${event.error}`)
+      return told(yellow, `warning: the conversation could not be shortened: ${event.error}`)
     case 'context_compacted':
       return told(
         dim,
         `the conversation was made shorter: ${event.beforeMessages} messages became ${event.afterMessages}`,
-      )
-    case 'subagent_start':
-      return told(dim, `${event.agent} begins: ${event.description}`)
-    case 'subagent_end':
-      return told(
-        event.success ? green : red,
-        `${event.agent} ${event.success ? 'is done' : `failed: ${event.error ?? ''}`}`,
       )
     case 'verification_check_end':
       return told(event.status === 'passed' ? green : yellow, `check ${event.checkId}: ${event.status}`)

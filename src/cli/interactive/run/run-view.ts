@@ -6,7 +6,8 @@ import { wrapText } from '../../terminal/wrap.js'
 import type { AnswerStream } from '../markdown/markdown-stream.js'
 import { eventLine } from './event-line.js'
 import { counted, dollars, grouped, seconds } from './figures.js'
-import { callTitle, endedLines } from './tool-lines.js'
+import { TaskLines } from './task-lines.js'
+import { callTitle, editedLines, endedLines } from './tool-lines.js'
 
 type RunningCall = { readonly name: string; about: string; readonly startedAt: number; last: string }
 
@@ -15,6 +16,7 @@ export class RunView {
   readonly #answer: AnswerStream
   readonly #colors: Colors
   readonly #calls = new Map<string, RunningCall>()
+  readonly #tasks = new TaskLines()
   readonly #startedAt = performance.now()
   #lines: string[] = []
   #last: 'nothing' | 'answer' | 'calls' = 'nothing'
@@ -64,6 +66,20 @@ export class RunView {
       case 'task_updated':
         this.#plan = event.tasks.map(({ content, status }) => `${marks[status]} ${safeLine(content, 200)}`)
         return
+      case 'subagent_start':
+      case 'subagent_progress':
+      case 'subagent_end': {
+        const lines = this.#tasks.tell(event, this.#colors, columns)
+        if (lines.length === 0) return
+        this.#endAnswer(columns)
+        this.#print('calls', lines)
+        return
+      }
+      case 'answer_restarted':
+        // Calls that were being written are void, too; none of them ran.
+        this.#calls.clear()
+        this.#thought = ''
+        break
       case 'agent_end':
         this.#isOver = true
         this.#endAnswer(columns)
@@ -84,6 +100,12 @@ export class RunView {
     this.#endAnswer(columns)
     this.#print('calls', line)
     if (this.#isOver) this.#lines.push('')
+  }
+
+  /** Calls changed files, and the user was not asked about it. */
+  edited(diffs: readonly string[], columns: number): void {
+    this.#endAnswer(columns)
+    this.#print('calls', editedLines(diffs, this.#colors, columns))
   }
 
   /** What is to be printed by now. */
@@ -112,6 +134,7 @@ export class RunView {
       const head = `${spin} ${bold(name)}${title === '' ? '' : ` ${title}`}${time}`
       return last === '' ? [head] : [head, dim(`    ${cutTo(last, columns - 6)}`)]
     })
+    const tasks = this.#tasks.live().map((line) => dim(`    ${cutTo(line, columns - 6)}`))
     const rest = this.#answer.rest(columns)
     const thought =
       this.#thought === '' ? 'thinking' : safeLine(this.#thought, 400).slice(-Math.max(10, columns - 20))
@@ -124,9 +147,14 @@ export class RunView {
         ? []
         : ['', ...this.#plan.slice(0, 8).map((line) => dim(cutTo(`  ${line}`, columns - 2)))]
     const gap = this.#hasGap(rest.length > 0, idle || calls.length > 0) ? [''] : []
-    return [...gap, ...rest.map((line) => fitting(line, columns)), ...calls, ...waiting, ...plan].slice(
-      -Math.max(1, rows),
-    )
+    return [
+      ...gap,
+      ...rest.map((line) => fitting(line, columns)),
+      ...calls,
+      ...tasks,
+      ...waiting,
+      ...plan,
+    ].slice(-Math.max(1, rows))
   }
 
   /** Whether what goes on is set off from what was printed last. */

@@ -5,6 +5,8 @@ import type { Colors } from '../../terminal/colors.js'
 import { plainOutput, safeLine } from '../../terminal/safe-text.js'
 import { cutTo } from '../../terminal/width.js'
 import { wrapText } from '../../terminal/wrap.js'
+import { diffLines } from '../ask/diff-lines.js'
+import { excerpt } from '../ask/long-text.js'
 
 /** A call in a few words: its tool, and what it is about. */
 export function callTitle(toolName: string, args: string): { readonly name: string; readonly about: string } {
@@ -64,13 +66,25 @@ export function endedLines(
   const fitted = (line: string): string[] => (failed ? wrapText(line, room).slice(0, 3) : [cutTo(line, room)])
   return [
     head,
-    ...excerpt(toolName, lines, failed)
+    ...outputLines(toolName, lines, failed)
       .flatMap(fitted)
       .map((line) => dim(`    ${line}`)),
   ]
 }
 
-function excerpt(toolName: string, lines: readonly string[], failed: boolean): string[] {
+/** Diffs of files that were changed, each as far as it has room. */
+export function editedLines(diffs: readonly string[], colors: Colors, columns: number): string[] {
+  const hidden = (count: number): string => colors.yellow(`⟨${count} more lines: /changes shows all⟩`)
+  return diffs.flatMap((diff) =>
+    excerpt(diffLines(diff, colors, Math.max(12, columns - 6)), maxDiffLines, hidden).map(
+      (line) => `    ${line}`,
+    ),
+  )
+}
+
+const maxDiffLines = 40
+
+function outputLines(toolName: string, lines: readonly string[], failed: boolean): string[] {
   if (toolName === 'question' && !failed) return []
   if (failed) return [...lines.slice(0, 6), ...more(lines.length - 6)]
   if (toolName === 'bash')

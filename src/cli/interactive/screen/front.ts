@@ -1,16 +1,17 @@
 import type { Io } from '../../io.js'
 import { type Colors, colorsFor } from '../../terminal/colors.js'
 import { cutTo } from '../../terminal/width.js'
-import type { Choice } from '../asking.js'
+import type { ChoiceQuestion, LineQuestion } from '../asking.js'
 import { Editor, type EditorOptions } from '../editor/editor.js'
 import { type Key, Keys } from './keys.js'
-import { ChoicePane, LinePane, type Pane } from './pane.js'
-import { type Live, Screen } from './screen.js'
+import { Pager } from './pager.js'
+import { ChoicePane, LinePane, type Pane, settleMs } from './pane.js'
+import { type Live, Screen, type ScreenSize } from './screen.js'
 import { suspend } from './suspend.js'
 
-/** What the front asks of whoever works behind it. */
+/** What the terminal reports to its owner, and what the owner shows in it. */
 export type Behind = EditorOptions & {
-  /** Something was sent. */
+  /** The user sent a text. */
   submit(text: string): void
   /** Ctrl-C; `again` when nothing but that was pressed since the last one. */
   interrupt(again: boolean): void
@@ -36,12 +37,22 @@ export class Front {
   readonly #screen: Screen
   readonly #keys: Keys
   readonly #colors: Colors
+  readonly #size: ScreenSize
   readonly #panes: Pane[] = []
+  /** What is known of the first pane: since when it is shown without a key, and whether it takes keys. */
+  #focus: { readonly pane: Pane; quietSince: number; isReady: boolean } | undefined
+  #settling: NodeJS.Timeout | undefined
+  #pager: Pager | undefined
+  /** Printed while the pager was open. */
+  #held: string[] = []
+  /** The key of the last answer: when it repeats, it is not text for the prompt. */
+  #answered: { readonly text: string; readonly at: number } | undefined
   #notice = ''
   #interrupted = false
   /** What was printed last is an empty line. */
   #endsEmpty = false
   #isOn = false
+  #resized = false
   #paintTimer: NodeJS.Timeout | undefined
   #beat: NodeJS.Timeout | undefined
 
@@ -50,28 +61,30 @@ export class Front {
     this.#behind = behind
     this.#colors = colorsFor(io, 'stdout')
     this.editor = new Editor(behind)
-    this.#screen = new Screen(io.stdout, { columns: () => io.columns(), rows: () => this.#rows() })
+    this.#size = { columns: () => io.columns(), rows: () => this.#rows() }
+    this.#screen = new Screen(io.stdout, this.#size)
     this.#keys = new Keys(io.stdin, io.stdout, this.#key)
   }
 
   start(): void {
     this.#isOn = true
     this.#keys.start()
-    this.#io.stdout.on('resize', this.changed)
+    this.#io.stdout.on('resize', this.#resize)
     this.#io.stdin.once('end', this.#gone)
     this.#io.stdin.on('error', this.#gone)
     this.#paint()
   }
 
-  /** The terminal is as it was. What was not answered will not be. */
+  /** Restores the terminal. Open questions end without an answer. */
   stop(): void {
     if (!this.#isOn) return
     this.dismiss()
     this.animate(false)
     clearTimeout(this.#paintTimer)
+    clearTimeout(this.#settling)
     this.#screen.print(this.#behind.pull(this.#io.columns()), { lines: [] })
     this.#isOn = false
-    this.#io.stdout.off('resize', this.changed)
+    this.#io.stdout.off('resize', this.#resize)
     this.#io.stdin.off('end', this.#gone)
     this.#screen.end()
     this.#keys.stop()
@@ -79,7 +92,7 @@ export class Front {
 
   print(lines: readonly string[]): void {
     const all = [...this.#behind.pull(this.#io.columns()), ...lines]
-    // Whoever sets something off with an empty line does not know what stands above it.
+    // The caller begins with an empty line without knowing what is above it.
     const isDouble = this.#endsEmpty && all[0] === ''
     this.#printed(isDouble ? all.slice(1) : all)
   }
@@ -88,6 +101,11 @@ export class Front {
   readonly changed = (): void => {
     if (!this.#isOn || this.#paintTimer !== undefined) return
     this.#paintTimer = setTimeout(() => this.#paint(), 16)
+  }
+
+  readonly #resize = (): void => {
+    this.#resized = true
+    this.changed()
   }
 
   /** A word about what to do next; the next key takes it away. */
@@ -101,35 +119,67 @@ export class Front {
     this.#beat = on ? setInterval(this.changed, 100) : undefined
   }
 
-  /** Undefined when nothing was chosen. Questions wait for each other. */
-  choose(title: string, choices: readonly Choice[]): Promise<number | undefined> {
-    const deafMs = this.editor.text === '' ? 0 : 800
-    return this.#ask((done) => new ChoicePane(title, choices, this.#colors, deafMs, done))
+  /** Undefined when nothing was chosen. Questions are shown one at a time. */
+  choose(question: ChoiceQuestion): Promise<number | undefined> {
+    return this.#ask(
+      question.signal,
+      (done) => new ChoicePane(question, this.#colors, (title, lines) => this.page(title, lines), done),
+    )
   }
 
-  askLine(title: string): Promise<string | undefined> {
-    return this.#ask((done) => new LinePane(title, this.#colors, done))
+  askLine(question: LineQuestion): Promise<string | undefined> {
+    return this.#ask(question.signal, (done) => new LinePane(question, this.#colors, done))
   }
 
-  /** Everything that is asked stays without an answer. */
+  /** Ends every open question without an answer. */
   dismiss(): void {
     for (const pane of [...this.#panes]) pane.dismiss()
+  }
+
+  /** Opens a pager. What is printed meanwhile appears when it is closed. */
+  page(title: string, lines: (columns: number) => readonly string[]): void {
+    this.#closePager()
+    this.#pager = new Pager(this.#io.stdout, this.#size, { title, lines, closed: () => this.#paged() })
   }
 
   clear(): void {
     this.#screen.clear(this.#live())
   }
 
-  #ask<Answer>(make: (done: (answer: Answer | undefined) => void) => Pane): Promise<Answer | undefined> {
+  #ask<Answer>(
+    signal: AbortSignal | undefined,
+    make: (done: (answer: Answer | undefined) => void) => Pane,
+  ): Promise<Answer | undefined> {
     return new Promise((resolve) => {
+      if (signal?.aborted === true) return resolve(undefined)
+      const withdrawn = (): void => pane.dismiss()
       const pane = make((answer) => {
+        signal?.removeEventListener('abort', withdrawn)
+        if (this.#panes[0] === pane) this.#closePager()
         this.#panes.splice(this.#panes.indexOf(pane), 1)
         resolve(answer)
         this.changed()
       })
+      signal?.addEventListener('abort', withdrawn, { once: true })
       this.#panes.push(pane)
       this.changed()
     })
+  }
+
+  #closePager(): void {
+    if (this.#pager === undefined) return
+    this.#pager.close()
+    this.#paged()
+  }
+
+  #paged(): void {
+    this.#pager = undefined
+    // Keys pressed to leave the pager are not an answer.
+    if (this.#focus !== undefined) {
+      this.#focus.isReady = this.#focus.pane.direct
+      this.#focus.quietSince = performance.now()
+    }
+    this.print(this.#held.splice(0))
   }
 
   readonly #key = (key: Key): void => {
@@ -138,10 +188,68 @@ export class Front {
     this.#interrupted = isInterrupt
     this.#notice = ''
     if (isInterrupt) this.#behind.interrupt(again)
-    else if (key.kind === 'key' && key.ctrl && key.name === 'l') this.clear()
     else if (key.kind === 'key' && key.ctrl && key.name === 'z') this.#suspend()
-    else if (this.#panes[0] !== undefined) this.#panes[0].key(key)
+    else if (this.#pager !== undefined) this.#pager.key(key)
+    else if (key.kind === 'key' && key.ctrl && key.name === 'l') this.clear()
+    else if (this.#panes[0] !== undefined) this.#keyWhileAsked(key, this.#panes[0])
+    else if (!this.#isRepeated(key)) this.#write(key)
+    this.changed()
+  }
+
+  /**
+   * A key answers a question only when the question takes keys, which it shows by listing them. Until then a key was typed for something
+   * else: text belongs to the prompt, and a key that would be an answer is dropped.
+   */
+  #keyWhileAsked(key: Key, pane: Pane): void {
+    const focus = this.#focus
+    if (pane.direct || (focus?.pane === pane && focus.isReady)) {
+      // A text that is pasted is for the prompt.
+      if (key.kind === 'paste' && !pane.direct) {
+        this.editor.key(key)
+        if (focus !== undefined) focus.isReady = false
+        return
+      }
+      if (key.kind === 'text') this.#answered = { text: key.text, at: performance.now() }
+      pane.key(key)
+      return
+    }
+    if (focus !== undefined) focus.quietSince = performance.now()
+    const isFocusKey = key.kind === 'key' && key.name === 'tab' && !key.shift
+    if (isFocusKey && focus?.pane === pane && this.editor.text !== '') this.#setReady(focus)
+    else if (this.editor.text === '' && (pane.isAnswer(key) || this.#isRepeated(key)))
+      this.notice('that key came before the question could be read: press it again')
     else this.#write(key)
+  }
+
+  /** The key of the last answer, held down or pressed twice. */
+  #isRepeated(key: Key): boolean {
+    const { text, at } = this.#answered ?? { text: undefined, at: 0 }
+    const now = performance.now()
+    const isSame = key.kind === 'text' && key.text === text && this.editor.text === '' && now - at < settleMs
+    if (isSame) this.#answered = { text: key.text, at: now }
+    return isSame
+  }
+
+  /** The first pane takes keys once it was shown for a moment without any, and no text is in the prompt. */
+  #settle(): void {
+    const [pane] = this.#panes
+    clearTimeout(this.#settling)
+    this.#settling = undefined
+    if (pane === undefined) {
+      this.#focus = undefined
+      return
+    }
+    const now = performance.now()
+    if (this.#focus?.pane !== pane) this.#focus = { pane, quietSince: now, isReady: pane.direct }
+    const focus = this.#focus
+    if (focus.isReady || this.editor.text !== '' || this.#pager !== undefined) return
+    const leftMs = focus.quietSince + pane.settleMs - now
+    if (leftMs <= 0) this.#setReady(focus)
+    else this.#settling = setTimeout(() => this.#paint(), Math.ceil(leftMs))
+  }
+
+  #setReady(focus: { isReady: boolean }): void {
+    focus.isReady = true
     this.changed()
   }
 
@@ -159,6 +267,7 @@ export class Front {
   readonly #gone = (): void => this.#behind.leave()
 
   #suspend(): void {
+    this.#closePager()
     this.#screen.end()
     this.#keys.stop()
     suspend(() => {
@@ -169,6 +278,10 @@ export class Front {
   }
 
   #printed(lines: readonly string[]): void {
+    if (this.#pager !== undefined) {
+      this.#held.push(...lines)
+      return
+    }
     this.#endsEmpty = lines.length > 0 ? lines.at(-1) === '' : this.#endsEmpty
     this.#screen.print(lines, this.#live())
   }
@@ -177,9 +290,12 @@ export class Front {
     clearTimeout(this.#paintTimer)
     this.#paintTimer = undefined
     if (!this.#isOn) return
+    this.#settle()
     const printed = this.#behind.pull(this.#io.columns())
     if (printed.length > 0) this.#printed(printed)
-    else this.#screen.show(this.#live())
+    else if (this.#pager === undefined) this.#screen.show(this.#live())
+    if (this.#resized) this.#pager?.paint()
+    this.#resized = false
   }
 
   #live(): Live {
@@ -187,8 +303,7 @@ export class Front {
     const columns = this.#io.columns()
     const rows = this.#rows()
     const inputRows = Math.max(1, Math.min(10, Math.floor(rows / 2)))
-    const [pane] = this.#panes
-    const { lines, cursor } = pane?.view(columns, inputRows + 2) ?? this.#input(columns, inputRows)
+    const { lines, cursor } = this.#bottom(columns, rows, inputRows)
     const { dim, yellow } = this.#colors
     const below =
       this.#notice === ''
@@ -198,6 +313,19 @@ export class Front {
     const all = [...above, ...(above.length > 0 ? [''] : []), ...lines, below]
     const row = (cursor?.row ?? 0) + all.length - 1 - lines.length
     return { lines: all, ...(cursor !== undefined && { cursor: { row, column: cursor.column } }) }
+  }
+
+  /** The question that is asked, the prompt, or both while the user has a text in the prompt. */
+  #bottom(columns: number, rows: number, inputRows: number): Live {
+    const focus = this.#focus
+    if (focus === undefined || this.#panes[0] !== focus.pane) return this.#input(columns, inputRows)
+    const room = Math.max(4, rows - (rows < 20 ? 2 : 6))
+    if (focus.isReady) return focus.pane.view(columns, room, true)
+    const input = this.#input(columns, Math.min(3, inputRows))
+    const hint = this.editor.text === '' ? [] : [this.#colors.yellow(cutTo(tabHint, columns - 1))]
+    const above = [...focus.pane.view(columns, room - input.lines.length - 1, false).lines, ...hint]
+    const { row, column } = input.cursor
+    return { lines: [...above, ...input.lines], cursor: { row: row + above.length, column } }
   }
 
   #input(columns: number, rows: number): Required<Live> {
@@ -223,4 +351,5 @@ export class Front {
 }
 
 const mostHints = 8
+const tabHint = '  Tab answers this question; what you type goes to your prompt'
 const noKey = { name: '', ctrl: false, shift: false }

@@ -1,67 +1,94 @@
 import type { Colors } from '../../terminal/colors.js'
-import { cutTo } from '../../terminal/width.js'
+import { cutTo, lettersOf } from '../../terminal/width.js'
 import { wrapText } from '../../terminal/wrap.js'
-import type { Choice } from '../asking.js'
+import { type ChoiceQuestion, type LineQuestion, viewChoice } from '../asking.js'
 import { Editor } from '../editor/editor.js'
 import type { Key } from './keys.js'
 import type { Live } from './screen.js'
 
-/** What has the keys for a while, at the bottom of the screen. */
+/** A question at the bottom of the screen. Once it is ready, it takes the keys. */
 export interface Pane {
-  view(columns: number, rows: number): Live
+  /** It takes keys from the moment it is shown, whatever the user was typing. */
+  readonly direct: boolean
+  /** How long it is on the screen, without a key being pressed, before a key can answer it. */
+  readonly settleMs: number
+  view(columns: number, rows: number, isReady: boolean): Live
   key(key: Key): void
-  /** Nobody will answer any more. */
+  /** Whether this key would answer it: such a key is never taken for text of the prompt. */
+  isAnswer(key: Key): boolean
+  /** Ends the question without an answer. */
   dismiss(): void
 }
 
-/** One of several, by its letter, or by the arrows and Enter. Nothing is chosen beforehand: a key too much must not be an answer. */
+type PageOpener = (title: string, lines: (columns: number) => readonly string[]) => void
+
+/**
+ * One of several choices, by its key, or by the arrows and Enter. Nothing is selected at first, so Enter alone answers nothing. Its keys
+ * are listed only while they count.
+ */
 export class ChoicePane implements Pane {
-  readonly #title: string
-  readonly #choices: readonly Choice[]
+  readonly direct: boolean
+  readonly settleMs = settleMs
+  readonly #question: ChoiceQuestion
   readonly #colors: Colors
-  readonly #deafUntil: number
+  readonly #open: PageOpener
   readonly #done: (chosen: number | undefined) => void
   #at = -1
 
   constructor(
-    title: string,
-    choices: readonly Choice[],
+    question: ChoiceQuestion,
     colors: Colors,
-    deafMs: number,
+    open: PageOpener,
     done: (chosen: number | undefined) => void,
   ) {
-    this.#title = title
-    this.#choices = choices
+    this.direct = question.direct === true
+    this.#question = question
     this.#colors = colors
-    this.#deafUntil = performance.now() + deafMs
+    this.#open = open
     this.#done = done
   }
 
-  view(columns: number, rows: number): Live {
-    const { bold, cyan, inverse } = this.#colors
-    // What is agreed to is shown whole, where there is room for it.
-    const texts = this.#choices.map(({ label }) => wrapText(label, columns - 7).slice(0, mostLabelLines))
-    const isRoomy = texts.flat().length < rows
-    const first = isRoomy
-      ? 0
-      : Math.max(0, Math.min(this.#at - Math.floor(rows / 2), this.#choices.length - rows + 1))
-    const shown = isRoomy ? this.#choices : this.#choices.slice(first, first + Math.max(1, rows - 1))
-    const lines = shown.flatMap(({ key, label }, index) => {
+  view(columns: number, rows: number, isReady: boolean): Live {
+    const { title, choices, about, whole } = this.#question
+    const { bold, cyan, dim } = this.#colors
+    const listed = whole === undefined ? choices : [...choices, viewChoice]
+    const asked =
+      isReady && whole !== undefined ? `${title} [${listed.map(({ key }) => key).join('/')}]` : title
+    const heading = titleLines(asked, columns - 1, Math.max(1, Math.min(maxTitleLines, Math.floor(rows / 4))))
+    if (!isReady) {
+      const lines = about?.(columns, Math.max(1, rows - heading.length - listed.length)) ?? []
+      return { lines: [...lines, ...heading.map(bold)].slice(-rows) }
+    }
+    // What is agreed to is shown whole where there is room for it.
+    const texts = choices.map(({ label }) => wrapText(label, columns - 7).slice(0, maxLabelLines))
+    const extra = whole === undefined ? 0 : 1
+    const isRoomy = texts.flat().length + heading.length + extra <= rows
+    const room = Math.max(1, rows - heading.length - extra)
+    const first = isRoomy ? 0 : Math.max(0, Math.min(this.#at - Math.floor(room / 2), choices.length - room))
+    const shown = isRoomy ? choices : choices.slice(first, first + room)
+    const options = shown.flatMap(({ key, label }, index) => {
       const text = isRoomy ? (texts[index] ?? []) : [cutTo(label, columns - 7)]
-      const paint = first + index === this.#at ? inverse : (line: string) => line
+      const paint = first + index === this.#at ? this.#colors.inverse : (line: string) => line
       return text.map((line, row) => ` ${row === 0 ? cyan(key.padStart(2)) : '  '}  ${paint(line)}`)
     })
-    return { lines: [bold(cutTo(this.#title, columns - 1)), ...lines] }
+    const view = whole === undefined ? [] : [` ${cyan(viewChoice.key.padStart(2))}  ${dim(viewChoice.label)}`]
+    const left = rows - heading.length - options.length - view.length
+    const above = left > 0 ? (about?.(columns, left) ?? []) : []
+    return { lines: [...above, ...heading.map(bold), ...options, ...view] }
+  }
+
+  isAnswer(key: Key): boolean {
+    return key.kind === 'text' && this.#indexFor(key.text) !== undefined
   }
 
   key(key: Key): void {
-    // Somebody was in the middle of a word when the question came.
-    if (performance.now() < this.#deafUntil) return
+    const { choices, whole, title } = this.#question
     if (key.kind === 'text') {
-      const chosen = this.#choices.findIndex((choice) => choice.key === key.text.toLowerCase())
-      if (chosen >= 0) this.#done(chosen)
+      const at = this.#indexFor(key.text)
+      if (at === choices.length && whole !== undefined) this.#open(title, whole)
+      else if (at !== undefined) this.#done(at)
     } else if (key.kind === 'key') {
-      const count = this.#choices.length
+      const count = choices.length
       if (key.name === 'escape') this.#done(undefined)
       else if (key.name === 'return' && this.#at >= 0) this.#done(this.#at)
       else if (key.name === 'down' || key.name === 'tab') this.#at = (this.#at + 1) % count
@@ -72,30 +99,63 @@ export class ChoicePane implements Pane {
   dismiss(): void {
     this.#done(undefined)
   }
+
+  /** The index of the choice with this key; one past the last for the key that shows all of it. */
+  #indexFor(text: string): number | undefined {
+    const { choices, whole } = this.#question
+    const pressed = text.toLowerCase()
+    const at = choices.findIndex(({ key }) => key === pressed)
+    if (at >= 0) return at
+    return whole !== undefined && pressed === viewChoice.key ? choices.length : undefined
+  }
 }
 
-const mostLabelLines = 6
+const maxLabelLines = 6
+/** Longer than a key takes to repeat, and than it takes to read that there is a question. */
+export const settleMs = 350
+const maxTitleLines = 4
 
-/** A line of words, or a few. */
+/** A title in so many lines: where it has more, its middle is left out, since the end says which keys answer it. */
+function titleLines(title: string, columns: number, most: number): string[] {
+  const letters = lettersOf(title)
+  for (let room = letters.length; ; room = Math.floor(room * 0.9)) {
+    const tail = Math.floor(room / 2)
+    const text =
+      room >= letters.length
+        ? title
+        : `${letters.slice(0, room - tail).join('')} … ${tail === 0 ? '' : letters.slice(-tail).join('')}`
+    const lines = wrapText(text, columns)
+    if (lines.length <= most || room < 8) return lines.slice(0, most)
+  }
+}
+
+/** A line of text, or a few. */
 export class LinePane implements Pane {
+  readonly direct: boolean
+  // One key alone answers nothing.
+  readonly settleMs = 0
   readonly #title: string
   readonly #editor = new Editor()
   readonly #colors: Colors
   readonly #done: (text: string | undefined) => void
 
-  constructor(title: string, colors: Colors, done: (text: string | undefined) => void) {
+  constructor({ title, direct }: LineQuestion, colors: Colors, done: (text: string | undefined) => void) {
+    this.direct = direct === true
     this.#title = title
     this.#colors = colors
     this.#done = done
   }
 
-  view(columns: number, rows: number): Live {
+  view(columns: number, rows: number, isReady: boolean): Live {
     const { bold, cyan } = this.#colors
+    const heading = bold(cutTo(this.#title, columns - 1))
+    if (!isReady) return { lines: [heading] }
     const { lines, cursor } = this.#editor.view({ prompt: cyan('› '), columns, rows: Math.max(1, rows - 1) })
-    return {
-      lines: [bold(cutTo(this.#title, columns - 1)), ...lines],
-      cursor: { row: cursor.row + 1, column: cursor.column },
-    }
+    return { lines: [heading, ...lines], cursor: { row: cursor.row + 1, column: cursor.column } }
+  }
+
+  isAnswer(): boolean {
+    return false
   }
 
   key(key: Key): void {

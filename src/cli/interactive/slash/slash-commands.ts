@@ -4,6 +4,7 @@ import type { SessionInfo } from '../../../store/session-store.js'
 import { safeLine, safeText } from '../../terminal/safe-text.js'
 import type { Chat } from '../chat.js'
 import type { Candidate } from '../editor/editor.js'
+import { changes, undo } from './file-changes.js'
 import { sessionLabel, sessionMeant } from './session-list.js'
 import type { SlashCall, SlashCommand, SlashOutcome } from './slash-command.js'
 
@@ -78,7 +79,12 @@ const slashCommands: readonly SlashCommand[] = [
     description: 'Put back the files that the last run changed',
     run: ({ chat }) => undo(chat),
   },
-  { name: 'changes', description: 'The files that the last run changed', run: ({ chat }) => changes(chat) },
+  {
+    name: 'changes',
+    usage: '/changes [all]',
+    description: 'What the last run changed in files, as a diff; all: in a pager, uncut',
+    run: changes,
+  },
   {
     name: 'btw',
     usage: '/btw question',
@@ -194,28 +200,5 @@ async function rewind({ args, chat, choose }: SlashCall): Promise<SlashOutcome> 
   return {
     says: `${hidden} messages are hidden; files stay as they are (/undo puts them back)`,
     draft: prompt,
-  }
-}
-
-async function undo(chat: Chat): Promise<SlashOutcome> {
-  const { restored, refused } = await chat.session.undo()
-  return {
-    says: [
-      ...restored.map((path) => `put back: ${safeLine(path, 300)}`),
-      ...refused.map(({ path, why }) => `left as it is: ${safeLine(path, 300)} (${safeLine(why, 300)})`),
-    ].join('\n'),
-  }
-}
-
-async function changes(chat: Chat): Promise<SlashOutcome> {
-  const all = await chat.session.changes()
-  if (all.length === 0) return { says: 'No run of this session changed files through its tools.' }
-  return {
-    says: all
-      .map(({ path, kind, added, removed, undone }) => {
-        const lines = added === undefined ? '' : ` (+${added} -${removed ?? 0})`
-        return `${kind} ${safeLine(path, 300)}${lines}${undone ? ', put back' : ''}`
-      })
-      .join('\n'),
   }
 }

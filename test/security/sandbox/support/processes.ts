@@ -18,11 +18,11 @@ export function processesWith(word: string): string[] {
   })
 }
 
-/** Waits until the process table shows that many, or the deadline passes; gives what is there then. */
+/** Waits until the process table has the wanted number of processes, or the limit passes. Returns those that are there then. */
 export async function waitForProcesses(
   word: string,
   wanted: (count: number) => boolean,
-  limitMs: number,
+  limitMs = 15_000,
 ): Promise<string[]> {
   const deadline = performance.now() + limitMs
   for (;;) {

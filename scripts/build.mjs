@@ -1,0 +1,128 @@
+// Installs the dependencies and builds `dist/` when what they are made from has changed. Needs nothing but Node and npm.
+//
+// There are two builds. `command` is what `npm start` needs: the bundled command, not type-checked, without the library and its
+// declarations. `package` is everything that is published. A package build also serves where a command build is enough.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+
+/** Installs from the lock file when the lock file is new or has changed. Exits when the installation fails. */
+export function ensureInstalled() {
+  // npm has just installed what the lock file lists.
+  if (process.env['npm_lifecycle_event'] === 'prepare') return
+  const wanted = digest(read('package-lock.json'))
+  const stamp = join(root, 'node_modules/.capstan-installed')
+  if (isStamped(stamp, wanted)) return
+  console.log('capstan: installing dependencies from package-lock.json …')
+  const npm = process.env['npm_execpath']
+  // Install scripts would build the package; the caller decides which build it needs.
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const code = npm?.endsWith('.js') ? run(process.execPath, [npm, ...args]) : run('npm', args)
+  if (code !== 0) process.exit(code)
+  writeFileSync(stamp, wanted)
+}
+
+/**
+ * Builds when a source has changed since the last build. Exits when the build fails, and then leaves the last build as it is.
+ * @param {'command' | 'package'} what
+ */
+export async function ensureBuilt(what = 'package') {
+  ensureInstalled()
+  const wanted = sourceDigest()
+  const stamps = { command: join(root, '.build/built-command'), package: join(root, '.build/built') }
+  if (isStamped(stamps.package, wanted)) return
+  if (what === 'command' && isStamped(stamps.command, wanted)) return
+  const isFirst = !existsSync(stamps.command) && !existsSync(stamps.package)
+  console.log(`capstan: building (${isFirst ? 'first run' : 'sources have changed'}) …`)
+  for (const stamp of Object.values(stamps)) rmSync(stamp, { force: true })
+  mkdirSync(join(root, '.build'), { recursive: true })
+  // Builds into a directory of its own and swaps: a build that fails, or a second one at the same time, changes nothing.
+  const aside = join(root, `.build/work-${process.pid}`)
+  const { bundleCommand, bundlePackage } = await import('./bundle.mjs')
+  try {
+    const modules = `${aside}/modules`
+    const dist = `${aside}/dist`
+    const emit =
+      what === 'package'
+        ? ['--declarationDir', dist]
+        : ['--noCheck', '--declaration', 'false', '--declarationDir', 'null']
+    const compiler = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', modules]
+    const code = run(process.execPath, [...compiler, ...emit])
+    if (code !== 0) process.exit(code)
+    await (what === 'package' ? bundlePackage : bundleCommand)(modules, dist)
+    swap(dist, join(root, 'dist'))
+    swap(modules, join(root, '.build/modules'))
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+  }
+  writeFileSync(stamps[what], wanted)
+}
+
+/** @param {string} from @param {string} to */
+function swap(from, to) {
+  rmSync(to, { recursive: true, force: true })
+  renameSync(from, to)
+}
+
+/** A digest of everything that a build depends on. */
+function sourceDigest() {
+  const sources = [
+    ...filesIn('src').filter((file) => !/\.test(-d)?\.ts$/.test(file)),
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package.json',
+    'package-lock.json',
+    ...['as-script', 'build', 'bundle', 'mcp-shims'].map((name) => `scripts/${name}.mjs`),
+  ]
+  return digest(...sources.map((file) => `${file} ${digest(read(file))}`))
+}
+
+/** Every file below a folder, as paths from the repository's root. @param {string} folder @returns {string[]} */
+export function filesIn(folder) {
+  return readdirSync(join(root, folder))
+    .sort()
+    .flatMap((name) => {
+      const path = join(folder, name)
+      return statSync(join(root, path)).isDirectory() ? filesIn(path) : [path]
+    })
+}
+
+/** @param {string} stamp @param {string} wanted */
+function isStamped(stamp, wanted) {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted
+}
+
+/** @param {string} file relative to the repository */
+export function read(file) {
+  return readFileSync(join(root, file))
+}
+
+/** @param {...(string | Buffer)} parts */
+function digest(...parts) {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest('hex')
+}
+
+/**
+ * Runs a program in the foreground and returns its exit code.
+ * @param {string} file @param {string[]} args
+ */
+export function run(file, args, cwd = root) {
+  const { status, signal, error } = spawnSync(file, args, { stdio: 'inherit', cwd })
+  if (error) console.error(`capstan: ${error.message}`)
+  return status ?? (signal ? 130 : 1)
+}

@@ -1,0 +1,78 @@
+import type { Call, JudgedSubject } from './call.js'
+import { preparePath } from './path-pattern.js'
+import { matchingRules, type RuleBook, tellsFilesApart } from './rule-book.js'
+import { workspaceRoots } from './scope.js'
+
+/** What rules keep a command from reading, for a sandbox that hides it. */
+export type DeniedReads = {
+  /** The same object as long as the rules are the same. */
+  readonly key: object
+  /** Takes an absolute path. */
+  denies(path: string): boolean
+  /** Where denied files may lie outside the workspace. */
+  readonly outside: readonly string[]
+}
+
+/**
+ * The files that a rule of one of the books denies to this call. Undefined when no rule keeps some files and not others from being
+ * read. Only a deny counts: what would be asked about is asked about when a command names it, and what no rule covers goes with
+ * the verdict on the command.
+ */
+export function deniedReads(call: Call, books: readonly RuleBook[]): DeniedReads | undefined {
+  const telling = books.filter((book) => tellsFilesApart(book, call))
+  if (telling.length === 0) return undefined
+  return {
+    key: keyFor(call.tool, telling),
+    denies: (path) => {
+      const subject: JudgedSubject = {
+        kind: 'path',
+        fs: 'read',
+        path: preparePath(path),
+        origin: 'argument',
+        inside: true,
+        written: path,
+      }
+      return telling.some((book) => isDenied(book, call, subject))
+    },
+    outside: [...new Set(telling.flatMap(placesOutside))],
+  }
+}
+
+function isDenied(book: RuleBook, call: Call, subject: JudgedSubject): boolean {
+  const matches = matchingRules(book, call, subject)
+  if (matches.some(({ pinned, rule }) => pinned && rule.action === 'deny')) return true
+  return matches.find(({ rule }) => rule.untrusted !== true)?.rule.action === 'deny'
+}
+
+/** The fixed beginnings of absolute patterns. One that has none, such as `**\/.env`, is looked for in the workspace alone. */
+function placesOutside({ rules, scope }: RuleBook): string[] {
+  const roots = workspaceRoots(scope)
+  return rules.flatMap(({ action, pattern }) => {
+    if (action !== 'deny') return []
+    const absolute =
+      pattern.startsWith('~/') && scope.home !== undefined ? scope.home + pattern.slice(1) : pattern
+    if (!absolute.startsWith('/')) return []
+    const fixed = /^[^*?[{\\]*/.exec(absolute)?.[0] ?? ''
+    const place = fixed === absolute ? fixed : fixed.slice(0, fixed.lastIndexOf('/'))
+    const clean = place.replace(/\/+$/, '')
+    const isInside = roots.some((root) => clean === root || clean.startsWith(`${root}/`))
+    return clean === '' || isInside ? [] : [clean]
+  })
+}
+
+const keys: { readonly tool: string; readonly books: readonly RuleBook[]; readonly key: object }[] = []
+const maxKeys = 16
+
+function keyFor(tool: string, books: readonly RuleBook[]): object {
+  const known = keys.find(
+    (one) =>
+      one.tool === tool &&
+      one.books.length === books.length &&
+      one.books.every((book, at) => book === books[at]),
+  )
+  if (known !== undefined) return known.key
+  const made = { tool, books, key: {} }
+  keys.unshift(made)
+  keys.length = Math.min(keys.length, maxKeys)
+  return made.key
+}

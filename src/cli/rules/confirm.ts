@@ -1,0 +1,105 @@
+import { parseProjectRules, projectConfirmation } from '../../authority/project-rules.js'
+import { confirmMcpFile, readMcpFile } from '../../mcp/index.js'
+import { openConfirmations } from '../../workspace/rules/confirmations.js'
+import { readIfThere } from '../../workspace/rules/read-if-there.js'
+import type { Args } from '../args.js'
+import { CommandLineError, UsageError } from '../errors.js'
+import { type ExitCode, exitCodes } from '../exit-codes.js'
+import { type Io, write } from '../io.js'
+import { askLine } from '../terminal/ask-line.js'
+import { safeJson, safeText } from '../terminal/safe-text.js'
+import { openRulePlace, type RulePlace } from './rule-place.js'
+
+/** A file that came with a directory, and what confirming its exact text means. */
+type FoundFile = {
+  readonly kind: 'rules' | 'mcp'
+  readonly path: string
+  readonly text: string
+  readonly confirmed: boolean
+  /** What it allows once it is confirmed. */
+  readonly effect: string
+  confirm(): Promise<void>
+}
+
+/** Shows the files that came with a directory and are not confirmed, and confirms each after a yes. */
+export async function confirmFiles(args: Args, io: Io): Promise<number> {
+  const [wanted, ...rest] = args.positionals
+  if ((wanted !== undefined && wanted !== 'rules' && wanted !== 'mcp') || rest.length > 0)
+    throw new UsageError(
+      'Only "rules" and "mcp" can be confirmed.',
+      'capstan.acl is confirmed with "capstan trust".',
+    )
+  const place = await openRulePlace(args, io)
+  const found = [
+    ...(wanted === 'mcp' ? [] : await rulesFile(place)),
+    ...(wanted === 'rules' ? [] : await mcpFile(place)),
+  ]
+  if (found.length === 0)
+    throw new CommandLineError(
+      `There is nothing to confirm in ${place.root}: it has no .capstan/rules and no .mcp.json.`,
+    )
+  let code: ExitCode = exitCodes.done
+  for (const file of found) {
+    const outcome = await confirmOne(file, args, io)
+    if (outcome === exitCodes.cancelled) return outcome
+    if (outcome !== exitCodes.done) code = outcome
+  }
+  return code
+}
+
+async function confirmOne(file: FoundFile, args: Args, io: Io): Promise<ExitCode> {
+  const { path, text, confirmed, effect } = file
+  const isJson = args.has('json')
+  const report = (state: 'confirmed' | 'already confirmed' | 'not confirmed', said: string): Promise<void> =>
+    write(io.stdout, isJson ? `${safeJson({ file: path, kind: file.kind, state })}\n` : `${safeText(said)}\n`)
+  if (confirmed) {
+    await report('already confirmed', `${path} is confirmed already.`)
+    return exitCodes.done
+  }
+  if (!isJson) await write(io.stdout, `${safeText(`${path}:\n\n${text.trimEnd()}\n\n${effect}`)}\n`)
+  if (!args.has('yes')) {
+    if (!io.isTTY.stdin || !io.isTTY.stdout || isJson)
+      throw new UsageError(
+        'There is no terminal to ask in.',
+        'Read the files, then run: capstan rules confirm --yes',
+      )
+    const answer = await askLine(`Use ${safeText(path)} from now on? [y/N] `, io)
+    if (answer === 'interrupted') return exitCodes.cancelled
+    if (!/^y(es)?$/i.test(answer.text.trim())) {
+      await report('not confirmed', 'It stays unused.')
+      return exitCodes.incomplete
+    }
+  }
+  await file.confirm()
+  await report('confirmed', `Confirmed: ${path} is used from now on, until it changes.`)
+  return exitCodes.done
+}
+
+async function rulesFile({ root, userDir, files, scope }: RulePlace): Promise<FoundFile[]> {
+  const path = files.workspaceFile
+  const text = await readIfThere(path, maxBytes)
+  if (text === undefined) return []
+  // A file that cannot be read as rules is an error here, as it is for a session.
+  const allows = parseProjectRules(text, scope).filter(({ action }) => action === 'allow').length
+  const confirmation = await projectConfirmation(root, text)
+  const confirmed = (await openConfirmations({ root, userDir }).all()).has(confirmation)
+  const effect = `Its "ask" and "deny" apply already. Its "allow" (${allows}) will let calls run without a question.`
+  return [{ kind: 'rules', path, text, confirmed, effect, confirm: () => files.confirm(confirmation) }]
+}
+
+async function mcpFile({ root, userDir }: RulePlace): Promise<FoundFile[]> {
+  const options = { root, userDir, env: {} }
+  const file = await readMcpFile(options)
+  if (file === undefined) return []
+  const { path, text, confirmed, confirmation, servers, problems } = file
+  const effect = [
+    'Sessions here will start or reach:',
+    ...servers.map(({ name, runs }) => `  ${name}: ${runs}`),
+    ...problems.map((problem) => `  note: ${problem}`),
+  ].join('\n')
+  return [
+    { kind: 'mcp', path, text, confirmed, effect, confirm: () => confirmMcpFile(options, confirmation) },
+  ]
+}
+
+const maxBytes = 1_048_576

@@ -1,0 +1,129 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { confirmMcpFile, type McpFileOptions, readMcpFile } from './mcp-file.js'
+
+let base: string
+let options: McpFileOptions
+beforeEach(async () => {
+  base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-mcp-file-')))
+  options = { root: join(base, 'work'), userDir: join(base, 'user'), env: { HOST: 'a.test', EMPTY: '' } }
+  await mkdir(options.root)
+})
+afterEach(() => rm(base, { recursive: true, force: true }))
+
+const put = (text: string | object, root = options.root): Promise<void> =>
+  writeFile(join(root, '.mcp.json'), typeof text === 'string' ? text : JSON.stringify({ mcpServers: text }))
+
+/** A variable as the file names it. */
+const variable = (inner: string): string => `\${${inner}}`
+
+describe('the .mcp.json of a workspace', () => {
+  it('is nothing where there is none', async () => {
+    expect(await readMcpFile(options)).toBeUndefined()
+  })
+
+  it('shows what it would start or reach, and is not confirmed by itself', async () => {
+    await put({
+      files: { command: 'npx', args: ['-y', 'server\u0007'] },
+      web: { type: 'http', url: 'https://a.test/mcp' },
+    })
+    expect(await readMcpFile(options)).toMatchObject({
+      confirmed: false,
+      confirmation: expect.stringMatching(/^[0-9a-f]{64}$/),
+      problems: [],
+      servers: [
+        { name: 'files', runs: expect.not.stringContaining('\u0007') },
+        { name: 'web', runs: 'https://a.test/mcp' },
+      ],
+    })
+  })
+
+  it('is confirmed as this text in this directory, until either changes', async () => {
+    await put({ a: { command: 'x' } })
+    const { confirmation = '' } = (await readMcpFile(options)) ?? {}
+    await confirmMcpFile(options, confirmation)
+    expect(await readMcpFile(options)).toMatchObject({ confirmed: true })
+
+    const elsewhere = { ...options, root: join(base, 'elsewhere') }
+    await mkdir(elsewhere.root)
+    await put({ a: { command: 'x' } }, elsewhere.root)
+    expect(await readMcpFile(elsewhere)).toMatchObject({ confirmed: false })
+
+    await put({ a: { command: 'y' } })
+    expect(await readMcpFile(options)).toMatchObject({ confirmed: false })
+    await expect(confirmMcpFile(options, confirmation)).rejects.toMatchObject({ code: 'mcp_config' })
+    await rm(join(options.root, '.mcp.json'))
+    await expect(confirmMcpFile(options, confirmation)).rejects.toThrow('it is gone, or has changed')
+  })
+
+  it('takes only what describes a server: it cannot say what to trust or approve', async () => {
+    await put({ a: { command: 'x', allowHosts: ['*'], writable: ['/'], alwaysAllow: ['*'], timeoutMs: 1 } })
+    const [spec] = (await readMcpFile(options))?.specs ?? []
+    expect(spec?.reach).toEqual({ by: 'stdio', argv: ['x'] })
+    expect(spec?.timeoutMs).toBe(60_000)
+  })
+
+  it('replaces variables that the host gave, once, with their defaults', async () => {
+    options = { ...options, env: { HOST: variable('SECRET'), SECRET: 'hunter2' } }
+    await put({
+      a: {
+        command: 'x',
+        args: [variable('HOST'), variable('PORT:-80'), variable('E:-'), '$HOME'],
+        env: { H: variable('HOST') },
+      },
+    })
+    const [spec] = (await readMcpFile(options))?.specs ?? []
+    expect(spec?.reach).toMatchObject({
+      argv: ['x', variable('SECRET'), '80', '', '$HOME'],
+      env: { H: variable('SECRET') },
+    })
+  })
+
+  it.each([
+    [variable('HOME')],
+    [variable('__proto__')],
+    [variable('constructor')],
+    [variable('A B')],
+    [variable('')],
+  ])('leaves out a server that names %s, which the host did not give', async (word) => {
+    await put({ bad: { command: word }, good: { command: 'x' } })
+    const file = await readMcpFile(options)
+    expect(file?.servers.map(({ name }) => name)).toEqual(['good'])
+    expect(file?.problems).toEqual([expect.stringContaining('the server "bad" is left out')])
+  })
+
+  it('leaves out what cannot be a server, and two that would have one name', async () => {
+    await put({ a: 'x', 'b c': { command: 'x' }, b_c: { command: 'y' }, d: { args: [] } })
+    const file = await readMcpFile(options)
+    expect(file?.servers).toEqual([{ name: 'b c', runs: 'x' }])
+    expect(file?.problems).toEqual([
+      expect.stringContaining('it is not an object'),
+      expect.stringContaining('there are two of that name'),
+      expect.stringContaining("'command' is required"),
+    ])
+  })
+
+  it.each([
+    ['is no JSON', '{ "mcpServers": { '],
+    ['has comments', '{ /* x */ "mcpServers": {} }'],
+    ['has no servers', '{ "servers": {} }'],
+    ['has a list of servers', '{ "mcpServers": [] }'],
+    ['has one name twice', '{ "mcpServers": { "a": { "command": "x" }, "a": { "command": "y" } } }'],
+    ['has one option twice', '{ "mcpServers": { "a": { "command": "x", "command": "y" } } }'],
+    ['has a name of the prototype', '{ "mcpServers": { "a": { "command": "x", "__proto__": {} } } }'],
+  ])('is refused when it %s', async (_, text) => {
+    await put(text)
+    await expect(readMcpFile(options)).rejects.toMatchObject({ code: 'mcp_config' })
+  })
+
+  it('is refused when it is a link, or too long', async () => {
+    await writeFile(join(base, 'real.json'), '{ "mcpServers": {} }')
+    await symlink(join(base, 'real.json'), join(options.root, '.mcp.json'))
+    await expect(readMcpFile(options)).rejects.toThrow('symbolic link')
+    await rm(join(options.root, '.mcp.json'))
+    await put(' '.repeat(300_000))
+    await expect(readMcpFile(options)).rejects.toThrow('longer than')
+  })
+})

@@ -1,0 +1,51 @@
+import { answerTooLarge, defaultAnswerLimits, maxEventChars, maxRefusalBytes } from '../answer-limits.js'
+
+/**
+ * A response whose body is no larger than a server may send, after decompression: the libraries of providers read all there is, and
+ * lines without end. Of an error only the beginning is passed on.
+ */
+export function boundedResponse(name: string, response: Response): Response {
+  if (response.body === null) return response
+  const { status, statusText, headers } = response
+  const bound = response.ok ? answerBound(name) : refusalBound()
+  const bounded = new Response(response.body.pipeThrough(bound), { status, statusText, headers })
+  // The body is decompressed already, and shorter or longer than was said.
+  bounded.headers.delete('content-encoding')
+  bounded.headers.delete('content-length')
+  // The libraries name it in their errors.
+  Object.defineProperty(bounded, 'url', { value: response.url })
+  return bounded
+}
+
+const blankLines = ['\n\n', '\r\n\r\n', '\r\r']
+
+function answerBound(name: string): TransformStream<Uint8Array, Uint8Array> {
+  const { maxResponseBytes } = defaultAnswerLimits
+  let bytes = 0
+  /** What came since the last blank line: events end there, and the libraries keep one until it has ended. */
+  let event = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length
+      const bytesOf = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      const end = Math.max(...blankLines.map((blank) => bytesOf.lastIndexOf(blank)))
+      event = end < 0 ? event + chunk.length : chunk.length - end
+      if (bytes > maxResponseBytes)
+        throw answerTooLarge(name, `a response of more than ${maxResponseBytes} bytes`, undefined, false)
+      if (event > maxEventChars)
+        throw answerTooLarge(name, `more than ${maxEventChars} bytes in one piece`, undefined, false)
+      controller.enqueue(chunk)
+    },
+  })
+}
+
+function refusalBound(): TransformStream<Uint8Array, Uint8Array> {
+  let left = maxRefusalBytes
+  return new TransformStream({
+    transform(chunk, controller) {
+      controller.enqueue(chunk.subarray(0, left))
+      left -= chunk.length
+      if (left <= 0) controller.terminate()
+    },
+  })
+}

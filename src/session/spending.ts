@@ -1,0 +1,123 @@
+import { addUsage, noUsage, type Usage } from '../loop/usage.js'
+import type { SessionState } from '../store/session-state.js'
+import { isRecord, type JsonObject, type JsonValue } from '../tool/json.js'
+
+/** What one model was used for. */
+export type ModelSpending = {
+  /** `provider/model`. */
+  readonly model: string
+  readonly usage: Usage
+  /** US dollars; absent when the price of the model is not known. */
+  readonly costUsd?: number
+}
+
+/** Tokens and cost of everything that was asked of models: rounds, subagents, side questions, summaries, generated objects. */
+export type Spending = {
+  readonly usage: Usage
+  /** US dollars, of the models whose price is known; absent when none is. */
+  readonly costUsd?: number
+  /** The same for each model. */
+  readonly models: readonly ModelSpending[]
+}
+
+/** Adds up what models are used for. */
+export class Ledger {
+  readonly #models = new Map<string, ModelSpending>()
+  #usage = noUsage
+  #costUsd: number | undefined
+
+  add({ model, usage, costUsd }: ModelSpending): void {
+    this.#usage = addUsage(this.#usage, usage)
+    this.#costUsd = sum(this.#costUsd, costUsd)
+    const before = this.#models.get(model)
+    const cost = sum(before?.costUsd, costUsd)
+    this.#models.set(model, {
+      model,
+      usage: addUsage(before?.usage ?? noUsage, usage),
+      ...(cost !== undefined && { costUsd: cost }),
+    })
+  }
+
+  get usage(): Usage {
+    return this.#usage
+  }
+
+  get costUsd(): number | undefined {
+    return this.#costUsd
+  }
+
+  get models(): readonly ModelSpending[] {
+    return [...this.#models.values()]
+  }
+
+  total(): Spending {
+    const { usage, costUsd, models } = this
+    return { usage, ...(costUsd !== undefined && { costUsd }), models }
+  }
+}
+
+/** The sum of two costs, either of which may not be known. */
+export function sum(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : one + other
+}
+
+/** As the log keeps it. */
+export function spendingRow(ledger: Ledger): readonly JsonObject[] {
+  return ledger.models.map((each): JsonObject => ({ ...each, usage: { ...each.usage } }))
+}
+
+/**
+ * What a session has spent according to its log, in two parts: within runs, and outside of them. A run that ended says what it spent;
+ * of one that was cut off its answers and its tasks count.
+ */
+export function restoredSpending(state: SessionState | undefined): {
+  readonly inRuns: readonly ModelSpending[]
+  readonly outside: readonly ModelSpending[]
+} {
+  if (state === undefined) return { inRuns: [], outside: [] }
+  const runs = [...state.runs.values()]
+  const counted = new Set(runs.flatMap(({ id, spending }) => (spending === undefined ? [] : [id])))
+  const answers = state.messages.flatMap(({ row }): ModelSpending[] => {
+    const { usage, model, costUsd, runId } = row
+    if (usage === undefined || (runId !== undefined && counted.has(runId))) return []
+    const name = model === undefined ? unknownModel : `${model.provider}/${model.id}`
+    return [spendingFrom(name, usage, costUsd)]
+  })
+  const tasks = [...state.tasks.values()].flatMap(({ usage, startedAtMs }): ModelSpending[] => {
+    const run = runs.findLast(({ createdAtMs }) => createdAtMs <= startedAtMs)
+    if (usage === undefined || (run !== undefined && counted.has(run.id))) return []
+    return [spendingFrom(unknownModel, usage, undefined)]
+  })
+  return {
+    inRuns: [...runs.flatMap(({ spending }) => readSpending(spending)), ...answers, ...tasks],
+    outside: readSpending(state.session?.spending),
+  }
+}
+
+/** Logs of earlier versions do not say which model a task used. */
+const unknownModel = 'unknown'
+
+function readSpending(rows: unknown): ModelSpending[] {
+  if (!Array.isArray(rows)) return []
+  return rows.flatMap((row: JsonValue) =>
+    isRecord(row) && typeof row['model'] === 'string' && isRecord(row['usage'])
+      ? [spendingFrom(row['model'], row['usage'], row['costUsd'])]
+      : [],
+  )
+}
+
+function spendingFrom(model: string, usage: Readonly<Record<string, unknown>>, cost: unknown): ModelSpending {
+  const costUsd = amount(cost)
+  return { model, usage: usageFrom(usage), ...(costUsd !== undefined && { costUsd }) }
+}
+
+/** A log may come from elsewhere: what is no amount counts as nothing. */
+export function usageFrom(row: Readonly<Record<string, unknown>> | undefined): Usage {
+  const names = Object.keys(noUsage) as (keyof Usage)[]
+  const read = names.map((name) => [name, amount(row?.[name]) ?? 0] as const)
+  return { ...noUsage, ...Object.fromEntries(read) }
+}
+
+function amount(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+}

@@ -1,0 +1,104 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { askingFirst, readAgentDirectory, readProjectAgents, readUserAgents } from './read-agents.js'
+
+let base: string
+beforeEach(async () => {
+  base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-agents-')))
+})
+afterEach(() => rm(base, { recursive: true, force: true }))
+
+async function put(files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(base, path)), { recursive: true })
+    await writeFile(join(base, path), text)
+  }
+}
+const agentFile = (description: string): string => `---\ndescription: ${description}\n---\nYou work.\n`
+const namesOf = ({ agents }: { agents: readonly { name: string }[] }): string[] =>
+  agents.map(({ name }) => name)
+
+describe('readAgentDirectory', () => {
+  it('reads Markdown with fields and YAML, named by their files, and passes over what is for people', async () => {
+    await put({
+      'a/look.md': agentFile('Looks.'),
+      'a/deep/judge.yaml': 'description: Judges.\nprompt: You judge.\n',
+      'a/README.md': '# About these agents\n',
+      'a/notes.txt': 'x',
+    })
+    const read = readAgentDirectory(join(base, 'a'), [])
+    expect(namesOf(read).toSorted()).toEqual(['judge', 'look'])
+    expect(read.problems).toEqual([])
+  })
+
+  it('says what is wrong with a file, and reads the others', async () => {
+    await put({
+      'a/bad name!.md': agentFile('x'),
+      'a/good.md': agentFile('Good.'),
+      'a/odd.yaml': '- not\n- fields\n',
+      'a/second.md': `---\nname: good\ndescription: Another.\n---\nx\n`,
+    })
+    const read = readAgentDirectory(join(base, 'a'), [])
+    expect(namesOf(read)).toEqual(['good'])
+    expect(read.problems).toHaveLength(3)
+    expect(read.problems.join('\n')).toContain('there is an agent "good" already')
+  })
+
+  it('is empty, with a problem, where there is no directory', () => {
+    expect(readAgentDirectory(join(base, 'none'), [])).toEqual({
+      agents: [],
+      problems: [expect.stringContaining('is no directory that can be read')],
+    })
+  })
+})
+
+describe('readUserAgents', () => {
+  it('reads the directories of other systems only next to ~/.capstan', async () => {
+    await put({
+      'home/.capstan/agents/own.md': agentFile('Own.'),
+      'home/.claude/agents/other.md': agentFile('Other.'),
+      'home/.agents/agents/own.md': agentFile('Not this one.'),
+    })
+    const read = readUserAgents(join(base, 'home/.capstan'), [])
+    expect(namesOf(read)).toEqual(['own', 'other'])
+    expect(read.agents[0]?.description).toBe('Own.')
+    await put({ 'elsewhere/agents/only.md': agentFile('Only.'), '.claude/agents/not.md': agentFile('Not.') })
+    expect(namesOf(readUserAgents(join(base, 'elsewhere'), []))).toEqual(['only'])
+  })
+})
+
+describe('readProjectAgents', () => {
+  it('reads the agents of a project', async () => {
+    await put({ 'work/.capstan/agents/a.md': agentFile('A.'), 'work/.claude/agents/b.md': agentFile('B.') })
+    expect(namesOf(readProjectAgents(join(base, 'work'), []))).toEqual(['a', 'b'])
+    expect(readProjectAgents(base, [])).toEqual({ agents: [], problems: [] })
+  })
+})
+
+describe('askingFirst', () => {
+  const agent = { name: 'a', description: 'A.', prompt: 'You work.' }
+
+  it('asks about everything that the rules of a project would allow', () => {
+    const permissions = {
+      allow: ['bash', 'read'],
+      ask: ['bash'],
+      deny: ['write'],
+      defaultDecision: 'allow',
+    } as const
+    expect(askingFirst({ ...agent, permissions }).permissions).toEqual({
+      ask: ['bash', 'read'],
+      deny: ['write'],
+      defaultDecision: 'ask',
+    })
+  })
+
+  it('leaves a deny, and an agent without rules, as they are', () => {
+    expect(askingFirst({ ...agent, permissions: { defaultDecision: 'deny' } }).permissions).toEqual({
+      ask: [],
+      defaultDecision: 'deny',
+    })
+    expect(askingFirst(agent)).toEqual(agent)
+  })
+})

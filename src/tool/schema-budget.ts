@@ -1,0 +1,71 @@
+import { isRecord } from './json.js'
+import { CheckTooLargeError } from './linear-pattern.js'
+
+/**
+ * Counts the work of checking one value, so that no schema can make it endless: alternatives inside alternatives, references that come
+ * back, long lists of allowed values. The validator reads one field of each schema that it applies; that field counts here.
+ */
+export function metered(nodes: readonly Record<string, unknown>[]): void {
+  for (const node of nodes) {
+    const own = node[meter]
+    const weight = weightOf(node)
+    const comparesItems = node['uniqueItems'] === true
+    const triesNames = isRecord(node['patternProperties']) ? Object.keys(node['patternProperties']).length : 0
+    Object.defineProperty(node, meter, {
+      get: () => {
+        spend(weight)
+        if (comparesItems) spend((facts.members * facts.members) / 8)
+        if (triesNames > 0) spend(triesNames * facts.members)
+        return own
+      },
+      configurable: true,
+    })
+  }
+}
+
+/** Read by the validator whenever it applies a schema. */
+const meter = '$recursiveAnchor'
+
+/** Runs one check within its budget. Throws {@link CheckTooLargeError} beyond it. Checks do not wait, so there is one at a time. */
+export function withinBudget<Result>(value: unknown, values: number, check: () => Result): Result {
+  facts = { members: mostMembers(value) }
+  left = baseSteps + stepsPerValue * values
+  return check()
+}
+
+const baseSteps = 100_000
+const stepsPerValue = 16
+let left = 0
+let facts: { readonly members: number } = { members: 0 }
+
+function spend(steps: number): void {
+  left -= steps
+  if (left < 0)
+    throw new CheckTooLargeError(
+      'checking it against the schema takes too long: use a simpler schema or a smaller value',
+    )
+}
+
+function weightOf(node: Record<string, unknown>): number {
+  let weight = 1
+  for (const member of Object.values(node))
+    if (Array.isArray(member)) weight += member.length / 4 + sizeOf(member) / 200
+  return weight
+}
+
+/** About how many characters a list has as JSON. */
+function sizeOf(list: readonly unknown[]): number {
+  return JSON.stringify(list).length
+}
+
+function mostMembers(value: unknown): number {
+  let most = 0
+  const open: unknown[] = [value]
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    if (typeof one !== 'object' || one === null) continue
+    const members = Object.values(one)
+    most = Math.max(most, members.length)
+    for (const member of members) if (typeof member === 'object' && member !== null) open.push(member)
+  }
+  return most
+}

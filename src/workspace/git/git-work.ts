@@ -1,0 +1,102 @@
+import { isAbsolute, join, resolve } from 'node:path'
+import type { CommandUnit } from '../../authority/shell/analysis.js'
+import { analyzeCommand } from '../../authority/shell/analyze-command.js'
+import { isHarmless } from './safe-config.js'
+
+/** What a command that consists of git commands may change in the repositories that it works in. */
+export type GitWork = {
+  /** Where its git commands run: real or relative to nothing, as the shell would resolve them. */
+  readonly directories: readonly string[]
+  /** Parts of a git directory that are opened beyond what a commit needs. */
+  readonly opens: ReadonlySet<'modules' | 'worktrees' | 'new'>
+}
+
+/**
+ * Reads a command that does nothing but run git, such as `cd sub && git add . && git commit -m "…"`: only such a command is given a
+ * git directory that can be written to, since a rule or a person allowed those very git commands. Undefined for every other one,
+ * for which git directories are read-only.
+ */
+export function gitWorkOf(command: string, cwd: string): GitWork | undefined {
+  const { units, doubts, invalid } = analyzeCommand(command, { cwd })
+  if (invalid !== undefined || doubts.length > 0 || units.length === 0) return undefined
+  const directories = new Set<string>()
+  const opens = new Set<'modules' | 'worktrees' | 'new'>()
+  let changes = false
+  for (const unit of units) {
+    if (writesToGit(unit)) return undefined
+    if (unit.words[0]?.value !== 'git') {
+      if (unit.transparent === true || harmlessBeside.has(unit.words[0]?.value ?? '')) continue
+      return undefined
+    }
+    const call = gitCallOf(unit, cwd)
+    if (call === undefined) return undefined
+    directories.add(call.directory)
+    if (!changing.has(call.subcommand)) continue
+    changes = true
+    if (call.subcommand === 'submodule') opens.add('modules')
+    if (call.subcommand === 'worktree') opens.add('worktrees')
+    if (call.subcommand === 'init' || call.subcommand === 'clone') opens.add('new')
+  }
+  return changes ? { directories: [...directories], opens } : undefined
+}
+
+/** What a line of git commands has beside them: it prints, looks or moves about, and starts nothing. */
+const harmlessBeside = new Set(
+  'cd true false : echo printf cat pwd head tail grep wc sleep test [ set exit'.split(' '),
+)
+
+/** Commands that write to the git directory. Any other name may be an alias, which runs any program. */
+const changing = new Set(
+  'add am apply bisect branch checkout cherry-pick clean clone commit fetch gc init merge mv notes prune pull push read-tree rebase reflog replace reset restore revert rm stash submodule switch tag update-index update-ref worktree write-tree'.split(
+    ' ',
+  ),
+)
+
+/** A redirection into a file of the project is judged as a write of its own; one into a git directory is not git's work. */
+function writesToGit({ redirections }: CommandUnit): boolean {
+  return redirections.some(
+    ({ mode, target }) =>
+      mode !== 'read' && (target.value === undefined || /(?:^|\/)\.git(?:\/|$)/i.test(target.value)),
+  )
+}
+
+type GitCall = { readonly directory: string; readonly subcommand: string }
+
+function gitCallOf({ words, assignments, cwd }: CommandUnit, from: string): GitCall | undefined {
+  // `GIT_DIR`, `GIT_SSH_COMMAND` and the like lead elsewhere.
+  if (cwd === undefined || assignments.length > 0) return undefined
+  let directory = isAbsolute(cwd) ? cwd : resolve(from, cwd)
+  for (let at = 1; at < words.length; at++) {
+    const word = words[at]?.value
+    if (word === undefined) return undefined
+    if (!word.startsWith('-')) return { directory, subcommand: word }
+    if (word === '-C') {
+      const target = words[++at]?.value
+      if (target === undefined) return undefined
+      directory = isAbsolute(target) ? target : join(directory, target)
+    } else if (word === '-c') {
+      if (!isHarmlessSetting(words[++at]?.value)) return undefined
+    } else if (!plainOptions.has(word)) {
+      return undefined
+    }
+  }
+  return undefined
+}
+
+const plainOptions = new Set([
+  '--no-pager',
+  '-P',
+  '--no-optional-locks',
+  '--literal-pathspecs',
+  '--no-replace-objects',
+])
+
+function isHarmlessSetting(text: string | undefined): boolean {
+  const [, section, subsection, key, value] = /^([^.=]+)\.(?:(.+)\.)?([^.=]+)=(.*)$/s.exec(text ?? '') ?? []
+  if (section === undefined || key === undefined || value === undefined) return false
+  const name = `${section}.${key}`.toLowerCase()
+  if (subsection === undefined && turnsOff.has(name)) return value === 'false' || value === '/dev/null'
+  return isHarmless({ section: section.toLowerCase(), subsection, key: key.toLowerCase(), value })
+}
+
+const turnsOff = new Set(['commit.gpgsign', 'tag.gpgsign', 'core.hookspath', 'core.fsmonitor'])

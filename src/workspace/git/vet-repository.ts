@@ -1,0 +1,97 @@
+import { type Dirent, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { gitEntry, hasOtherNames, readSmall } from './git-directory.js'
+import type { FoundRepository } from './repository-scan.js'
+import { harmfulSetting } from './safe-config.js'
+
+/**
+ * Why a repository that appeared while commands ran could make git start a program, or read a configuration elsewhere; undefined
+ * for one that cannot, such as what `git init` or `git clone` makes. `isHeld` says whether a git directory is one that commands
+ * could not change.
+ */
+export function harmOf(
+  found: FoundRepository,
+  isHeld: (gitDirectory: string) => boolean,
+): string | undefined {
+  if (found.kind === 'bare') return harmOfDirectory(found.directory, 0)
+  const entry = gitEntry(found.directory)
+  if (entry === undefined) return undefined
+  if (entry.kind === 'directory') return harmOfDirectory(entry.path, 0)
+  if (hasOtherNames(entry.path)) return 'its .git has other names'
+  if (entry.kind === 'file' && entry.gitDirectory !== undefined && isHeld(entry.gitDirectory))
+    return undefined
+  return 'it points to a git directory that is not protected'
+}
+
+/** All that git itself puts into a new repository, besides the four that are looked into. */
+const plainNames =
+  /^(?:HEAD|description|objects|refs|logs|packed-refs|index|shallow|info|gc\.log|gc\.pid|(?:ORIG|FETCH|MERGE|CHERRY_PICK|REVERT|AUTO_MERGE)_HEAD|AUTO_MERGE|MERGE_(?:MSG|MODE)|COMMIT_EDITMSG|SQUASH_MSG|sharedindex\.[0-9a-f]+|.*\.lock)$/
+
+const deepestModule = 8
+
+function harmOfDirectory(directory: string, depth: number): string | undefined {
+  const entries = list(directory)
+  if (entries === undefined || depth > deepestModule) return 'it cannot be read'
+  for (const entry of entries) {
+    const path = join(directory, entry.name)
+    if (entry.isSymbolicLink()) return `${entry.name} is a link`
+    const harm = harmOfEntry(entry, path, depth)
+    if (harm !== undefined) return harm
+  }
+  return undefined
+}
+
+function harmOfEntry(entry: Dirent, path: string, depth: number): string | undefined {
+  switch (entry.name) {
+    case 'config':
+    case 'config.worktree':
+      return harmOfConfig(path)
+    case 'hooks':
+      return list(path)?.every((hook) => hook.isFile() && hook.name.endsWith('.sample')) === true
+        ? undefined
+        : 'it has hooks'
+    case 'branches':
+      return list(path)?.length === 0 ? undefined : 'it has remotes in the old form'
+    case 'modules':
+      return harmOfModules(path, depth)
+    case 'objects': {
+      const info = list(join(path, 'info')) ?? []
+      return info.some(({ name }) => /alternates$/.test(name)) ? 'it takes objects from elsewhere' : undefined
+    }
+    default:
+      return plainNames.test(entry.name) ? undefined : `${entry.name} is not known to be harmless`
+  }
+}
+
+function harmOfConfig(path: string): string | undefined {
+  const text = readSmall(path)
+  if (text === undefined) return 'its configuration cannot be read'
+  // Under another name it could be changed while this one is read-only.
+  if (hasOtherNames(path)) return 'its configuration has other names'
+  // Submodules have it; it names a directory of files, not a program.
+  const setting = harmfulSetting(text, ({ section, subsection, key }) => {
+    return section === 'core' && subsection === undefined && key === 'worktree'
+  })
+  return setting === undefined ? undefined : `its configuration sets ${setting}`
+}
+
+/** The git directories of submodules; one whose name has a slash in it lies a directory deeper. */
+function harmOfModules(directory: string, depth: number): string | undefined {
+  const entries = list(directory)
+  if (entries === undefined || depth > deepestModule) return 'it cannot be read'
+  for (const { name } of entries) {
+    const path = join(directory, name)
+    const isModule = list(path)?.some((entry) => entry.name === 'HEAD') === true
+    const harm = isModule ? harmOfDirectory(path, depth + 1) : harmOfModules(path, depth + 1)
+    if (harm !== undefined) return harm
+  }
+  return undefined
+}
+
+function list(directory: string): Dirent[] | undefined {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+  } catch {
+    return undefined
+  }
+}

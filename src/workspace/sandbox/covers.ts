@@ -1,0 +1,53 @@
+import type { CallConfinement } from '../shell/confinement.js'
+import type { Ledger } from '../shell/ledger.js'
+import type { PathOfKind } from './bubblewrap.js'
+import { maskedPaths } from './call-mounts.js'
+import { TooManyMasksError } from './errors.js'
+import { hardLinks } from './hard-links.js'
+import { hostSockets, socketsOfCommands } from './host-sockets.js'
+import { indexTree, type TreeIndex } from './tree-index.js'
+
+/** Places that one command must not reach although they lie in what it sees. */
+export type Covers = {
+  readonly masked: readonly PathOfKind[]
+  readonly sockets: readonly string[]
+}
+
+export type CoversOptions = {
+  /** The directories that are searched by file type: what commands see beside the system. */
+  readonly trees: readonly string[]
+  readonly ledger: Ledger
+}
+
+/** bubblewrap takes 9000 arguments, and each mount makes the next one slower. */
+const maxCovers = 1000
+
+/** Looks before each command for files that rules deny and for sockets of the host. */
+export function findCovers({
+  trees,
+  ledger,
+}: CoversOptions): (call: CallConfinement | undefined, scratch: string | undefined) => Promise<Covers> {
+  const indexes = new Map<string, TreeIndex>()
+  const indexOf = (path: string): TreeIndex => {
+    const index = indexes.get(path) ?? indexTree(path)
+    indexes.set(path, index)
+    return index
+  }
+  const listening = hostSockets()
+  const otherNames = hardLinks(trees)
+  return async (call, scratch) => {
+    const { unreadable } = call ?? {}
+    const places = [...trees, ...(scratch === undefined ? [] : [scratch]), ...(unreadable?.outside ?? [])]
+    const found = await Promise.all(places.map((place) => indexOf(place)(unreadable)))
+    const outside = (unreadable?.outside ?? []).filter((place) => unreadable?.denies(place) === true)
+    const denied = [...(call?.masked ?? []), ...outside, ...found.flatMap((each) => each.denied)]
+    const masked = maskedPaths([...denied, ...(await otherNames(denied))])
+    const sockets = new Set(await listening())
+    const files = found.flatMap((each) => each.sockets).filter((path) => !sockets.has(path))
+    const own = files.length === 0 ? new Set<string>() : socketsOfCommands(ledger.leaders())
+    for (const path of files) if (!own.has(path)) sockets.add(path)
+    const count = masked.length + sockets.size
+    if (count > maxCovers) throw new TooManyMasksError(count, maxCovers)
+    return { masked, sockets: [...sockets] }
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Files that earlier versions stored are opened by this one. The writer of this version is compared with the newest golden files: a
+ * format that changes needs new ones (docs/design/formats.md).
+ */
+import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Format, formats, goldenDirectory, shapeIn, versionsOf } from './formats.js'
+import { readers } from './readers.js'
+import type { Places } from './writers.js'
+
+let base: string
+beforeEach(async () => {
+  base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-golden-')))
+})
+afterEach(() => rm(base, { recursive: true, force: true }))
+
+describe.each(formats)('the stored format $name', (format) => {
+  it('has golden files of every version, and this version writes what the newest of them have', {
+    timeout: 60_000,
+  }, async () => {
+    const places = await placesIn(base)
+    await format.write(places)
+    const version = await format.versionOf(places.target)
+    const newest = versionsOf(format).at(-1)
+    const shape = await shapeIn(format, places.target)
+    const isNew =
+      newest === undefined ||
+      !isOf(version, newest) ||
+      shape.join('\n') !== (await shapeIn(format, goldenDirectory(format, newest))).join('\n')
+    if (isNew && process.env['UPDATE_GOLDEN'] !== undefined) await writeGolden(format, version)
+    const current = versionsOf(format).at(-1)
+    if (current === undefined) throw new Error(`${format.name} has no golden files. ${howToAdd}`)
+    const directory = goldenDirectory(format, current)
+    expect(shape, `${format.name} is not written as in ${directory}. ${howToAdd}`).toEqual(
+      await shapeIn(format, directory),
+    )
+    expect(
+      isOf(version, current),
+      `the version is ${version}, and the newest golden files are ${current}`,
+    ).toBe(true)
+    expect(await format.versionOf(directory)).toBe(version)
+    const majors = versionsOf(format).map((each) => Number.parseInt(each.slice(1), 10))
+    expect(new Set(majors)).toEqual(new Set(Array.from({ length: version }, (_, at) => at + 1)))
+  })
+
+  for (const version of versionsOf(format))
+    it(`is read as ${version} wrote it`, { timeout: 60_000 }, async () => {
+      const places = await placesIn(base)
+      // Opening a session may write to its store.
+      await cp(goldenDirectory(format, version), places.target, { recursive: true })
+      await readers[format.name]?.(places)
+      expect(readers).toHaveProperty(format.name)
+    })
+})
+
+function isOf(version: number, directory: string): boolean {
+  return directory === `v${version}` || directory.startsWith(`v${version}.`)
+}
+
+const howToAdd =
+  'When the change is meant: docs/design/formats.md says how to change a format, and UPDATE_GOLDEN=1 npm test -- test/golden writes the new files.'
+
+async function placesIn(directory: string): Promise<Places> {
+  const places = {
+    target: join(directory, 'stored'),
+    workspace: join(directory, 'workspace'),
+    user: join(directory, 'user'),
+  }
+  for (const path of Object.values(places)) await mkdir(path, { recursive: true })
+  return places
+}
+
+/** Writes the next directory; one that is there is never changed. The paths in it are the same whoever writes it. */
+async function writeGolden(format: Format, version: number): Promise<void> {
+  const taken = versionsOf(format).filter((each) => isOf(version, each))
+  const target = goldenDirectory(format, taken.length === 0 ? `v${version}` : `v${version}.${taken.length}`)
+  const place = join(tmpdir(), 'capstan-golden')
+  await rm(place, { recursive: true, force: true })
+  try {
+    const places = await placesIn(place)
+    await format.write(places)
+    await cp(places.target, target, { recursive: true })
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,228 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { isHarmless } from '../../../src/workspace/git/safe-config.js'
+import { detectSandbox } from '../../../src/workspace/sandbox/probe.js'
+import { calls, makeWorkspace, openAgent, toolResults } from '../../contract/open-session.js'
+
+const sandbox = await detectSandbox()
+
+let base: string
+let root: string
+let userDir: string
+beforeEach(async () => {
+  const made = await makeWorkspace({ 'a.txt': 'one\n', 'b.txt': 'b\n' })
+  base = realpathSync(made.base)
+  root = realpathSync(made.root)
+  userDir = made.userDir
+  mkdirSync(join(base, 'ran'))
+  chmodSync(join(base, 'ran'), 0o777)
+  writeFileSync(join(base, 'lib.txt'), '')
+})
+
+const env = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'], HOME: base, GIT_CONFIG_NOSYSTEM: '1' })
+function git(directory: string, ...args: string[]): string {
+  const own = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.test', '-c', 'protocol.file.allow=always']
+  return execFileSync('git', [...own, '-C', directory, ...args], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+    env: env(),
+  })
+}
+
+/** The workspace with a submodule, a nested repository in the index, and changes everywhere. */
+function prepare(): void {
+  const attributes = '* filter=evil diff=evil merge=evil\n'
+  const lib = join(base, 'lib')
+  mkdirSync(lib)
+  git(lib, 'init', '-q', '-b', 'main')
+  writeFileSync(join(lib, 'l.txt'), 'l\n')
+  writeFileSync(join(lib, '.gitattributes'), attributes)
+  git(lib, 'add', '.')
+  git(lib, 'commit', '-q', '-m', 'lib')
+  git(root, 'init', '-q', '-b', 'main')
+  git(root, 'config', 'user.name', 'Ann')
+  git(root, 'config', 'user.email', 'ann@example.test')
+  git(root, 'submodule', 'add', '-q', lib, 'sub')
+  // It overrules what git is told about all submodules.
+  git(root, 'config', '-f', '.gitmodules', 'submodule.sub.ignore', 'none')
+  git(root, 'clone', '-q', lib, 'nested')
+  git(root, '-c', 'advice.addEmbeddedRepo=false', 'add', '.')
+  git(root, 'commit', '-q', '-m', 'first')
+  git(root, 'branch', 'side')
+  writeFileSync(join(root, '.gitattributes'), attributes)
+  for (const path of ['a.txt', 'sub/l.txt', 'nested/l.txt'])
+    writeFileSync(join(root, path), `changed ${path}\n`)
+}
+
+/** Every setting that git documents and that is not known to be harmless, with a program in it that leaves a trace. */
+function evilConfig(where: string): string {
+  const names = execFileSync('git', ['help', '-c'], { encoding: 'utf8' }).trim().split('\n')
+  const entries = names.flatMap((name) => {
+    const filled = name.replaceAll(/<[^>]*>|\*/g, 'evil')
+    const [, section = '', subsection, key = ''] = /^([^.]+)\.(?:(.+)\.)?([^.]+)$/.exec(filled) ?? []
+    const entry = { section: section.toLowerCase(), subsection, key: key.toLowerCase(), value: 'x' }
+    if (
+      section === '' ||
+      isHarmless(entry) ||
+      ['include', 'includeif', 'extensions', 'url'].includes(entry.section)
+    )
+      return []
+    if (filled.toLowerCase() === 'core.worktree' || !/^[A-Za-z][A-Za-z0-9-]*$/.test(key)) return []
+    return [entry]
+  })
+  const more = [
+    'hook.evil.command',
+    'filter.evil.process',
+    'merge.evil.driver',
+    'diff.evil.command',
+    'diff.evil.textconv',
+    'gpg.ssh.defaultKeyCommand',
+    'core.alternateRefsCommand',
+    'uploadpack.packObjectsHook',
+  ]
+  const text = [
+    ...entries,
+    ...more.map((name) => {
+      const [, section = '', subsection, key = ''] = /^([^.]+)\.(?:(.+)\.)?([^.]+)$/.exec(name) ?? []
+      return { section, subsection, key }
+    }),
+  ]
+    .map(({ section, subsection, key }) => {
+      const program = join(base, 'ran', `${where}-${section}-${key}`)
+      const named = subsection === undefined ? '' : ` "${subsection}"`
+      // A program path where git takes one, and words for a shell elsewhere: both leave the same trace.
+      return `[${section}${named}]\n\t${key} = "touch ${program};:"\n`
+    })
+    .join('')
+  return `${text}[hook "evil"]\n\tevent = post-index-change\n\tevent = post-checkout\n[filter "evil"]\n\trequired = true\n`
+}
+
+function plantHooks(gitDirectory: string, where: string): void {
+  mkdirSync(join(gitDirectory, 'hooks'), { recursive: true })
+  for (const name of [
+    'post-checkout',
+    'post-index-change',
+    'pre-commit',
+    'reference-transaction',
+    'fsmonitor-watchman',
+    'pre-auto-gc',
+    'post-rewrite',
+  ]) {
+    const path = join(gitDirectory, 'hooks', name)
+    writeFileSync(path, `#!/bin/sh\ntouch ${join(base, 'ran', `${where}-hook-${name}`)}\n`)
+    chmodSync(path, 0o755)
+  }
+}
+
+function append(file: string, text: string): void {
+  writeFileSync(file, `${existsSync(file) ? readFileSync(file, 'utf8') : ''}${text}`)
+}
+
+const places: Readonly<Record<string, () => void>> = {
+  'the repository': () => append(join(root, '.git/config'), evilConfig('main')),
+  'its worktree configuration': () => {
+    git(root, 'config', 'extensions.worktreeConfig', 'true')
+    append(join(root, '.git/config.worktree'), evilConfig('worktree'))
+  },
+  'an included file': () => {
+    writeFileSync(join(root, '.git/more'), evilConfig('included'))
+    append(join(root, '.git/config'), '[include]\n\tpath = more\n[includeIf "gitdir:**"]\n\tpath = more\n')
+  },
+  'a submodule': () => {
+    append(join(root, '.git/modules/sub/config'), evilConfig('submodule'))
+    plantHooks(join(root, '.git/modules/sub'), 'submodule')
+  },
+  'a nested repository': () => {
+    append(join(root, 'nested/.git/config'), evilConfig('nested'))
+    plantHooks(join(root, 'nested/.git'), 'nested')
+  },
+  'hooks and attributes': () => {
+    plantHooks(join(root, '.git'), 'main')
+    append(join(root, '.git/info/attributes'), '* filter=evil diff=evil\n')
+  },
+}
+
+const operations = [
+  { command: 'status' },
+  { command: 'log', path: 'a.txt' },
+  { command: 'log', ref: 'side' },
+  { command: 'diff' },
+  { command: 'diff', target: 'HEAD' },
+  { command: 'branch' },
+  { command: 'branch', name: 'made' },
+  { command: 'branch', subcommand: 'remove', name: 'made' },
+  { command: 'stash', message: 'kept', include_untracked: true },
+  { command: 'stash' },
+  { command: 'checkout', ref: 'side' },
+  { command: 'checkout', ref: 'main', force: true },
+  { command: 'remote' },
+  { command: 'worktree', subcommand: 'create', name: 'tree', path: 'tree' },
+  { command: 'worktree' },
+  { command: 'worktree', subcommand: 'remove', path: 'tree', force: true },
+]
+
+async function runAll(how: 'required' | 'off'): Promise<readonly string[]> {
+  const { server, agent } = await openAgent(
+    [...operations.map((args) => calls(['git', args])), 'done'],
+    userDir,
+  )
+  const session = agent.session(root, { sandbox: how, mode: 'full', onAsk: () => ({ decision: 'once' }) })
+  await session.send('x')
+  const results = toolResults(server, operations.length)
+  await session.close()
+  return results
+}
+
+describe('the git tool and the programs that a repository names', () => {
+  const modes: ('required' | 'off')[] = sandbox.kind === 'bubblewrap' ? ['required', 'off'] : ['off']
+  for (const how of modes) {
+    it.each(Object.keys(places))(
+      `starts none of %s, with the sandbox ${how}`,
+      async (place) => {
+        prepare()
+        places[place]?.()
+        const results = await runAll(how)
+        expect(readdirSync(join(base, 'ran'))).toEqual([])
+        // In the sandbox git reads only what is harmless, so that all of it works.
+        if (how === 'required') {
+          for (const [at, result] of results.entries())
+            expect(result, JSON.stringify(operations[at])).not.toMatch(/failed: (?!Saved)|fatal:/)
+        }
+      },
+      120_000,
+    )
+  }
+
+  it('is tried with programs that git does start by itself', async () => {
+    prepare()
+    for (const [where, directory] of [
+      ['main', '.git'],
+      ['submodule', '.git/modules/sub'],
+      ['nested', 'nested/.git'],
+    ] as const) {
+      const program = `touch ${join(base, 'ran', where)};:`
+      append(
+        join(root, directory, 'config'),
+        `[core]\n\tfsmonitor = "${program}"\n[filter "evil"]\n\tclean = "${program}"\n`,
+      )
+    }
+    for (const args of [['status'], ['stash'], ['checkout', 'side']]) {
+      try {
+        git(root, ...args)
+      } catch {
+        // Programs that only leave a trace are bad filters.
+      }
+    }
+    expect(readdirSync(join(base, 'ran')).sort()).toEqual(['main', 'nested', 'submodule'])
+  })
+})

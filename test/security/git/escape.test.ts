@@ -1,0 +1,485 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { beforeEach, expect, it } from 'vitest'
+import type { SessionOptions } from '../../../src/session/options.js'
+import { openWorkspace } from '../../../src/workspace/open-workspace.js'
+import {
+  bash,
+  calls,
+  makeWorkspace,
+  type Opened,
+  openAgent,
+  toolResults,
+} from '../../contract/open-session.js'
+import { describeWithBubblewrap } from '../sandbox/support/needs-bubblewrap.js'
+
+let root: string
+let userDir: string
+let base: string
+beforeEach(async () => {
+  const made = await makeWorkspace({ 'a.txt': 'a\n' })
+  root = realpathSync(made.root)
+  userDir = made.userDir
+  base = made.base
+})
+
+/** The user's own git, in another terminal. */
+function git(directory: string, ...args: string[]): string {
+  const identity = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.test']
+  return execFileSync('git', [...identity, '-C', directory, ...args], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+    env: { PATH: process.env['PATH'], HOME: base, GIT_CONFIG_NOSYSTEM: '1', GIT_ALLOW_PROTOCOL: 'file' },
+  })
+}
+
+function repository(directory: string): void {
+  mkdirSync(directory, { recursive: true })
+  git(directory, 'init', '-q', '-b', 'main')
+  git(directory, 'add', '.')
+  git(directory, 'commit', '-q', '--allow-empty', '-m', 'first')
+}
+
+const canary = (): string => join(base, 'PWN')
+/** A configuration that makes git run a program on `git status`. */
+const evilConfig = (): string =>
+  `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = "touch '${canary()}'; false"\n`
+
+/** Looks around as a person or an editor does, everywhere that a repository could be. */
+function userLooksAround(): void {
+  const places = execFileSync('find', [root, '-type', 'd', '-not', '-path', '*/objects/*'], {
+    encoding: 'utf8',
+  })
+  for (const place of places.trim().split('\n')) {
+    for (const args of [['status'], ['add', '-A', '--dry-run'], ['diff'], ['stash', 'list'], ['branch']]) {
+      try {
+        git(place, ...args)
+      } catch {
+        // Not a repository there, or a broken one: what counts is what ran.
+      }
+    }
+  }
+}
+
+async function open(script: Parameters<typeof openAgent>[0], options: SessionOptions = {}): Promise<Opened> {
+  const { server, agent } = await openAgent(script, userDir)
+  const session = agent.session(root, {
+    sandbox: 'required',
+    mode: 'full',
+    permissionPolicy: { allow: ['bash(*)'] },
+    onAsk: () => ({ decision: 'once' }),
+    ...options,
+  })
+  return { server, agent, session, root, userDir }
+}
+
+async function run(...commands: string[]): Promise<string[]> {
+  const { server, session } = await open([...commands.map((command) => bash(command)), 'done'])
+  await session.send('x')
+  const results = toolResults(server, commands.length)
+  await session.close()
+  return results
+}
+
+describeWithBubblewrap('git as a way out of the sandbox', () => {
+  it('has no part of the git directory of the workspace written by a command that is not git alone', async () => {
+    repository(root)
+    const before = snapshot(join(root, '.git'))
+    const parts = [
+      'commondir',
+      'config',
+      'config.worktree',
+      'hooks/pre-commit',
+      'info/attributes',
+      'modules/m/config',
+      'worktrees/w/commondir',
+      'objects/info/alternates',
+      'rebase-merge/git-rebase-todo',
+      'index',
+      'HEAD',
+      'refs/heads/evil',
+      'packed-refs',
+      'gitdir',
+    ]
+    const attacks = parts.flatMap((part) => [
+      `mkdir -p .git/${dirname(part)}; echo x > .git/${part}`,
+      `node -e "require('fs').appendFileSync('.git/${part}', 'x')"`,
+      `cp a.txt .git/${part}; ln -sf ../a.txt .git/${part}; mv a.txt .git/${part}`,
+    ])
+    await run(...attacks, 'mv .git x; rm -rf .git; git config core.fsmonitor x; true')
+    expect(snapshot(join(root, '.git'))).toEqual(before)
+  })
+
+  it('has no commondir written by a background command, nor left by one that is killed', async () => {
+    repository(root)
+    const evil = join(root, 'evil')
+    const plant = `mkdir -p evil/objects evil/refs; printf '%s' '${evilConfig()}' > evil/config; while :; do echo ../evil > .git/commondir; sleep 0.05; done`
+    const { session } = await open([
+      calls(['bash', { command: plant, background: true }]),
+      bash('sleep 1'),
+      'done',
+    ])
+    await session.send('x')
+    expect(existsSync(join(evil, 'config'))).toBe(true)
+    expect(existsSync(join(root, '.git/commondir'))).toBe(false)
+    git(root, 'status')
+    await session.close()
+    expect(existsSync(join(root, '.git/commondir'))).toBe(false)
+    expect(existsSync(canary())).toBe(false)
+  })
+
+  it.each([
+    ['at the top', 'sub'],
+    ['nine levels deep', 'a/b/c/d/e/f/g/h/i'],
+    ['in node_modules', 'node_modules/pkg/deep'],
+    ['after ten thousand files', 'many/z'],
+  ])('has no existing nested repository changed: %s', async (_name, place) => {
+    if (place.startsWith('many')) {
+      mkdirSync(join(root, 'many'))
+      for (let at = 0; at < 10_000; at++) writeFileSync(join(root, 'many', `f${at}`), '')
+    }
+    repository(join(root, place))
+    const before = snapshot(join(root, place, '.git'))
+    const config = `printf '%s' '${evilConfig()}'`
+    await run(
+      `${config} > ${place}/.git/config; ${config} > ${place}/.git/config.worktree; echo x > ${place}/.git/commondir`,
+      `git -C ${place} config core.fsmonitor 'touch ${canary()}'`,
+      `mv ${place}/.git ${place}/g; rm -rf ${place}/.git; cp a.txt ${place}/.git/hooks/post-checkout`,
+    )
+    expect(snapshot(join(root, place, '.git'))).toEqual(before)
+    userLooksAround()
+    expect(existsSync(canary())).toBe(false)
+  })
+
+  it.each([
+    [
+      '--separate-git-dir in the workspace',
+      (): string => {
+        mkdirSync(join(root, 'data'))
+        git(root, 'init', '-q', '--separate-git-dir', join(root, 'data/store'), join(root, 'w'))
+        return 'data/store'
+      },
+    ],
+    [
+      'a .git file that points into the workspace',
+      (): string => {
+        git(root, 'init', '-q', join(root, 'w'))
+        execFileSync('mv', [join(root, 'w/.git'), join(root, 'hidden')])
+        writeFileSync(join(root, 'w/.git'), 'gitdir: ../hidden\n')
+        return 'hidden'
+      },
+    ],
+    [
+      'a .git link that points into the workspace',
+      (): string => {
+        git(root, 'init', '-q', join(root, 'w'))
+        execFileSync('mv', [join(root, 'w/.git'), join(root, 'hidden')])
+        symlinkSync('../hidden', join(root, 'w/.git'))
+        return 'hidden'
+      },
+    ],
+    [
+      'a bare repository',
+      (): string => {
+        git(root, 'init', '-q', '--bare', join(root, 'w'))
+        return 'w'
+      },
+    ],
+  ])('has no git directory changed that lies elsewhere: %s', async (_name, make) => {
+    const place = make()
+    const before = snapshot(join(root, place))
+    await run(
+      `printf '%s' '${evilConfig()}' > ${place}/config; echo x > ${place}/commondir; echo x > ${place}/hooks/post-checkout; mv ${place} gone`,
+      `rm -f w/.git; mkdir -p w/.git && printf '%s' '${evilConfig()}' > w/.git/config && mkdir -p w/.git/objects w/.git/refs && echo 'ref: refs/heads/main' > w/.git/HEAD`,
+    )
+    expect(snapshot(join(root, place))).toEqual(before)
+    userLooksAround()
+    expect(existsSync(canary())).toBe(false)
+  })
+
+  it.each([
+    [
+      'git init and git config',
+      (): string => `git init -q sub && git -C sub config core.fsmonitor "touch ${canary()}"; true`,
+    ],
+    [
+      'a script',
+      (): string =>
+        `mkdir -p sub/.git/objects sub/.git/refs && echo 'ref: refs/heads/main' > sub/.git/HEAD && printf '%s' '${evilConfig()}' > sub/.git/config`,
+    ],
+    [
+      'a bare layout',
+      (): string =>
+        `mkdir -p sub/objects sub/refs && echo 'ref: refs/heads/main' > sub/HEAD && printf '%s' '${evilConfig()}' > sub/config`,
+    ],
+    [
+      'a bare layout with a commondir',
+      (): string =>
+        `mkdir -p sub x/objects x/refs && echo 'ref: refs/heads/main' > sub/HEAD && echo ../x > sub/commondir && printf '%s' '${evilConfig()}' > x/config`,
+    ],
+    [
+      'a .git file and a directory',
+      (): string =>
+        `mkdir -p sub d/objects d/refs && echo 'gitdir: ../d' > sub/.git && echo 'ref: refs/heads/main' > d/HEAD && printf '%s' '${evilConfig()}' > d/config`,
+    ],
+    [
+      'a .git link',
+      (): string =>
+        `mkdir -p sub d/objects d/refs && ln -s ../d sub/.git && echo 'ref: refs/heads/main' > d/HEAD && printf '%s' '${evilConfig()}' > d/config`,
+    ],
+    [
+      'a hook',
+      (): string =>
+        `git init -q sub; printf '#!/bin/sh\\ntouch ${canary()}\\n' > sub/.git/hooks/post-index-change; chmod +x sub/.git/hooks/post-index-change; true`,
+    ],
+    [
+      'an included file',
+      (): string =>
+        `git init -q sub; printf '%s' '${evilConfig()}' > sub/more; printf '[include]\\n\\tpath = ../more\\n' >> sub/.git/config; true`,
+    ],
+    [
+      'a setting on the line of its section',
+      (): string =>
+        `git init -q sub; printf '[core] fsmonitor = touch ${canary()}; false\\n' >> sub/.git/config; true`,
+    ],
+    [
+      'a continued line',
+      (): string =>
+        `git init -q sub; printf '[core]\\n\\tabbrev = 7 \\\\\\n\\n\\tfsmonitor = touch ${canary()}\\n' >> sub/.git/config; true`,
+    ],
+    [
+      'node_modules',
+      (): string =>
+        `mkdir -p node_modules/x && git init -q node_modules/x && git -C node_modules/x config core.fsmonitor "touch ${canary()}"; true`,
+    ],
+    [
+      'a directory nobody can list',
+      (): string =>
+        `mkdir -p d/e && git init -q d/e && git -C d/e config core.fsmonitor "touch ${canary()}"; chmod 311 d; true`,
+    ],
+    [
+      'a moved repository',
+      (): string =>
+        `git init -q tmp && git -C tmp config core.fsmonitor "touch ${canary()}" && mkdir deep && mv tmp deep/er; true`,
+    ],
+    [
+      'a linked .git directory part',
+      (): string =>
+        `git init -q sub && printf '%s' '${evilConfig()}' > c && rm sub/.git/config && ln -s ../../c sub/.git/config; true`,
+    ],
+  ])('leaves no new repository that runs a program: %s', async (_name, attack) => {
+    repository(root)
+    await run(attack())
+    userLooksAround()
+    expect(existsSync(canary())).toBe(false)
+  })
+
+  it('says what it refused, and keeps the files under another name', async () => {
+    const [result] = await run(
+      `git init -q sub && git -C sub config core.fsmonitor "touch ${canary()}"; true`,
+    )
+    expect(result).toContain('its configuration sets core.fsmonitor')
+    expect(readdirSync(join(root, 'sub'))).toEqual(['.git.refused'])
+  })
+
+  it('renames such a repository while the background command that made it still runs', async () => {
+    const plant = `git init -q sub; git -C sub config core.fsmonitor 'touch ${canary()}'; sleep 600`
+    const { session } = await open([calls(['bash', { command: plant, background: true }]), 'done'])
+    await session.send('x')
+    await until(() => existsSync(join(root, 'sub/.git.refused')))
+    userLooksAround()
+    expect(existsSync(canary())).toBe(false)
+  })
+
+  it('finds what the commands of a killed host left, before the next command', async () => {
+    repository(join(root, 'mine'))
+    writeFileSync(join(root, 'mine/.git/config'), evilConfig().replace('PWN', 'OWN'))
+    const ledgerDir = join(base, 'ledger')
+    const options = { root, sandbox: 'required', scratchDir: join(base, 'scratch'), ledgerDir } as const
+    const first = openWorkspace(options)
+    const job = await first.shell.start('sleep 600')
+    // What this host would leave if it were killed now: its notes, under the number of a process that is gone.
+    const name = readdirSync(ledgerDir).find((file) => file.endsWith('.repositories')) ?? ''
+    const notes = JSON.parse(readFileSync(join(ledgerDir, name), 'utf8')) as object
+    await first.shell.killJob(job.id)
+    await first.close()
+    expect(readdirSync(ledgerDir).filter((file) => file.endsWith('.repositories'))).toEqual([])
+    const left = JSON.stringify({ ...notes, pid: 2 ** 22 + 1 })
+    writeFileSync(join(ledgerDir, name.replace(/-[0-9]+\./, '-4194305.')), left)
+    git(root, 'init', '-q', 'planted')
+    writeFileSync(join(root, 'planted/.git/config'), evilConfig())
+    const next = openWorkspace(options)
+    await next.shell.run('true')
+    await next.close()
+    expect(readdirSync(join(root, 'planted'))).toEqual(['.git.refused'])
+    expect(existsSync(join(root, 'mine/.git/config'))).toBe(true)
+    expect(readdirSync(ledgerDir).filter((file) => file.endsWith('.repositories'))).toEqual([])
+  })
+
+  it.each(['empty', 'missing', 'filled'])(
+    'has no repository made where the index expects one: %s',
+    async (state) => {
+      repository(join(base, 'lib'))
+      repository(root)
+      git(root, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', join(base, 'lib'), 'libs/sub')
+      git(root, 'commit', '-q', '-m', 'submodule')
+      if (state !== 'filled') {
+        git(root, 'submodule', 'deinit', '-f', 'libs/sub')
+        rmSync(join(root, '.git/modules'), { recursive: true })
+        if (state === 'missing') rmSync(join(root, 'libs'), { recursive: true })
+      }
+      const { session } = await open([
+        bash(
+          `mv libs gone; mv libs/sub gone; rm -rf libs; mkdir -p libs/sub/.git/objects libs/sub/.git/refs; cp -r gone/sub/. libs/sub 2>/dev/null; echo 'ref: refs/heads/main' > libs/sub/.git/HEAD; printf '%s' '${evilConfig()}' > libs/sub/.git/config; sleep 1; true`,
+        ),
+        'done',
+      ])
+      const running = session.send('x')
+      for (let look = 0; look < 20; look++) {
+        try {
+          git(root, 'status')
+        } catch {
+          // A repository half made is an error, not a program.
+        }
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      await running
+      userLooksAround()
+      expect(existsSync(canary())).toBe(false)
+    },
+  )
+
+  it('has hooks and configuration held that the repository keeps in the workspace', async () => {
+    repository(root)
+    mkdirSync(join(root, '.githooks'))
+    writeFileSync(join(root, 'shared.config'), '')
+    git(root, 'config', 'core.hooksPath', '.githooks')
+    git(root, 'config', 'include.path', '../shared.config')
+    await run(
+      `printf '#!/bin/sh\\ntouch ${canary()}\\n' > .githooks/pre-commit; chmod +x .githooks/pre-commit; printf '%s' '${evilConfig()}' > shared.config; mv .githooks x; true`,
+    )
+    expect(readdirSync(join(root, '.githooks'))).toEqual([])
+    expect(readFileSync(join(root, 'shared.config'), 'utf8')).toBe('')
+  })
+
+  it('has no configuration changed under another name', async () => {
+    await run(
+      'git init -q sub',
+      'ln sub/.git/config notes.txt',
+      `printf '%s' '${evilConfig()}' > notes.txt; true`,
+    )
+    await run(`git init -q other && ln other/.git/config more.txt; true`)
+    await run(`printf '%s' '${evilConfig()}' > more.txt; true`)
+    userLooksAround()
+    expect(existsSync(canary())).toBe(false)
+  })
+})
+
+describeWithBubblewrap('git commands that need to write', () => {
+  const rules = (...allow: string[]): SessionOptions => ({
+    mode: undefined as never,
+    permissionPolicy: { allow },
+    onAsk: undefined as never,
+  })
+
+  it('work when a rule allows them, on a line of git commands alone', async () => {
+    repository(root)
+    git(root, 'config', 'user.name', 'Ann')
+    git(root, 'config', 'user.email', 'ann@example.test')
+    const { server, session } = await open(
+      [
+        calls(['write', { file_path: 'b.txt', content: 'b\n' }]),
+        bash('git add -A && git commit -q -m "second commit" && git log --oneline'),
+        bash('git checkout -q -b side && git stash list && git tag v1 && git branch'),
+        bash('git init -q made && git clone -q . copy && ls -d made/.git copy/.git'),
+        bash('git push origin main'),
+        'done',
+      ],
+      rules(
+        'write',
+        ...['add', 'commit', 'log', 'checkout', 'stash', 'tag', 'branch', 'init', 'clone'].map(
+          (name) => `bash(git ${name} *)`,
+        ),
+        'bash(git branch)',
+        'bash(ls *)',
+      ),
+    )
+    await session.send('x')
+    const [, committed, switched, made, pushed] = toolResults(server, 5)
+    expect(committed).toContain('second commit')
+    expect(switched).toContain('* side')
+    expect(made).toContain('copy/.git')
+    expect(pushed).toMatch(/not allowed|refused|Nobody|no rule/i)
+    expect(git(root, 'log', '--format=%s', '-1')).toBe('second commit\n')
+  })
+
+  it('keep configuration, hooks and pointers out of reach, whatever a hook of the repository does', async () => {
+    repository(root)
+    git(root, 'config', 'user.name', 'Ann')
+    git(root, 'config', 'user.email', 'ann@example.test')
+    const parts =
+      'commondir config config.worktree hooks/x info/attributes modules/x worktrees/x objects/info/alternates'
+    writeFileSync(
+      join(root, '.git/hooks/pre-commit'),
+      `#!/bin/sh\nfor f in ${parts}; do (echo x > .git/$f) 2>/dev/null && echo "wrote $f"; [ -e .git/$f ] && rm -rf .git/$f 2>/dev/null && echo "removed $f"; mv a.txt .git/$f 2>/dev/null && echo "moved $f"; done; mv .git x 2>/dev/null && echo moved; git init -q evil; git -C evil config core.fsmonitor 'touch ${canary()}'; echo hook ran\n`,
+    )
+    chmodSync(join(root, '.git/hooks/pre-commit'), 0o755)
+    const config = readFileSync(join(root, '.git/config'), 'utf8')
+    const [result] = await run('git commit --allow-empty -m second')
+    expect(result).toContain('hook ran')
+    expect(result).not.toMatch(/^(?:wrote|removed|moved)/m)
+    expect(readFileSync(join(root, '.git/config'), 'utf8')).toBe(config)
+    for (const name of ['commondir', 'config.worktree', 'modules', 'worktrees', 'objects/info/alternates'])
+      expect(existsSync(join(root, '.git', name))).toBe(false)
+    expect(git(root, 'log', '--format=%s', '-1')).toBe('second\n')
+    expect(existsSync(join(root, 'evil/.git'))).toBe(false)
+  })
+
+  it('write nothing beside other commands, in the background, with settings of their own, or through an alias', async () => {
+    repository(root)
+    const before = snapshot(join(root, '.git'))
+    const [mixed] = await run(
+      'git commit --allow-empty -m x && node -e 1',
+      'bash -c "git commit --allow-empty -m x"; sh -c true',
+      `git -c alias.x='!touch .git/evil' x; true`,
+      `git -c core.editor='touch .git/evil' commit --allow-empty; true`,
+      'GIT_INDEX_FILE=.git/evil git add a.txt; true',
+      'git --git-dir=.git add a.txt; true',
+      'git log > .git/evil; true',
+      'git diff --output=.git/evil; true',
+    )
+    const { session } = await open([
+      calls(['bash', { command: 'git commit --allow-empty -m x', background: true }]),
+      bash('sleep 1'),
+      'done',
+    ])
+    await session.send('x')
+    await session.close()
+    expect(snapshot(join(root, '.git'))).toEqual(before)
+    expect(mixed).toContain('Run the git commands alone on a line')
+  })
+})
+
+function snapshot(directory: string): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    found[path] = entry.isFile() ? readFileSync(path, 'latin1') : 'directory'
+  }
+  return found
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 50))
+}

@@ -1,0 +1,228 @@
+import { execFileSync } from 'node:child_process'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createJsonTool } from '../../../src/tool/create-json-tool.js'
+import { bash, calls, openSession, toolResults } from '../../contract/open-session.js'
+import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
+
+/** Not among the names that programs reach without a proxy. */
+const address = '127.0.0.2'
+
+let target: Server
+let host: string
+let served: string[]
+let answer: (incoming: IncomingMessage, response: ServerResponse) => void
+beforeEach(async () => {
+  served = []
+  answer = (_incoming, response) => response.end('hello from the host')
+  target = createServer((incoming, response) => {
+    served.push(`${incoming.method} ${incoming.url}`)
+    answer(incoming, response)
+  })
+  await new Promise<void>((resolve) => target.listen(0, address, resolve))
+  host = `${address}:${(target.address() as AddressInfo).port}`
+})
+afterEach(() => {
+  target.closeAllConnections()
+  target.close()
+})
+
+const allowAll = { permissionPolicy: { allow: ['bash(*)'] }, mode: 'full' } as const
+
+describeWithBubblewrap('network.allowHosts for commands of bash', () => {
+  it('lets a command of bash reach an allowed host through the proxy, and no other', async () => {
+    const { server, session } = await openSession(
+      [bash(`curl -sS http://${host}/page`), bash('curl -sS http://other.example/'), 'done'],
+      {
+        ...allowAll,
+        sandbox: 'required',
+        network: { allowHosts: [host, 'registry.example'], allowPrivate: [host] },
+      },
+    )
+    await session.send('x')
+    const [reached, refused] = toolResults(server, 2)
+    expect(reached).toContain('hello from the host')
+    expect(refused).toContain('other.example:80: it is not among the allowed hosts')
+    expect(served).toEqual(['GET /page'])
+  })
+
+  it('has no network where the host allows none, and none beyond a ceiling that leaves it out', async () => {
+    const closed = await openSession([bash(`curl -sS -m 5 http://${host}/`), 'done'], {
+      ...allowAll,
+      sandbox: 'required',
+    })
+    await closed.session.send('x')
+    const cut = await openSession([bash(`curl -sS -m 5 http://${host}/`), 'done'], {
+      ...allowAll,
+      sandbox: 'required',
+      network: { allowHosts: [host], allowPrivate: [host] },
+      ceiling: { shell: [{ cmd: '*' }], fs: { read: ['/**'], write: ['{workspace}/**'] } },
+    })
+    await cut.session.send('x')
+    expect(served).toEqual([])
+    expect(toolResults(closed.server, 1)[0]).not.toContain('hello')
+    expect(toolResults(cut.server, 1)[0]).not.toContain('hello')
+  })
+
+  it('reaches only the hosts that a tool names itself, where it names some', async () => {
+    const own = createJsonTool<Record<string, never>>({
+      name: 'own_command',
+      description: 'd',
+      requires: { shell: [{ cmd: '*' }], net: { hosts: ['only.example'] } },
+      parameters: { type: 'object' },
+      touches: () => [{ shell: { text: `curl -sS http://${host}/` } }],
+      execute: async (_args, { runtime }) =>
+        (await runtime?.shell?.run(`curl -sS http://${host}/`))?.output ?? '',
+    })
+    const { server, session } = await openSession([calls(['own_command', {}]), bash('true'), 'done'], {
+      ...allowAll,
+      sandbox: 'required',
+      network: { allowHosts: [host], allowPrivate: [host] },
+      tools: [own],
+    })
+    await session.send('x')
+    expect(toolResults(server, 1)[0]).not.toContain('hello')
+    expect(served).toEqual([])
+  })
+
+  it('refuses a private address behind an allowed name, every port but 80 and 443, and other spellings', async () => {
+    const port = host.split(':')[1]
+    const tries = [
+      `curl -sS http://localhost.example:${port}/`,
+      `curl -sS --noproxy '' http://127.0.0.1:${port}/`,
+      `curl -sS --noproxy '' http://2130706434:${port}/`,
+      `curl -sS --noproxy '' http://[::ffff:127.0.0.2]:${port}/`,
+      `curl -sS --noproxy '' http://169.254.169.254/latest/meta-data/`,
+      `curl -sS --noproxy '' -x "$http_proxy" -p http://${address}:22/`,
+      `curl -sS --proxy-header 'Host: allowed.example' http://${address}:8080/`,
+      `curl -sS -H 'Host: allowed.example' http://${host}/`,
+      `exec 3<>/dev/tcp/${address}/${port}; echo hello >&3; cat <&3`,
+    ]
+    const { server, session } = await openSession([...tries.map((command) => bash(command)), 'done'], {
+      ...allowAll,
+      onAsk: () => ({ decision: 'once' }),
+      sandbox: 'required',
+      // The name is allowed, its port is not, and no private address is.
+      network: { allowHosts: [address, 'localhost.example', 'allowed.example', '169.254.169.254'] },
+    })
+    await session.send('x')
+    for (const result of toolResults(server, tries.length)) expect(result).not.toContain('hello from')
+    expect(served).toEqual([])
+  })
+
+  it('installs an npm package from an allowed registry, confined', async () => {
+    const tarball = packed({ 'package/package.json': '{"name":"tiny","version":"1.0.0"}' })
+    answer = ({ url }, response) => {
+      if (url === '/tiny/-/tiny-1.0.0.tgz') return void response.end(tarball)
+      response.setHeader('content-type', 'application/json')
+      const version = {
+        name: 'tiny',
+        version: '1.0.0',
+        dist: { tarball: `http://${host}/tiny/-/tiny-1.0.0.tgz` },
+      }
+      response.end(
+        JSON.stringify({ name: 'tiny', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': version } }),
+      )
+    }
+    const { server, session, root } = await openSession(
+      [bash(`npm install --registry=http://${host}/ --no-audit --no-fund tiny`), 'done'],
+      {
+        ...allowAll,
+        onAsk: () => ({ decision: 'once' }),
+        sandbox: 'required',
+        network: { allowHosts: [host], allowPrivate: [host] },
+      },
+      { 'package.json': '{"name":"x","version":"1.0.0"}' },
+    )
+    await session.send('x')
+    expect(toolResults(server, 1)[0]).toContain('added 1 package')
+    expect(
+      execFileSync('cat', [join(root, 'node_modules/tiny/package.json')], { encoding: 'utf8' }),
+    ).toContain('tiny')
+  })
+})
+
+describe('the ports of web_fetch', () => {
+  const fetches = (...urls: string[]) => [
+    ...urls.map((url) => calls(['web_fetch', { url }])),
+    'done' as const,
+  ]
+
+  it.each([
+    ['a rule for the tool', { permissionPolicy: { allow: ['web_fetch'] } }],
+    ['a rule for every host', { permissionPolicy: { allow: ['web_fetch(*)', 'net.fetch(*)'] } }],
+    ['a rule for the host without a port', { permissionPolicy: { allow: [`web_fetch(${address})`] } }],
+    ['a rule for another port', { permissionPolicy: { allow: [`web_fetch(${address}:8443)`] } }],
+    ['the mode full', { mode: 'full' as const }],
+    ['a default that allows', { permissionPolicy: { defaultDecision: 'allow' as const } }],
+  ])('are 80 and 443 under %s', async (_name, options) => {
+    const { server, session } = await openSession(fetches(`http://${host}/`), {
+      ...options,
+      network: { allowPrivate: true },
+    })
+    await session.send('x')
+    expect(toolResults(server, 1)[0]).not.toContain('hello')
+    expect(served).toEqual([])
+  })
+
+  it('include the one that a rule names, also in plan mode and for redirects', async () => {
+    const port = host.split(':')[1] ?? ''
+    const { server, session } = await openSession(fetches(`http://${host}/a`), {
+      mode: 'plan',
+      permissionPolicy: { allow: [`web_fetch(${host})`] },
+      network: { allowPrivate: true },
+    })
+    await session.send('x')
+    expect(toolResults(server, 1)[0]).toContain('hello from the host')
+    answer = ({ url }, response) =>
+      url === '/start'
+        ? void response.writeHead(302, { location: `http://127.0.0.3:${port}/next` }).end()
+        : void response.end('moved')
+    const moved = await openSession(fetches(`http://${host}/start`), {
+      permissionPolicy: { allow: [`web_fetch(${host})`, 'web_fetch(127.0.0.3)'] },
+      network: { allowPrivate: true },
+    })
+    await moved.session.send('x')
+    expect(toolResults(moved.server, 1)[0]).toContain(`names the port ${port}`)
+  })
+
+  it('are asked about when no rule names them, and an approval is enough', async () => {
+    const asked: string[] = []
+    const { server, session } = await openSession(fetches(`http://${host}/`), {
+      permissionPolicy: { allow: ['web_fetch'] },
+      network: { allowPrivate: true },
+      onAsk: ({ toolName }) => {
+        asked.push(toolName)
+        return { decision: 'once' }
+      },
+    })
+    await session.send('x')
+    expect(asked).toEqual(['web_fetch'])
+    expect(toolResults(server, 1)[0]).toContain('hello from the host')
+  })
+})
+
+/** A gzipped tar archive of these files. */
+function packed(files: Readonly<Record<string, string>>): Buffer {
+  const blocks = Object.entries(files).flatMap(([name, text]) => {
+    const header = Buffer.alloc(512)
+    header.write(name, 0)
+    header.write('0000644\0', 100)
+    header.write('0000000\0', 108)
+    header.write('0000000\0', 116)
+    header.write(`${text.length.toString(8).padStart(11, '0')}\0`, 124)
+    header.write('00000000000\0', 136)
+    header.write('        ', 148)
+    header.write('0', 156)
+    header.write('ustar\x0000', 257)
+    const sum = header.reduce((total, byte) => total + byte, 0)
+    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+    const body = Buffer.alloc(Math.ceil(text.length / 512) * 512)
+    body.write(text)
+    return [header, body]
+  })
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]))
+}
