@@ -171,7 +171,8 @@ function patternFiles(
 
 /** Into a directory each file is copied under its own name, and what has that name there may be a link. */
 function copiedFiles(local: readonly Word[], into: Word | undefined, last: Word | undefined): FileArgument[] {
-  const target = into ?? last
+  // A target on another machine has no directory here.
+  const target = into ?? local.find((word) => word === last)
   const named = local.flatMap((word) => (word === last && into === undefined ? write(word) : read(word)))
   const inside = local.flatMap(({ value }) => {
     const name = value === undefined || value === target?.value ? undefined : baseName(value)

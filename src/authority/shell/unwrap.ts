@@ -106,8 +106,9 @@ function suffixes(name: string, args: readonly Word[]): Inner[] {
   const doubt = `it may be run by ${name}`
   const inner: Inner[] = []
   for (const [at, word] of args.slice(0, 32).entries()) {
-    if (word.value?.startsWith('-') || /^\w+=/.test(word.value ?? '')) continue
-    inner.push({ run: args.slice(at), inShell: false, doubt })
+    if (word.value?.startsWith('-')) continue
+    // A script may begin with an assignment, the name of a program does not.
+    if (!/^\w+=/.test(word.value ?? '')) inner.push({ run: args.slice(at), inShell: false, doubt })
     if (word.value !== undefined && /\s/.test(word.value))
       inner.push({ run: word.value, inShell: false, doubt })
   }
