@@ -179,8 +179,8 @@ describe('a question that a process left behind', () => {
     const { session, ledger, model } = await resumed(records, { hostEnv: clockAt(1000 + hour) })
     expect(session.pendingConfirmations()).toEqual([])
     expect(await session.confirmToolUse('call-1', true)).toBe(false)
-    await expect(session.resumeRun(runId)).rejects.toThrow(/no loop checkpoint found/)
-    await session.send('go on')
+    // The run is resumed; the call is answered with what is known of it, and not made.
+    await session.resumeRun(runId)
     expect(ledger.begun).toEqual([])
     expect(JSON.stringify(model.requests[0]?.chatHistory)).toContain('nobody approved it in time')
   })
@@ -191,7 +191,7 @@ describe('a question that a process left behind', () => {
     const { session, ledger } = await resumed(records, { hostEnv: { clock: { now: () => now } } })
     expect(await session.confirmToolUse('call-1', true)).toBe(true)
     now = 1000 + hour
-    await expect(session.resumeRun(runId)).rejects.toThrow(/no loop checkpoint found/)
+    await session.resumeRun(runId)
     expect(ledger.begun).toEqual([])
   })
 
@@ -252,7 +252,7 @@ describe('a question that a process left behind', () => {
     ) as SessionRecord[]
     const { session, ledger } = await resumed(changed)
     expect(session.pendingConfirmations()).toEqual([])
-    await expect(session.resumeRun(runId)).rejects.toThrow(/no loop checkpoint found/)
+    await session.resumeRun(runId)
     expect(ledger.begun).toEqual([])
   })
 
@@ -266,7 +266,7 @@ describe('a question that a process left behind', () => {
     const { session, ledger } = await resumed(records, { securityProvider })
     // The log has another call than the one that was asked about, and that one must not run in its place.
     expect(session.pendingConfirmations()).toEqual([])
-    await expect(session.resumeRun(runId)).rejects.toThrow(/no loop checkpoint found/)
+    await session.resumeRun(runId)
     expect(ledger.begun).toEqual([])
   })
 

@@ -90,7 +90,6 @@ describe('askingFirst', () => {
     expect(askingFirst({ ...agent, permissions }).permissions).toEqual({
       ask: ['bash', 'read'],
       deny: ['write'],
-      defaultDecision: 'ask',
     })
   })
 
