@@ -11,7 +11,7 @@ export async function* mainSessions(
 }
 
 /** A session that cannot be read counts as the user's: it is listed with what is wrong with it. */
-export async function isSubagentSession(store: SessionStore, id: string): Promise<boolean> {
+async function isSubagentSession(store: SessionStore, id: string): Promise<boolean> {
   try {
     return (await load(store, id))?.session?.task !== undefined
   } catch {
