@@ -9,7 +9,7 @@ import { versionOf } from '../../workspace/files/version.js'
 import { hostCalls } from './file-changes.js'
 
 /** A tool of the model would overwrite content that the model has not seen. */
-export class StaleWriteError extends CapstanError {
+class StaleWriteError extends CapstanError {
   constructor(path: string) {
     super(
       'file_stale',
@@ -22,7 +22,7 @@ export class StaleWriteError extends CapstanError {
 markErrorClass(StaleWriteError, 'StaleWriteError')
 
 /** The session requires a file to be read before it is changed. */
-export class UnreadWriteError extends CapstanError {
+class UnreadWriteError extends CapstanError {
   constructor(path: string) {
     super(
       'file_unread',
