@@ -35,7 +35,7 @@ const share = 1 / 10
  * repository that could make git start a program is renamed at once. One that could not (what `git init` makes) may stay, and is
  * read-only for the next command.
  */
-export class GitGuard {
+class GitGuard {
   readonly #root: string
   readonly #journal: string
   readonly #scanner: RepositoryScan

@@ -5,7 +5,7 @@ import { harmfulNested } from './guarded-directories.js'
 import { RepositoryScan } from './repository-scan.js'
 
 /** A nested repository could make git start a program, and there is no sandbox to keep git from its configuration. */
-export class NestedRepositoryError extends CapstanError {
+class NestedRepositoryError extends CapstanError {
   constructor(what: string) {
     super(
       'nested_repository_refused',

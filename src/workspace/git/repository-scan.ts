@@ -19,7 +19,7 @@ export type ScanResult = {
 }
 
 /** There are more directories than can be searched for repositories before a command runs. */
-export class WorkspaceTooLargeError extends CapstanError {
+class WorkspaceTooLargeError extends CapstanError {
   constructor(root: string, limit: number) {
     super(
       'workspace_too_large',
@@ -134,7 +134,7 @@ function sorted(directory: string): Pick<Known, 'children' | 'kinds'> {
 const layoutNames = new Set(['head', 'objects', 'refs', 'commondir'])
 
 /** As git recognises a git directory: `HEAD`, and `objects` and `refs` there or where `commondir` points. */
-export function looksBare(names: ReadonlySet<string>): boolean {
+function looksBare(names: ReadonlySet<string>): boolean {
   return names.has('head') && (names.has('commondir') || (names.has('objects') && names.has('refs')))
 }
 

@@ -85,7 +85,7 @@ export function harmfulSetting(
   return found && settingName(found)
 }
 
-export function settingName({ section, subsection, key }: ConfigEntry): string {
+function settingName({ section, subsection, key }: ConfigEntry): string {
   return [section, subsection, key].filter((part) => part !== undefined).join('.')
 }
 
