@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
 import type { SessionOptions } from '../../../src/session/options.js'
 import { openWorkspace } from '../../../src/workspace/open-workspace.js'
 import {
@@ -23,6 +23,9 @@ import {
   toolResults,
 } from '../../contract/open-session.js'
 import { describeWithBubblewrap } from '../sandbox/support/needs-bubblewrap.js'
+
+// Many commands in one test, each in a sandbox of its own.
+vi.setConfig({ testTimeout: 120_000 })
 
 let root: string
 let userDir: string
