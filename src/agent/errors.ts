@@ -34,6 +34,6 @@ export function noWorkspace(sessionId: string, doing: string): SessionOptionErro
 export function implausibleWorkspace(sessionId: string, root: string): SessionOptionError {
   return new SessionOptionError(
     'workspace',
-    `Failed to resume session: the log of '${sessionId}' names the workspace ${root}, which holds more than one project. Give workspace: '${root}' if that is meant.`,
+    `Failed to resume session: the log of '${sessionId}' names the workspace ${root}, a home or system directory that a log cannot choose. Give workspace: '${root}' if that is meant.`,
   )
 }

@@ -38,7 +38,7 @@ const systemPlaces = [
  */
 export function workspaceInLog(sessionId: string, workspace: string, userDir: string): string {
   const root = workspaceRoot(workspace, '/')
-  const isHeld = [realOf(homedir()), realOf(userDir), '/home', '/root'].some((place) => isInside(root, place))
+  const isHeld = [realOf(homedir()), '/home', '/root'].some((place) => isInside(root, place))
   const isPrivate = [realOf(userDir), ...systemPlaces.map(realOf)].some((place) => isInside(place, root))
   if (isHeld || isPrivate) throw implausibleWorkspace(sessionId, root)
   return root

@@ -237,7 +237,7 @@ describe('FT-12: a stream that is too much', () => {
       },
       { modelIdleTimeoutMs: 10_000, retry: { maxRetries: 0 } },
     )
-    expect(error?.code).toBe('model_bad_response')
+    expect(error?.code).toBe('model_answer_too_large')
     expect(error?.message).toContain('characters in one piece')
     expect(process.memoryUsage().rss - before).toBeLessThan(400 << 20)
   })
@@ -250,7 +250,7 @@ describe('FT-12: a stream that is too much', () => {
       (response) => ok(response, bomb, { ...sse, 'content-encoding': 'gzip' }),
       { modelIdleTimeoutMs: 20_000, retry: { maxRetries: 0 } },
     )
-    expect(error?.code).toBe('model_bad_response')
+    expect(error?.code).toBe('model_answer_too_large')
     expect(process.memoryUsage().rss - before).toBeLessThan(600 << 20)
   }, 60_000)
 })
