@@ -76,7 +76,7 @@ const laterForCommand = [
   ['sqlite', 'store/sqlite/'],
   ['memory', 'memory/'],
   ['verify', ...without('verify/', 'summary', 'report', 'read-commands', 'read-report')],
-  ['history', ...without('session/history/', 'file-changes')],
+  ['history', ...without('session/history/', 'file-changes', 'seen-files')],
   [
     'calls',
     ...without(

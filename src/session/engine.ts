@@ -129,7 +129,7 @@ function gateFor(
       hostTools.get(tool.name) === tool ? authority.forHost(tool) : authority.for(tool),
     realPath: workspace.realPath,
     followLinks: workspace.followLinks,
-    findBelow,
+    findBelow: (directory, fits) => findBelow(directory, fits),
     fileDigest: (path) =>
       workspace.files.read(path).then(
         ({ version }) => version,

@@ -137,7 +137,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
       return scope
     },
     realPath: (path) => files.resolve(path).catch(() => undefined),
-    followLinks,
+    followLinks: (path, follow) => followLinks(path, follow),
     runtimeFor: (permit, signal) => ({
       files: files.forCall({ permit: (kind, realPath) => permit.path(kind, realPath), signal }),
       search: searchFor(root, withClosed(permit, closed), signal),

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -12,6 +12,7 @@ let base: string
 let agent: Agent
 beforeEach(async () => {
   base = await mkdtemp(join(tmpdir(), 'capstan-rewind-'))
+  await mkdir(join(base, 'work'))
   agent = await Agent.create({}, { userDir: join(base, 'user') })
 })
 afterEach(async () => {
@@ -29,7 +30,7 @@ describe.each<[string, () => SessionStore | undefined]>([
 ])('a session that is kept %s', (_, makeStore) => {
   const open = (answers: string[], store = makeStore()) => {
     const model = scriptedModel(answers)
-    const session = agent.session(base, {
+    const session = agent.session(join(base, 'work'), {
       sessionId: 's',
       model,
       ...(store !== undefined && { sessionStore: store }),
@@ -115,7 +116,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     const [, answer] = session.messages()
     await expect(session.rewind(answer?.id ?? '')).rejects.toMatchObject({ code: 'not_a_user_message' })
     await expect(session.rewind('nowhere')).rejects.toMatchObject({ code: 'message_not_found' })
-    const busy = agent.session(base, { model: scriptedModel([{ text: 'so', hang: true }]) })
+    const busy = agent.session(join(base, 'work'), { model: scriptedModel([{ text: 'so', hang: true }]) })
     const running = await busy.stream('wait')
     await running.next()
     await expect(busy.rewind('message-1')).rejects.toMatchObject({ code: 'session_busy' })
@@ -138,7 +139,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     const store = makeStore()
     if (store === undefined) return
     const look = { toolCalls: [{ name: 'ls', args: { path: '.' } }] }
-    const session = agent.session(base, {
+    const session = agent.session(join(base, 'work'), {
       sessionStore: store,
       model: scriptedModel(['a1', look, { error: new Error('gone') }, 'went on']),
     })

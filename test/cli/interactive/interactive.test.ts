@@ -63,7 +63,7 @@ describe('an interactive session', { timeout: 60_000 }, () => {
     await person.sees('What should it do instead?')
     person.press(`use 十三 🚢 knots${keys.enter}`)
     await person.sees('I see.')
-    expect(JSON.stringify((await server.request(1)).body)).toContain('said: use 十三 🚢 knots')
+    expect(JSON.stringify((await server.request(1)).body)).toContain('rejected this call: use 十三 🚢 knots')
     person.press(keys.ctrlD)
     await person.left
   })

@@ -59,7 +59,7 @@ describe.runIf(hasScript)('in a real terminal', { timeout: 60_000 }, () => {
   })
 })
 
-describe.runIf(hasScript)('a terminal that is closed', { timeout: 60_000, retry: 1 }, () => {
+describe.runIf(hasScript)('a terminal that is closed', { timeout: 60_000 }, () => {
   it.each([
     { how: 'an interactive session', argv: [], isPrompted: true },
     { how: 'a run', argv: ['run', '--no-stdin'], isPrompted: false },

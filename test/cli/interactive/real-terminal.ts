@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { root as packageRoot } from '../../house/run.js'
 import type { Place } from '../drive.js'
 import { VirtualTerminal } from './virtual-terminal.js'
@@ -30,9 +30,10 @@ export type Terminal = {
   readonly ended: Promise<number | null>
 }
 
-/** The built command in a real terminal of a size. Behind it stands how the terminal was left, and the exit code. */
+/** The built command in a real terminal of a size. The state of the terminal and the exit code are printed after it. */
 export function open(place: Place, argv: readonly string[], columns = 80, rows = 30): Terminal {
-  const line = `${lineOf(argv)}; code=$?; stty -a | tr ' ' '\\n' | grep -x -e icanon -e -icanon -e 'icanon;' ; echo "left: $code"`
+  // A Ctrl-C that comes after the command has left must not end the shell before it prints the exit code.
+  const line = `trap : INT; ${lineOf(argv)}; code=$?; stty -a | tr ' ' '\\n' | grep -x -e icanon -e -icanon -e 'icanon;' ; echo "left: $code"`
   return openLine(place, line, columns, rows)
 }
 
@@ -42,13 +43,6 @@ export function lineOf(argv: readonly string[]): string {
 }
 
 let opened = 0
-const running = new Set<ChildProcess>()
-
-afterEach(() => {
-  for (const child of running) child.kill('SIGKILL')
-  running.clear()
-})
-
 /** A line of a shell in a real terminal. */
 export function openLine(place: Place, line: string, columns = 80, rows = 30): Terminal {
   const device = join(dirname(place.root), `tty-${process.pid}-${opened++}`)
@@ -57,7 +51,7 @@ export function openLine(place: Place, line: string, columns = 80, rows = 30): T
     cwd: place.root,
     env: { ...place.env, TERM: 'xterm-256color', SHELL: '/bin/sh' },
   })
-  running.add(child)
+  onTestFinished(() => void child.kill('SIGKILL'))
   let terminal = new VirtualTerminal(columns)
   const pieces = [{ columns, output: '' }]
   const watchers = new Set<() => void>()

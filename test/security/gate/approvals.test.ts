@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { PermissionPolicy } from '../../../src/authority/policy.js'
 import type { AskAnswer, AskRequest } from '../../../src/loop/ask.js'
-import { permitFor } from '../../../src/loop/call-permit.js'
 import { createGate, type Gate } from '../../../src/loop/gate.js'
 import type { GateParts } from '../../../src/loop/gate-parts.js'
 import { createSessionAuthority, type SessionAuthority } from '../../../src/loop/session-authority.js'
-import type { AnyTool } from '../../../src/tool/contract.js'
 import { createJsonTool } from '../../../src/tool/create-json-tool.js'
 import { ToolSet } from '../../../src/tool/tool-set.js'
 
@@ -138,27 +136,5 @@ describe('approvals', () => {
     expect(await gate.call({ name: 'bash', origin: 'host', input: { value: { command: 3 } } })).toMatchObject(
       { envelope: { type: 'error' } },
     )
-  })
-})
-
-describe('a tool that is added while a session runs', () => {
-  it('SEC-138 does not widen what the commands of another may reach', () => {
-    const { tools, authority } = session({ allow: ['bash'] })
-    const bash = tools.get('bash') as AnyTool & Parameters<SessionAuthority['for']>[0]
-    const reach = (): boolean =>
-      permitFor({ tool: 'bash', subjects: [] }, authority.for(bash), false).grantsCommand({
-        host: 'example.com',
-      })
-    expect(reach()).toBe(false)
-    tools.addTool(
-      createJsonTool({
-        name: 'fetch',
-        description: 'd',
-        requires: { net: { hosts: ['example.com'] } },
-        parameters: {},
-        execute: () => 1,
-      }),
-    )
-    expect(reach()).toBe(false)
   })
 })

@@ -67,6 +67,26 @@ describeWithBubblewrap('network.allowHosts for commands of bash', () => {
     expect(toolResults(cut.server, 1)[0]).not.toContain('hello')
   })
 
+  it('SEC-138 is not widened by a tool that names a host, also when it is added while the session runs', async () => {
+    const { server, session } = await openSession([bash(`curl -sS -m 5 http://${host}/`), 'done'], {
+      ...allowAll,
+      sandbox: 'required',
+      network: { allowPrivate: [host] },
+    })
+    session.registerTool(
+      createJsonTool({
+        name: 'fetch',
+        description: 'd',
+        requires: { net: { hosts: [host] } },
+        parameters: {},
+        execute: () => 1,
+      }),
+    )
+    await session.send('x')
+    expect(toolResults(server, 1)[0]).not.toContain('hello')
+    expect(served).toEqual([])
+  })
+
   it('reaches only the hosts that a tool names itself, where it names some', async () => {
     const own = createJsonTool<Record<string, never>>({
       name: 'own_command',
