@@ -19,12 +19,11 @@ const slow = [
   'test/agent-dir/two-nodes.test.ts',
 ]
 
-// Many tests wait for processes more than they compute: on two cores one worker would leave half of the machine idle.
-const maxWorkers = Math.max(2, availableParallelism())
+const cores = Math.max(2, availableParallelism())
 
 export default defineConfig({
   test: {
-    maxWorkers,
+    maxWorkers: cores,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Its default of one second is too short on a busy machine.
@@ -45,6 +44,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'contract',
+          // Its tests wait for processes and sockets more than they compute.
+          maxWorkers: 2 * cores,
           include: ['test/**/*.test.ts'],
           exclude: slow,
           isolate: false,
@@ -56,7 +57,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'slow',
+          // Its tests wait for processes and sockets more than they compute.
+          maxWorkers: 2 * cores,
           include: slow,
+          isolate: false,
           globalSetup: 'test/support/global-setup.ts',
           sequence: { groupOrder: 2 },
         },

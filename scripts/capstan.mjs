@@ -73,7 +73,12 @@ async function faults([factor = '10', ...names]) {
   await ensureBuilt()
   process.env['FAULT_FACTOR'] = factor
   const wanted =
-    names.length > 0 ? names : ['test/persistence', 'test/faults', 'src/store', 'src/program/machine/soak']
+    names.length > 0
+      ? names
+      : [
+          ...['test/persistence', 'test/faults', 'src/store', 'src/program/machine/soak'],
+          ...['test/security/files/race', 'test/security/net/search-race', 'test/house/package'],
+        ]
   return run(process.execPath, [vitest, 'run', ...wanted])
 }
 

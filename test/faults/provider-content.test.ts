@@ -70,7 +70,7 @@ describe('FT-13: arguments', () => {
     ['null', 'null', /object|must be|nothing/],
     ['of the wrong type', '{"word":{"deep":1}}', /word/],
     ['unknown', '{"wrod":"hi"}', /wrod/],
-    ['of ten megabytes', `{"word":${JSON.stringify('w'.repeat(10_000_000))}}`, /w{100}/],
+    ['of a million characters', `{"word":${JSON.stringify('w'.repeat(1_000_000))}}`, /w{100}/],
     ['ten thousand levels deep', `{"word":${'['.repeat(10_000)}${']'.repeat(10_000)}}`, /./],
     ['with a prototype in them', '{"__proto__":{"word":"evil"}}', /__proto__|nothing/],
   ])('%s: an error that the model reads, and the run goes on', async (_, args, words) => {
@@ -187,8 +187,8 @@ describe('FT-13: answers', () => {
     ['a refusal', `${chunk({ refusal: 'I will not.' })}${stop}${done}`, 'I will not.'],
     ['content that was filtered', `${said('I w')}${chunk({}, 'content_filter')}${done}`, 'I w'],
     [
-      'reasoning of five megabytes',
-      `${chunk({ reasoning_content: 'r'.repeat(5_000_000) })}${whole('Hi.')}`,
+      'reasoning of three megabytes',
+      `${chunk({ reasoning_content: 'r'.repeat(3_000_000) })}${whole('Hi.')}`,
       'Hi.',
     ],
     [
@@ -196,7 +196,7 @@ describe('FT-13: answers', () => {
       `${chunk({ reasoning_content: 'hm' })}${stop}${done}`,
       'Done.',
     ],
-    ['text of five megabytes', `${said('t'.repeat(5_000_000))}${stop}${done}`, 't'.repeat(5_000_000)],
+    ['text of three megabytes', `${said('t'.repeat(3_000_000))}${stop}${done}`, 't'.repeat(3_000_000)],
     [
       'text with zero bytes and lone surrogates',
       `data: {"choices":[{"delta":{"content":"a\\u0000b\\ud800c"}}]}\n\n${stop}`,

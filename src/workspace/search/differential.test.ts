@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import type { GlobOutcome, GrepOutcome, RuntimeSearch } from '../../tool/runtime.js'
 import { SearchError } from './errors.js'
 import { createFallbackSearch } from './fallback-search.js'
@@ -218,7 +219,7 @@ describe('ripgrep and the fallback give the same answers', () => {
           expect(other).toEqual(one)
         }),
       ),
-      { numRuns: 120 },
+      { numRuns: propertyRuns(120) },
     )
   }, 60_000)
 
@@ -248,7 +249,7 @@ describe('ripgrep and the fallback give the same answers', () => {
           if (other !== 'search_pattern_invalid') expect(other).toEqual(one)
         }),
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
   }, 60_000)
 })

@@ -238,10 +238,10 @@ describe.runIf(hasScript)('approvals in a real terminal', { timeout: 90_000 }, (
     terminal.resize(40, 12)
     await terminal.sees('z'.repeat(39))
     terminal.press('q')
-    await terminal.sees('no, and say why')
     expect(isThere(place, 'x.sh')).toBe(false)
-    terminal.press('n')
-    await terminal.sees('Done.')
+    // The question is on the screen again; a key that comes before it can be read is dropped, so it is pressed until it counts.
+    const pressing = setInterval(() => terminal.press('n'), 500)
+    await terminal.sees('Done.').finally(() => clearInterval(pressing))
     expect(isThere(place, 'x.sh')).toBe(false)
     await leave(terminal)
   })

@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CapstanError } from '../../../src/tool/errors.js'
+import { propertyRuns } from '../../support/property-runs.js'
 import { createScene, type Scene } from './fixture.js'
 
 const memory = existsSync('/dev/shm') ? '/dev/shm' : undefined
@@ -73,7 +74,7 @@ describe.each(['handle', 'compare'] as const)('random trees with links, by %s', 
           mkdirSync(scene.workspace)
         },
       ),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     )
   })
 
@@ -96,7 +97,7 @@ describe.each(['handle', 'compare'] as const)('random trees with links, by %s', 
           // The rest of what must hold is checked after the test, for every scene: no file more, none less.
         },
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
   })
 })

@@ -17,9 +17,11 @@ import { CapstanError } from '../../../src/tool/errors.js'
 import type { RuntimeSearch } from '../../../src/tool/runtime.js'
 import { createFallbackSearch } from '../../../src/workspace/search/fallback-search.js'
 import { createLocalSearch } from '../../../src/workspace/search/index.js'
+import { factor } from '../../faults/support.js'
 
 const canary = 'canary-7d21'
-const forMs = 5_000
+/** `npm run faults` races ten times as long. */
+const forMs = 1_500 * factor
 const atOnce = 4
 let place = ''
 let root = ''

@@ -11,6 +11,7 @@ import {
   patternAllows,
   patternDenies,
 } from '../../../src/authority/shell/command-pattern.js'
+import { propertyRuns } from '../../support/property-runs.js'
 import { bash, scope } from '../rules/p0.js'
 import { ASKS, CLEAR, PATHS, SEEN } from './corpus.js'
 import { randomScript, seeded } from './fuzz-grammar.js'
@@ -109,7 +110,7 @@ describe('whatever the command', () => {
       fc.property(commands, (text) => {
         expect(analyzeCommand(text)).toEqual(analyzeCommand(text))
       }),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1_500) },
     )
   })
 
@@ -119,7 +120,7 @@ describe('whatever the command', () => {
         const { units, doubts } = analyzeCommand(text)
         expect(units.length + doubts.length).toBeGreaterThan(0)
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1_000) },
     )
   })
 
@@ -129,7 +130,7 @@ describe('whatever the command', () => {
         const { units, paths } = analyzeCommand(text)
         for (const path of paths) expect(units[path.unit]).toBeDefined()
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1_000) },
     )
   })
 
@@ -142,7 +143,7 @@ describe('whatever the command', () => {
           if (!certain) expect(patternAllows(compiled, unit)).toBe(false)
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1_500) },
     )
   })
 
@@ -166,7 +167,7 @@ describe('whatever the command', () => {
           if (before === 'deny') expect(after).toBe('deny')
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1_500) },
     )
   })
 
@@ -182,7 +183,7 @@ describe('whatever the command', () => {
           }
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1_500) },
     )
   })
 })
@@ -197,7 +198,7 @@ describe('time', () => {
     const repeated = fc.array(pieces, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''))
     fc.assert(
       fc.property(repeated, (text) => within(text.repeat(8192 / Math.max(1, text.length)).slice(0, 8000))),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     )
   })
 
