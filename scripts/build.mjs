@@ -63,7 +63,9 @@ export async function ensureBuilt(what = 'package') {
     const code = run(process.execPath, [...compiler, ...emit])
     if (code !== 0) process.exit(code)
     await (what === 'package' ? bundlePackage : bundleCommand)(modules, dist)
-    swap(dist, join(root, 'dist'))
+    // A command build leaves the library of an earlier build where it is: programs may be using it.
+    if (what === 'package') swap(dist, join(root, 'dist'))
+    else swap(join(dist, 'cli'), join(root, 'dist/cli'))
     swap(modules, join(root, '.build/modules'))
   } finally {
     rmSync(aside, { recursive: true, force: true })
@@ -73,6 +75,7 @@ export async function ensureBuilt(what = 'package') {
 
 /** @param {string} from @param {string} to */
 function swap(from, to) {
+  mkdirSync(dirname(to), { recursive: true })
   rmSync(to, { recursive: true, force: true })
   renameSync(from, to)
 }

@@ -1,6 +1,6 @@
 // Versions and releases. A change is described in `.changeset/*.md`, in the format of changesets (https://github.com/changesets/changesets);
 // `version` turns these files into the next version and its part of CHANGELOG.md. That package itself is not installed: it would add
-// 75 packages to every contributor's install for these few lines, and its current version does not run on Node 20.
+// many packages to every contributor's install for these few lines, and its current version does not run on Node 20.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -17,6 +17,19 @@ describe('the page about security', () => {
     expect(numbers.filter((number) => number >= first && number <= last)).not.toEqual([])
   })
 
+  it('names an existing test for every promise', () => {
+    const promises = rowsBetween(page, 'promises')
+    expect(promises.length).toBeGreaterThan(20)
+    for (const [area = '', , tests = ''] of promises) {
+      const paths = [...tests.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path)
+      expect(paths, area).not.toEqual([])
+      expect(
+        paths.filter((path) => !existsSync(path)),
+        area,
+      ).toEqual([])
+    }
+  })
+
   it('has a group for every number that a test names', () => {
     const named = new Set(['src', 'test'].flatMap(numbersIn))
     expect(

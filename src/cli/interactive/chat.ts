@@ -1,7 +1,8 @@
-import { type ModeName, modeNames } from '../../authority/mode.js'
+import type { ModeName } from '../../authority/mode.js'
 import type { AskRequest } from '../../loop/ask.js'
 import { randomIds } from '../../loop/host-env.js'
 import { load } from '../../session/journal/restore.js'
+import { restrictingMode } from '../../session/journal/restored-authority.js'
 import type { SessionOptions } from '../../session/options.js'
 import type { Session } from '../../session/session.js'
 import type { SessionInfo } from '../../store/session-store.js'
@@ -141,7 +142,8 @@ async function leftAs({ store }: Pick<Prepared, 'store'>, sessionId: string): Pr
   const session = state?.session
   const named = session?.mode === undefined ? session?.options?.['mode'] : session.mode
   return {
-    mode: modeNames.find((name) => name === named),
+    // A log that tools could have written must not bring a mode that allows more.
+    mode: restrictingMode(named),
     interrupted: cutOffRun(state?.runs.values() ?? [])?.prompt,
   }
 }

@@ -1,3 +1,4 @@
+import { workspaceInLog } from '../../agent/workspace-root.js'
 import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
@@ -10,14 +11,16 @@ import { safeText } from '../terminal/safe-text.js'
 import { cutOffRun } from './cut-off.js'
 import { findSession, loadSession, openKept } from './open-kept.js'
 
-/** Goes on with a session: with a prompt, with the run that was cut off, or in the terminal. */
+/** Resumes a session: with a prompt, with the run that was interrupted, or in the terminal. */
 export async function resumeKept(args: Args, io: Io): Promise<number> {
   const [given, ...words] = args.positionals
-  const { store } = await openKept(args, io)
+  const { store, userDir } = await openKept(args, io)
   const id = await findSession(store, given)
   const state = await loadSession(store, id)
   await store.close?.()
-  const directory = args.value('directory') ?? state.session?.workspaceRoot
+  const recorded = state.session?.workspaceRoot
+  const directory =
+    args.value('directory') ?? (recorded === undefined ? undefined : workspaceInLog(id, recorded, userDir))
   const place = directory === undefined ? {} : { directory }
   const prompt = words.join(' ').trim()
   if (prompt !== '') {

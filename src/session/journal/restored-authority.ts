@@ -86,7 +86,7 @@ export const restrictions = {
   // A name of the host's configuration, which says where the model is and which key it gets.
   model: asItIs,
   permissionPolicy: restrictingPolicy,
-  mode: (value: unknown) => (value === 'plan' || value === 'read-only' ? value : undefined),
+  mode: restrictingMode,
   sandbox: (value: unknown) => (value === 'required' ? value : undefined),
   // Cuts what everything else grants.
   ceiling: (value: unknown) => (isRecord(value) ? value : undefined),
@@ -112,6 +112,11 @@ export const restrictions = {
   workerAgents: never,
   toolTimeoutMs: lower,
   ...(Object.fromEntries(limitNames.map((name) => [name, lower])) as Record<LimitName, typeof lower>),
+}
+
+/** A mode of a log that only restricts. Others are the host's to give. */
+export function restrictingMode(value: unknown): 'plan' | 'read-only' | undefined {
+  return value === 'plan' || value === 'read-only' ? value : undefined
 }
 
 type LimitName = (typeof limitNames)[number]
