@@ -45,7 +45,7 @@ export default defineConfig({
         test: {
           name: 'contract',
           // Its tests wait for processes and sockets more than they compute.
-          maxWorkers: 2 * cores,
+          maxWorkers: cores + 1,
           include: ['test/**/*.test.ts'],
           exclude: slow,
           isolate: false,
@@ -58,7 +58,7 @@ export default defineConfig({
         test: {
           name: 'slow',
           // Its tests wait for processes and sockets more than they compute.
-          maxWorkers: 2 * cores,
+          maxWorkers: cores + 1,
           include: slow,
           isolate: false,
           globalSetup: 'test/support/global-setup.ts',

@@ -58,15 +58,20 @@ export async function endRun(trace: RunTrace, options: EndOptions): Promise<Proc
 }
 
 async function lookFor(trace: RunTrace, options: FindOptions): Promise<ProcessEntry[]> {
+  let empty = 0
   for (let look = 1; ; look++) {
     const snapshot = youngerOnly(trace, options.youngMs) ?? (await nextSnapshot())
     const members = findMembers(trace, options, snapshot)
-    if (members.length > 0 || !snapshot.incomplete || look === maxLooks) return members
+    empty = snapshot.incomplete ? 0 : empty + 1
+    if (members.length > 0 || empty === emptyLooks || look === maxLooks) return members
+    await delay(5)
   }
 }
 
 /** A process that forks and ends while the table is read hides its child: an empty answer is then asked for again. */
-const maxLooks = 5
+const maxLooks = 6
+/** The table is not read in one moment, so one empty look proves nothing. */
+const emptyLooks = 2
 
 /** The same at once, for the end of a command. */
 export function findLeftovers(trace: RunTrace, options: FindOptions): ProcessEntry[] {
