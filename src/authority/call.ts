@@ -22,7 +22,7 @@ export type Call = {
   readonly mcp?: ServerToolIdentity
   /** Where relative paths start. Absent: the workspace root. */
   readonly cwd?: string
-  /** What the disk says of the paths that the call names, by `pathFactsKey`. Absent: nobody has looked. */
+  /** What the disk says of the paths that the call names, by `pathFactsKey`. Absent: the disk was not asked. */
   readonly pathFacts?: ReadonlyMap<string, PathFacts> | undefined
   readonly session?: string
   readonly agent?: string

@@ -194,7 +194,7 @@ function startsSearch(subject: JudgedSubject, call: Call, book: RuleBook): boole
 
 /**
  * The port of a fetch that is not one of the web and that no matching rule names. Through another port a fetch talks to
- * databases, mail servers and administration pages, which nobody means by `web_fetch(example.com)`.
+ * databases, mail servers and administration pages, which `web_fetch(example.com)` does not mean.
  */
 function unnamedPort(
   subject: JudgedSubject,

@@ -15,7 +15,7 @@ export interface CallPermit {
   command(text: string, cwd: string): Promise<string | undefined>
   /** Whether the grant, rules aside, lets a command of this call write here or reach this host: what a sandbox is built from. */
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
-  /** What rules keep from being read, whoever calls: a sandbox hides it from the call's commands. */
+  /** The files that rules deny reading, for every caller: a sandbox hides them from the call's commands. */
   unreadable(): DeniedReads | undefined
 }
 

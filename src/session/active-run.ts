@@ -13,7 +13,7 @@ import { Ledger, sum } from './spending.js'
 export class ActiveRun {
   readonly record: RunRecord
   readonly stream: EventStream
-  /** What is asked of models while it is active, whoever asks. */
+  /** The usage of all model requests while the run is active. */
   readonly spending = new Ledger()
   /** What the run that it resumes had used. */
   #before: Pick<RunTotals, 'usage' | 'costUsd'> | undefined

@@ -80,7 +80,7 @@ const refuseMarks: Watchdog = ({ tool, args }) =>
     ? {
         action: 'deny',
         reason:
-          'the text holds a mark such as [REDACTED:SECRET], which stands for something that was not shown; writing it would destroy that. Change only the lines around it',
+          'the text holds a mark such as [REDACTED:SECRET], which replaces something that was not shown; writing it would destroy that. Change only the lines around it',
       }
     : { action: 'allow' }
 

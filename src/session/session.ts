@@ -150,7 +150,7 @@ export class Session extends QueueSurface {
   /**
    * Puts files back to what they were before a run changed them: file by file, and only those that are still what the run left. The
    * others are named and stay. Without an id it takes the last run of which something can be put back. An undo can be undone by its own
-   * id; `host` stands for direct calls.
+   * id; `host` means direct calls.
    */
   async undo(runId?: string): Promise<UndoOutcome> {
     return undo(coreOf(this), runId)

@@ -36,7 +36,7 @@ export function makePatternsSafe(nodes: readonly Record<string, unknown>[]): voi
   }
 }
 
-/** The pattern that one of our formats stands for. */
+/** The pattern of one of our formats. */
 export function patternOf(name: unknown): string | undefined {
   return typeof name === 'string' && name.startsWith(prefix) ? name.slice(prefix.length) : undefined
 }

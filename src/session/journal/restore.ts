@@ -51,7 +51,7 @@ function restored(
   }
 }
 
-/** No session writes system messages into its log: what speaks with that authority there was put in by somebody else. */
+/** No session writes system messages into its log, so one that is there was added from outside. */
 function withoutSystemMessages(state: SessionState): SessionState {
   const others = (messages: readonly StoredMessage[]): StoredMessage[] =>
     messages.filter((one) => !isSystem(one))
@@ -111,7 +111,7 @@ export function restoredTodos(state: SessionState | undefined): readonly Todo[] 
   return state?.session?.todos ?? []
 }
 
-/** Rules that were agreed to for the session. From a log that nobody vouches for, only those that hold back. */
+/** Rules that were agreed to for the session. From a log that the host does not trust, only those that restrict. */
 export function restoredRules(state: SessionState | undefined, options: SessionOptions): readonly Rule[] {
   return options.trustStore === true ? (state?.session?.rules ?? []) : restrictingRules(state, options)
 }

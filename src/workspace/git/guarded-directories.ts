@@ -65,7 +65,7 @@ function isOfWorktree(path: string): boolean {
 export function harmfulNested(cwd: string, found: ScanResult): string | undefined {
   const own = ownDirectories(cwd)
   for (const directory of guardedDirectories(cwd, found)) {
-    // Other worktrees of this repository are seen to where git is told about them.
+    // Other worktrees of this repository are handled where git gets its configuration.
     if (own.includes(directory) || own.some((one) => dirname(directory) === join(one, 'worktrees'))) continue
     for (const name of ['config', 'config.worktree']) {
       const path = join(directory, name)
