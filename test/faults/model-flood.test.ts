@@ -139,8 +139,8 @@ describe('a chat server that sends too much', () => {
       console.info(`${name}: ${end['code']}, ${end['grown']} MB, ${end['ticks']} ticks: ${end['message']}`)
       expect(end['code']).toMatch(ends)
       expect(end['grown']).toBeLessThan(mostGrownMb)
-      // Timers ran all the while.
-      expect(end['ticks']).toBeGreaterThan(0)
+      // Timers ran all the while. Headers that are too long end the request before a timer is due.
+      if (name !== 'headers without end') expect(end['ticks']).toBeGreaterThan(0)
     },
     120_000,
   )
