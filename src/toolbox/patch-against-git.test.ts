@@ -161,6 +161,12 @@ describe('patch and git', () => {
     )
   })
 
+  it('goes by the line number where git would go to the end of the file', () => {
+    const diff = diffOf('a\na\na\n', 'a\na\n\n', 1)
+    expect(gitApply('a\na\na\na\n', diff, [])).toBe('a\na\na\n\n')
+    expect(ourApply('a\na\na\na\n', diff)?.text).toBe('a\na\n\na\n')
+  })
+
   it('never makes something else than git of a damaged diff, or of a file that moved on', () => {
     let applied = 0
     const damage = fc.record({
@@ -186,6 +192,10 @@ describe('patch and git', () => {
         applied++
         const bent = ours.notes.some((note) => note.startsWith('line endings'))
         const strict = ours.recounted ? undefined : gitApply(now, diff, [])
+        // git holds a hunk without lines after its change to the end of the file. Models leave such lines out, so ours goes by the
+        // line number where the hunk fits there.
+        const isByNumber = !ours.notes.some((note) => note.includes('was applied at line'))
+        if (isByNumber && ours.text !== strict && /\n[-+][^\n]*\n?$/.test(diff)) return
         if (strict !== undefined) expect(ours.text).toBe(strict)
         else if (!bent) {
           const flags = ours.recounted ? ['--unidiff-zero', '--recount'] : ['--unidiff-zero']
