@@ -3,7 +3,6 @@ import { readdir } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { publint } from 'publint'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { factor } from '../faults/support.js'
 import { sharedDirectory } from '../support/temporary-directory.js'
 import { entries, packageJson } from './package-entries.js'
 import { type Outcome, printed, root, run, runNode, runNpm, runTsc } from './run.js'
@@ -198,8 +197,7 @@ describe('the command, installed for a whole machine into an empty place', { tim
   })
 })
 
-// It installs and builds a whole clone (40 s): `npm run faults` and the workflow's package job run it.
-describe.runIf(factor > 1)('a project that installs the package from git', { timeout: 2 * timeout }, () => {
+describe('a project that installs the package from git', { timeout: 2 * timeout }, () => {
   it('gets what is built from the sources, and nothing else', async () => {
     const repository = await newRepository(join(folder, 'repository'))
     const project = join(folder, 'from-git')
