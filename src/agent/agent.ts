@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { systemClock } from '../loop/host-env.js'
 import { SessionClosedError, SessionOptionError } from '../session/errors.js'
 import type { ForkPoint } from '../session/history/fork.js'
+import { assertIdleThreshold } from '../session/idle-threshold.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
@@ -254,10 +255,11 @@ export class Agent {
   }
 
   /**
-   * Lets go of MCP servers that no call has used for so long, in every session. They stay configured, and the next call of one of their
-   * tools connects them again. Gives their names.
+   * Disconnects MCP servers that no call has used for this long, in every session. They stay configured, and the next call of one of
+   * their tools connects them again. Returns their names.
    */
   async disconnectIdleMcp(thresholdMs: number): Promise<string[]> {
+    assertIdleThreshold(thresholdMs)
     const dropped = await Promise.all(
       this.#sessions.all().map((session) => session.disconnectIdleMcp(thresholdMs)),
     )

@@ -75,6 +75,14 @@ export function assertTool(value: unknown): void {
   if (problem !== undefined) throw new SessionOptionError('tools', problem.replace('%', 'The tool'))
 }
 
+/** Throws for what is no budget guard; null takes the guard away. */
+export function assertBudgetGuard(value: unknown): void {
+  if (value === null || value === undefined) return
+  const problem = budgetGuard(value)
+  if (problem !== undefined)
+    throw new SessionOptionError('budgetGuard', problem.replace('%', 'The budget guard'))
+}
+
 function idleRules(options: SessionOptions): readonly string[] {
   const { permissionPolicy: policy } = options
   if (policy === undefined || policy.enabled === false) return []
@@ -170,24 +178,38 @@ const variables: Check = (value) => {
   return odd ? `%.${odd[0]} must be a string, not a value of type ${typeof odd[1]}.` : undefined
 }
 
-const guard = fields({
-  checkBeforeLlm: is('function'),
-  recordAfterLlm: is('function'),
-  checkBeforeTool: is('function'),
+const guardCallbacks = ['checkBeforeLlm', 'recordAfterLlm', 'checkBeforeTool']
+const guardFields = fields({
+  ...Object.fromEntries(guardCallbacks.map((name) => [name, is('function')])),
   timeoutMs: count(1),
   onError: oneOf('allow', 'deny'),
 })
-/** A guard may be an object of the host's own, with more in it than we look at. */
-const budgetGuard: Check = (value) =>
-  object(value) ??
-  guard(
-    Object.fromEntries(
-      ['checkBeforeLlm', 'recordAfterLlm', 'checkBeforeTool', 'timeoutMs', 'onError'].map((name) => [
-        name,
-        (value as Record<string, unknown>)[name],
-      ]),
-    ),
-  )
+/** A guard can be an object of a class of the host, with other members. A misspelt callback would never be called. */
+const budgetGuard: Check = (value) => {
+  const wrong = object(value)
+  if (wrong !== undefined) return wrong
+  const given = value as Record<string, unknown>
+  const known = [...guardCallbacks, 'timeoutMs', 'onError']
+  const problem = guardFields(Object.fromEntries(known.map((name) => [name, given[name]])))
+  if (problem !== undefined) return problem
+  const others = memberNames(given).filter((name) => !known.includes(name))
+  for (const name of others) {
+    const near = nearestNames(name, known)
+    if (near.length > 0) return `%.${name} is not known. Did you mean ${quoteNames(near)}?`
+  }
+  const isGuard = guardCallbacks.some((name) => given[name] !== undefined)
+  return isGuard || !others.some((name) => typeof given[name] === 'function')
+    ? undefined
+    : `% has none of the callbacks ${guardCallbacks.join(', ')}, so it would never be asked.`
+}
+
+/** The names of an object's own members and of those that its class gives it. */
+function memberNames(value: object): string[] {
+  const names = new Set<string>()
+  for (let at: object | null = value; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at))
+    for (const name of Object.getOwnPropertyNames(at)) if (name !== 'constructor') names.add(name)
+  return [...names]
+}
 
 const memory = fields({
   recall: (value) =>

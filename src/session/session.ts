@@ -12,7 +12,7 @@ import type { Todo } from '../tool/runtime.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import type { AgentResult } from './agent-result.js'
 import { askAside, type SideAnswer } from './btw.js'
-import { assertTool, checkOptions } from './check-options.js'
+import { assertBudgetGuard, assertTool, checkOptions } from './check-options.js'
 import { tellCluster } from './cluster.js'
 import type { PendingConfirmation } from './confirmations.js'
 import { SessionCore, type SessionParts } from './core.js'
@@ -292,8 +292,9 @@ export class Session extends QueueSurface {
     return coreOf(this).commands.list()
   }
 
-  /** Takes effect with the next call of the model or a tool. */
+  /** Replaces the budget guard; null takes it away. Takes effect with the next call of the model or a tool. */
   setBudgetGuard(guard: BudgetGuard | null): void {
+    assertBudgetGuard(guard)
     coreOf(this).guard = guard ?? undefined
   }
 
