@@ -34,6 +34,7 @@ import {
   strings,
 } from './option-check.js'
 import type { CommandOption, HookOption, SessionOptions } from './options.js'
+import { titleProblem } from './title.js'
 
 /**
  * Goes through the options of a session. What has the wrong type is refused by name, since a limit or a guard that silently does not
@@ -261,8 +262,12 @@ const transport: Check = (value) =>
     ? undefined
     : '% must be an HttpTransport, WebSocketTransport, StdioTransport or UnixSocketTransport.'
 
+/** `null` says the same, and is passed over like every field without a value. */
+const unlimited: Check = (value) => (value === Number.POSITIVE_INFINITY ? undefined : '%')
+
 const checks: Readonly<Record<string, Check>> = {
   sessionId,
+  title: titleProblem,
   model: either(is('string'), object),
   fallbackModels: each(either(is('string'), object)),
   retry: fields({
@@ -342,10 +347,10 @@ const checks: Readonly<Record<string, Check>> = {
   }),
   autoParallel: is('boolean'),
   retentionLimits: fields({
-    maxRuns: count(1),
-    maxEventsPerRun: count(1),
-    maxTraceEvents: count(0),
-    maxTerminalSubagentTasks: count(0),
+    maxRuns: either(count(1), unlimited),
+    maxEventsPerRun: either(count(1), unlimited),
+    maxTraceEvents: either(count(0), unlimited),
+    maxTerminalSubagentTasks: either(count(0), unlimited),
   }),
   sessionStore: able('read', 'open', 'list'),
   trustStore: is('boolean'),

@@ -30,6 +30,7 @@ import type { Spending } from './spending.js'
 import { startRun } from './start-run.js'
 import { QueueSurface } from './surface/queue.js'
 import { coreOf } from './surface/session-surface.js'
+import { checkedTitle } from './title.js'
 import type { TraceEvent } from './trace.js'
 
 /**
@@ -54,6 +55,17 @@ export class Session extends QueueSurface {
   /** The real path of the workspace. */
   get workspace(): string {
     return coreOf(this).parts.root
+  }
+
+  /** What lists call the session: as it was given, or the first words of its first prompt. Null while there is none. */
+  get title(): string | null {
+    return coreOf(this).title ?? null
+  }
+
+  /** Gives the session a title of 1 to 200 characters, in its store too. */
+  async setTitle(title: string): Promise<void> {
+    coreOf(this).assertOpen()
+    await coreOf(this).setTitle(checkedTitle(title))
   }
 
   /** What was odd about the options; null when nothing was. */
@@ -176,7 +188,7 @@ export class Session extends QueueSurface {
     return resumeRun(coreOf(this), runId)
   }
 
-  /** Resolves when everything so far is on disk. Without a store there is nothing to wait for. */
+  /** Resolves when everything so far is on disk, also for a session in which nothing was said. Without a store it does nothing. */
   async save(): Promise<void> {
     await coreOf(this).keeper?.flush()
   }

@@ -173,6 +173,7 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   if (request.history === undefined && unfinished === undefined) await core.closeInterrupted()
   if (request.history === undefined && message !== undefined && unfinished === undefined)
     for (const arrived of knownTasks(core)?.takeArrivals() ?? []) await core.conversation.append(arrived)
+  if (request.history === undefined && message !== undefined) core.titleAfter(request.text)
   const { roundDone, ...plain } = parts
   const outcome = await run(
     {
