@@ -94,7 +94,7 @@ export class Agent {
     this.#machinery.checkOptions(options)
     const directories = [...agentDirs, ...(options.agentDirs ?? [])]
     const { agent, problems } = this.#machinery.lookUpAgent(agentName, {
-      root: workspaceRoot(workspace, this.#surroundings.cwd),
+      root: workspaceRoot(options.workspaceBackend?.root ?? workspace, this.#surroundings.cwd),
       userDir: this.#maker.userDir,
       directories: [...directories, ...(this.#config.agentDirs ?? [])],
       discover: options.discoverAgents !== false,
@@ -234,7 +234,7 @@ export class Agent {
     this.#served.add(starting)
     starting.catch(() => this.#served.delete(starting))
     const handle = await starting
-    if (handle.isStopped) this.#served.delete(starting)
+    if (handle.isStopped()) this.#served.delete(starting)
     handle.on(({ type }) => type === 'stopped' && this.#served.delete(starting))
     return handle
   }
@@ -324,7 +324,8 @@ export class Agent {
   #resume(sessionId: string, options: ResumeOptions, state: RestoredSession | undefined): Session {
     const { workspace, ...rest } = options
     if (state === undefined) throw new SessionNotFoundError(sessionId, this.#storeFor(options).backend)
-    const root = workspace ?? this.#workspaceOf(sessionId, state, 'resume', options)
+    const root =
+      rest.workspaceBackend?.root ?? workspace ?? this.#workspaceOf(sessionId, state, 'resume', options)
     return this.#make(root, { ...rest, sessionId }, [], state.session?.agent, state)
   }
 

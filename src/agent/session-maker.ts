@@ -98,11 +98,12 @@ export class SessionMaker {
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
     for (const name of options.fallbackModels ?? []) if (typeof name === 'string') this.#models.resolve(name)
+    const root = workspaceRoot(options.workspaceBackend?.root ?? workspace, this.#cwd)
     let open: Session | undefined
     const session = new Session({
       sessionId,
       agentId,
-      root: workspaceRoot(workspace, this.#cwd),
+      root,
       userDir: this.userDir,
       ...this.#instructions(),
       secrets: this.#secrets,

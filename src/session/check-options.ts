@@ -3,6 +3,7 @@ import { type PermissionPolicy, rulesForUnknownTools } from '../authority/policy
 import { sharedPolicy } from '../authority/shared-policy.js'
 import { createCommands } from '../commands/index.js'
 import { createHooks } from '../hooks/index.js'
+import { type HostEnv, readHostEnv } from '../loop/host-env.js'
 import { readServer } from '../mcp/server-options.js'
 import { readQueueConfig } from '../queue/config.js'
 import { skillKinds } from '../skills/skill.js'
@@ -61,6 +62,8 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
     options['planningMode'] = planningModes[options['planningMode'].toLowerCase()]
   else if (options['planning'] !== undefined)
     options['planningMode'] = options['planning'] ? 'enabled' : 'disabled'
+  const { hostEnv } = options as SessionOptions
+  if (hostEnv !== undefined) options['hostEnv'] = readHostEnv(hostEnv)
   if (idleLanes(options as SessionOptions))
     warnings.push('confirmationPolicy.yoloLanes has no effect without enabled: true or onAsk.')
   const exposed = isTransport(options['ahpTransport']) && openTokenProblem(options['ahpTransport'])
@@ -262,6 +265,31 @@ const transport: Check = (value) =>
     ? undefined
     : '% must be an HttpTransport, WebSocketTransport, StdioTransport or UnixSocketTransport.'
 
+const hostEnvFields = fields({
+  idGenerator: able('next'),
+  clock: able('now'),
+  random: is('function'),
+  sequentialIdPrefix: is('string'),
+  fixedTimeMs: count(0),
+})
+const hostEnv: Check = (value) => {
+  const problem = hostEnvFields(value)
+  if (problem !== undefined) return problem
+  const { idGenerator, clock, sequentialIdPrefix, fixedTimeMs } = value as HostEnv
+  if (idGenerator != null && sequentialIdPrefix != null)
+    return '% has idGenerator and sequentialIdPrefix: give one of them.'
+  return clock != null && fixedTimeMs != null ? '% has clock and fixedTimeMs: give one of them.' : undefined
+}
+
+const workspaceBackend: Check = (value) => {
+  if (!isRecord(value)) return object(value)
+  if (value['kind'] !== 'local')
+    return `Unsupported workspace backend kind ${quote(value['kind'])}. Use new LocalWorkspaceBackend(root).`
+  return typeof value['root'] === 'string' && value['root'] !== ''
+    ? undefined
+    : '%: LocalWorkspaceBackend requires a root path.'
+}
+
 /** `null` says the same, and is passed over like every field without a value. */
 const unlimited: Check = (value) => (value === Number.POSITIVE_INFINITY ? undefined : '%')
 
@@ -308,6 +336,7 @@ const checks: Readonly<Record<string, Check>> = {
   network: fields({ allowHosts: strings, allowPrivate: either(is('boolean'), strings) }),
   env: both(object, variables),
   roots: strings,
+  workspaceBackend,
   tools: (value) => (Array.isArray(value) ? each(tool)(value) : toolSet(value)),
   builtinTools: (value) => (Array.isArray(value) ? each(builtinTool)(value) : nothing(value)),
   skillDirs: strings,
@@ -329,7 +358,7 @@ const checks: Readonly<Record<string, Check>> = {
   securityProvider: object,
   memoryStore: able('add', 'list', 'delete'),
   memory,
-  hostEnv: fields({ idGenerator: able('next'), clock: able('now'), random: is('function') }),
+  hostEnv,
   queueConfig: readable(readQueueConfig),
   delegation: fields({
     approvals: is('boolean'),
@@ -393,7 +422,7 @@ const checks: Readonly<Record<string, Check>> = {
 }
 
 /** Known names whose part of the system is not there yet. */
-const later: ReadonlySet<string> = new Set(['workspaceBackend', 'remoteGit', 'artifactStoreLimits'])
+const later: ReadonlySet<string> = new Set(['remoteGit', 'artifactStoreLimits'])
 
 function describeUnknown(name: string): string {
   if (later.has(name)) return `The option ${name} has no effect in this version.`

@@ -25,6 +25,7 @@ import type { Question, QuestionAnswers } from '../tool/runtime.js'
 import type { ToolSet } from '../tool/tool-set.js'
 import type { WebSearchOptions } from '../toolbox/web-search.js'
 import type { VerifyRequirement } from '../verify/index.js'
+import type { LocalWorkspaceBackend } from '../workspace/local-backend.js'
 import type { WorkspaceOptions } from '../workspace/open-workspace.js'
 import type { ConfirmationPolicy } from './confirmations.js'
 import type { PromptSlots } from './prompt/system-prompt.js'
@@ -144,6 +145,8 @@ export type SessionOptions = PromptSlots &
     readonly sandbox?: NonNullable<WorkspaceOptions['sandbox']>
     readonly network?: NonNullable<WorkspaceOptions['network']>
     readonly env?: Readonly<Record<string, string>>
+    /** The directory that the session works in, in place of the workspace argument. Only directories of this machine are supported. */
+    readonly workspaceBackend?: LocalWorkspaceBackend
     /** Further directories that belong to the workspace. */
     readonly roots?: readonly string[]
     readonly tools?: readonly AnyTool[] | ToolSet

@@ -36,7 +36,7 @@ export async function resumeRun(core: SessionCore, runId: string): Promise<Agent
     return agentResult(
       answer.runId,
       { ...totals, text: answer.text, finish: 'stop' },
-      reportsOf(core, family),
+      reportsOf(core),
     )
   }
   const message = start === 'prompt' ? { message: userMessage(run.prompt) } : reminder(core, run.prompt)

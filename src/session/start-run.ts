@@ -143,13 +143,8 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
     active.signal.throwIfAborted()
     if (text !== undefined) {
       active.emit({ type: 'text_delta', text })
-      return agentResult(active.id, {
-        text,
-        toolCallsCount: 0,
-        rounds: 0,
-        ...active.spent,
-        finish: 'command',
-      })
+      const outcome = { text, toolCallsCount: 0, rounds: 0, ...active.spent, finish: 'command' } as const
+      return agentResult(active.id, outcome, reportsOf(core))
     }
   }
   active.steerable = true
@@ -197,7 +192,7 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   return agentResult(
     active.id,
     { ...outcome, ...active.spent, text: core.screen.text(outcome.text) },
-    reportsOf(core, new Set([active.id, ...(request.from?.family ?? [])])),
+    reportsOf(core),
   )
 }
 
