@@ -42,6 +42,7 @@ import { type Screen, screenFor } from './screen.js'
 import { redactValue } from './security/index.js'
 import { Ledger, restoredSpending, spendingRow } from './spending.js'
 import { maxTitleLength, oneLine, titleFrom } from './title.js'
+import { withToolFacts } from './tool-facts.js'
 import { ToolShelf } from './tool-shelf.js'
 import { Trace } from './trace.js'
 
@@ -139,7 +140,7 @@ export class SessionCore {
     this.#restoreSpending()
     this.plan = createPlanProgress(restoredTodos(parts.restored))
     if (parts.restored !== undefined) this.runs.restore(parts.restored)
-    this.trace = new Trace(options.retentionLimits?.maxTraceEvents ?? Number.POSITIVE_INFINITY)
+    this.trace = new Trace({ sessionId, ...labelsOf(options) }, options.retentionLimits?.maxTraceEvents)
     this.screen = screenFor(options.securityProvider, parts.secrets ?? [], this.emit)
     const title = options.title ?? parts.restored?.session?.title
     this.#title = title === undefined ? undefined : oneLine(title).slice(0, maxTitleLength)
@@ -163,6 +164,7 @@ export class SessionCore {
       policy: options.confirmationPolicy ?? {},
       ...(options.onAsk !== undefined && { onAsk: options.onAsk }),
       laneOf: (toolName) => this.#laneOf(toolName),
+      root: parts.root,
       ...(this.keeper !== undefined && { kept: this.#keptQuestions(this.keeper) }),
       emit: this.emit,
       now: this.now,
@@ -182,9 +184,9 @@ export class SessionCore {
   readonly now = (): number => this.clock.now()
   readonly newId = (): string => this.ids.next()
 
-  /** An event of the run that is at work; outside of runs there is nobody to tell. */
+  /** Emits an event of the active run, with what is known of its tool. Outside of runs it is dropped. */
   readonly emit = (event: AgentEvent): void => {
-    this.active?.emit(event)
+    this.active?.emit(withToolFacts(event, this))
     if (event.type === 'planning_end' && this.hooks.has('post_planning'))
       void this.hooks.run('post_planning', { plan: event.plan, estimated_steps: event.estimatedSteps })
     if (event.type === 'budget_threshold_hit' && this.hooks.has('budget_threshold_hit'))

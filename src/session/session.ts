@@ -7,7 +7,6 @@ import type { BudgetGuard } from '../loop/budget.js'
 import type { ClusterEvent } from '../loop/events.js'
 import { onAbort } from '../loop/on-abort.js'
 import type { AnyTool } from '../tool/contract.js'
-import type { ToolDefinition } from '../tool/definition.js'
 import type { Todo } from '../tool/runtime.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import type { AgentResult } from './agent-result.js'
@@ -31,6 +30,7 @@ import { startRun } from './start-run.js'
 import { QueueSurface } from './surface/queue.js'
 import { coreOf } from './surface/session-surface.js'
 import { checkedTitle } from './title.js'
+import { type ToolInfo, toolInfo } from './tool-facts.js'
 import type { TraceEvent } from './trace.js'
 
 /**
@@ -258,8 +258,10 @@ export class Session extends QueueSurface {
     return coreOf(this).shelf.names()
   }
 
-  toolDefinitions(): ToolDefinition[] {
-    return coreOf(this).shelf.known()
+  /** What the model is told of each tool, with its kind and title for clients. */
+  toolDefinitions(): ToolInfo[] {
+    const { shelf } = coreOf(this)
+    return shelf.known().map((definition) => toolInfo(definition, shelf.get(definition.name)))
   }
 
   /** Adds a tool, or puts another in the place of one with its name. The model sees it from the next round on. */

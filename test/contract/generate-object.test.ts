@@ -143,19 +143,19 @@ describe('generate_object called by the host', () => {
     expect(toolResults(server, 1)[0]).toContain('next.next.name: required field is missing')
   })
 
-  it.each([['left out', {}], ['auto', { mode: 'auto' }]])(
-    'calls a tool on a server at an address of its own when the mode is %s',
-    async (_, mode) => {
-      const { server, session } = await openSession([emits(fits)])
-      const { mode: __, ...rest } = request
-      const result = await session.tool('generate_object', { ...rest, ...mode })
-      expect(JSON.parse(result.output)).toMatchObject({ object: fits, mode_used: 'tool' })
-      expect(result.metadata).toMatchObject({ mode_used: 'tool' })
-      const body: AskedBody = bodyOf(server, 0)
-      expect(body.response_format).toBeUndefined()
-      expect(JSON.stringify(body.tools)).toContain('emit_')
-    },
-  )
+  it.each([
+    ['left out', {}],
+    ['auto', { mode: 'auto' }],
+  ])('calls a tool on a server at an address of its own when the mode is %s', async (_, mode) => {
+    const { server, session } = await openSession([emits(fits)])
+    const { mode: __, ...rest } = request
+    const result = await session.tool('generate_object', { ...rest, ...mode })
+    expect(JSON.parse(result.output)).toMatchObject({ object: fits, mode_used: 'tool' })
+    expect(result.metadata).toMatchObject({ mode_used: 'tool' })
+    const body: AskedBody = bodyOf(server, 0)
+    expect(body.response_format).toBeUndefined()
+    expect(JSON.stringify(body.tools)).toContain('emit_')
+  })
 
   it('asks for the structured output of a provider that has it, and for a tool where the server refuses that', async () => {
     const withFacts = async (script: Script): Promise<Pick<Opened, 'server' | 'session'>> => {

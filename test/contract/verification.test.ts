@@ -280,7 +280,7 @@ describe('a tool that verifies', () => {
       permissionPolicy: { allow: ['check_work(*)', 'bash(true)'] },
     })
     await session.verifyCommands('release', [{ id: 'unit', command: 'false' }])
-    expect(await session.send('check')).toMatchObject({ verificationStatus: 'passed' })
+    expect(await session.send('check')).toMatchObject({ verificationStatus: 'failed' })
     expect(session.verificationSummary()).toMatchObject({ status: 'failed', report_count: 2 })
   })
 })

@@ -36,7 +36,7 @@ describe.each([
     const model = createModel({
       provider,
       id,
-      apiKey: "k",
+      apiKey: 'k',
       baseUrl: `${server.url}${path}`,
       facts: { structuredOutput: true },
     })

@@ -176,6 +176,7 @@ export class Replay {
           origin: request.origin,
           args: textOf(request),
           endedAt: 'done',
+          startedAtMs: 0,
           durationMs: 0,
           envelope,
         } as const
