@@ -10,7 +10,7 @@ export function isEmptySession({ order, runs, session }: RestoredSession): boole
 /** Removes new sessions in which nothing was said: a person who only looked around leaves nothing in the store. */
 export async function removeEmptySessions(store: SessionStore, sessions: Iterable<Session>): Promise<void> {
   for (const session of sessions) {
-    if (session.messages().length > 0) continue
+    if ((await session.runs()).length > 0) continue
     try {
       const stored = await store.read(session.sessionId)
       if (stored?.damage === undefined && stored?.records.every(({ type }) => type === 'session'))

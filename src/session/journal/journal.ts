@@ -51,6 +51,8 @@ export class Journal {
   #creation: Promise<void> | undefined
   /** Whether the log has what comes first. */
   #introduced = false
+  /** Whether the store has the session, made here or by another process. */
+  #isThere = false
   #known: JournalOptions['known']
   /** Whether the session is had for as long as it lives: somebody writes. */
   #taken = false
@@ -71,7 +73,9 @@ export class Journal {
     const { store, sessionId, holder, first, now } = this.#options
     if (store.create === undefined) return
     const records = this.#clean(first(undefined))
-    if (!(await store.create(sessionId, records, { holder, now }))) return
+    const isMade = await store.create(sessionId, records, { holder, now })
+    this.#isThere = true
+    if (!isMade) return
     this.#introduced = true
     this.#known = { records: records.length, whole: true }
   }
@@ -150,7 +154,7 @@ export class Journal {
   async #flushCreated(): Promise<void> {
     const log = await this.#open().catch((error: unknown) => {
       // Another process has said something in it since: what was written here is there, and it has nothing of ours to wait for.
-      if (this.#introduced && isElsewhere(error)) return undefined
+      if (this.#isThere && isElsewhere(error)) return undefined
       throw error
     })
     if (log === undefined) return
