@@ -98,11 +98,12 @@ export class SessionMaker {
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
     for (const name of options.fallbackModels ?? []) if (typeof name === 'string') this.#models.resolve(name)
+    const root = workspaceRoot(options.workspaceBackend?.root ?? workspace, this.#cwd)
     let open: Session | undefined
     const session = new Session({
       sessionId,
       agentId,
-      root: workspaceRoot(workspace, this.#cwd),
+      root,
       userDir: this.userDir,
       ...this.#instructions(),
       secrets: this.#secrets,
@@ -111,7 +112,13 @@ export class SessionMaker {
       children: this.#children,
       options,
       ...(restored !== undefined && { restored }),
-      warnings: [...warnings, ...checked.warnings, ...damageIn(restored), ...notRestored(found.leftOut)],
+      warnings: [
+        ...warnings,
+        ...checked.warnings,
+        ...saveAnyway(options),
+        ...damageIn(restored),
+        ...notRestored(found.leftOut),
+      ],
       resolveModel: (name) => this.#models.resolve(name),
       circuits: this.#circuits,
       closed: (ended) => this.sessions.closed(open, ended),
@@ -178,6 +185,14 @@ export class SessionMaker {
       ...configuredQueue(this.#config.queue),
     }
   }
+}
+
+/** A run can be resumed only if what was said is written before it is acted on, so a store cannot be held back. */
+function saveAnyway({ autoSave, sessionStore }: SessionOptions): string[] {
+  if (autoSave !== false || sessionStore === undefined) return []
+  const message =
+    'autoSave: false has no effect: with a session store every message is written as it happens, so that a run can be resumed. For a session that is not stored, open it with an agent and options without a store.'
+  return [message]
 }
 
 function damageIn(restored: RestoredSession | undefined): string[] {

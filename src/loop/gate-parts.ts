@@ -77,7 +77,13 @@ export type CallRecord = {
   readonly args: string
   /** The last step it reached; `done` when it went all the way. */
   readonly endedAt: Step
+  /** When it began, by the host's clock. */
+  readonly startedAtMs: number
   readonly durationMs: number
+  /** Whose call it was: a run's id, or `host`. */
+  readonly runId?: string
+  /** The absolute paths that it touched, or would have touched. */
+  readonly paths?: readonly string[]
   readonly verdict?: Verdict
   readonly rules?: readonly Rule[]
   readonly watchdog?: Verdict

@@ -415,8 +415,11 @@ function recordOf(passage: Passage, envelope: Envelope): CallRecord {
     origin: request.origin,
     args: passage.text,
     endedAt: step,
+    startedAtMs: passage.start,
     durationMs: elapsed(passage),
     envelope,
+    ...touched(passage),
+    ...(passage.run?.runId === undefined ? {} : { runId: passage.run.runId }),
     ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
     ...(decision === undefined ? {} : { verdict: decision.verdict, rules: decidingRules(decision) }),
     ...(watchdog === undefined ? {} : { watchdog }),
@@ -424,6 +427,18 @@ function recordOf(passage: Passage, envelope: Envelope): CallRecord {
     ...(notices.length === 0 ? {} : { notices }),
   }
 }
+
+/** Paths that are only a guess are left out. */
+function touched({ expanded }: Passage): Pick<CallRecord, 'paths'> {
+  if (expanded === undefined) return {}
+  const paths = new Set<string>()
+  for (const subject of expanded.subjects)
+    if (subject.kind === 'path' && subject.doubt === undefined && paths.size < maxPaths)
+      paths.add(subject.written)
+  return paths.size === 0 ? {} : { paths: [...paths] }
+}
+
+const maxPaths = 50
 
 /** The rules that decided about each thing the call touches. */
 function decidingRules({ rules, limits, inherited }: Decision): Rule[] {

@@ -27,8 +27,8 @@ export type ModelFacts = {
   readonly reasoning: boolean
   /** Whether it takes a temperature. */
   readonly temperature: boolean
-  /** Whether the provider itself holds an answer to a JSON Schema. */
-  readonly structuredOutput: boolean
+  /** Whether the provider itself holds an answer to a JSON Schema. Absent: not known. */
+  readonly structuredOutput?: boolean
   /** US dollars for a million tokens. */
   readonly price?: ModelPrice
 }

@@ -37,10 +37,12 @@ import { labelsOf, type SessionOptions } from './options.js'
 import { MadeParts, type SessionPart } from './part.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
 import { type FoundInstructions, lookForPrompt, makePrompt } from './prompt/make-prompt.js'
-import { defaultRetention, Runs } from './runs.js'
+import { Runs } from './runs.js'
 import { type Screen, screenFor } from './screen.js'
 import { redactValue } from './security/index.js'
 import { Ledger, restoredSpending, spendingRow } from './spending.js'
+import { maxTitleLength, oneLine, titleFrom } from './title.js'
+import { withToolFacts } from './tool-facts.js'
 import { ToolShelf } from './tool-shelf.js'
 import { Trace } from './trace.js'
 
@@ -118,6 +120,9 @@ export class SessionCore {
   #ending: Promise<void> | undefined
   #mended = false
   #alone = false
+  #title: string | undefined
+  /** A title that was set while the session was open: a list may read only the beginning and the end of a log. */
+  #titleSet = false
   readonly #made = new MadeParts()
 
   constructor(parts: SessionParts) {
@@ -135,9 +140,12 @@ export class SessionCore {
     this.#restoreSpending()
     this.plan = createPlanProgress(restoredTodos(parts.restored))
     if (parts.restored !== undefined) this.runs.restore(parts.restored)
-    this.trace = new Trace(options.retentionLimits?.maxTraceEvents ?? defaultRetention.maxTraceEvents)
+    this.trace = new Trace({ sessionId, ...labelsOf(options) }, options.retentionLimits?.maxTraceEvents)
     this.screen = screenFor(options.securityProvider, parts.secrets ?? [], this.emit)
+    const title = options.title ?? parts.restored?.session?.title
+    this.#title = title === undefined ? undefined : oneLine(title).slice(0, maxTitleLength)
     this.keeper = options.sessionStore && this.#startKeeper(options.sessionStore)
+    if (parts.restored === undefined && options.signal?.aborted !== true) this.keeper?.create()
     this.conversation = this.keeper?.conversation ?? this.#unkept()
     this.changes = parts.parent?.changes ?? this.#watchChanges(this.keeper)
     const hooked = { sessionId, workspace: parts.root, ...labelsOf(options) }
@@ -156,6 +164,7 @@ export class SessionCore {
       policy: options.confirmationPolicy ?? {},
       ...(options.onAsk !== undefined && { onAsk: options.onAsk }),
       laneOf: (toolName) => this.#laneOf(toolName),
+      root: parts.root,
       ...(this.keeper !== undefined && { kept: this.#keptQuestions(this.keeper) }),
       emit: this.emit,
       now: this.now,
@@ -175,9 +184,9 @@ export class SessionCore {
   readonly now = (): number => this.clock.now()
   readonly newId = (): string => this.ids.next()
 
-  /** An event of the run that is at work; outside of runs there is nobody to tell. */
+  /** Emits an event of the active run, with what is known of its tool. Outside of runs it is dropped. */
   readonly emit = (event: AgentEvent): void => {
-    this.active?.emit(event)
+    this.active?.emit(withToolFacts(event, this))
     if (event.type === 'planning_end' && this.hooks.has('post_planning'))
       void this.hooks.run('post_planning', { plan: event.plan, estimated_steps: event.estimatedSteps })
     if (event.type === 'budget_threshold_hit' && this.hooks.has('budget_threshold_hit'))
@@ -208,6 +217,23 @@ export class SessionCore {
   /** Whether a tool of this name is ours. */
   isBuiltinTool(name: string): boolean {
     return builtinTools(this.parts.options, this.parts.agentTools ?? []).some((tool) => tool.name === name)
+  }
+
+  get title(): string | undefined {
+    return this.#title
+  }
+
+  async setTitle(title: string): Promise<void> {
+    this.#title = title
+    this.#titleSet = true
+    await this.keeper?.session({ title })
+  }
+
+  /** Names a session in which nothing was said yet after its first prompt. */
+  titleAfter(prompt: string): void {
+    if (this.#title !== undefined || this.conversation.order.length > 0) return
+    this.#title = titleFrom(this.withoutKeys(prompt))
+    if (this.#title !== undefined) this.keeper?.title(this.#title)
   }
 
   get isClosed(): boolean {
@@ -359,6 +385,8 @@ export class SessionCore {
       await engine?.workspace.close()
       // A log that cannot be written has said so before.
       await this.keepSpending().catch(() => undefined)
+      if (this.#titleSet && this.#title !== undefined && this.conversation.order.length > 0)
+        this.keeper?.title(this.#title)
       await this.keeper?.close()
     }
   }
@@ -462,6 +490,7 @@ export class SessionCore {
         agent: agentId,
         workspaceRoot: root,
         labels: { ...labelsOf(options) },
+        ...(this.#title !== undefined && { title: this.#title }),
         options: optionsToKeep({ ...options, ...this.parts.parent?.kept }),
         ...childRow(this.parts.parent),
       }),

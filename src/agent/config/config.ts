@@ -63,6 +63,7 @@ export type ModelEntry = Reach & {
   readonly reasoning?: boolean
   readonly toolCall?: boolean
   readonly temperature?: boolean
+  readonly structuredOutput?: boolean
   readonly releaseDate?: string
   readonly contextTokens?: number
   readonly outputTokens?: number
