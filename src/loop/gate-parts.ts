@@ -2,6 +2,7 @@ import type { Call } from '../authority/call.js'
 import type { Authority } from '../authority/decide.js'
 import type { PathLookup } from '../authority/expand-on-disk.js'
 import type { FindBelow } from '../authority/held-files.js'
+import type { Manifest } from '../authority/manifest.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import type { Watchdog } from '../authority/watchdog.js'
@@ -16,7 +17,6 @@ import type {
 } from '../tool/contract.js'
 import type { Envelope } from '../tool/envelope.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
-import type { RequirementSet } from '../tool/requirement.js'
 import type { CallWatch, ToolRuntime } from '../tool/runtime.js'
 import type { Subject } from '../tool/subject.js'
 import type { AskHandler } from './ask.js'
@@ -136,7 +136,7 @@ export type GateParts = {
   readonly findBelow?: FindBelow
   /** The digest of a file's content; undefined when it cannot be read. */
   readonly fileDigest?: (path: string) => Promise<string | undefined>
-  readonly manifest?: RequirementSet
+  readonly manifest?: Manifest
   readonly watchdog?: Watchdog
   readonly watchdogTimeoutMs?: number
   /** Absent: nobody is there, and what must be asked is refused. */

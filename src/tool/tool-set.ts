@@ -3,6 +3,7 @@ import type { AnyTool, Tool, ToolCallContext } from './contract.js'
 import type { ToolDefinition } from './definition.js'
 import { messageOf, ToolCallError, ToolJsonError, ToolNotFoundError } from './errors.js'
 import type { JsonValue } from './json.js'
+import { assertRequirements } from './requirement-check.js'
 import { type NormalizedToolOutput, normalizeToolResultOutput, parseToolArgs } from './serialize.js'
 
 const mark = Symbol.for('capstan.toolSet')
@@ -23,7 +24,9 @@ export class ToolSet {
     return typeof value === 'object' && value !== null && mark in value
   }
 
+  /** Throws when the tool's requirements cannot be read, such as a variable that does not exist. */
   addTool(tool: AnyTool): this {
+    if (tool.requires !== undefined) assertRequirements(tool.requires, `the tool "${tool.name}"`)
     this.#tools.set(tool.name, tool as Tool)
     return this
   }
