@@ -1,4 +1,5 @@
 export * from './agent/index.js'
+export type { Manifest } from './authority/manifest.js'
 export { matchesArg, matchesCommand, unionRequirements } from './authority/requirements.js'
 export {
   assertVariables,

@@ -67,6 +67,8 @@ export class Agent {
       ...(cwd !== undefined && { cwd }),
     })
     const machinery = await loadMachinery()
+    // A rule or pattern that cannot be used is refused here rather than with the first session.
+    if (config.manifest !== undefined) machinery.checkOptions({ manifest: config.manifest })
     return new Agent({ config, surroundings, machinery, store: configuredStore(config) }, warnings)
   }
 

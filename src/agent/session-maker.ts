@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { mergeManifests } from '../authority/manifest.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { randomIds } from '../loop/host-env.js'
 import { Circuits } from '../model/circuits.js'
@@ -93,7 +94,12 @@ export class SessionMaker {
     const defaults = this.#defaults()
     const found = withRestored(given, restored, defaults)
     const checked = checkOptions(found.options)
-    const options = { ...defaults, ...checked.options, ...this.#directories(checked.options) }
+    const options = {
+      ...defaults,
+      ...checked.options,
+      ...this.#directories(checked.options),
+      ...this.#manifest(checked.options),
+    }
     const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
@@ -140,6 +146,7 @@ export class SessionMaker {
       ...(agent.model !== undefined && { model: agent.model }),
       // An option that is there without a value must not take the agent's own away.
       ...Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)),
+      ...manifestOf(agent, options),
       permissionPolicy: withDenies(agent.permissions ?? {}, options.permissionPolicy ?? undefined),
     }
   }
@@ -151,6 +158,12 @@ export class SessionMaker {
       ...(skillDirs.length > 0 && { skillDirs: [...new Set([...(options.skillDirs ?? []), ...skillDirs])] }),
       ...(agentDirs.length > 0 && { agentDirs: [...new Set([...(options.agentDirs ?? []), ...agentDirs])] }),
     }
+  }
+
+  /** What the configuration declares for every session, with what this one declares. */
+  #manifest({ manifest: own }: SessionOptions): Pick<SessionOptions, 'manifest'> {
+    const manifest = mergeManifests(this.#config.manifest, own)
+    return manifest === undefined ? {} : { manifest }
   }
 
   /** How the configuration wants instruction files to be read. */
@@ -203,6 +216,11 @@ function notRestored(names: readonly string[]): string[] {
   if (names.length === 0) return []
   const message = `The log has ${names.join(', ')}, which a log cannot decide: the session has what its options say. Give them as options, or set trustStore: true for a store that only the host can write to.`
   return [message]
+}
+
+function manifestOf(agent: AgentDefinition, options: SessionOptions): Pick<SessionOptions, 'manifest'> {
+  const manifest = mergeManifests(agent.manifest, options.manifest ?? undefined)
+  return manifest === undefined ? {} : { manifest }
 }
 
 /** What an agent must not do stays denied, whatever else a host says. */

@@ -103,6 +103,8 @@ export type ModelAnswer = {
   readonly toolCalls: readonly ModelToolCall[]
   readonly usage: ModelUsage
   readonly finish: FinishReason
+  /** The provider's own response, where the model has it as one value. Not recorded. */
+  readonly raw?: unknown
   readonly response: {
     readonly id?: string
     readonly model?: string

@@ -1,3 +1,5 @@
+import { checkManifest, checkRequirements } from '../authority/check-manifest.js'
+import type { Manifest } from '../authority/manifest.js'
 import { modeNames } from '../authority/mode.js'
 import { type PermissionPolicy, rulesForUnknownTools } from '../authority/policy.js'
 import { sharedPolicy } from '../authority/shared-policy.js'
@@ -10,7 +12,9 @@ import { skillKinds } from '../skills/skill.js'
 import { durabilities } from '../store/session-store.js'
 import { type WorkerAgentSpec, workerAgent, workerKinds } from '../subagents/files/worker-spec.js'
 import { isTransport, openTokenProblem } from '../supervise/transport.js'
-import { isRecord } from '../tool/json.js'
+import type { AnyTool } from '../tool/contract.js'
+import { isRecord, type JsonObject } from '../tool/json.js'
+import { mergeMetadata } from '../tool/metadata.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { readCommands, readSubject, type VerifyRequirement } from '../verify/index.js'
@@ -88,10 +92,12 @@ export function assertBudgetGuard(value: unknown): void {
 }
 
 function idleRules(options: SessionOptions): readonly string[] {
-  const { permissionPolicy: policy } = options
-  if (policy === undefined || policy.enabled === false) return []
+  const policies = [options.permissionPolicy, options.manifest?.permissions].flatMap((policy) =>
+    policy === undefined || policy.enabled === false ? [] : [policy],
+  )
+  if (policies.length === 0) return []
   const known = [...builtinToolNames(), 'tool_search', ...ownTools(options).map(({ name }) => name)]
-  return rulesForUnknownTools(policy, known)
+  return policies.flatMap((policy) => rulesForUnknownTools(policy, known))
 }
 
 /** Lanes that would be approved where nothing is ever asked about. */
@@ -124,6 +130,10 @@ const sessionId: Check = (value) =>
     ? undefined
     : '% must be 1 to 200 characters without "/", "\\" or a zero byte.'
 
+const ceiling = readable((value) => checkRequirements(value, 'the ceiling'))
+const manifest = readable((value) => checkManifest(value as Manifest))
+const metadata = readable((value) => mergeMetadata(value as JsonObject))
+
 const permissionPolicy = readable((value) => sharedPolicy(value as PermissionPolicy))
 
 /** The same readers that take them later: what they refuse is refused before the session is there. */
@@ -142,12 +152,20 @@ const command = readable((value) => {
   createCommands().register(name, description, handler)
 })
 
+/** What a tool declares is read when it is registered, not at its first call. */
+const requirementsOf = readable((value) => {
+  const { name, requires } = value as AnyTool
+  if (requires !== undefined) checkRequirements(requires, `the tool "${name}"`)
+})
+
 const tool: Check = (value) =>
   isRecord(value) && typeof value['name'] === 'string'
-    ? able('call', 'definition')(value)
+    ? (able('call', 'definition')(value) ?? requirementsOf(value))
     : '% is not a tool: make one with createTool.'
 const toolSet: Check = (value) =>
-  value instanceof ToolSet ? undefined : `% must be a list of tools or a ToolSet, not ${describe(value)}.`
+  value instanceof ToolSet
+    ? each(tool)(value.values())
+    : `% must be a list of tools or a ToolSet, not ${describe(value)}.`
 
 const builtinTool: Check = (value) => {
   const names = builtinToolNames()
@@ -330,7 +348,11 @@ const checks: Readonly<Record<string, Check>> = {
   onAsk: is('function'),
   onQuestion: is('function'),
   watchdog: is('function'),
-  ceiling: object,
+  ceiling: both(object, ceiling),
+  manifest: both(fields({ requires: object, permissions: object }), manifest),
+  adHocFiles: strings,
+  userDataDir: is('string'),
+  metadata: both(object, metadata),
   mode: oneOf(...modeNames),
   sandbox: oneOf('auto', 'required', 'off'),
   network: fields({ allowHosts: strings, allowPrivate: either(is('boolean'), strings) }),

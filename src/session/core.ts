@@ -35,6 +35,7 @@ import { waitingQuestions } from './journal/questions.js'
 import { optionsToKeep, type RestoredSession, restoredRules, restoredTodos } from './journal/restore.js'
 import { labelsOf, type SessionOptions } from './options.js'
 import { MadeParts, type SessionPart } from './part.js'
+import { Places } from './places.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
 import { type FoundInstructions, lookForPrompt, makePrompt } from './prompt/make-prompt.js'
 import { Runs } from './runs.js'
@@ -97,6 +98,7 @@ export class SessionCore {
   readonly budget: Budget
   readonly confirmations: Confirmations
   readonly screen: Screen
+  readonly places: Places
   /** Aborted when the session is closed. */
   readonly closing = new AbortController()
   readonly steering: UserMessage[] = []
@@ -133,6 +135,7 @@ export class SessionCore {
     this.clock = options.hostEnv?.clock ?? systemClock
     this.ids = options.hostEnv?.idGenerator ?? randomIds
     this.guard = options.budgetGuard
+    this.places = parts.parent?.places ?? new Places(parts.root, options)
     const builtin = builtinTools(options, parts.agentTools ?? [])
     const asleep = asleepTools(options, builtin)
     this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool, asleep)
@@ -293,7 +296,13 @@ export class SessionCore {
 
   identity(): RunIdentity {
     const { agentId, sessionId } = this.parts
-    return { agentId, sessionId, runId: this.active?.id ?? 'host' }
+    const metadata = this.active?.metadata ?? this.parts.options.metadata
+    return {
+      agentId,
+      sessionId,
+      runId: this.active?.id ?? 'host',
+      ...(metadata !== undefined && { metadata }),
+    }
   }
 
   /** Starts with the first call; a failed start is tried again at the next. */
@@ -306,6 +315,7 @@ export class SessionCore {
       confirmations: this.confirmations,
       plan: this.plan,
       changes: this.changes,
+      places: this.places,
       middleware: [...(this.parts.options.middleware ?? []), ...this.screen.middleware],
       watchdogs: this.screen.watchdogs,
       identity: () => this.identity(),

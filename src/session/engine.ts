@@ -53,6 +53,7 @@ async function openEngine(
     ...(options.network !== undefined && { network: options.network }),
     ...(options.env !== undefined && { env: options.env }),
     ...(options.roots !== undefined && { roots: options.roots }),
+    places: parts.places.current,
     ...(options.sessionStore?.paths !== undefined && { closed: options.sessionStore.paths }),
   })
   const place = { root: workspace.root, userDir: parts.userDir }
@@ -71,6 +72,7 @@ async function openEngine(
     projectRules,
     sessionRules: parts.sessionRules,
     ...(options.permissionPolicy !== undefined && { policy: options.permissionPolicy }),
+    ...(options.manifest !== undefined && { manifest: options.manifest }),
     ...(options.ceiling !== undefined && { ceiling: options.ceiling }),
     ...(options.mode !== undefined && { mode: options.mode }),
     ...(parts.parent !== undefined && { parent: parts.parent.authority }),
@@ -135,6 +137,7 @@ function gateFor(
         ({ version }) => version,
         () => undefined,
       ),
+    ...(options.manifest !== undefined && { manifest: options.manifest }),
     watchdog: combineWatchdogs(
       defaultWatchdog,
       ...(options.watchdog === undefined ? [] : [options.watchdog]),

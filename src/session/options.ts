@@ -1,3 +1,4 @@
+import type { Manifest } from '../authority/manifest.js'
 import type { ModeName } from '../authority/mode.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import type { Watchdog } from '../authority/watchdog.js'
@@ -19,6 +20,7 @@ import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
 import type { AhpTransport } from '../supervise/transport.js'
 import type { ToolApprovalsOptions } from '../tool/approval.js'
 import type { AnyTool } from '../tool/contract.js'
+import type { JsonObject } from '../tool/json.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
 import type { RequirementSet } from '../tool/requirement.js'
 import type { Question, QuestionAnswers } from '../tool/runtime.js'
@@ -139,6 +141,14 @@ export type SessionOptions = PromptSlots &
     /** Answers the questions of the model. Absent: it is told to go on by itself. */
     readonly onQuestion?: QuestionHandler
     readonly watchdog?: Watchdog
+    /** What the agent asks for in addition to its tools, and rules that come with it; its denies hold whatever other rules say. */
+    readonly manifest?: Manifest
+    /** Files outside the workspace that the user has open: their directories are what `{ad-hoc}` means. */
+    readonly adHocFiles?: readonly string[]
+    /** The host's directory for this user: what `{user-data}` means. */
+    readonly userDataDir?: string
+    /** What approval policies and tools find in `run.metadata`; a request can add to it. */
+    readonly metadata?: JsonObject
     /** What nothing in this session may exceed. */
     readonly ceiling?: RequirementSet
     readonly mode?: ModeName

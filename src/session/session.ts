@@ -123,6 +123,13 @@ export class Session extends QueueSurface {
     return true
   }
 
+  /** The files outside the workspace that the user has open now: `{ad-hoc}` means their directories from the next call on. */
+  setAdHocFiles(paths: readonly string[]): void {
+    const core = coreOf(this)
+    core.assertOpen()
+    core.places.setAdHocFiles(paths)
+  }
+
   /** A question on the side: answered from what was said so far, without tools and without leaving a trace in the history. */
   async btw(question: string): Promise<SideAnswer> {
     return askAside(coreOf(this), question)

@@ -7,6 +7,8 @@ import { type RunOutcome, run } from '../loop/run.js'
 import { snakeUsage } from '../loop/usage.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
+import type { JsonObject } from '../tool/json.js'
+import { mergeMetadata } from '../tool/metadata.js'
 import { ActiveRun } from './active-run.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import { commandSession } from './command-session.js'
@@ -41,6 +43,7 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
       supervision.seen(record.id, event)
     })
   const active = new ActiveRun(record, core.now, core.screen.events, told ?? keep)
+  active.metadata = metadataOf(core, request)
   const unfollow = active.follow(request.signal)
   const idle = !core.isBusy
   core.open.set(active.id, active)
@@ -53,6 +56,11 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
   // all before it.
   core.queue = Promise.allSettled([core.queue, active.result]).then(() => undefined)
   return active
+}
+
+function metadataOf({ parts }: SessionCore, { metadata }: RunRequest): JsonObject | undefined {
+  const own = parts.options.metadata
+  return own === undefined && metadata === undefined ? undefined : mergeMetadata(own, metadata)
 }
 
 async function afterOthers(

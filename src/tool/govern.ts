@@ -24,6 +24,7 @@ import { compileJsonSchema } from './json-schema.js'
 import { isWithoutOutputMiddleware, withoutOutputMiddleware } from './middleware.js'
 import { describeProblems } from './problem.js'
 import type { RequirementSet } from './requirement.js'
+import { assertRequirements } from './requirement-check.js'
 import type { Subject } from './subject.js'
 import { type Checked, ToolInputError, type Validate, type Validation } from './validation.js'
 
@@ -236,7 +237,8 @@ function assertParts({
   description,
   parameters,
   kind,
-}: Pick<ToolParts<unknown, unknown>, 'name' | 'description' | 'parameters' | 'kind'>): void {
+  requires,
+}: Pick<ToolParts<unknown, unknown>, 'name' | 'description' | 'parameters' | 'kind' | 'requires'>): void {
   if (typeof name !== 'string' || !toolName.test(name)) {
     throw new TypeError(
       `A tool's name is 1 to 128 letters, digits, "_", "-", "." or ":", not ${JSON.stringify(name)}`,
@@ -247,8 +249,9 @@ function assertParts({
   const type = parameters['type']
   if (type !== undefined && type !== 'object')
     throw new TypeError(
-      `The arguments of tool "${name}" must be an object, its schema says ${JSON.stringify(type)}`,
+      `The arguments of tool "${name}" must be an object, as providers require; its schema says ${JSON.stringify(type)}. Put the value into a field, such as z.object({ value: ... }).`,
     )
+  if (requires !== undefined) assertRequirements(requires, `the tool "${name}"`)
   if (kind !== undefined && !toolKinds.includes(kind))
     throw new TypeError(
       `Tool "${name}" has the unknown kind ${JSON.stringify(kind)}; it is one of ${toolKinds.join(', ')}`,

@@ -50,9 +50,10 @@ export function fromToolResult(result: PlainToolResult): Envelope {
 
 function outputText(envelope: Envelope): string {
   if (envelope.type === 'error') return envelope.error_text
-  return isToolResultContentArray(envelope.data)
-    ? toolResultContentToText(envelope.data)
-    : serializeToolOutput(envelope.data)
+  const { data, metadata } = envelope
+  // An empty list of blocks, which only middleware can return, has no text.
+  if (metadata['replaced'] === true && Array.isArray(data) && data.length === 0) return ''
+  return isToolResultContentArray(data) ? toolResultContentToText(data) : serializeToolOutput(data)
 }
 
 function exitCodeOf({ type, metadata }: Envelope): number {
