@@ -138,6 +138,7 @@ const inheritedNames = [
   'middleware',
   'approvals',
   'webSearch',
+  'toolSearch',
   'securityProvider',
   'retentionLimits',
   'sessionStore',

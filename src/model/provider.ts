@@ -66,7 +66,13 @@ const familyOfApi = {
 } as const satisfies Record<NonNullable<ModelConfig['api']>, ProviderFamily>
 
 function factsOf({ facts, price }: ModelConfig): ModelFacts {
-  return { ...defaultFacts, ...facts, ...(price !== undefined && { price }) }
+  const contextAssumed = facts?.contextTokens === undefined
+  return {
+    ...defaultFacts,
+    ...(contextAssumed && { contextAssumed }),
+    ...facts,
+    ...(price !== undefined && { price }),
+  }
 }
 
 function missingIn(
