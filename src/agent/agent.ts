@@ -44,6 +44,8 @@ export class Agent {
   /** Agent directories that are served with it. */
   readonly #served = new Set<Promise<AgentDirHandle>>()
   readonly #closing = new AbortController()
+  /** Settles when no server is being asked what it offers. */
+  #asking: Promise<unknown> = Promise.resolve()
   /** What was odd about the configuration, one sentence each. */
   readonly warnings: readonly string[]
 
@@ -251,9 +253,16 @@ export class Agent {
     return this.#sessions.close(sessionId)
   }
 
-  /** Reads again what MCP servers offer, in every session that uses them, and connects those that were lost. */
+  /**
+   * Asks the MCP servers of the configuration what they offer: sessions that begin afterwards have their tools in `toolNames()` from the
+   * start. In sessions that use servers the lists are read again, and servers that were lost are connected. Resolves also when a server
+   * fails: `mcpStatus()` of a session says which and why.
+   */
   async refreshMcpTools(): Promise<void> {
-    await Promise.all(this.#sessions.all().map((session) => session.refreshUsedMcpTools()))
+    this.#assertOpen()
+    const asking = this.#maker.askServers(this.#closing.signal)
+    this.#asking = Promise.allSettled([this.#asking, asking])
+    await Promise.all([asking, ...this.#sessions.all().map((session) => session.refreshUsedMcpTools())])
   }
 
   /**
@@ -272,6 +281,7 @@ export class Agent {
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all([...this.#served].map(stopServing))
+    await this.#asking
     await this.#sessions.closeAll()
     await this.#maker.machine.close()
   }

@@ -9,6 +9,7 @@ import type { ChildMaker } from '../session/child.js'
 import type { SessionParts } from '../session/core.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
+import type { KnownServers } from '../session/parts/mcp.js'
 import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
@@ -64,6 +65,7 @@ export class SessionMaker {
   readonly #memory: ReturnType<typeof configuredMemory>
   readonly #models: AgentModels
   readonly #circuits = new Circuits()
+  #knownServers: KnownServers | undefined
   /** Makes the sessions of subagents. */
   readonly #children: ChildMaker
 
@@ -80,6 +82,14 @@ export class SessionMaker {
     this.#memory = configuredMemory(config)
     this.#models = new AgentModels(config)
     this.#children = machinery.childMaker(this.sessions)
+  }
+
+  /** Asks the servers of the configuration what they offer, for the sessions that begin from now on. */
+  async askServers(signal: AbortSignal): Promise<void> {
+    const { mcpServers } = this.#config
+    if (mcpServers.length === 0) return
+    const { askServers } = await import('./known-servers.js')
+    this.#knownServers = await askServers(mcpServers, workspaceRoot('.', this.#cwd), signal)
   }
 
   /** Opens one: at once, with what the store has of it. */
@@ -115,6 +125,7 @@ export class SessionMaker {
       secrets: this.#secrets,
       agentTools: this.#agentTools,
       ...(this.#config.mcpServers.length > 0 && { mcpServers: this.#config.mcpServers }),
+      ...(this.#knownServers !== undefined && { knownServers: this.#knownServers }),
       children: this.#children,
       options,
       ...(restored !== undefined && { restored }),

@@ -20,6 +20,8 @@ export interface Model {
 export type ModelFacts = {
   /** How many tokens a request and its answer may have together. */
   readonly contextTokens: number
+  /** `contextTokens` is a guess: nothing is known about the model. */
+  readonly contextAssumed?: boolean
   readonly outputTokens?: number
   readonly tools: boolean
   readonly images: boolean

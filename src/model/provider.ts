@@ -66,8 +66,10 @@ const familyOfApi = {
 
 function factsOf(config: ModelConfig): ModelFacts {
   const { facts, price } = config
+  const contextAssumed = facts?.contextTokens === undefined
   return {
     ...defaultFacts,
+    ...(contextAssumed && { contextAssumed }),
     ...(hasNativeOutput(config) && { structuredOutput: true }),
     ...facts,
     ...(price !== undefined && { price }),

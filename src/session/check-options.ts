@@ -369,6 +369,7 @@ const checks: Readonly<Record<string, Check>> = {
   workerAgents: each(both(object, workerSpec)),
   discoverAgents: is('boolean'),
   mcpServers: servers,
+  toolSearch: oneOf('auto', 'always', 'never'),
   mcp: fields({ sampling: is('function'), signIn }),
   middleware: each(object),
   approvals: object,

@@ -17,7 +17,7 @@ import { toolSearchTool } from '../toolbox/tool-search.js'
 import type { InstructionOptions } from '../workspace/instructions/read-instructions.js'
 import { within } from '../workspace/shell/within.js'
 import type { ActiveRun } from './active-run.js'
-import { asleepTools, builtinTools, ownTools } from './builtin-tools.js'
+import { asleepTools, builtinTools, isBuiltinName, ownTools } from './builtin-tools.js'
 import { type ChildMaker, childRow, type ParentLink } from './child.js'
 import { type Confirmations, createConfirmations, type KeptQuestions } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
@@ -35,12 +35,14 @@ import { waitingQuestions } from './journal/questions.js'
 import { optionsToKeep, type RestoredSession, restoredRules, restoredTodos } from './journal/restore.js'
 import { labelsOf, type SessionOptions } from './options.js'
 import { MadeParts, type SessionPart } from './part.js'
+import { type KnownServers, mcpPart } from './parts/mcp.js'
 import { Places } from './places.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
 import { type FoundInstructions, lookForPrompt, makePrompt } from './prompt/make-prompt.js'
 import { Runs } from './runs.js'
 import { type Screen, screenFor } from './screen.js'
 import { redactValue } from './security/index.js'
+import { shownLimits } from './shown-limits.js'
 import { Ledger, restoredSpending, spendingRow } from './spending.js'
 import { maxTitleLength, oneLine, titleFrom } from './title.js'
 import { withToolFacts } from './tool-facts.js'
@@ -67,6 +69,8 @@ export type SessionParts = {
   readonly agentTools?: readonly AnyTool[]
   /** The MCP servers of the configuration; those of the options stand in front of them. */
   readonly mcpServers?: readonly object[]
+  /** What those servers offered when the agent last asked them. */
+  readonly knownServers?: KnownServers
   /** Makes the sessions of subagents; absent: there are none. */
   readonly children?: ChildMaker
   /** For the session of a subagent. */
@@ -138,7 +142,8 @@ export class SessionCore {
     this.places = parts.parent?.places ?? new Places(parts.root, options)
     const builtin = builtinTools(options, parts.agentTools ?? [])
     const asleep = asleepTools(options, builtin)
-    this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool, asleep)
+    const limits = shownLimits(options.toolSearch ?? 'auto', isBuiltinName, () => this.model().facts)
+    this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool, asleep, limits)
     this.runs = new Runs(options.retentionLimits)
     this.#restoreSpending()
     this.plan = createPlanProgress(restoredTodos(parts.restored))
@@ -176,6 +181,8 @@ export class SessionCore {
       this.hooks.register(id, event, matcher, config, handler as HookHandler)
     for (const { name, description, handler } of options.commands ?? [])
       this.commands.register(name, description, handler)
+    // The tools that are known already are there from the start.
+    if (parts.knownServers !== undefined) this.part(mcpPart)
   }
 
   /** The same value without the keys of the configuration: for the conversation and for hooks. */

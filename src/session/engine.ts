@@ -22,6 +22,7 @@ import { SeenFiles, type SeenUse, trackSeenFiles } from './history/seen-files.js
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
 import { inTurn } from './in-turn.js'
+import { awaitedTool } from './parts/mcp.js'
 import { laneFor } from './parts/queue.js'
 import { isSupervised, supervisionPart } from './parts/supervision.js'
 import { sessionServices } from './services.js'
@@ -122,10 +123,10 @@ function gateFor(
   const gate = createGate({
     tools: {
       get: (name, origin) => {
-        if (origin === 'host') return shelf.get(name) ?? hostTools.get(name)
-        return shelf.isCallable(name) ? shelf.get(name) : undefined
+        if (origin === 'host') return shelf.get(name) ?? hostTools.get(name) ?? awaitedTool(parts, name)
+        return shelf.called(name) ?? awaitedTool(parts, name)
       },
-      names: (origin) => (origin === 'host' ? shelf.names() : shelf.shownNames()),
+      names: () => shelf.names(),
     },
     authorityFor: (tool) =>
       hostTools.get(tool.name) === tool ? authority.forHost(tool) : authority.for(tool),

@@ -32,6 +32,7 @@ import type { WorkspaceOptions } from '../workspace/open-workspace.js'
 import type { ConfirmationPolicy } from './confirmations.js'
 import type { PromptSlots } from './prompt/system-prompt.js'
 import type { SecurityProvider } from './security/index.js'
+import type { ToolSearchMode } from './shown-limits.js'
 
 /** Labels of the host. They are handed on to hooks, traces and records, and never interpreted. */
 export type SessionLabels = {
@@ -178,6 +179,11 @@ export type SessionOptions = PromptSlots &
     readonly mcpServers?:
       | Readonly<Record<string, Omit<McpServerOptions, 'name'>>>
       | readonly McpServerOptions[]
+    /**
+     * How the model gets the tools of MCP servers. `auto`, the default: directly while they are few, else by `tool_search`. `always`: by
+     * `tool_search`. `never`: directly.
+     */
+    readonly toolSearch?: ToolSearchMode
     /** What MCP servers may have of the host. */
     readonly mcp?: {
       /** Answers when a server wants a model to be asked. Absent: servers are told that nobody does. */
