@@ -19,8 +19,8 @@ beforeAll(async () => {
 describe('the published package', { timeout }, () => {
   it('is small', () => {
     // A third is libraries that would otherwise be installed beside it, and their licences; a third is the command, which starts sooner
-    // as scripts of its own (docs/design/performance.md).
-    expect(statSync(tarball).size).toBeLessThan(2_000 * 1024)
+    // as scripts of its own (docs/design/performance.md). Nothing is minified, so that errors and debuggers show readable lines.
+    expect(statSync(tarball).size).toBeLessThan(2_300 * 1024)
   })
 
   it('has nothing that publint would warn about', async () => {
