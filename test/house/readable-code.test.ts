@@ -53,7 +53,9 @@ describe('breaking long lines', () => {
     expect(sumAfter(1, 2)).toBe(sumBefore(1, 2))
     const lines = readFileSync(path, 'utf8').split('\n')
     expect(lines.length).toBeGreaterThan(20)
-    expect(lines.filter((line) => withoutData(line).length > 200 && !/long text|and more/.test(line))).toEqual([])
+    expect(
+      lines.filter((line) => withoutData(line).length > 200 && !/long text|and more/.test(line)),
+    ).toEqual([])
   })
 })
 
