@@ -1,12 +1,11 @@
 import { once } from 'node:events'
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import { Agent } from '../agent/agent.js'
 import { AgentBuilder } from '../agent/builder/agent-builder.js'
 import type { AgentEvent } from '../loop/events.js'
@@ -32,8 +31,7 @@ async function open(
   script: readonly (ScriptedStep | string)[],
   options: SessionOptions = {},
 ): Promise<Session> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-ui-')))
-  closing.push(() => rm(base, { recursive: true, force: true }))
+  const base = temporaryDirectory()
   const agent = await Agent.create({}, { userDir: join(base, 'user'), env: {} })
   closing.push(() => agent.close())
   return agent.session(base, {

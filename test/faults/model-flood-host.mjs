@@ -1,12 +1,9 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process that asks a model server which sends too much, and says how the run ended and how much memory it took. Started by
 // model-flood.test.ts with an order.
-import { writeSync } from 'node:fs'
 import { Agent } from 'capstan'
+import { order, say } from '../support/host-parts.mjs'
 
-const [, , given] = process.argv
-const order = JSON.parse(given)
-const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
 const megabytes = () => process.memoryUsage().rss / 1024 / 1024
 
 const agent = await Agent.create(

@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Agent } from '../../src/agent/agent.js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import {
   type ReplayOptions,
@@ -17,20 +16,16 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { recordedModel } from '../../src/testing/index.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
 import type { Message } from '../../src/tool/completion.js'
+import { openAgentPlace } from './open-agent.js'
 
 let base: string
 let work: string
 let agent: Agent
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-replay-'))
-  work = join(base, 'work')
-  await mkdir(work)
-  await writeFile(join(work, 'a.txt'), 'one\n')
-  agent = await Agent.create({}, { userDir: join(base, 'user') })
-})
-afterEach(async () => {
-  await agent.close()
-  await rm(base, { recursive: true, force: true })
+  const place = await openAgentPlace({ 'a.txt': 'one\n' })
+  base = place.base
+  work = place.work
+  agent = place.agent
 })
 
 const read: ScriptedStep = { text: 'looking', toolCalls: [{ name: 'read', args: { file_path: 'a.txt' } }] }

@@ -1,21 +1,18 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { Envelope } from '../../src/tool/envelope.js'
 import { globTool } from '../../src/toolbox/glob.js'
 import { grepTool } from '../../src/toolbox/grep.js'
 import { createLocalSearch } from '../../src/workspace/search/index.js'
+import { sharedDirectory } from '../support/temporary-directory.js'
 
 const directories = 500
 const filesEach = 100
-let place: string
-let root: string
+const root = join(sharedDirectory(), 'work')
 
 beforeAll(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-big-tree-')))
-  root = join(place, 'work')
   for (let at = 0; at < directories; at += 1) {
     const directory = join(root, `part-${at % 20}`, `d${at}`)
     mkdirSync(directory, { recursive: true })
@@ -27,7 +24,6 @@ beforeAll(() => {
     symlinkSync(root, join(directory, 'back'))
   }
 }, 60_000)
-afterAll(() => rmSync(place, { recursive: true, force: true }))
 
 const lend = (deadlineMs = 20_000) => ({
   runtime: { search: createLocalSearch({ root, permit: () => undefined, deadlineMs }) },

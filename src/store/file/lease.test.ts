@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { thisProcess } from '../../workspace/scratch/owner.js'
 import type { SessionRecord } from '../records.js'
 import { type FileLayer, nodeFiles } from './file-layer.js'
@@ -13,7 +13,7 @@ import { FileSessionStore } from './file-session-store.js'
 import { type HeldLease, isStillHeld, releaseLease, takeLease } from './lease-file.js'
 
 const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
-const top = mkdtempSync(join(tmpdir(), 'capstan-lease-'))
+const top = sharedDirectory()
 const opener = { holder: 'test', now: () => 1 } as const
 const children: ChildProcess[] = []
 let made = 0
@@ -50,7 +50,6 @@ beforeAll(async () => {
 
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL')
-  rmSync(top, { recursive: true, force: true })
 })
 
 async function startChild(): Promise<ChildProcess> {

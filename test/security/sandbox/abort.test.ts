@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocalShell } from '../../../src/workspace/shell/local-shell.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 import { processesWith, waitForProcesses } from './support/processes.js'
 
@@ -19,7 +19,7 @@ const kinds = [
 ]
 
 async function abortMany(sandbox: 'off' | 'required', count: number, atOnce: number): Promise<void> {
-  const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-abort-')))
+  const place = temporaryDirectory()
   const root = join(place, 'work')
   mkdirSync(root)
   const word = randomUUID()
@@ -54,7 +54,6 @@ async function abortMany(sandbox: 'off' | 'required', count: number, atOnce: num
   } finally {
     await shell.close()
     expect(await waitForProcesses(word, (left) => left === 0)).toEqual([])
-    rmSync(place, { recursive: true, force: true })
   }
 }
 
@@ -74,11 +73,10 @@ describeWithBubblewrap('commands side by side in one workspace', () => {
   let place: string
   let root: string
   beforeEach(() => {
-    place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-beside-')))
+    place = temporaryDirectory()
     root = join(place, 'work')
     mkdirSync(root)
   })
-  afterEach(() => rmSync(place, { recursive: true, force: true }))
 
   it('SEC-128 keep their cover when another one ends, and when another shell does', async () => {
     const options = { root, ledgerDir: join(place, 'ledger'), sandbox: 'required' } as const
