@@ -10,7 +10,8 @@ import { describe, expect, it } from 'vitest'
 import { scriptedModel } from '../../src/testing/index.js'
 import { until } from '../contract/open-session.js'
 import { processesWith, waitForProcesses } from '../security/sandbox/support/processes.js'
-import { expectWellFormed, factor, sessionWith } from './support.js'
+import { factor } from '../support/fault-factor.js'
+import { expectWellFormed, sessionWith } from './support.js'
 
 const allowed = { permissionPolicy: { allow: ['bash'] }, onAsk: () => ({ decision: 'once' as const }) }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { factor } from '../../../test/support/fault-factor.js'
 import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { thisProcess } from '../../workspace/scratch/owner.js'
 import type { SessionRecord } from '../records.js'
@@ -12,7 +13,6 @@ import { type FileLayer, nodeFiles } from './file-layer.js'
 import { FileSessionStore } from './file-session-store.js'
 import { type HeldLease, isStillHeld, releaseLease, takeLease } from './lease-file.js'
 
-const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
 const top = sharedDirectory()
 const opener = { holder: 'test', now: () => 1 } as const
 const children: ChildProcess[] = []
