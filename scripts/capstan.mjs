@@ -77,7 +77,7 @@ async function faults([factor = '10', ...names]) {
       ? names
       : [
           ...['test/persistence', 'test/faults', 'src/store', 'src/program/machine/soak'],
-          ...['test/security/files/race', 'test/security/net/search-race'],
+          ...['test/security/files/race', 'test/security/net/search-race', 'test/house/package'],
         ]
   return run(process.execPath, [vitest, 'run', ...wanted])
 }
