@@ -30,7 +30,7 @@ describe('FT-14: a command that is aborted', () => {
   it.each(stubborn)(
     'and %s: ends, with no process left',
     async (_, command) => {
-      const rounds = Math.ceil((20 * Math.min(factor, 10)) / stubborn.length)
+      const rounds = Math.ceil((10 * Math.min(factor, 20)) / stubborn.length)
       const word = randomUUID()
       const model = scriptedModel((_request, n) =>
         n % 2 === 0 ? { toolCalls: [{ name: 'bash', args: { command: `echo up; ${command}` } }] } : 'Fine.',

@@ -1,6 +1,6 @@
 /**
- * FT-18: several processes want to write one session at the same moment. Short form: 3 races of 4 processes with each store;
- * `FAULT_FACTOR=25` or more makes it 75 with 8.
+ * FT-18: several processes want to write one session at the same moment. Short form: 2 races of 4 processes with each store;
+ * `FAULT_FACTOR=38` or more makes it 75 with 8.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { factor } from '../support/fault-factor.js'
 import { type Host, startHost } from '../support/host-process.js'
 import { expectWhole, stateOf } from './kept.js'
 
-const races = Math.min(75, 3 * factor)
+const races = Math.min(75, 2 * factor)
 const writers = factor >= 25 ? 8 : 4
 
 describe.each<[string, (place: string) => SessionStore]>([

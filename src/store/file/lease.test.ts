@@ -76,7 +76,7 @@ describe('the lease of a session', () => {
   it('goes to exactly one of several processes, however they race, and a dead one is followed at once', async () => {
     const rivals = await Promise.all([0, 1, 2, 3].map(startChild))
     const directory = join(top, 'races')
-    const races = 200 * Math.min(factor, 5)
+    const races = 60 * Math.min(factor, 16)
     const fences = new Map<string, number>()
     for (let race = 0; race < races; race++) {
       // New sessions and known ones, given back or left by the dead.

@@ -9,7 +9,7 @@ import { factor } from '../../support/fault-factor.js'
 import { createScene } from './fixture.js'
 
 /** Some 4,000 in `npm test`, at least 20,000 in `npm run faults`. */
-const writes = 4_000 * Math.min(factor, 5)
+const writes = 2_000 * Math.min(factor, 10)
 const atOnce = 8
 
 describe.runIf(process.platform === 'linux')('the gap between check and use', () => {

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.js'
 
 const canary = 'canary-7d21'
 /** `npm run faults` races ten times as long. */
-const forMs = 1_500 * factor
+const forMs = 1_000 * factor
 const atOnce = 4
 let place = ''
 let root = ''
