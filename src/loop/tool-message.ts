@@ -20,7 +20,7 @@ export function toolMessage(calls: readonly AnsweredCall[]): ToolMessage {
 function resultPart({ id, callId, name, envelope }: AnsweredCall): ToolResultPart {
   const content =
     envelope.type === 'output' && isToolResultContentArray(envelope.data)
-      ? envelope.data
+      ? [...envelope.data, ...cutNote(envelope).map((text) => ({ type: 'text' as const, text }))]
       : [{ type: 'text' as const, text: modelText(envelope) }]
   return {
     type: 'tool_result',
@@ -39,13 +39,25 @@ export function modelText(envelope: Envelope): string {
 }
 
 function plainText(envelope: Envelope): string {
-  if (envelope.type === 'error')
-    return isRejected(envelope) ? envelope.error_text : `Error: ${envelope.error_text}`
+  const note = cutNote(envelope).map((text) => `\n${text}`)
+  if (envelope.type === 'error') {
+    const text = isRejected(envelope) ? envelope.error_text : `Error: ${envelope.error_text}`
+    return `${text}${note}`
+  }
   const { metadata, data } = envelope
-  if (!metadata.truncated) return serializeToolOutput(data)
-  const rest =
-    metadata.output_path === undefined ? '' : ` More of it is in ${metadata.output_path}: read it in parts.`
-  return `${headText(data)}\n[Only the first part is shown.${rest}]`
+  return metadata.truncated ? `${headText(data)}${note}` : serializeToolOutput(data)
+}
+
+/** What tells a model that it does not see all of an output, and where the rest is. */
+function cutNote({ metadata: { truncated, output_path } }: Envelope): string[] {
+  if (truncated !== true) return []
+  if (output_path === undefined) return ['[The output was truncated.]']
+  return [`[The output was truncated. output_path: ${oneLine(output_path)} has all of it; read it in parts.]`]
+}
+
+/** The name of a file is not the runtime's own words: it cannot begin a line of its own. */
+function oneLine(path: string): string {
+  return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path
 }
 
 /** A head that is text stands as text, with the figures beside it behind: as JSON every line break would cost more. */

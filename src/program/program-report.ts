@@ -61,6 +61,9 @@ function callsText(calls: readonly ProgramToolCall[]): string {
 function consoleText({ console }: ProgramOutcome): string[] {
   if (console.length === 0) return []
   const text = console.map((line) => line.text).join('\n')
-  const cut = text.length > shownConsole ? `${text.slice(0, shownConsole)}\n[cut]` : text
+  const cut =
+    text.length > shownConsole
+      ? `${text.slice(0, shownConsole).replace(/[\uD800-\uDBFF]$/, '')}\n[cut]`
+      : text
   return [`Console:\n${cut}`]
 }
