@@ -78,7 +78,7 @@ export function assertTool(value: unknown): void {
 function idleRules(options: SessionOptions): readonly string[] {
   const { permissionPolicy: policy } = options
   if (policy === undefined || policy.enabled === false) return []
-  const known = [...builtinToolNames(), 'tool_search', ...ownTools(options).map(({ name }) => name)]
+  const known = [...builtinToolNames(), ...ownTools(options).map(({ name }) => name)]
   return rulesForUnknownTools(policy, known)
 }
 
