@@ -78,7 +78,7 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
       const protection = await watchedProtection(options, names, command, watches)
       let proxy: FilteringProxy | undefined
       try {
-        proxy = await proxyFor(options, command.call?.hosts)
+        proxy = await proxyFor(options, command.call)
         const covers = await coversFor(visiblePart(command.call, options), options.scratch?.())
         const guarded = command.guardGit === true ? await guardGit(options, command, watches) : undefined
         return plan(options, own, command, { protection, covers, proxy, guarded })
@@ -303,14 +303,15 @@ function tellGit(home: string, ignored: readonly string[]): void {
 /** One proxy for each command: its grant, its refusals and its end are that command's own. */
 async function proxyFor(
   options: BubblewrapOptions,
-  hosts: readonly string[] | undefined,
+  call: CallConfinement | undefined,
 ): Promise<FilteringProxy | undefined> {
+  const { hosts, deniesHost } = call ?? {}
   const { network } = options
   if (network === undefined || network.allowHosts.length === 0 || hosts?.length === 0) return undefined
   // The name of a socket ends at 107 bytes.
   const base = Buffer.byteLength(options.directory) < 90 ? options.directory : tmpdir()
   const directory = await mkdtemp(join(base, 'p-'))
-  const proxy = await startProxy({ socket: join(directory, 's'), hosts, ...network })
+  const proxy = await startProxy({ socket: join(directory, 's'), hosts, deniesHost, ...network })
   return {
     ...proxy,
     async close() {
