@@ -150,7 +150,9 @@ GitHub issues and pull request tools.
     await chmod(join(bin, 'npx'), 0o755)
     const before = process.env['PATH']
     process.env['PATH'] = `${bin}:${before}`
-    onTestFinished(() => void (process.env['PATH'] = before))
+    onTestFinished(() => {
+      process.env['PATH'] = before
+    })
     const written = join(bin, 'note')
     const { told, model, session, served } = await fire(
       { 'tools/github.md': github },
