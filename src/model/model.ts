@@ -29,8 +29,8 @@ export type ModelFacts = {
   readonly reasoning: boolean
   /** Whether it takes a temperature. */
   readonly temperature: boolean
-  /** Whether the provider itself holds an answer to a JSON Schema. */
-  readonly structuredOutput: boolean
+  /** Whether the provider itself holds an answer to a JSON Schema. Absent: not known. */
+  readonly structuredOutput?: boolean
   /** US dollars for a million tokens. */
   readonly price?: ModelPrice
 }
@@ -105,6 +105,8 @@ export type ModelAnswer = {
   readonly toolCalls: readonly ModelToolCall[]
   readonly usage: ModelUsage
   readonly finish: FinishReason
+  /** The provider's own response, where the model has it as one value. Not recorded. */
+  readonly raw?: unknown
   readonly response: {
     readonly id?: string
     readonly model?: string

@@ -1,3 +1,4 @@
+import type { Manifest } from '../authority/manifest.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import type { TaskAgent } from '../tool/runtime.js'
@@ -17,6 +18,8 @@ export type AgentDefinition = TaskAgent & {
   readonly inspectable?: boolean
   /** `agent`: when it does a task, it is told in one line that an agent reads its answer. */
   readonly caller?: 'agent'
+  /** What it declares about itself. */
+  readonly manifest?: Manifest
   /** `provider/model` of the configuration; absent: the model of the one who asks. */
   readonly model?: string
   /**

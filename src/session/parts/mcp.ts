@@ -227,8 +227,9 @@ class SessionServers {
     if (name !== undefined && failed !== undefined) throw failed.reason
   }
 
+  /** At once where the servers are there: a caller need not wait before it looks for idle ones. */
   async touch(name: string): Promise<void> {
-    const servers = await this.#load()
+    const servers = this.#servers ?? (await this.#load())
     servers.get(name).touch()
   }
 

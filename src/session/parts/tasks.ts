@@ -13,7 +13,6 @@ import type { ChildTask } from '../child.js'
 import type { SessionCore } from '../core.js'
 import { hostCalls } from '../history/file-changes.js'
 import type { SessionPart } from '../part.js'
-import { defaultRetention } from '../runs.js'
 import { agentsPart } from './agents.js'
 import { OpenAsks } from './open-asks.js'
 import { doneBy, noteOf, snapshotOf } from './task-notes.js'
@@ -87,9 +86,8 @@ class Tasks implements RuntimeTasks {
     this.#slots = new Slots(maxParallelTasks)
     this.#family = parent?.family ?? new TaskFamily(options.delegation)
     this.mostAtOnce = Math.max(1, Math.min(maxParallelTasks, this.#family.maxTasks))
-    const { maxTerminalSubagentTasks = defaultRetention.maxTerminalSubagentTasks } =
-      options.retentionLimits ?? {}
-    this.#board = new TaskBoard(maxTerminalSubagentTasks, core.now, (taskId) => this.#steps.has(taskId))
+    const maxEnded = options.retentionLimits?.maxTerminalSubagentTasks ?? Number.POSITIVE_INFINITY
+    this.#board = new TaskBoard(maxEnded, core.now, (taskId) => this.#steps.has(taskId))
     for (const note of restored?.tasks.values() ?? []) this.#restore(note)
   }
 

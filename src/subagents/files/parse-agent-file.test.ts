@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import type { PermissionPolicy } from '../../authority/policy.js'
 import { CapstanError } from '../../tool/errors.js'
 import type { AgentDefinition } from '../agent-definition.js'
@@ -196,7 +197,7 @@ describe('an agent file', () => {
           expect(error).toBeInstanceOf(CapstanError)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 })

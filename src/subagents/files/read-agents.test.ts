@@ -1,14 +1,13 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { askingFirst, readAgentDirectory, readProjectAgents, readUserAgents } from './read-agents.js'
 
 let base: string
 beforeEach(async () => {
-  base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-agents-')))
+  base = temporaryDirectory()
 })
-afterEach(() => rm(base, { recursive: true, force: true }))
 
 async function put(files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
