@@ -154,6 +154,7 @@ const inheritedNames = [
   'middleware',
   'approvals',
   'webSearch',
+  'toolSearch',
   'securityProvider',
   'retentionLimits',
   'sessionStore',

@@ -9,6 +9,7 @@ import type { ChildMaker } from '../session/child.js'
 import type { SessionParts } from '../session/core.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
+import type { KnownServers } from '../session/parts/mcp.js'
 import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
@@ -64,6 +65,7 @@ export class SessionMaker {
   readonly #memory: ReturnType<typeof configuredMemory>
   readonly #models: AgentModels
   readonly #circuits = new Circuits()
+  #knownServers: KnownServers | undefined
   /** Makes the sessions of subagents. */
   readonly #children: ChildMaker
 
@@ -80,6 +82,14 @@ export class SessionMaker {
     this.#memory = configuredMemory(config)
     this.#models = new AgentModels(config)
     this.#children = machinery.childMaker(this.sessions)
+  }
+
+  /** Asks the servers of the configuration what they offer, for the sessions that begin from now on. */
+  async askServers(signal: AbortSignal): Promise<void> {
+    const { mcpServers } = this.#config
+    if (mcpServers.length === 0) return
+    const { askServers } = await import('./known-servers.js')
+    this.#knownServers = await askServers(mcpServers, workspaceRoot('.', this.#cwd), signal)
   }
 
   /** Opens one: at once, with what the store has of it. */
@@ -104,20 +114,28 @@ export class SessionMaker {
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
     for (const name of options.fallbackModels ?? []) if (typeof name === 'string') this.#models.resolve(name)
+    const root = workspaceRoot(options.workspaceBackend?.root ?? workspace, this.#cwd)
     let open: Session | undefined
     const session = new Session({
       sessionId,
       agentId,
-      root: workspaceRoot(workspace, this.#cwd),
+      root,
       userDir: this.userDir,
       ...this.#instructions(),
       secrets: this.#secrets,
       agentTools: this.#agentTools,
       ...(this.#config.mcpServers.length > 0 && { mcpServers: this.#config.mcpServers }),
+      ...(this.#knownServers !== undefined && { knownServers: this.#knownServers }),
       children: this.#children,
       options,
       ...(restored !== undefined && { restored }),
-      warnings: [...warnings, ...checked.warnings, ...damageIn(restored), ...notRestored(found.leftOut)],
+      warnings: [
+        ...warnings,
+        ...checked.warnings,
+        ...saveAnyway(options),
+        ...damageIn(restored),
+        ...notRestored(found.leftOut),
+      ],
       resolveModel: (name) => this.#models.resolve(name),
       circuits: this.#circuits,
       closed: (ended) => this.sessions.closed(open, ended),
@@ -191,6 +209,14 @@ export class SessionMaker {
       ...configuredQueue(this.#config.queue),
     }
   }
+}
+
+/** A run can be resumed only if what was said is written before it is acted on, so a store cannot be held back. */
+function saveAnyway({ autoSave, sessionStore }: SessionOptions): string[] {
+  if (autoSave !== false || sessionStore === undefined) return []
+  const message =
+    'autoSave: false has no effect: with a session store every message is written as it happens, so that a run can be resumed. For a session that is not stored, open it with an agent and options without a store.'
+  return [message]
 }
 
 function damageIn(restored: RestoredSession | undefined): string[] {

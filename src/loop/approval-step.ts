@@ -134,8 +134,8 @@ async function askPerson(
   policy: ToolApprovalRequest | undefined,
 ): Promise<void> {
   const { parts } = passage
+  const advice = policy === undefined ? adviceFor(passage) : undefined
   if (parts.onAsk === undefined) {
-    const advice = policy === undefined ? adviceFor(passage) : undefined
     refuse(passage, tool, ready, reasons, advice)
     throw new Stopped(nobodyThere(reasons, advice))
   }
@@ -160,6 +160,7 @@ async function askPerson(
     notes,
     ...(passage.request.toolCallId === undefined ? {} : { toolCallId: passage.request.toolCallId }),
     ...offered,
+    ...(advice === undefined ? {} : { advice }),
     ...(diff === undefined ? {} : { diff }),
     ...(passage.run === undefined ? {} : { run: passage.run }),
     ...(passage.insisted === undefined ? {} : { inPerson: true }),
@@ -275,12 +276,14 @@ function rulesFor(
   const own = { judgement: decision.rules, book: authority.book }
   const asking = limits.length > 0 && own.judgement.verdict.action === 'allow' ? limits : [own, ...limits]
   const rules = new Map<string, Rule>()
+  let caution: { readonly caution?: string } = {}
   for (const { judgement, book } of asking) {
     const offer = find(expanded, judgement, book)
     if ('refused' in offer) return offer
+    if (offer.caution !== undefined) caution = { caution: offer.caution }
     for (const rule of offer.rules) rules.set(formatRule(rule), rule)
   }
-  return { rules: [...rules.values()], text: [...rules.keys()] }
+  return { rules: [...rules.values()], text: [...rules.keys()], ...caution }
 }
 
 function rulesThatAsk({ decision }: Passage): Rule[] {

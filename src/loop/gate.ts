@@ -83,6 +83,8 @@ export type Passage = {
   approval?: string
   /** What the files were that decide what the call does. */
   pins?: ReadonlyMap<string, string>
+  /** It is in the session's order of writing calls. */
+  writer?: boolean
   /** What happened inside the call that must end the run. */
   fatal?: { readonly error: unknown }
 }
@@ -440,8 +442,11 @@ function recordOf(passage: Passage, envelope: Envelope): CallRecord {
     origin: request.origin,
     args: passage.text,
     endedAt: step,
+    startedAtMs: passage.start,
     durationMs: elapsed(passage),
     envelope,
+    ...touched(passage),
+    ...(passage.run?.runId === undefined ? {} : { runId: passage.run.runId }),
     ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
     ...(decision === undefined ? {} : { verdict: decision.verdict, rules: decidingRules(decision) }),
     ...(watchdog === undefined ? {} : { watchdog }),
@@ -449,6 +454,18 @@ function recordOf(passage: Passage, envelope: Envelope): CallRecord {
     ...(notices.length === 0 ? {} : { notices }),
   }
 }
+
+/** Paths that are only a guess are left out. */
+function touched({ expanded }: Passage): Pick<CallRecord, 'paths'> {
+  if (expanded === undefined) return {}
+  const paths = new Set<string>()
+  for (const subject of expanded.subjects)
+    if (subject.kind === 'path' && subject.doubt === undefined && paths.size < maxPaths)
+      paths.add(subject.written)
+  return paths.size === 0 ? {} : { paths: [...paths] }
+}
+
+const maxPaths = 50
 
 /** The rules that decided about each thing the call touches. */
 function decidingRules({ rules, limits, inherited }: Decision): Rule[] {

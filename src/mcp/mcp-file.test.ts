@@ -1,17 +1,16 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import { confirmMcpFile, type McpFileOptions, readMcpFile } from './mcp-file.js'
 
 let base: string
 let options: McpFileOptions
 beforeEach(async () => {
-  base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-mcp-file-')))
+  base = temporaryDirectory()
   options = { root: join(base, 'work'), userDir: join(base, 'user'), env: { HOST: 'a.test', EMPTY: '' } }
   await mkdir(options.root)
 })
-afterEach(() => rm(base, { recursive: true, force: true }))
 
 const put = (text: string | object, root = options.root): Promise<void> =>
   writeFile(join(root, '.mcp.json'), typeof text === 'string' ? text : JSON.stringify({ mcpServers: text }))

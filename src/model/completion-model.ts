@@ -125,7 +125,7 @@ function factsOf({ capabilities }: { readonly capabilities?: CompletionModelCapa
     documents: capabilities?.documentInput ?? true,
     reasoning: capabilities?.reasoning ?? false,
     temperature: true,
-    structuredOutput: capabilities?.outputSchema ?? true,
+    ...(capabilities?.outputSchema !== undefined && { structuredOutput: capabilities.outputSchema }),
   }
 }
 

@@ -151,13 +151,8 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
     active.signal.throwIfAborted()
     if (text !== undefined) {
       active.emit({ type: 'text_delta', text })
-      return agentResult(active.id, {
-        text,
-        toolCallsCount: 0,
-        rounds: 0,
-        ...active.spent,
-        finish: 'command',
-      })
+      const outcome = { text, toolCallsCount: 0, rounds: 0, ...active.spent, finish: 'command' } as const
+      return agentResult(active.id, outcome, reportsOf(core))
     }
   }
   active.steerable = true
@@ -181,6 +176,7 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   if (request.history === undefined && unfinished === undefined) await core.closeInterrupted()
   if (request.history === undefined && message !== undefined && unfinished === undefined)
     for (const arrived of knownTasks(core)?.takeArrivals() ?? []) await core.conversation.append(arrived)
+  if (request.history === undefined && message !== undefined) core.titleAfter(request.text)
   const { roundDone, ...plain } = parts
   const outcome = await run(
     {
@@ -204,7 +200,7 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   return agentResult(
     active.id,
     { ...outcome, ...active.spent, text: core.screen.text(outcome.text) },
-    reportsOf(core, new Set([active.id, ...(request.from?.family ?? [])])),
+    reportsOf(core),
   )
 }
 

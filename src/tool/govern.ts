@@ -33,6 +33,8 @@ export type GovernedOptions<Args> = {
   /** What it asks for; nothing when left out. Adding the tool to an agent adds this to what the agent may do. */
   requires?: RequirementSet
   kind?: ToolKind
+  /** What people call it; its name in words when left out. */
+  title?: string
   limits?: OutputLimits
   idempotent?: boolean
   approval?: ToolApprovalPolicy<Args>
@@ -73,6 +75,7 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
     requires: frozenCopy(parts.requires ?? {}),
     kind: parts.kind ?? 'other',
     idempotent: parts.idempotent ?? false,
+    ...(parts.title === undefined ? {} : { title: parts.title }),
     ...(parts.limits === undefined ? {} : { limits: frozenCopy(parts.limits) }),
     ...(parts.approval === undefined ? {} : { approval: parts.approval }),
     ...(parts.ownTime === undefined ? {} : { ownTime: parts.ownTime }),
@@ -108,7 +111,7 @@ export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
   const definition = await tool.definition('')
   const parameters = frozenCopy(definition.parameters)
   const schema = compileJsonSchema(parameters)
-  const { requires, kind, limits, idempotent, approval, ownTime } = tool
+  const { requires, kind, title, limits, idempotent, approval, ownTime } = tool
   const governed = assembleTool<unknown, unknown>({
     name: tool.name,
     description: definition.description,
@@ -122,6 +125,7 @@ export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
     touches: (args) => tool.touches?.(args) ?? [],
     ...(requires === undefined ? {} : { requires }),
     ...(kind === undefined ? {} : { kind }),
+    ...(title === undefined ? {} : { title }),
     ...(limits === undefined ? {} : { limits }),
     ...(idempotent === undefined ? {} : { idempotent }),
     ...(ownTime === undefined ? {} : { ownTime }),

@@ -11,21 +11,11 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
-import { type ToolboxWorkspace, toolboxWorkspace, type WorkspaceFiles } from '../../test/toolbox/workspace.js'
+import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
+import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { checkToolContract } from '../testing/tool-contract.js'
 import { readTool } from './read.js'
-
-const opened: ToolboxWorkspace[] = []
-afterEach(async () => {
-  for (const workspace of opened.splice(0)) await workspace.close()
-})
-
-async function open(files: WorkspaceFiles = {}): Promise<ToolboxWorkspace> {
-  const workspace = await toolboxWorkspace(files)
-  opened.push(workspace)
-  return workspace
-}
 
 async function output(workspace: ToolboxWorkspace, args: object): Promise<string> {
   const envelope = await workspace.call(readTool, args)
@@ -54,7 +44,7 @@ describe('read', () => {
   })
 
   it('numbers lines, and says how to read on', async () => {
-    const workspace = await open({ 'a.txt': 'one\ntwo\nthree\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\ntwo\nthree\n' })
     expect(await output(workspace, { file_path: 'a.txt' })).toBe('     1\tone\n     2\ttwo\n     3\tthree\n')
     expect(await output(workspace, { file_path: 'a.txt', offset: 1, limit: 1 })).toBe(
       '     2\ttwo\n\n... (more lines available; continue with offset=2)\n',
@@ -83,28 +73,52 @@ describe('read', () => {
     expect(metadata['truncated']).toBeUndefined()
   })
 
-  it('stops at 2000 lines and at 200 KB, and says so', async () => {
-    const workspace = await open({
-      'many.txt': 'x\n'.repeat(2001),
-      'wide.txt': `${'y'.repeat(1900)}\n`.repeat(500),
+  it('shows a file of up to 200 KB whole, however many lines it has and however long they are', async () => {
+    const workspace = await toolboxWorkspace({
+      'many.txt': 'a line\n'.repeat(20_000),
+      'one.txt': 'y'.repeat(204_800),
+      'wide.txt': `${'y'.repeat(102_399)}\n`.repeat(2),
     })
-    const many = await workspace.call(readTool, { file_path: 'many.txt' })
-    expect(many).toMatchObject({ metadata: { truncated: true, range: { lines: 2000, next_offset: 2000 } } })
-    const wide = await workspace.call(readTool, { file_path: 'wide.txt', limit: 5000 })
+    for (const [file_path, lines] of [
+      ['many.txt', 20_000],
+      ['one.txt', 1],
+      ['wide.txt', 2],
+    ] as const) {
+      const { metadata, ...envelope } = await workspace.call(readTool, { file_path })
+      expect(metadata, file_path).toMatchObject({ range: { lines, eof: true, total_lines: lines } })
+      expect(metadata, file_path).not.toHaveProperty('truncated')
+      expect(envelope.type === 'output' && envelope.data, file_path).not.toContain('cut')
+    }
+  })
+
+  it('stops at 200 KB between lines, and says so', async () => {
+    const workspace = await toolboxWorkspace({
+      'wide.txt': `${'y'.repeat(1_999)}\n`.repeat(103),
+      'short.txt': '\n'.repeat(204_800),
+    })
+    const wide = await workspace.call(readTool, { file_path: 'wide.txt' })
+    expect(wide.metadata).toMatchObject({
+      truncated: true,
+      output_path: 'wide.txt',
+      range: { lines: 102, next_offset: 102 },
+    })
     const text = String(wide.type === 'output' && wide.data)
-    expect(Buffer.byteLength(text)).toBeLessThan(200 * 1024)
-    expect(Buffer.byteLength(text)).toBeGreaterThan(195_000)
-    expect(wide.metadata).toMatchObject({ truncated: true })
-    expect(text).toMatch(/continue with offset=\d+\)\n$/)
+    expect(text).toMatch(/continue with offset=102\)\n$/)
+    const rest = await workspace.call(readTool, { file_path: 'wide.txt', offset: 102 })
+    expect(rest.metadata).toMatchObject({ range: { lines: 1, eof: true } })
+    // Numbers would take eight times as much as the text.
+    const short = await workspace.call(readTool, { file_path: 'short.txt' })
+    expect(short.metadata).toMatchObject({ truncated: true, range: { eof: false } })
+    expect(Buffer.byteLength(String(short.type === 'output' && short.data))).toBeLessThan(400 * 1024)
   })
 
   it('says that an empty file is empty', async () => {
-    const workspace = await open({ 'none.txt': '' })
+    const workspace = await toolboxWorkspace({ 'none.txt': '' })
     expect(await output(workspace, { file_path: 'none.txt' })).toBe('(none.txt is empty)')
   })
 
   it('shows CRLF and byte-order marks for what they are, outside the text', async () => {
-    const workspace = await open({
+    const workspace = await toolboxWorkspace({
       'dos.txt': '\uFEFFone\r\ntwo\r\n',
       'mixed.txt': 'one\r\ntwo\nthree',
       'cr.txt': 'a\rb\n',
@@ -121,7 +135,7 @@ describe('read', () => {
 
   it('decodes UTF-16 in both orders, and names what is no UTF-8', async () => {
     const le = Buffer.from('\uFEFFgrüße\r\nzwei\r\n', 'utf16le')
-    const workspace = await open({
+    const workspace = await toolboxWorkspace({
       'le.txt': le,
       'be.txt': Buffer.from(le).swap16(),
       'latin.txt': Buffer.from('caf\xe9\n', 'latin1'),
@@ -134,20 +148,24 @@ describe('read', () => {
     expect(await failure(workspace, { file_path: 'le.txt', start_byte: 0 })).toContain('UTF-16')
   })
 
-  it('cuts long lines between characters and says where the rest is', async () => {
-    const line = `${'ä'.repeat(1500)}END`
-    const workspace = await open({ 'long.txt': `first\n${line}\nlast\n` })
-    const text = await output(workspace, { file_path: 'long.txt' })
+  it('cuts a line longer than 200 KB between characters and says where the rest is', async () => {
+    const line = `x${'ä'.repeat(102_500)}END`
+    const workspace = await toolboxWorkspace({ 'long.txt': `first\n${line}\nlast\n` })
+    const first = await workspace.call(readTool, { file_path: 'long.txt' })
+    expect(first.metadata).toMatchObject({ truncated: true, range: { lines: 1, next_offset: 1 } })
+    const cut = await workspace.call(readTool, { file_path: 'long.txt', offset: 1 })
+    const text = String(cut.type === 'output' && cut.data)
     const [, mark] = /\[cut: (.*)\]/.exec(text) ?? []
-    expect(mark).toBe('2000 of 3003 bytes; the rest: start_byte=2006 end_byte=3009')
-    expect(text).toContain('     3\tlast\n')
-    const rest = await output(workspace, { file_path: 'long.txt', start_byte: 2006, end_byte: 3009 })
-    expect(rest).toBe(`${line.slice(1000)}\n... (more bytes available; continue with start_byte=3009)\n`)
+    expect(mark).toBe('204799 of 205004 bytes; the rest: start_byte=204805 end_byte=205010')
+    expect(text).not.toContain('\uFFFD')
+    expect(cut.metadata).toMatchObject({ truncated: true, output_path: 'long.txt' })
+    const rest = await output(workspace, { file_path: 'long.txt', start_byte: 204_805, end_byte: 205_010 })
+    expect(rest).toBe(`${line.slice(-104)}\n... (more bytes available; continue with start_byte=205010)\n`)
   })
 
   it('reads byte ranges without breaking a character, each byte once', async () => {
     const text = 'aä€😀'.repeat(50)
-    const workspace = await open({ 'u.txt': text })
+    const workspace = await toolboxWorkspace({ 'u.txt': text })
     const size = Buffer.byteLength(text)
     let read = ''
     for (let at = 0; at < size; ) {
@@ -172,7 +190,7 @@ describe('read', () => {
   })
 
   it('shows any window of any text as a plain split would, wherever chunks and limits fall', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const line = fc.oneof(
       fc.string({ maxLength: 12, unit: 'grapheme' }),
       fc.constant(''),
@@ -206,12 +224,12 @@ describe('read', () => {
           )
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     )
   })
 
   it('gives images as images, by their bytes and not by their names', async () => {
-    const workspace = await open({
+    const workspace = await toolboxWorkspace({
       'photo.txt': oneByOne,
       'a.gif': Buffer.from('GIF89a\x01\0\x01\0'),
       'a.jpg': Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0]),
@@ -237,7 +255,7 @@ describe('read', () => {
   })
 
   it('names binary files with their kind and size', async () => {
-    const workspace = await open({
+    const workspace = await toolboxWorkspace({
       'a.bin': new Uint8Array([1, 2, 0, 3]),
       'few.dat': `${'text\n'.repeat(50)}\0`,
       'x.pdf': '%PDF-1.7\nlooks like text\n',
@@ -255,7 +273,7 @@ describe('read', () => {
   })
 
   it('answers missing files and directories with the nearest names', async () => {
-    const workspace = await open({ 'src/parser.ts': '', 'src/lexer.ts': '', 'docs/guide.md': '' })
+    const workspace = await toolboxWorkspace({ 'src/parser.ts': '', 'src/lexer.ts': '', 'docs/guide.md': '' })
     expect(await failure(workspace, { file_path: 'src/parsre.ts' })).toContain('Did you mean src/parser.ts?')
     expect(await failure(workspace, { file_path: 'scr/lexer.ts' })).toContain('Did you mean src/lexer.ts?')
     expect(await failure(workspace, { file_path: 'guide.md' })).toContain('Did you mean docs/guide.md?')
@@ -272,27 +290,27 @@ describe('read', () => {
 
   it('reads names with spaces, quotes, newlines and leading dashes, and shows them escaped', async () => {
     const names = ['a b.txt', '-rf', '"q".txt', "it's", 'new\nline', 'ünï', '%20', '$(x)', '*']
-    const workspace = await open(Object.fromEntries(names.map((name) => [name, 'ok'])))
+    const workspace = await toolboxWorkspace(Object.fromEntries(names.map((name) => [name, 'ok'])))
     for (const name of names) expect(await output(workspace, { file_path: name })).toBe('     1\tok\n')
     expect(await failure(workspace, { file_path: 'new\nlien' })).toContain('Did you mean "new\\nline"?')
   })
 
   it('reads in a deep tree, and through links that stay inside', async () => {
     const deep = Array.from({ length: 60 }, (_, index) => `d${index}`).join('/')
-    const workspace = await open({ [`${deep}/f.txt`]: 'deep' })
+    const workspace = await toolboxWorkspace({ [`${deep}/f.txt`]: 'deep' })
     symlinkSync(deep, join(workspace.root, 'short'))
     expect(await output(workspace, { file_path: `${deep}/f.txt` })).toBe('     1\tdeep\n')
     expect(await output(workspace, { file_path: 'short/f.txt' })).toBe('     1\tdeep\n')
   })
 
   it('reads what a call left in the scratch directory', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const path = (await workspace.runtime.scratch?.write('out', 'long output\n')) ?? ''
     expect(await output(workspace, { file_path: path })).toBe('     1\tlong output\n')
   })
 
   it('SEC-001 SEC-002 SEC-005 SEC-012 SEC-014 reads nothing outside, and nothing but files', async () => {
-    const workspace = await open({ 'a.txt': '' })
+    const workspace = await toolboxWorkspace({ 'a.txt': '' })
     const outside = join(workspace.root, '..', 'C')
     writeFileSync(outside, 'canary')
     symlinkSync(outside, join(workspace.root, 'link'))
@@ -320,7 +338,7 @@ describe('read', () => {
   })
 
   it('SEC-022 reads a sparse file of 10 GB in little memory', async () => {
-    const workspace = await open({ 'text-first.log': 'a line of text\n'.repeat(20_000) })
+    const workspace = await toolboxWorkspace({ 'text-first.log': 'a line of text\n'.repeat(20_000) })
     writeFileSync(join(workspace.root, 'hole.bin'), '')
     truncateSync(join(workspace.root, 'hole.bin'), 10 * 1024 ** 3)
     truncateSync(join(workspace.root, 'text-first.log'), 10 * 1024 ** 3)
@@ -329,14 +347,14 @@ describe('read', () => {
       'binary file (data, 10737418240 bytes)',
     )
     const head = await workspace.call(readTool, { file_path: 'text-first.log' })
-    expect(head.metadata).toMatchObject({ truncated: true, range: { lines: 2000, eof: false } })
+    expect(head.metadata).toMatchObject({ truncated: true, range: { lines: 13_653, eof: false } })
     const edge = await output(workspace, { file_path: 'text-first.log', offset: 19_999 })
     expect(edge).toContain('line 20001 has NUL bytes')
     expect(process.memoryUsage().rss - before).toBeLessThan(50 * 1024 ** 2)
   })
 
   it('reads the middle of 100 MB without holding it', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const line = 'x'.repeat(99)
     const file = openSync(join(workspace.root, 'big.txt'), 'w')
     const block = Buffer.from(`${line}\n`.repeat(10_000))
@@ -359,7 +377,7 @@ describe('read', () => {
   })
 
   it('stops between chunks when the run is aborted', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const file = openSync(join(workspace.root, 'big.txt'), 'w')
     writeSync(file, 'text\n'.repeat(20_000))
     ftruncateSync(file, 4 * 1024 ** 3)
@@ -384,7 +402,7 @@ describe('read', () => {
   })
 
   it('says when the file changed under its hands', async () => {
-    const workspace = await open({ 'big.txt': 'old line\n'.repeat(200_000) })
+    const workspace = await toolboxWorkspace({ 'big.txt': 'old line\n'.repeat(200_000) })
     const files = workspace.runtime.files
     if (files === undefined) throw new Error('no files')
     let calls = 0

@@ -70,6 +70,8 @@ export type WorkspacePermit = {
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
   /** What a sandbox hides from the call's commands. Absent: nothing. */
   unreadable?(): UnreadablePaths | undefined
+  /** Whether rules deny a host to the call's commands. Absent: none is denied. */
+  deniesHost?(host: string, port: number): boolean
 }
 
 /** A tool tried what its call may not do. */
@@ -318,6 +320,7 @@ function shellFor(
       : { writable: writableIn(roots, permit) }),
     ...(masked.length > 0 && { masked }),
     unreadable: permit.unreadable?.(),
+    deniesHost: permit.deniesHost,
   })
   return {
     run: async (command, request = {}) => {

@@ -1,4 +1,4 @@
-import { type HostEnv, randomIds, systemClock } from '../../loop/host-env.js'
+import { type HostEnv, randomIds, readHostEnv, systemClock } from '../../loop/host-env.js'
 import { isCompletionModel } from '../../model/completion-model.js'
 import type { ToolApprovalsOptions } from '../../tool/approval.js'
 import type { ContextDocument, ToolChoice } from '../../tool/completion.js'
@@ -211,7 +211,7 @@ export class AgentBuilder {
 
   /** The agent as it is described so far. What is added to the builder later does not reach it. */
   build(): BuiltAgent {
-    const { idGenerator = randomIds, clock = systemClock } = this.#env
+    const { idGenerator = randomIds, clock = systemClock } = readHostEnv(this.#env)
     return new BuiltAgent({
       ...this.#given,
       id: this.#id,

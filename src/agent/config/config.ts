@@ -66,6 +66,7 @@ export type ModelEntry = Reach & {
   readonly reasoning?: boolean
   readonly toolCall?: boolean
   readonly temperature?: boolean
+  readonly structuredOutput?: boolean
   readonly releaseDate?: string
   readonly contextTokens?: number
   readonly outputTokens?: number
@@ -166,11 +167,14 @@ export type McpServerConfig = {
   readonly transport: McpTransport
   readonly command?: string
   readonly args?: readonly string[]
+  readonly cwd?: string
+  readonly description?: string
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
   readonly enabled?: boolean
   readonly toolTimeoutSecs?: number
+  readonly sandbox?: 'workspace' | 'off'
   readonly allowHosts?: readonly string[]
   readonly writable?: readonly string[]
   readonly readOnly?: readonly string[]

@@ -1,16 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { propertyRuns } from '../../../test/support/property-runs.js'
+import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { ConfigError } from './config-error.js'
 import type { AgentConfigInput } from './config-input.js'
 import { type LoadConfigOptions, type LoadedConfig, loadConfig } from './load-config.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'capstan-config-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = sharedDirectory()
 
 const env = { KEY: 'from-the-environment', EMPTY: '' }
 const load = (source: string | object, options: LoadConfigOptions = {}): Promise<LoadedConfig> =>
@@ -529,7 +528,7 @@ describe('whatever the configuration', () => {
           await load(source).catch((error: unknown) => expect(error).toBeInstanceOf(ConfigError))
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 

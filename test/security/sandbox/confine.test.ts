@@ -1,18 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createScratch, type Scratch } from '../../../src/workspace/scratch/index.js'
@@ -22,6 +11,7 @@ import {
   type LocalShell,
   type LocalShellOptions,
 } from '../../../src/workspace/shell/local-shell.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 let place: string
@@ -29,14 +19,13 @@ let root: string
 let open: { close(): Promise<void> }[]
 
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-confine-')))
+  place = temporaryDirectory()
   root = join(place, 'work')
   mkdirSync(root)
   open = []
 })
 afterEach(async () => {
   await Promise.all(open.map((each) => each.close()))
-  rmSync(place, { recursive: true, force: true })
 })
 
 function shellWith(options: Partial<LocalShellOptions> = {}): LocalShell {
@@ -228,10 +217,9 @@ describeWithBubblewrap('scratch directories in the sandbox', () => {
   }
   let elsewhere: string
   beforeEach(() => {
-    elsewhere = realpathSync(mkdtempSync('/opt/capstan-confine-'))
+    elsewhere = temporaryDirectory('/opt')
     mkdirSync(join(elsewhere, 'more'))
   })
-  afterEach(() => rmSync(elsewhere, { recursive: true, force: true }))
 
   for (const [where, given] of Object.entries(bases)) {
     it(`SEC-030 ${where}: the own one is there to read and write, others are not to be seen`, async () => {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sweepLedgers } from '../../../src/workspace/shell/sweep.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { compileShell } from './support/compiled.js'
 import { type HostRequest, startHost } from './support/host.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
@@ -17,9 +17,8 @@ beforeAll(() => {
 })
 afterAll(() => compiled.remove())
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-orphans-')))
+  place = temporaryDirectory()
 })
-afterEach(() => rmSync(place, { recursive: true, force: true }))
 
 /** Every way we know to get away from a parent. */
 const clingers = [

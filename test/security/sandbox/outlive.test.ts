@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createLocalShell } from '../../../src/workspace/shell/local-shell.js'
 import { sweepLedgers } from '../../../src/workspace/shell/sweep.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { compileShell } from './support/compiled.js'
 import { startHost } from './support/host.js'
 import { processesWith, waitForProcesses } from './support/processes.js'
@@ -18,10 +18,9 @@ beforeAll(() => {
 })
 afterAll(() => compiled.remove())
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-outlive-')))
+  place = temporaryDirectory()
   mkdirSync(join(place, 'work'))
 })
-afterEach(() => rmSync(place, { recursive: true, force: true }))
 
 /** Ways out of group, session, environment, output and parent at once. The word is in the arguments alone. */
 const ways = (word: string): string[] => [

@@ -2,21 +2,19 @@ import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ShellOutcome } from '../../../src/tool/runtime.js'
 import type { LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { asNormalUser, compileShell } from './support/compiled.js'
 import { type Host, type HostRequest, serveHost } from './support/host.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
@@ -48,13 +46,12 @@ for (const { who, front, uid } of users) {
     })
     afterAll(() => host.end())
     beforeEach(() => {
-      place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-walls-')))
+      place = temporaryDirectory()
       root = join(place, 'work')
       home = join(place, 'home')
       mkdirSync(root)
       mkdirSync(home)
     })
-    afterEach(() => rmSync(place, { recursive: true, force: true }))
 
     async function run(
       runs: NonNullable<HostRequest['runs']>,
