@@ -64,7 +64,8 @@ async function fuzz([cases = '50000']) {
   ensureInstalled()
   process.env['FUZZ_CASES'] = cases
   process.env['PROPERTY_RUNS'] = 'all'
-  const withProperties = filesIn('src').filter((file) => read(file).includes('propertyRuns('))
+  const tests = [...filesIn('src'), ...filesIn('test')].filter((file) => file.endsWith('.test.ts'))
+  const withProperties = tests.filter((file) => read(file).includes('propertyRuns('))
   return run(process.execPath, [vitest, 'run', 'test/security/shell', ...withProperties])
 }
 
@@ -77,7 +78,8 @@ async function faults([factor = '10', ...names]) {
       ? names
       : [
           ...['test/persistence', 'test/faults', 'src/store', 'src/program/machine/soak'],
-          ...['test/security/files/race', 'test/security/net/search-race'],
+          ...['test/security/files/race', 'test/security/net/search-race', 'test/security/sandbox/abort'],
+          ...['test/security/git', 'test/toolbox/big-tree', 'test/house/package'],
         ]
   return run(process.execPath, [vitest, 'run', ...wanted])
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import type { Subject } from '../tool/subject.js'
 import type { Call } from './call.js'
 import { compileRule, ruleMatches } from './compiled-rule.js'
@@ -442,7 +443,7 @@ describe('properties', () => {
           )
         },
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 
@@ -482,7 +483,7 @@ describe('properties', () => {
         for (const one of judged)
           expect(strictness(verdict.action)).toBeGreaterThanOrEqual(strictness(one.verdict.action))
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 
@@ -497,7 +498,7 @@ describe('properties', () => {
           expect(new Set(matches.map((one) => one.rule))).toEqual(new Set(tried))
         }
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 })

@@ -92,7 +92,10 @@ export function toolCallIdOf({ providerCallId, toolCallId }: GateCall): { toolCa
   return id === undefined ? {} : { toolCallId: id }
 }
 
-/** The request of the tool's own policy that is still open: undefined when it has none, does not mind, or its handler agreed. */
+/**
+ * The request of the tool's own policy, or of a hook, that is still open: undefined when neither asks, or its handler agreed. When both
+ * ask, the handler is asked once, in the words of the policy.
+ */
 async function askPolicy(
   passage: Passage,
   tool: AnyGovernedTool,
@@ -100,16 +103,17 @@ async function askPolicy(
 ): Promise<ToolApprovalRequest | undefined> {
   const { parts, request } = passage
   const policy = tool.approval as ToolApprovalPolicy<unknown> | undefined
-  if (policy === undefined) return undefined
-  const run = passage.run ?? { agentId: 'capstan', runId: passage.id }
-  const asked = await evaluateApproval(policy, {
+  if (policy === undefined && passage.requested === undefined) return undefined
+  const context = {
     toolName: tool.name,
     args: ready.args,
     rawArgs: passage.text,
     internalCallId: passage.id,
-    run,
+    run: passage.run ?? { agentId: 'capstan', runId: passage.id },
     ...toolCallIdOf(request),
-  })
+  }
+  const own = await evaluateApproval(policy, context)
+  const asked = passage.requested === undefined ? own : { ...context, ...passage.requested, ...own }
   if (asked === undefined || (parts.approvals === undefined && parts.onAsk !== undefined)) return asked
   if (parts.approvals === undefined) {
     const error = new ToolApprovalRequiredError(asked)

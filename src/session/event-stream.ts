@@ -88,9 +88,8 @@ const mostTaken = 1024
 
 /** Two pieces of the same text as one; undefined when they are not. */
 function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | undefined {
-  if (last === undefined || last.type !== event.type || !('text' in last) || !('text' in event))
-    return undefined
-  if ('toolId' in last && 'toolId' in event && last.toolId !== event.toolId) return undefined
+  if (last?.text === undefined || event.text === undefined || last.type !== event.type) return undefined
+  if (last.toolId !== event.toolId) return undefined
   if ('whole' in event) return 'whole' in last ? event : undefined
   if ('whole' in last) return undefined
   return { ...last, text: last.text + event.text } as AgentEvent

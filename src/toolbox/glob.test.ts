@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { createLocalSearch } from '../workspace/search/index.js'
@@ -153,7 +154,7 @@ describe('against ripgrep itself', () => {
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     )
   }, 60_000)
 

@@ -10,8 +10,9 @@ import { itemText } from '../../src/memory/file/item-text.js'
 import { FileMemoryStore } from '../../src/memory/index.js'
 import { searchOf } from '../../src/memory/search/memory-search.js'
 import { makeWorkspace } from '../contract/open-session.js'
+import { factor } from '../support/fault-factor.js'
 import { type Host, startHost } from '../support/host-process.js'
-import { factor, percentile } from './support.js'
+import { percentile } from './support.js'
 
 const kills = 3 * factor
 

@@ -10,12 +10,12 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { ofType } from '../contract/open-session.js'
+import { factor } from '../support/fault-factor.js'
 import {
   callChunk,
   chunk,
   done,
   expectWellFormed,
-  factor,
   modelAt,
   ok,
   rawServer,

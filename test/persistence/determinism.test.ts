@@ -15,7 +15,7 @@ import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-mod
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { makeWorkspace, whenDone } from '../contract/open-session.js'
 import { byPrompt, call } from '../contract/subagents.js'
-import { factor } from '../faults/support.js'
+import { factor } from '../support/fault-factor.js'
 import { recordsOf, storeWith } from './kept.js'
 
 const sessionId = 'again'

@@ -8,7 +8,7 @@ import type { SessionRecord } from '../../src/store/records.js'
 import type { Durability, SessionLog, SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { CapstanError } from '../../src/tool/errors.js'
-import { factor } from '../faults/support.js'
+import { factor } from '../support/fault-factor.js'
 import { sharedDirectory } from '../support/temporary-directory.js'
 
 const top = sharedDirectory()

@@ -8,10 +8,10 @@ import { LaneQueue } from '../../src/queue/lane-queue.js'
 import { LocalEngine } from '../../src/queue/local-engine.js'
 import { serveHttp } from '../../src/queue/serve/http.js'
 import type { Envelope } from '../../src/tool/envelope.js'
+import { factor } from '../support/fault-factor.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
 /** In the long form, 10,000 tasks and 200 killed workers. */
-const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
 const taskCount = Math.min(10_000, 300 * factor)
 const killCount = Math.min(200, 6 * factor)
 const workerCount = 3

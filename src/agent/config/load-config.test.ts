@@ -528,7 +528,7 @@ describe('whatever the configuration', () => {
           await load(source).catch((error: unknown) => expect(error).toBeInstanceOf(ConfigError))
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 

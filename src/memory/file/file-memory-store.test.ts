@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { nodeFiles } from '../../store/file/file-layer.js'
 import { checkMemoryStore } from '../../testing/memory-store-kit.js'
@@ -104,7 +105,7 @@ describe('the file of an item', () => {
           expect(JSON.parse(JSON.stringify(back))).toEqual(JSON.parse(JSON.stringify(checked)))
         },
       ),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     )
   })
 

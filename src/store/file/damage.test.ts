@@ -9,12 +9,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { factor } from '../../../test/support/fault-factor.js'
 import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { type SessionRecord, schemaVersion } from '../records.js'
 import { FileSessionStore } from './file-session-store.js'
 
 /** Tests run in a short form; `FAULT_FACTOR=20` gives the figures of the long form. */
-const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
 const reopenEvery = factor > 1 ? 1 : 29
 const top = sharedDirectory()
 let made = 0

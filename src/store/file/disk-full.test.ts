@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { rolldown } from 'rolldown'
 import { beforeAll, expect, it } from 'vitest'
+import { factor } from '../../../test/support/fault-factor.js'
 import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 
-const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
 const top = sharedDirectory()
 
 /** Fills small disks of several sizes, one after the other, and tells how each ended. */

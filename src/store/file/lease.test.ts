@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { factor } from '../../../test/support/fault-factor.js'
 import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { thisProcess } from '../../workspace/scratch/owner.js'
 import type { SessionRecord } from '../records.js'
@@ -12,7 +13,6 @@ import { type FileLayer, nodeFiles } from './file-layer.js'
 import { FileSessionStore } from './file-session-store.js'
 import { type HeldLease, isStillHeld, releaseLease, takeLease } from './lease-file.js'
 
-const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
 const top = sharedDirectory()
 const opener = { holder: 'test', now: () => 1 } as const
 const children: ChildProcess[] = []
@@ -76,7 +76,7 @@ describe('the lease of a session', () => {
   it('goes to exactly one of several processes, however they race, and a dead one is followed at once', async () => {
     const rivals = await Promise.all([0, 1, 2, 3].map(startChild))
     const directory = join(top, 'races')
-    const races = 200 * Math.min(factor, 5)
+    const races = 60 * Math.min(factor, 16)
     const fences = new Map<string, number>()
     for (let race = 0; race < races; race++) {
       // New sessions and known ones, given back or left by the dead.

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { SessionLockedError } from '../errors.js'
 import { MemorySessionStore } from '../memory-store.js'
@@ -81,7 +82,7 @@ describe('SqliteSessionStore', () => {
         expect(await here.list()).toEqual(await other.list())
         await here.close()
       }),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import type { PermissionPolicy } from '../../authority/policy.js'
 import { CapstanError } from '../../tool/errors.js'
 import type { AgentDefinition } from '../agent-definition.js'
@@ -151,8 +152,12 @@ describe('an agent file', () => {
     expect(() => markdown(fields)).toThrow(words)
   })
 
-  it('is refused without a prompt', () => {
-    expect(() => markdown('name: a', '  ')).toThrow('it has no prompt')
+  it('works by its description without a prompt, and is refused without both', () => {
+    expect(markdown('name: a\ndescription: Does it.', '  ').agent).toMatchObject({
+      description: 'Does it.',
+      prompt: 'Does it.',
+    })
+    expect(() => markdown('name: a', '  ')).toThrow('it has no prompt and no description')
   })
 
   it('is an agent or refused, whatever is in it', () => {
@@ -192,7 +197,7 @@ describe('an agent file', () => {
           expect(error).toBeInstanceOf(CapstanError)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 })

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { parseIgnoreRules } from './gitignore.js'
 
@@ -84,7 +85,7 @@ describe('parseIgnoreRules', () => {
         const ours = files.filter((file) => ignores(lines.join('\n'), file))
         expect(ours).toEqual(listed.split('\n').filter((each) => each !== ''))
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     )
   })
 })

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { CapturedOutput, type CaptureOptions, wholeCharacters } from './captured-output.js'
 
@@ -47,7 +48,7 @@ describe('CapturedOutput', () => {
         expect((await cut.read(from, 10)).bytes.equals(all.subarray(from, from + 10))).toBe(true)
         await Promise.all([cut.close(), whole.close()])
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     )
   })
 

@@ -7,12 +7,12 @@ import { CapstanError } from '../../../src/tool/errors.js'
 import type { RuntimeSearch } from '../../../src/tool/runtime.js'
 import { createFallbackSearch } from '../../../src/workspace/search/fallback-search.js'
 import { createLocalSearch } from '../../../src/workspace/search/index.js'
-import { factor } from '../../faults/support.js'
+import { factor } from '../../support/fault-factor.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
 
 const canary = 'canary-7d21'
 /** `npm run faults` races ten times as long. */
-const forMs = 1_500 * factor
+const forMs = 1_000 * factor
 const atOnce = 4
 let place = ''
 let root = ''

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocalShell } from '../../../src/workspace/shell/local-shell.js'
+import { factor } from '../../support/fault-factor.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 import { processesWith, waitForProcesses } from './support/processes.js'
@@ -58,15 +59,23 @@ async function abortMany(sandbox: 'off' | 'required', count: number, atOnce: num
 }
 
 describe('abort (FT-14, SEC-132)', () => {
-  it('returns and leaves no process, two hundred times', async () => {
-    await abortMany('off', 200, 20)
-  }, 60_000)
+  it(
+    `returns and leaves no process, ${60 * factor} times`,
+    async () => {
+      await abortMany('off', 60 * factor, 20)
+    },
+    120_000 * factor,
+  )
 })
 
 describeWithBubblewrap('abort inside a sandbox (FT-14, SEC-132)', () => {
-  it('returns and leaves no process and no placeholder, forty times', async () => {
-    await abortMany('required', 40, 10)
-  }, 60_000)
+  it(
+    `returns and leaves no process and no placeholder, ${20 * factor} times`,
+    async () => {
+      await abortMany('required', 20 * factor, 10)
+    },
+    120_000 * factor,
+  )
 })
 
 describeWithBubblewrap('commands side by side in one workspace', () => {

@@ -426,7 +426,7 @@ describe('whatever the text', () => {
         expect(parsed.problems).toEqual([])
         expect(plainItems(parsed.items)).toEqual(tree)
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 
