@@ -126,7 +126,7 @@ describe('kind: script', () => {
   })
 })
 
-describe('kind: mcp', { timeout: 60_000 }, () => {
+describe('kind: mcp', () => {
   const echo = (word: string, fault = 'none'): string =>
     `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", ${fault}, "${word}"]\nenv: { TOKEN: "\${ECHO_TOKEN}" }\n---\nEchoes.\n`
 
@@ -230,7 +230,7 @@ describe('kind: mcp', { timeout: 60_000 }, () => {
   })
 })
 
-describe('an ordinary session beside a served directory', { timeout: 60_000 }, () => {
+describe('an ordinary session beside a served directory', () => {
   it('has none of its tools: not shown, not found, not callable by a model, a program or the host', async () => {
     const echo = `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", none, agent-dir-echo-three]\n---\nEchoes.\n`
     const { agent, served, session, work } = await fire(

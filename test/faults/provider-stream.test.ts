@@ -235,7 +235,7 @@ describe('FT-12: a stream that is too much', () => {
         for (let n = 0; n < 50 && !response.destroyed; n++) await write(response, piece)
         response.end()
       },
-      { modelIdleTimeoutMs: 10_000, retry: { maxRetries: 0 } },
+      { modelIdleTimeoutMs: 60_000, retry: { maxRetries: 0 } },
     )
     expect(error?.code).toBe('model_answer_too_large')
     expect(error?.message).toContain('characters in one piece')
@@ -248,11 +248,11 @@ describe('FT-12: a stream that is too much', () => {
     const before = process.memoryUsage().rss
     const { error } = await runAgainst(
       (response) => ok(response, bomb, { ...sse, 'content-encoding': 'gzip' }),
-      { modelIdleTimeoutMs: 20_000, retry: { maxRetries: 0 } },
+      { modelIdleTimeoutMs: 60_000, retry: { maxRetries: 0 } },
     )
     expect(error?.code).toBe('model_answer_too_large')
     expect(process.memoryUsage().rss - before).toBeLessThan(600 << 20)
-  }, 60_000)
+  })
 })
 
 describe('FT-12: calls whose pieces come in disorder', () => {
@@ -385,7 +385,7 @@ describe('FT-12: a recorded stream', () => {
     expect([...results]).toHaveLength(1)
     expect([...results][0]).toContain('grün 😀')
     expect([...results][0]).toContain('ж…')
-  }, 120_000)
+  })
 
   it('is the same in pieces of any size', async () => {
     const sizes = factor > 1 ? Array.from({ length: 64 }, (_, at) => at + 1) : [1, 2, 3, 7, 64]
@@ -397,7 +397,7 @@ describe('FT-12: a recorded stream', () => {
       ),
     )
     expect([...results]).toHaveLength(1)
-  }, 120_000)
+  })
 })
 
 function endless(response: ServerResponse, piece: (n: number) => string, everyMs: number): void {

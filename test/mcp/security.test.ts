@@ -279,7 +279,7 @@ describe('SEC-181 and SEC-182: the process of a server', { timeout: limit }, () 
     const { session, root } = await openSession([], { sandbox: 'auto' })
     const script = `require('fs').writeFileSync(${JSON.stringify(join(root, 'owned'))}, 'x')`
     const added = await session
-      .addMcp({ name: 'x', command: process.execPath, args: ['-e', script], startTimeoutMs: 5_000 })
+      .addMcp({ name: 'x', command: process.execPath, args: ['-e', script], startTimeoutMs: 60_000 })
       .catch((error: Error) => error.message)
     if (String(added).includes('EROFS')) await expect(readFile(join(root, 'owned'))).rejects.toThrow()
     else expect(String(added)).toContain('unavailable')
