@@ -173,7 +173,8 @@ describe('FT-12: a stream that breaks', () => {
       false,
     ],
   ])('%s', async (_, behave, code, emitted) => {
-    const { error, requests, events } = await runAgainst(behave)
+    // The server ends each of them by itself.
+    const { error, requests, events } = await runAgainst(behave, { modelIdleTimeoutMs: 60_000 })
     expect(error?.code).toMatch(code)
     // Three attempts at most, each reported; one that had begun its answer starts again.
     expect(requests - 1).toBe(ofType(events, 'model_retry').length)
