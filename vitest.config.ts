@@ -29,6 +29,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Its default of one second is too short on a busy machine.
     expect: { poll: { timeout: 60_000 } },
+    // What a file is compiled to is kept between runs, by its content: compiling was a tenth of the time.
+    experimental: { fsModuleCache: true, fsModuleCachePath: '.build/vitest-cache' },
     projects: [
       {
         extends: true,
@@ -59,7 +61,7 @@ export default defineConfig({
         test: {
           name: 'slow',
           // Its tests wait for processes and sockets more than they compute.
-          maxWorkers: cores + 1,
+          maxWorkers: cores + 2,
           include: slow,
           isolate: false,
           globalSetup: 'test/support/global-setup.ts',

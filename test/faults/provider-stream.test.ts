@@ -376,10 +376,12 @@ describe('FT-12: a recorded stream', () => {
   }
 
   it('is the same wherever it is cut in two', async () => {
+    // Every third byte is inside each character of four bytes.
+    const step = factor > 1 ? 1 : 3
     const { count, results } = await played((bytes) =>
-      Array.from({ length: bytes.length - 1 }, (_, at) => [
-        bytes.subarray(0, at + 1),
-        bytes.subarray(at + 1),
+      Array.from({ length: Math.floor((bytes.length - 1) / step) }, (_, at) => [
+        bytes.subarray(0, at * step + 1),
+        bytes.subarray(at * step + 1),
       ]),
     )
     console.info(`FT-12: ${count} splits, ${results.size} result(s)`)
