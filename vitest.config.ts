@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 /** Tests that kill processes, soak, race, fuzz, package, or run the documents. Everything else is unit (`src/`) or contract (`test/`). */
@@ -18,6 +19,9 @@ const slow = [
   'test/toolbox/big-tree.test.ts',
   'test/agent-dir/two-nodes.test.ts',
 ]
+
+/** Tests with packages of users, which are installed apart (test/ecosystem/packages). */
+const ecosystem = 'test/ecosystem/**/*.test.ts'
 
 const cores = Math.max(2, availableParallelism())
 
@@ -50,9 +54,23 @@ export default defineConfig({
           // Its tests wait for processes and sockets more than they compute.
           maxWorkers: cores + 1,
           include: ['test/**/*.test.ts'],
-          exclude: slow,
+          exclude: [...slow, ecosystem],
           isolate: false,
           globalSetup: 'test/support/global-setup.ts',
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        // The tests of models of the AI SDK run a second time, with the next major version of its packages.
+        resolve: {
+          alias: [{ find: /^(@ai-sdk\/\w+)$/, replacement: resolve('.build/ecosystem/node_modules/$1') }],
+        },
+        test: {
+          name: 'ecosystem',
+          include: [ecosystem, 'src/model/ai-sdk/*.test.ts'],
+          isolate: false,
+          globalSetup: ['test/support/global-setup.ts', 'test/ecosystem/install.ts'],
           sequence: { groupOrder: 1 },
         },
       },

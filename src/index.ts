@@ -1,4 +1,5 @@
 export * from './agent/index.js'
+export type { Manifest } from './authority/manifest.js'
 export { matchesArg, matchesCommand, unionRequirements } from './authority/requirements.js'
 export {
   assertVariables,
@@ -119,6 +120,7 @@ export {
   workOnQueue,
 } from './queue/index.js'
 export * from './session/index.js'
+export { builtinSkills } from './skills/builtin/index.js'
 export { SkillError, SkillNotFoundError } from './skills/errors.js'
 export type { InlineSkill, SkillInfo, SkillKind, SkillSource } from './skills/skill.js'
 export { SessionLockedError, StoreError, type StoreErrorCode } from './store/errors.js'
@@ -161,3 +163,4 @@ export type {
   VerifyRequirement,
 } from './verify/index.js'
 export { formatVerificationSummary } from './verify/summary.js'
+export { LocalWorkspaceBackend } from './workspace/local-backend.js'

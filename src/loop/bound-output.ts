@@ -20,7 +20,7 @@ export async function boundOutput(
   limits: OutputLimits,
   spill: Spill,
 ): Promise<Envelope> {
-  const maxBytes = limits.maxBytes ?? defaultMaxBytes
+  const maxBytes = (limits.maxBytes ?? defaultMaxBytes) + (limits.extraBytes ?? 0)
   const small = withSmallMetadata(envelope)
   if (small !== envelope) return boundOutput(toolName, small, limits, spill)
   if (envelope.type === 'error') return boundError(toolName, envelope, maxBytes, spill)
@@ -110,13 +110,14 @@ function isSmall(metadata: EnvelopeMetadata): boolean {
 /** Metadata travels with every record and to the model: what is too long for that, or no JSON, is left out by name. */
 function withSmallMetadata(envelope: Envelope): Envelope {
   if (isSmall(envelope.metadata)) return envelope
-  const { duration_ms, truncated, output_path, exit_code } = envelope.metadata
+  const { duration_ms, truncated, output_path, exit_code, replaced } = envelope.metadata
   const kept = {
     duration_ms,
     metadata_dropped: true,
     ...(truncated === undefined ? {} : { truncated }),
     ...(output_path === undefined ? {} : { output_path }),
     ...(typeof exit_code === 'number' ? { exit_code } : {}),
+    ...(replaced === true ? { replaced } : {}),
   }
   return envelope.type === 'error'
     ? errorEnvelope(envelope.error_text, kept)

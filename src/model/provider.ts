@@ -55,7 +55,6 @@ const defaultFacts: ModelFacts = {
   documents: true,
   reasoning: false,
   temperature: true,
-  structuredOutput: true,
 }
 
 const familyOfApi = {
@@ -65,8 +64,23 @@ const familyOfApi = {
   google: 'google',
 } as const satisfies Record<NonNullable<ModelConfig['api']>, ProviderFamily>
 
-function factsOf({ facts, price }: ModelConfig): ModelFacts {
-  return { ...defaultFacts, ...facts, ...(price !== undefined && { price }) }
+function factsOf(config: ModelConfig): ModelFacts {
+  const { facts, price } = config
+  const contextAssumed = facts?.contextTokens === undefined
+  return {
+    ...defaultFacts,
+    ...(contextAssumed && { contextAssumed }),
+    ...(hasNativeOutput(config) && { structuredOutput: true }),
+    ...facts,
+    ...(price !== undefined && { price }),
+  }
+}
+
+/** Of a server at another address nothing is known, whatever the name of its provider is. */
+function hasNativeOutput({ provider, baseUrl }: ModelConfig): boolean {
+  const known = wellKnownProvider(provider)
+  const isOwn = baseUrl === undefined || baseUrl.replace(/\/+$/, '') === known?.baseUrl
+  return isOwn && known?.nativeOutput === true
 }
 
 function missingIn(

@@ -5,6 +5,8 @@ export type WellKnown = {
   readonly baseUrl?: string
   /** The environment variable that usually holds the key; only ever named in messages. */
   readonly env: string
+  /** All its models can be held to a JSON Schema. */
+  readonly nativeOutput?: true
 }
 
 /** How a provider is spoken to, by its name. Names that are not known speak chat completions. */
@@ -27,16 +29,16 @@ const families = new Map<string, ProviderFamily>([
   ['bigmodel', 'zhipu'],
 ])
 
-const openai: WellKnown = { baseUrl: 'https://api.openai.com/v1', env: 'OPENAI_API_KEY' }
-const anthropic: WellKnown = { env: 'ANTHROPIC_API_KEY' }
-const google: WellKnown = { env: 'GEMINI_API_KEY' }
+const openai: WellKnown = { baseUrl: 'https://api.openai.com/v1', env: 'OPENAI_API_KEY', nativeOutput: true }
+const anthropic: WellKnown = { env: 'ANTHROPIC_API_KEY', nativeOutput: true }
+const google: WellKnown = { env: 'GEMINI_API_KEY', nativeOutput: true }
 const zhipu: WellKnown = { baseUrl: 'https://open.bigmodel.cn', env: 'ZHIPU_API_KEY' }
 const moonshot: WellKnown = { baseUrl: 'https://api.moonshot.ai/v1', env: 'MOONSHOT_API_KEY' }
 
 const wellKnown = new Map<string, WellKnown>([
   ['openai', openai],
   ['gpt', openai],
-  ['openai-responses', { env: openai.env }],
+  ['openai-responses', { env: openai.env, nativeOutput: true }],
   ['anthropic', anthropic],
   ['claude', anthropic],
   ['google', google],

@@ -6,6 +6,7 @@ import { permitFor } from '../loop/call-permit.js'
 import { createGate, type Gate } from '../loop/gate.js'
 import type { RuntimeRequest } from '../loop/gate-parts.js'
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
+import { WriteOrder } from '../loop/write-order.js'
 import type { ToolRuntime } from '../tool/runtime.js'
 import { findBelow } from '../workspace/files/find-below.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
@@ -22,6 +23,7 @@ import { SeenFiles, type SeenUse, trackSeenFiles } from './history/seen-files.js
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
 import { inTurn } from './in-turn.js'
+import { awaitedTool } from './parts/mcp.js'
 import { laneFor } from './parts/queue.js'
 import { isSupervised, supervisionPart } from './parts/supervision.js'
 import { sessionServices } from './services.js'
@@ -53,6 +55,7 @@ async function openEngine(
     ...(options.network !== undefined && { network: options.network }),
     ...(options.env !== undefined && { env: options.env }),
     ...(options.roots !== undefined && { roots: options.roots }),
+    places: parts.places.current,
     ...(options.sessionStore?.paths !== undefined && { closed: options.sessionStore.paths }),
   })
   const place = { root: workspace.root, userDir: parts.userDir }
@@ -71,6 +74,7 @@ async function openEngine(
     projectRules,
     sessionRules: parts.sessionRules,
     ...(options.permissionPolicy !== undefined && { policy: options.permissionPolicy }),
+    ...(options.manifest !== undefined && { manifest: options.manifest }),
     ...(options.ceiling !== undefined && { ceiling: options.ceiling }),
     ...(options.mode !== undefined && { mode: options.mode }),
     ...(parts.parent !== undefined && { parent: parts.parent.authority }),
@@ -120,10 +124,10 @@ function gateFor(
   const gate = createGate({
     tools: {
       get: (name, origin) => {
-        if (origin === 'host') return shelf.get(name) ?? hostTools.get(name)
-        return shelf.isCallable(name) ? shelf.get(name) : undefined
+        if (origin === 'host') return shelf.get(name) ?? hostTools.get(name) ?? awaitedTool(parts, name)
+        return shelf.called(name) ?? awaitedTool(parts, name)
       },
-      names: (origin) => (origin === 'host' ? shelf.names() : shelf.shownNames()),
+      names: () => shelf.names(),
     },
     authorityFor: (tool) =>
       hostTools.get(tool.name) === tool ? authority.forHost(tool) : authority.for(tool),
@@ -135,6 +139,7 @@ function gateFor(
         ({ version }) => version,
         () => undefined,
       ),
+    ...(options.manifest !== undefined && { manifest: options.manifest }),
     watchdog: combineWatchdogs(
       defaultWatchdog,
       ...(options.watchdog === undefined ? [] : [options.watchdog]),
@@ -156,6 +161,7 @@ function gateFor(
     // Hooks, guard and watchdog each have a time limit of their own, and say who it was.
     guardTimeoutMs: longestGuard,
     budget: ({ toolName }) => parts.budget.beforeTool(toolName),
+    writes: new WriteOrder(),
     ...(lane !== undefined && { lane }),
     runtimeFor: (request) => runtimeFor(parts, workspace, seen, request, () => gate),
     ...(parts.keeper !== undefined && { starting: (call) => parts.keeper?.starting(call) }),

@@ -3,7 +3,7 @@ import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../test/support/temporary-directory.js'
-import { builtinSkills } from './builtin/index.js'
+import { packageSkills } from './builtin/index.js'
 import type { SkillLibrary } from './library.js'
 import { openSkillLibrary } from './open-library.js'
 import { skillSection } from './skill-section.js'
@@ -237,7 +237,7 @@ describe('what a model is told of skills', () => {
 })
 
 describe('the built-in skills', () => {
-  it.each(builtinSkills.map((skill) => [skill.name, skill] as const))(
+  it.each(packageSkills.map((skill) => [skill.name, skill] as const))(
     '%s is one that a reviewer would let pass',
     (_, skill) => {
       expect(skill.name).toMatch(/^[a-z]+(?:-[a-z]+)*$/)

@@ -22,7 +22,12 @@ export const toolKinds = [
 ] as const
 
 /** How much output reaches the model before the rest goes to a file. */
-export type OutputLimits = { readonly maxBytes?: number; readonly maxItems?: number }
+export type OutputLimits = {
+  readonly maxBytes?: number
+  /** Room for what the tool adds to its output, such as line numbers. Default: 0. */
+  readonly extraBytes?: number
+  readonly maxItems?: number
+}
 
 /** An event of an agent that works inside a tool, on its way to the stream of the run that called it. */
 export type ToolCallStreamEvent = { agentId: string; agentName?: string; event: unknown }
@@ -66,6 +71,8 @@ export interface Tool<Args = unknown, Output = unknown> {
   /** What it asks for. Absent: nothing. */
   readonly requires?: RequirementSet
   readonly kind?: ToolKind
+  /** What people call it; its name in words when left out. Models are not told. */
+  readonly title?: string
   readonly limits?: OutputLimits
   /** Running it twice does what running it once does, so a run may repeat it after a crash. */
   readonly idempotent?: boolean

@@ -15,6 +15,7 @@ describe('the report of what was refused', () => {
     { command: 'mkdir -p a && cp engine.js a/', rules: ['bash(mkdir -p a)', 'bash(cp engine.js a/)'] },
     { command: "echo 'it'\\''s'", rules: ["bash(echo 'it'\\''s')"] },
     { command: './run.sh', rules: ['bash(./run.sh)'] },
+    { command: 'sh run.sh', rules: ['bash(sh run.sh)'], caution: 'sh can run anything' },
     { command: 'node engine.js', rules: ['bash(node engine.js)'], caution: 'node can run anything' },
   ])('has rules that work: $command', async ({ command, rules, caution }) => {
     const place = await openPlace(files)

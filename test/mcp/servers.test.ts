@@ -204,6 +204,12 @@ describe('a server over stdio', { timeout: limit }, () => {
     await session.touchMcp('bad')
     expect(await agent.disconnectIdleMcp(5_000)).toEqual([])
     now += 6_000
+    // Not waited for: it counts from the moment it is called.
+    const touched = session.touchMcp('bad')
+    expect(await agent.disconnectIdleMcp(5_000)).toEqual([])
+    await touched
+    await expect(session.touchMcp('bed')).rejects.toThrow('Did you mean "bad"?')
+    now += 6_000
     expect(await agent.disconnectIdleMcp(5_000)).toEqual(['bad'])
     expect(await session.mcpStatus()).toMatchObject([{ connected: false, state: 'idle', toolCount: 1 }])
     expect(await agent.disconnectIdleMcp(5_000)).toEqual([])
@@ -211,6 +217,20 @@ describe('a server over stdio', { timeout: limit }, () => {
     expect(after).not.toBe(before)
     expect(await session.mcpStatus()).toMatchObject([{ connected: true }])
   })
+})
+
+describe('disconnectIdleMcp', () => {
+  it.each([['5000'], [Number.NaN], [-1], [undefined], [null], [{}], [true]])(
+    'refuses %s for a number of milliseconds, with or without servers',
+    async (thresholdMs) => {
+      const { session, agent } = await openSession([])
+      const says = /number of milliseconds of at least 0/
+      await expect(agent.disconnectIdleMcp(thresholdMs as never)).rejects.toThrow(says)
+      await expect(session.disconnectIdleMcp(thresholdMs as never)).rejects.toThrow(says)
+      await session.close()
+      await expect(agent.disconnectIdleMcp(thresholdMs as never)).rejects.toThrow(says)
+    },
+  )
 })
 
 describe('a server over HTTP', { timeout: limit }, () => {

@@ -1,6 +1,7 @@
 import type { McpFile, McpServerStatus } from '../../mcp/host-types.js'
 import type { McpServerOptions, McpTransportName } from '../../mcp/server-options.js'
 import type { SupervisorStatus } from '../../supervise/supervisor.js'
+import { assertIdleThreshold } from '../idle-threshold.js'
 import { mcpPart } from '../parts/mcp.js'
 import { supervisorStatus } from '../parts/supervision.js'
 import { RecallSurface } from './recall.js'
@@ -57,12 +58,13 @@ export abstract class ConnectionSurface extends RecallSurface {
     await coreOf(this).peekPart(mcpPart)?.refresh()
   }
 
-  /** Lets go of servers that nobody has used for so long; their next call connects them again. Gives their names. */
+  /** Disconnects servers that were not used for this long; their next call connects them again. Returns their names. */
   async disconnectIdleMcp(thresholdMs: number): Promise<string[]> {
+    assertIdleThreshold(thresholdMs)
     return (await coreOf(this).peekPart(mcpPart)?.disconnectIdle(thresholdMs)) ?? []
   }
 
-  /** A server was used by a way that the session does not see: it is not idle. */
+  /** Marks a server as used at this moment, for hosts that reach it by a way that the session does not see. */
   async touchMcp(name: string): Promise<void> {
     return coreOf(this).part(mcpPart).touch(name)
   }

@@ -152,8 +152,12 @@ describe('an agent file', () => {
     expect(() => markdown(fields)).toThrow(words)
   })
 
-  it('is refused without a prompt', () => {
-    expect(() => markdown('name: a', '  ')).toThrow('it has no prompt')
+  it('works by its description without a prompt, and is refused without both', () => {
+    expect(markdown('name: a\ndescription: Does it.', '  ').agent).toMatchObject({
+      description: 'Does it.',
+      prompt: 'Does it.',
+    })
+    expect(() => markdown('name: a', '  ')).toThrow('it has no prompt and no description')
   })
 
   it('is an agent or refused, whatever is in it', () => {

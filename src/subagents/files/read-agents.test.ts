@@ -46,7 +46,7 @@ describe('readAgentDirectory', () => {
   })
 
   it('is empty, with a problem, where there is no directory', () => {
-    expect(readAgentDirectory(join(base, 'none'), [])).toEqual({
+    expect(readAgentDirectory(join(base, 'none'), [])).toMatchObject({
       agents: [],
       problems: [expect.stringContaining('is no directory that can be read')],
     })
@@ -72,7 +72,7 @@ describe('readProjectAgents', () => {
   it('reads the agents of a project', async () => {
     await put({ 'work/.capstan/agents/a.md': agentFile('A.'), 'work/.claude/agents/b.md': agentFile('B.') })
     expect(namesOf(readProjectAgents(join(base, 'work'), []))).toEqual(['a', 'b'])
-    expect(readProjectAgents(base, [])).toEqual({ agents: [], problems: [] })
+    expect(readProjectAgents(base, [])).toEqual({ agents: [], problems: [], unread: [] })
   })
 })
 
