@@ -125,8 +125,10 @@ describe('createTool', () => {
       }),
     ]
     expectTypeOf(wrap(input, ({ city, days }) => city.repeat(days))).toExtend<readonly AnyTool[]>()
-    const object = <Shape extends z.ZodRawShape>(shape: Shape, run: (args: z.output<z.ZodObject<Shape>>) => string) =>
-      createTool({ name: 't', description: 'd', input: z.object(shape), execute: run })
+    const object = <Shape extends z.ZodRawShape>(
+      shape: Shape,
+      run: (args: z.output<z.ZodObject<Shape>>) => string,
+    ) => createTool({ name: 't', description: 'd', input: z.object(shape), execute: run })
     expectTypeOf(object({ n: z.number() }, ({ n }) => String(n))).toExtend<AnyTool>()
   })
 

@@ -161,7 +161,9 @@ describe('a deferred tool that is called by its exact name', { timeout: limit },
       ...deferred,
     })
     await session.send('go')
-    expect(toolResults(server, 1)[0]).toMatch(/Unknown tool "mcp__world__extra9"\. Did you mean "mcp__world__extra/)
+    expect(toolResults(server, 1)[0]).toMatch(
+      /Unknown tool "mcp__world__extra9"\. Did you mean "mcp__world__extra/,
+    )
   })
 
   it('is not unknown while its server is down: the call says why', async () => {
