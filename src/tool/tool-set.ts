@@ -1,3 +1,4 @@
+import { callAsWritten } from './call-as-written.js'
 import type { AnyTool, Tool, ToolCallContext } from './contract.js'
 import type { ToolDefinition } from './definition.js'
 import { messageOf, ToolCallError, ToolJsonError, ToolNotFoundError } from './errors.js'
@@ -60,7 +61,7 @@ export class ToolSet {
   }
 
   /**
-   * Calls a tool with arguments as JSON text and gives its output as text. A tool that returns text and image blocks has them
+   * Calls a tool with arguments as JSON text, read as in a run (`"5"` for a number), and gives its output as text. A tool that returns text and image blocks has them
    * passed through: say `call<NormalizedToolOutput>(…)` where such tools are in the set. Throws {@link ToolNotFoundError},
    * {@link ToolJsonError} or {@link ToolCallError}. Approval policies are not consulted here.
    */
@@ -73,7 +74,7 @@ export class ToolSet {
     if (tool === undefined) throw new ToolNotFoundError(toolName, [...this.#tools.keys()])
     const parsed = parseArgs(toolName, args)
     try {
-      return normalizeToolResultOutput(await tool.call(parsed, context)) as Output
+      return normalizeToolResultOutput(await callAsWritten(tool, parsed, context)) as Output
     } catch (thrown) {
       throw new ToolCallError(messageOf(thrown), thrown)
     }
