@@ -68,6 +68,8 @@ export default defineConfig({
         },
         test: {
           name: 'ecosystem',
+          // The same as the contract tier, whose group it runs in.
+          maxWorkers: cores + 1,
           include: [ecosystem, 'src/model/ai-sdk/*.test.ts'],
           isolate: false,
           globalSetup: ['test/support/global-setup.ts', 'test/ecosystem/install.ts'],
