@@ -20,7 +20,7 @@ export async function boundOutput(
   limits: OutputLimits,
   spill: Spill,
 ): Promise<Envelope> {
-  const maxBytes = limits.maxBytes ?? defaultMaxBytes
+  const maxBytes = (limits.maxBytes ?? defaultMaxBytes) + (limits.extraBytes ?? 0)
   const small = withSmallMetadata(envelope)
   if (small !== envelope) return boundOutput(toolName, small, limits, spill)
   if (envelope.type === 'error') return boundError(toolName, envelope, maxBytes, spill)

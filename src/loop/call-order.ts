@@ -123,9 +123,9 @@ function conflict(earlier: Claim, later: Claim | undefined): boolean {
   if (later === undefined) return true
   if (earlier.alone || later.alone) return touchesFiles(earlier) && touchesFiles(later)
   return (
-    overlap(earlier.writes, later.writes) ||
-    overlap(earlier.writes, later.reads) ||
-    overlap(earlier.reads, later.writes)
+    overlaps(earlier.writes, later.writes) ||
+    overlaps(earlier.writes, later.reads) ||
+    overlaps(earlier.reads, later.writes)
   )
 }
 
@@ -133,8 +133,8 @@ function touchesFiles({ alone, reads, writes }: Claim): boolean {
   return alone || reads.length > 0 || writes.length > 0
 }
 
-/** The same path, or one inside the other. */
-function overlap(some: readonly string[], others: readonly string[]): boolean {
+/** Whether a path of one list is the same as a path of the other, or inside it. */
+export function overlaps(some: readonly string[], others: readonly string[]): boolean {
   return some.some((one) => others.some((other) => within(one, other) || within(other, one)))
 }
 

@@ -4,6 +4,7 @@ import { serializeToolOutput } from '../tool/serialize.js'
 import { approvalsInside, toolCallIdOf } from './approval-step.js'
 import { type Ended, withDeadline } from './deadline.js'
 import type { Passage, Ready } from './gate.js'
+import { writtenPaths } from './write-order.js'
 
 /** An abort is over within two seconds, also with a tool that does not listen. */
 const stopGraceMs = 1_750
@@ -74,9 +75,28 @@ export async function execute(
   }
   if (request.place !== undefined && !(await request.place.turn()))
     return errorEnvelope(`Tool "${request.name}" was not run: the run was ended by another call.`)
-  if (parts.lane === undefined) return run()
-  const { origin, signal } = request
-  return parts.lane({ tool, args: checked, origin, starting, ...(signal !== undefined && { signal }) }, run)
+  const leave = await enterWriteOrder(passage)
+  try {
+    if (parts.lane === undefined) return await run()
+    const { origin, signal } = request
+    const call = { tool, args: checked, origin, starting, ...(signal !== undefined && { signal }) }
+    return await parts.lane(call, run)
+  } finally {
+    leave?.()
+  }
+}
+
+/**
+ * Waits for the session's earlier calls that write the same files. A call inside a call that writes does not wait: the outer call
+ * would wait for it in turn.
+ */
+async function enterWriteOrder(passage: Passage): Promise<(() => void) | undefined> {
+  const { parts, request, expanded } = passage
+  if (parts.writes === undefined || request.insideWriter === true || expanded === undefined) return undefined
+  const paths = writtenPaths(expanded.subjects)
+  if (paths.length === 0) return undefined
+  passage.writer = true
+  return parts.writes.enter(paths, request.signal)
 }
 
 function isTimeout({ reason }: AbortSignal): boolean {
@@ -107,6 +127,7 @@ async function contextFor(
       signal: alive,
       origin: request.origin,
       request,
+      writer: passage.writer === true || request.insideWriter === true,
       endRun: (error) => {
         passage.fatal ??= { error }
       },

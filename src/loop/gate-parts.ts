@@ -22,6 +22,7 @@ import type { Subject } from '../tool/subject.js'
 import type { AskHandler } from './ask.js'
 import type { Spill } from './bound-output.js'
 import type { Place } from './call-order.js'
+import type { WriteOrder } from './write-order.js'
 
 /** Who calls. It decides only which of the middle steps apply. */
 export type CallOrigin = 'model' | 'host' | 'program' | 'child'
@@ -44,6 +45,8 @@ export type GateCall = {
   readonly form?: AnyGovernedTool
   /** Its id is that of a call inside another, which can be gone on with. */
   readonly inside?: boolean
+  /** It is made inside a call that writes files, and does not wait for other writing calls. */
+  readonly insideWriter?: boolean
   /** Told while the call waits for a yes. */
   readonly watch?: CallWatch
   /** Events of an agent that works inside the call, with the id that the gate gave the call. */
@@ -167,6 +170,8 @@ export type GateParts = {
   }) => string | undefined | Promise<string | undefined>
   /** Told right before the work begins; what it throws keeps it from beginning. */
   readonly starting?: (call: StartingCall) => void | Promise<void>
+  /** Absent: calls that write the same file may run at the same time. */
+  readonly writes?: WriteOrder
   /** Queues a call, or sends it elsewhere. */
   readonly lane?: (
     call: LaneCall,
@@ -217,6 +222,8 @@ export type RuntimeRequest = {
   readonly origin: CallOrigin
   /** The call that the runtime is for, so that calls made inside it can be told apart. */
   readonly request: GateCall
+  /** The call, or one around it, writes files. */
+  readonly writer: boolean
   /** For a call made inside this one that must end the run as well. */
   endRun(error: unknown): void
 }

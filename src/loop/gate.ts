@@ -83,6 +83,8 @@ export type Passage = {
   approval?: string
   /** What the files were that decide what the call does. */
   pins?: ReadonlyMap<string, string>
+  /** It is in the session's order of writing calls. */
+  writer?: boolean
   /** What happened inside the call that must end the run. */
   fatal?: { readonly error: unknown }
 }

@@ -32,7 +32,10 @@ function resultPart({ id, callId, name, envelope }: AnsweredCall): ToolResultPar
 export function blocksOf(envelope: Envelope): ToolResultContent[] | undefined {
   const { metadata } = envelope
   const blocks: unknown = envelope.type === 'output' ? envelope.data : metadata['content']
-  if (isToolResultContentArray(blocks) && (envelope.type === 'output' || isReplaced(envelope))) return blocks
+  if (isToolResultContentArray(blocks) && (envelope.type === 'output' || isReplaced(envelope))) {
+    const note = isReplaced(envelope) ? [] : cutNote(envelope)
+    return [...blocks, ...note.map((text) => ({ type: 'text' as const, text }))]
+  }
   return isReplaced(envelope) && Array.isArray(blocks) && blocks.length === 0 ? [] : undefined
 }
 
@@ -46,16 +49,27 @@ export function modelText(envelope: Envelope): string {
 export const errorPrefix = 'Error: '
 
 function plainText(envelope: Envelope): string {
-  if (envelope.type === 'error')
-    return isRejected(envelope) || isReplaced(envelope)
-      ? envelope.error_text
-      : `${errorPrefix}${envelope.error_text}`
+  if (envelope.type === 'error') {
+    if (isReplaced(envelope)) return envelope.error_text
+    const text = isRejected(envelope) ? envelope.error_text : `${errorPrefix}${envelope.error_text}`
+    return [text, ...cutNote(envelope)].join('\n')
+  }
   const { metadata, data } = envelope
   if (!metadata.truncated || (isReplaced(envelope) && typeof data === 'string'))
     return serializeToolOutput(data)
-  const rest =
-    metadata.output_path === undefined ? '' : ` More of it is in ${metadata.output_path}: read it in parts.`
-  return `${headText(data)}\n[Only the first part is shown.${rest}]`
+  return [headText(data), ...cutNote(envelope)].join('\n')
+}
+
+/** What tells a model that it does not see all of an output, and where the rest is. */
+function cutNote({ metadata: { truncated, output_path } }: Envelope): string[] {
+  if (truncated !== true) return []
+  if (output_path === undefined) return ['[The output was truncated.]']
+  return [`[The output was truncated. output_path: ${oneLine(output_path)} has all of it; read it in parts.]`]
+}
+
+/** The name of a file is not the runtime's own words: it cannot begin a line of its own. */
+function oneLine(path: string): string {
+  return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path
 }
 
 /** A head that is text stands as text, with the figures beside it behind: as JSON every line break would cost more. */

@@ -91,7 +91,12 @@ function resultOf(envelope: Envelope): {
   const text = serializeToolOutput(data)
   const more = envelope.metadata.output_path
   return {
-    content: [{ type: 'text', text: more === undefined ? text : `${text}\n[More of it is in ${more}.]` }],
+    content: [
+      {
+        type: 'text',
+        text: more === undefined ? text : `${text}\n[The output was truncated. output_path: ${more}]`,
+      },
+    ],
     ...(isRecord(data) && { structuredContent: data }),
   }
 }

@@ -17,11 +17,20 @@ export function reportProgram(outcome: ProgramOutcome, language: 'javascript' | 
   const { result } = outcome
   const summary = isRecord(result) && typeof result['summary'] === 'string' ? `\n${result['summary']}` : ''
   const head = `Program script completed.${summary}`
-  const text = [head, ...done, `Result:\n${JSON.stringify(result, undefined, 2)}`].join('\n\n')
+  const text = [head, ...done, `Result:\n${resultText(result, outcome.limits.maxOutputBytes)}`].join('\n\n')
   return outputEnvelope(text, { ...metadata, script_result: result })
 }
 
-function metadataOf({ ok, calls, console }: ProgramOutcome, language: string): { program: JsonObject } {
+/** Indented where that fits: the limit of the result holds for its text as well. */
+function resultText(result: JsonValue, maxBytes: number): string {
+  const indented = JSON.stringify(result, undefined, 2)
+  return Buffer.byteLength(indented) <= maxBytes ? indented : JSON.stringify(result)
+}
+
+function metadataOf(
+  { ok, calls, console, limits }: ProgramOutcome,
+  language: string,
+): { program: JsonObject } {
   const lines = console.map(({ level, text }): JsonValue => ({ level, text }))
   return {
     program: {
@@ -29,6 +38,7 @@ function metadataOf({ ok, calls, console }: ProgramOutcome, language: string): {
       language,
       runtime: 'embedded-quickjs',
       success: ok,
+      limits: { ...limits },
       tool_calls: calls.map((call): JsonObject => ({ ...call })),
       ...(lines.length > 0 && { console: lines }),
     },
@@ -51,6 +61,9 @@ function callsText(calls: readonly ProgramToolCall[]): string {
 function consoleText({ console }: ProgramOutcome): string[] {
   if (console.length === 0) return []
   const text = console.map((line) => line.text).join('\n')
-  const cut = text.length > shownConsole ? `${text.slice(0, shownConsole)}\n[cut]` : text
+  const cut =
+    text.length > shownConsole
+      ? `${text.slice(0, shownConsole).replace(/[\uD800-\uDBFF]$/, '')}\n[cut]`
+      : text
   return [`Console:\n${cut}`]
 }

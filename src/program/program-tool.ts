@@ -6,7 +6,7 @@ import type { JsonValue } from '../tool/json.js'
 import type { Invocation, RuntimeTools, ToolRuntime } from '../tool/runtime.js'
 import { describeProgram } from './describe-program.js'
 import type { CallOptions, ProgramHost } from './machine/host.js'
-import { maxSourceBytes, type ProgramLimits } from './machine/limits.js'
+import { delegates, delegatingTimeoutMs, maxSourceBytes, type ProgramLimits } from './machine/limits.js'
 import type { ProgramMachine } from './machine/machine.js'
 import type { ProgramJournal, ProgramStep } from './machine/program-journal.js'
 import { reportProgram } from './program-report.js'
@@ -72,10 +72,11 @@ async function execute(
   const script = await scriptOf(args, context)
   if (typeof script === 'string') return errorEnvelope(script)
   const journal = journalOf(context)
+  const limits = { ...defaultTime(args.allowed_tools), ...args.limits }
   const outcome = await machine.run({
     ...script,
     inputs: args.inputs ?? {},
-    limits: args.limits ?? {},
+    limits,
     allows: allowing(args.allowed_tools),
     host: hostOf(context),
     startedAt: context.now?.() ?? 0,
@@ -84,6 +85,11 @@ async function execute(
     ...(context.signal !== undefined && { signal: context.signal }),
   })
   return reportProgram(outcome, script.language)
+}
+
+/** A program that lists a tool which hands work on has the time for it from its start; another one gets it when it does so. */
+function defaultTime(allowed: readonly string[] | undefined): Partial<ProgramLimits> {
+  return allowed?.some(delegates) ? { timeoutMs: delegatingTimeoutMs } : {}
 }
 
 type Script = {

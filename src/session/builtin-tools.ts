@@ -2,6 +2,7 @@ import { skillTools } from '../skills/skill-tools.js'
 import { taskTools } from '../subagents/task-tools.js'
 import type { AnyTool } from '../tool/contract.js'
 import { ToolSet } from '../tool/tool-set.js'
+import { toolSearchTool } from '../toolbox/tool-search.js'
 import { createToolbox } from '../toolbox/toolbox.js'
 import type { SessionOptions } from './options.js'
 
@@ -16,13 +17,15 @@ export function builtinTools(
     ...(autoDelegation?.allowManualDelegation === false ? [] : taskTools),
     ...more,
     ...skillTools,
+    toolSearchTool,
   ]
   return chosen === undefined ? all : all.filter(({ name }) => chosen.includes(name))
 }
 
 /** What a host may choose among. */
 export function builtinToolNames(): string[] {
-  return [...createToolbox(), ...taskTools, ...skillTools].map(({ name }) => name).concat('program')
+  const tools = [...createToolbox(), ...taskTools, ...skillTools, toolSearchTool]
+  return tools.map(({ name }) => name).concat('program')
 }
 
 /** Whether a tool of this name comes with the package. */
@@ -38,11 +41,15 @@ export function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
   return tools instanceof ToolSet ? tools.values() : tools
 }
 
-/** What only a host can use as the session is made: nobody would answer a question, nothing would search the web, no skill was found. */
+/**
+ * The tools with nothing behind them as the session is made: no user to answer a question, no provider to search the web, no skill, no
+ * further tool to find. A model is not shown them, which saves context; a call is answered with what is missing.
+ */
 export function asleepTools(options: SessionOptions, tools: readonly AnyTool[]): readonly AnyTool[] {
   const { onQuestion, webSearch } = options
   const names = [
     ...skillTools.map(({ name }) => name),
+    toolSearchTool.name,
     ...(onQuestion === undefined ? ['question'] : []),
     ...((webSearch?.providers ?? []).length === 0 ? ['web_search'] : []),
   ]

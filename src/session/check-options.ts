@@ -96,7 +96,7 @@ function idleRules(options: SessionOptions): readonly string[] {
     policy === undefined || policy.enabled === false ? [] : [policy],
   )
   if (policies.length === 0) return []
-  const known = [...builtinToolNames(), 'tool_search', ...ownTools(options).map(({ name }) => name)]
+  const known = [...builtinToolNames(), ...ownTools(options).map(({ name }) => name)]
   return policies.flatMap((policy) => rulesForUnknownTools(policy, known))
 }
 

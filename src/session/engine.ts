@@ -6,6 +6,7 @@ import { permitFor } from '../loop/call-permit.js'
 import { createGate, type Gate } from '../loop/gate.js'
 import type { RuntimeRequest } from '../loop/gate-parts.js'
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
+import { WriteOrder } from '../loop/write-order.js'
 import type { ToolRuntime } from '../tool/runtime.js'
 import { findBelow } from '../workspace/files/find-below.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
@@ -160,6 +161,7 @@ function gateFor(
     // Hooks, guard and watchdog each have a time limit of their own, and say who it was.
     guardTimeoutMs: longestGuard,
     budget: ({ toolName }) => parts.budget.beforeTool(toolName),
+    writes: new WriteOrder(),
     ...(lane !== undefined && { lane }),
     runtimeFor: (request) => runtimeFor(parts, workspace, seen, request, () => gate),
     ...(parts.keeper !== undefined && { starting: (call) => parts.keeper?.starting(call) }),

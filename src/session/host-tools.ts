@@ -47,9 +47,10 @@ const readText = (name: string, longest: number) =>
 /** As much of a file's text as fits; what stands behind it is not even read. */
 async function beginningOf(files: RuntimeFiles, path: string, maxBytes: number): Promise<string> {
   const bytes = await files.readRange(path, 0, maxBytes)
+  // A character that is cut where the range ends is left out; at the end of the file it is an error, like other bytes that are no text.
+  const stream = bytes.length === maxBytes
   try {
-    // A character that is cut at the end is left out; bytes that are none are an error.
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true })
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream })
   } catch (cause) {
     throw new Error(`${path} is not UTF-8 text.`, { cause })
   }

@@ -92,6 +92,7 @@ function toolServices(parts: EngineParts, outer: RuntimeRequest, gate: () => Gat
               origin: outer.origin,
               signal,
               place,
+              insideWriter: outer.writer,
               ...(watch !== undefined && { watch }),
               ...insideOf(parts, outer, invocation),
               ...(outer.request.turn !== undefined && { turn: outer.request.turn }),

@@ -222,8 +222,8 @@ function shownOf({ shown, tools }: Contents): AnyTool[] {
 }
 
 function showSearch(contents: Contents, search: AnyTool): void {
-  if (contents.tools.has(search.name)) return
-  set(contents, search)
+  if (contents.shown.includes(search.name)) return
+  if (!contents.tools.has(search.name)) set(contents, search)
   contents.shown.push(search.name)
 }
 

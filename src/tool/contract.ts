@@ -22,7 +22,12 @@ export const toolKinds = [
 ] as const
 
 /** How much output reaches the model before the rest goes to a file. */
-export type OutputLimits = { readonly maxBytes?: number; readonly maxItems?: number }
+export type OutputLimits = {
+  readonly maxBytes?: number
+  /** Room for what the tool adds to its output, such as line numbers. Default: 0. */
+  readonly extraBytes?: number
+  readonly maxItems?: number
+}
 
 /** An event of an agent that works inside a tool, on its way to the stream of the run that called it. */
 export type ToolCallStreamEvent = { agentId: string; agentName?: string; event: unknown }

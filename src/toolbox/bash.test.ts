@@ -55,15 +55,29 @@ describe('a command', () => {
     expect(total).toBe(1_000_012)
     expect(head.startsWith('first\n')).toBe(true)
     expect(head).toContain('last\n\n[Exit code: 4]')
-    expect(Buffer.byteLength(head)).toBeLessThanOrEqual(200 * 1024)
+    expect(Buffer.byteLength(head)).toBeLessThanOrEqual(200 * 1024 + 1024)
     expect(long.metadata).toMatchObject({ truncated: true, exit_code: 4, output_bytes: 1_000_012 })
     expect((await space.runtime.files?.stat(long.metadata.output_path ?? ''))?.size).toBe(1_000_012)
+  })
+
+  it('gives an output of up to 204,800 bytes whole, and cuts the next byte', async () => {
+    const space = await workspace()
+    const both = 'head -c 104800 /dev/zero | tr "\\0" x; head -c 100000 /dev/zero | tr "\\0" y >&2; exit 1'
+    const whole = await space.call(bashTool, { command: both })
+    expect(textOf(whole)).toMatch(/^x{104800}y{100000}\n\n\[Exit code: 1\]$/)
+    expect(whole.metadata).not.toHaveProperty('truncated')
+    const more = await space.call(bashTool, { command: `printf z; ${both}` })
+    expect(more.metadata).toMatchObject({
+      truncated: true,
+      output_bytes: 204_801,
+      output_path: expect.any(String),
+    })
   })
 
   it('keeps its end and its exit code when quoting makes a long output longer than its limit', async () => {
     const space = await workspace()
     const long = await space.call(bashTool, { command: `yes '"' | head -c 300000; echo last; exit 5` })
-    expect(Buffer.byteLength(textOf(long))).toBeLessThan(200 * 1024)
+    expect(Buffer.byteLength(textOf(long))).toBeLessThan(216 * 1024)
     expect(textOf(long)).toContain('last\\n\\n[Exit code: 5]')
     expect(long).toMatchObject({ metadata: { truncated: true, output_path: expect.any(String) } })
   })

@@ -18,9 +18,10 @@ export type BashArgs = {
 
 const defaultTimeoutMs = 120_000
 const maxTimeoutMs = 600_000
+/** Of stdout and stderr together. */
 const maxBytes = 200 * 1024
-/** Room for the lines that are put behind the output. */
-const keptBytes = maxBytes - 8 * 1024
+/** Room for the notes after the output, and for what quoting adds to an output that was cut. */
+const extraBytes = 16 * 1024
 
 /** Runs one shell command, and looks after those that go on in the background. */
 export const bashTool = createBash('bash', maxTimeoutMs)
@@ -32,7 +33,7 @@ export function createBash(name: string, longestMs: number): GovernedTool<BashAr
     description:
       'Run one command with bash in the workspace root, in a fresh shell each time (cd does not carry over). Returns stdout and stderr together. For servers and the like use background: true, not &: it returns a job id at once; read the job with {job_id}, end it with {job_id, action: "kill"}. To look at files prefer read, grep, glob.',
     kind: 'execute',
-    limits: { maxBytes },
+    limits: { maxBytes, extraBytes },
     requires: { shell: [{ cmd: '*' }] },
     parameters: {
       type: 'object',
@@ -103,7 +104,7 @@ async function runCommand(command: string, timeoutMs: number, context: ToolCallC
   try {
     const outcome = await shell.run(command, {
       timeoutMs,
-      maxBytes: keptBytes,
+      maxBytes,
       ...(context.signal === undefined ? {} : { signal: context.signal }),
       ...(context.progress === undefined ? {} : { onOutput: deltas.take }),
     })
@@ -140,7 +141,9 @@ function described(outcome: ShellOutcome, timeoutMs: number, command: string): E
   }
   if (stopped !== undefined) return errorEnvelope(text, { ...metadata, timed_out: outcome.timedOut })
   // The command ran: that it failed is its result, not a failure of the call.
-  const data = truncated ? { head: fittingHead(text, maxBytes - 1024), total: outputBytes } : text
+  const data = truncated
+    ? { head: fittingHead(text, maxBytes + extraBytes - 1024), total: outputBytes }
+    : text
   return outputEnvelope(data, { ...metadata, exit_code: code })
 }
 

@@ -9,10 +9,10 @@ export type WindowRequest = {
   /** How many lines to pass over. */
   readonly offset: number
   readonly limit: number
-  /** How much the lines may take, with their numbers. */
+  /** How many bytes of the source are shown. A line that does not fit is left out, unless it is the first: that one is cut. */
   readonly maxBytes: number
-  /** How much of one line is shown. */
-  readonly maxLineBytes: number
+  /** How much the lines may take with their numbers. */
+  readonly maxShownBytes: number
 }
 
 export type WindowLine = {
@@ -73,7 +73,10 @@ type State = {
   /** The number of the line that is being read, from 0. */
   line: number
   pending: { at: number; bytes: number; kept: Uint8Array[]; keptBytes: number; last: number }
+  /** Bytes of the source that are shown, line ends included. */
   used: number
+  /** The same with line numbers. */
+  shown: number
   endings: { lf: number; crlf: number }
   finalNewline: boolean
   lossy: boolean
@@ -89,6 +92,7 @@ function openWindow(request: WindowRequest): State {
     line: 0,
     pending: fresh(request.start),
     used: 0,
+    shown: 0,
     endings: { lf: 0, crlf: 0 },
     finalNewline: false,
     lossy: false,
@@ -143,7 +147,7 @@ function keep(state: State, part: Uint8Array): void {
   pending.bytes += part.length
   pending.last = part[part.length - 1] ?? -1
   // A carriage return may be the one byte too many that is no part of the line.
-  const room = request.maxLineBytes + 1 - pending.keptBytes
+  const room = request.maxBytes + 1 - pending.keptBytes
   if (room <= 0) return
   const kept = part.slice(0, room)
   pending.kept.push(kept)
@@ -169,9 +173,10 @@ function finishLine(state: State, ended: boolean): void {
   const crlf = ended && pending.last === carriageReturn
   const bytes = crlf ? pending.bytes - 1 : pending.bytes
   const whole = joined(pending.kept).subarray(0, bytes)
-  const visible = bytes > request.maxLineBytes ? cutAtCharacter(whole, request.maxLineBytes) : whole
-  state.used += numberBytes + visible.length + (bytes > visible.length ? cutMarkBytes : 0)
-  if (state.lines.length > 0 && state.used > request.maxBytes) {
+  const visible = bytes > request.maxBytes ? cutAtCharacter(whole, request.maxBytes) : whole
+  state.used += pending.bytes + (ended ? 1 : 0)
+  state.shown += numberBytes + visible.length
+  if (state.lines.length > 0 && (state.used > request.maxBytes || state.shown > request.maxShownBytes)) {
     state.full = true
     return
   }
@@ -187,8 +192,6 @@ function finishLine(state: State, ended: boolean): void {
   state.finalNewline = ended
   state.line++
 }
-
-const cutMarkBytes = 96
 
 function close(state: State, more: boolean): LineWindow {
   const { lines, endings, finalNewline, lossy, nulAt } = state

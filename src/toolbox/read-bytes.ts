@@ -36,7 +36,7 @@ export async function readByteRange(
     size,
     range: { start_byte: start + from, end_byte: next, eof: next >= size },
     ...(text === undefined ? { encoding: 'unknown' } : {}),
-    ...(end < wanted ? { truncated: true } : {}),
+    ...(end < wanted ? { truncated: true, output_path: path } : {}),
   })
 }
 

@@ -73,19 +73,43 @@ describe('read', () => {
     expect(metadata['truncated']).toBeUndefined()
   })
 
-  it('stops at 2000 lines and at 200 KB, and says so', async () => {
+  it('shows a file of up to 200 KB whole, however many lines it has and however long they are', async () => {
     const workspace = await toolboxWorkspace({
-      'many.txt': 'x\n'.repeat(2001),
-      'wide.txt': `${'y'.repeat(1900)}\n`.repeat(500),
+      'many.txt': 'a line\n'.repeat(20_000),
+      'one.txt': 'y'.repeat(204_800),
+      'wide.txt': `${'y'.repeat(102_399)}\n`.repeat(2),
     })
-    const many = await workspace.call(readTool, { file_path: 'many.txt' })
-    expect(many).toMatchObject({ metadata: { truncated: true, range: { lines: 2000, next_offset: 2000 } } })
-    const wide = await workspace.call(readTool, { file_path: 'wide.txt', limit: 5000 })
+    for (const [file_path, lines] of [
+      ['many.txt', 20_000],
+      ['one.txt', 1],
+      ['wide.txt', 2],
+    ] as const) {
+      const { metadata, ...envelope } = await workspace.call(readTool, { file_path })
+      expect(metadata, file_path).toMatchObject({ range: { lines, eof: true, total_lines: lines } })
+      expect(metadata, file_path).not.toHaveProperty('truncated')
+      expect(envelope.type === 'output' && envelope.data, file_path).not.toContain('cut')
+    }
+  })
+
+  it('stops at 200 KB between lines, and says so', async () => {
+    const workspace = await toolboxWorkspace({
+      'wide.txt': `${'y'.repeat(1_999)}\n`.repeat(103),
+      'short.txt': '\n'.repeat(204_800),
+    })
+    const wide = await workspace.call(readTool, { file_path: 'wide.txt' })
+    expect(wide.metadata).toMatchObject({
+      truncated: true,
+      output_path: 'wide.txt',
+      range: { lines: 102, next_offset: 102 },
+    })
     const text = String(wide.type === 'output' && wide.data)
-    expect(Buffer.byteLength(text)).toBeLessThan(200 * 1024)
-    expect(Buffer.byteLength(text)).toBeGreaterThan(195_000)
-    expect(wide.metadata).toMatchObject({ truncated: true })
-    expect(text).toMatch(/continue with offset=\d+\)\n$/)
+    expect(text).toMatch(/continue with offset=102\)\n$/)
+    const rest = await workspace.call(readTool, { file_path: 'wide.txt', offset: 102 })
+    expect(rest.metadata).toMatchObject({ range: { lines: 1, eof: true } })
+    // Numbers would take eight times as much as the text.
+    const short = await workspace.call(readTool, { file_path: 'short.txt' })
+    expect(short.metadata).toMatchObject({ truncated: true, range: { eof: false } })
+    expect(Buffer.byteLength(String(short.type === 'output' && short.data))).toBeLessThan(400 * 1024)
   })
 
   it('says that an empty file is empty', async () => {
@@ -124,15 +148,19 @@ describe('read', () => {
     expect(await failure(workspace, { file_path: 'le.txt', start_byte: 0 })).toContain('UTF-16')
   })
 
-  it('cuts long lines between characters and says where the rest is', async () => {
-    const line = `${'ä'.repeat(1500)}END`
+  it('cuts a line longer than 200 KB between characters and says where the rest is', async () => {
+    const line = `x${'ä'.repeat(102_500)}END`
     const workspace = await toolboxWorkspace({ 'long.txt': `first\n${line}\nlast\n` })
-    const text = await output(workspace, { file_path: 'long.txt' })
+    const first = await workspace.call(readTool, { file_path: 'long.txt' })
+    expect(first.metadata).toMatchObject({ truncated: true, range: { lines: 1, next_offset: 1 } })
+    const cut = await workspace.call(readTool, { file_path: 'long.txt', offset: 1 })
+    const text = String(cut.type === 'output' && cut.data)
     const [, mark] = /\[cut: (.*)\]/.exec(text) ?? []
-    expect(mark).toBe('2000 of 3003 bytes; the rest: start_byte=2006 end_byte=3009')
-    expect(text).toContain('     3\tlast\n')
-    const rest = await output(workspace, { file_path: 'long.txt', start_byte: 2006, end_byte: 3009 })
-    expect(rest).toBe(`${line.slice(1000)}\n... (more bytes available; continue with start_byte=3009)\n`)
+    expect(mark).toBe('204799 of 205004 bytes; the rest: start_byte=204805 end_byte=205010')
+    expect(text).not.toContain('\uFFFD')
+    expect(cut.metadata).toMatchObject({ truncated: true, output_path: 'long.txt' })
+    const rest = await output(workspace, { file_path: 'long.txt', start_byte: 204_805, end_byte: 205_010 })
+    expect(rest).toBe(`${line.slice(-104)}\n... (more bytes available; continue with start_byte=205010)\n`)
   })
 
   it('reads byte ranges without breaking a character, each byte once', async () => {
@@ -319,7 +347,7 @@ describe('read', () => {
       'binary file (data, 10737418240 bytes)',
     )
     const head = await workspace.call(readTool, { file_path: 'text-first.log' })
-    expect(head.metadata).toMatchObject({ truncated: true, range: { lines: 2000, eof: false } })
+    expect(head.metadata).toMatchObject({ truncated: true, range: { lines: 13_653, eof: false } })
     const edge = await output(workspace, { file_path: 'text-first.log', offset: 19_999 })
     expect(edge).toContain('line 20001 has NUL bytes')
     expect(process.memoryUsage().rss - before).toBeLessThan(50 * 1024 ** 2)

@@ -21,10 +21,9 @@ export type ReadArgs = {
 }
 
 const maxBytes = 200 * 1024
-/** What the words around the lines may take. */
-const reservedBytes = 1024
-const defaultLines = 2000
-const maxLineBytes = 2000
+/** What line numbers and notes may take: a file of very short lines has more numbers than text. */
+const extraBytes = 200 * 1024
+const noteBytes = 4 * 1024
 const headBytes = 64 * 1024
 /** What providers take, after base64. */
 const maxImageBytes = 3_750_000
@@ -34,12 +33,12 @@ const maxUtf16Bytes = 8 * 1024 * 1024
 export const readTool = builtInTool<ReadArgs>({
   name: 'read',
   description:
-    'Read a file as numbered lines. Skips `offset` lines, then shows up to `limit` ' +
-    '(and 200 KB at most) and says how to read on. PNG, JPEG, GIF and WebP come back as images. With start_byte, ' +
+    'Read a file as numbered lines: all of it, or up to `limit` lines after `offset`. ' +
+    'Shows 200 KB at most and says how to read on. PNG, JPEG, GIF and WebP come back as images. With start_byte, ' +
     'the plain text of a byte range instead, for very long lines. Directories: use ls.',
   kind: 'read',
   idempotent: true,
-  limits: { maxBytes },
+  limits: { maxBytes, extraBytes },
   requires: { fs: { read: ['{workspace}/**', '{scratch}/**'] } },
   parameters: {
     type: 'object',
@@ -49,7 +48,7 @@ export const readTool = builtInTool<ReadArgs>({
         description: 'From the workspace root, or an output_path of an earlier result',
       },
       offset: { type: 'integer', minimum: 0, description: 'Lines to skip; default 0' },
-      limit: { type: 'integer', minimum: 1, description: 'Lines to show; default 2000' },
+      limit: { type: 'integer', minimum: 1, description: 'Lines to show; default all' },
       start_byte: { type: 'integer', minimum: 0 },
       end_byte: { type: 'integer', minimum: 1, description: 'Exclusive' },
     },
@@ -71,7 +70,7 @@ export const readTool = builtInTool<ReadArgs>({
     if (known.kind === 'binary') throw binaryError(path, stat, known.name)
     if (byRange) {
       refuseRangeOf(path, known)
-      return readByteRange(files, args, stat.size, maxBytes - reservedBytes)
+      return readByteRange(files, args, stat.size, maxBytes)
     }
     if (known.kind === 'image') return readImage(files, path, stat, known.mediaType)
     return readLines(context, files, args, { stat, head, known })
@@ -102,12 +101,13 @@ type Opened = { readonly stat: Stat; readonly head: Uint8Array; readonly known: 
 async function readLines(
   { signal }: ToolCallContext,
   files: RuntimeFiles,
-  { file_path: path, offset = 0, limit = defaultLines }: ReadArgs,
+  { file_path: path, offset = 0, limit = Number.POSITIVE_INFINITY }: ReadArgs,
   { stat, head, known }: Opened,
 ): Promise<OutputEnvelope<string>> {
   const source = known.kind === 'utf8' ? rawSource(files, path, head) : await utf16Source(files, path, known)
   const start = known.kind === 'utf8' ? known.bomBytes : 0
-  const request = { start, offset, limit, maxBytes: maxBytes - reservedBytes, maxLineBytes }
+  const maxShownBytes = maxBytes + extraBytes - noteBytes
+  const request = { start, offset, limit, maxBytes, maxShownBytes }
   const window = await readLineWindow(source, request, () => {
     if (signal?.aborted) throw new CapstanError('file_aborted', `Reading ${pathText(path)} was cancelled.`)
   })
@@ -144,10 +144,16 @@ async function readLines(
         ...(window.more ? { next_offset: offset + lines.length } : {}),
         ...(total === undefined ? {} : { total_lines: total }),
       },
-      ...(window.more && lines.length < limit ? { truncated: true } : {}),
-      ...(window.more && limit === defaultLines ? { truncated: true } : {}),
+      // The rest is where this came from, so that it is read there and not copied to a file of its own.
+      ...(isCut(window, limit) ? { truncated: true } : {}),
+      ...(isCut(window, limit) && window.nulAt === undefined ? { output_path: path } : {}),
     },
   )
+}
+
+/** Less is shown than was asked for. */
+function isCut({ more, lines }: LineWindow, limit: number): boolean {
+  return (more && lines.length < limit) || lines.some(({ shown, bytes }) => shown < bytes)
 }
 
 function numbered({ text, at, bytes, shown }: WindowLine, number: number, byByte: boolean): string {

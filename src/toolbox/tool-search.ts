@@ -8,8 +8,8 @@ import { jsonTextOf } from '../tool/serialize.js'
 import { lentPart, RuntimePartError } from './lent-part.js'
 import { visibleLine } from './untrusted-text.js'
 
-type FoundTool = { name: string; description: string; parameters?: JsonSchema }
-type ToolSearchOutput = { tools: FoundTool[]; note: string }
+type FoundTool = { id: string; description: string; parameters?: JsonSchema }
+type ToolSearchOutput = { matches: FoundTool[]; note: string }
 
 /** Finds tools that exist and are not shown, and shows them. */
 export const toolSearchTool = builtInTool<{ query: string; limit?: number }, ToolSearchOutput>({
@@ -44,17 +44,17 @@ async function findTools(
   if (tools === undefined) throw new RuntimePartError('session.tools')
   const hidden = tools.hidden()
   if (hidden.length === 0)
-    return { tools: [], note: 'There are no further tools: all tools of this session are in your list.' }
+    return { matches: [], note: 'There are no further tools: all tools of this session are in your list.' }
   const index = await indexOf(hidden)
   const found = await index.search({ query, topK: limit })
   if (found.length === 0)
     return {
-      tools: [],
+      matches: [],
       note: `None of the ${hidden.length} further tools matches. Try other words: what it acts on, or the service it belongs to.`,
     }
   tools.offer(found.map(({ id }) => id))
   return {
-    tools: found.map(({ document }) => describe(document.definition)),
+    matches: found.map(({ document }) => describe(document.definition)),
     note: `Found ${found.length} of ${hidden.length} further tools. They are in your list from the next turn on.`,
   }
 }
@@ -88,7 +88,7 @@ const longestSchema = 4_000
 function describe({ name, description, parameters }: ToolDefinition): FoundTool {
   const size = jsonTextOf(parameters)?.length ?? Number.POSITIVE_INFINITY
   return {
-    name: visibleLine(name, 128),
+    id: visibleLine(name, 128),
     description: visibleLine(description, 300),
     ...(size <= longestSchema ? { parameters } : {}),
   }

@@ -19,7 +19,7 @@ export type ToolboxOptions = { readonly webSearch?: WebSearchOptions }
 
 /**
  * The tools that every session has, in the order in which a model sees them. They hold no state and are shared by all sessions, except
- * for web search, which counts. Two more are made when they are needed: `tool_search`, and `think` by `createThinkTool`.
+ * for web search, which counts. Sessions add `tool_search`; a host makes `think` by `createThinkTool`.
  */
 export function createToolbox(options: ToolboxOptions = {}): AnyGovernedTool[] {
   return [...fixed, options.webSearch === undefined ? noWebSearch : createWebSearchTool(options.webSearch)]

@@ -103,7 +103,7 @@ describe('session.program', () => {
       source: `export default async (ctx) => ({
         text: await ctx.readFile('dos.txt'),
         line: await ctx.readFile('dos.txt', { offset: 1 }),
-        long: (await ctx.readFile('long.txt')).slice(-60),
+        long: await ctx.readFile('long.txt').catch((error) => error.message),
         tooLong: await ctx.readFile('long.txt', { limit: 1 }).catch((error) => error.message),
         odd: await ctx.readFile('odd.bin').catch((error) => error.message),
         view: (await ctx.read('dos.txt')).output,
@@ -119,7 +119,7 @@ describe('session.program', () => {
     expect(metadata?.['script_result'], output).toMatchObject({
       text: '\uFEFFone\r\ntwo\r\n',
       line: 'two\r\n',
-      long: expect.stringMatching(/é\n\[cut: the first 65536 bytes \(maxOutputBytes\)\]$/),
+      long: expect.stringContaining('longer than maxOutputBytes=65536 bytes'),
       tooLong: expect.stringContaining('16777224'),
       odd: 'odd.bin is not UTF-8 text.',
       view: expect.stringContaining('1\tone'),
@@ -262,5 +262,83 @@ describe('a program that a model runs', () => {
     await session.send('go on')
     expect(model.requests[1]?.tools?.map(({ name }) => name)).toContain('bash')
     expect(described(1)).toEqual(described(0))
+  })
+})
+
+describe('ctx.readFile', () => {
+  const read = (limits: object, file = 'long.txt', options = {}) => {
+    const source = `export default (ctx, [file, options]) =>
+      ctx.readFile(file, options).then((text) => ({ text }), (error) => ({ error: error.message }))`
+    return agent
+      .session(work)
+      .program({ source, inputs: [file, options], limits })
+      .then(({ metadata, output }) => (metadata?.['script_result'] ?? { output }) as Record<string, string>)
+  }
+
+  it('gives a text whole, up to the last byte of the limit', async () => {
+    const text = 'é'.repeat(5_000)
+    await writeFile(join(work, 'long.txt'), text)
+    expect(await read({ maxOutputBytes: 16_000 })).toEqual({ text })
+  })
+
+  it.each([
+    ['of one byte more than the limit', 'x'.repeat(65_537), {}, 65_536, {}],
+    ['much longer than the limit', 'xy\n'.repeat(1_000_000), {}, 65_536, {}],
+    ['of characters of several bytes', '€'.repeat(400), { maxOutputBytes: 1_199 }, 1_199, {}],
+    [
+      'of which the lines asked for are too long',
+      'xy\n'.repeat(1_000),
+      { maxOutputBytes: 299 },
+      299,
+      { offset: 5, limit: 100 },
+    ],
+  ])('throws for a text %s, and names the limit', async (_, text, limits, named, options) => {
+    await writeFile(join(work, 'long.txt'), text)
+    const { error, text: given } = await read(limits, 'long.txt', options)
+    expect(given).toBeUndefined()
+    expect(error).toContain(`"long.txt" is longer than maxOutputBytes=${named} bytes`)
+  })
+
+  it('throws for a text that ends within a character', async () => {
+    await writeFile(join(work, 'long.txt'), Buffer.from([0x61, 0xe2, 0x82]))
+    expect((await read({}))['error']).toContain('not UTF-8')
+  })
+})
+
+describe('the limits of a program', () => {
+  const limitsOf = async (request: { source: string; allowedTools?: string[]; limits?: object }) => {
+    const { metadata } = await agent.session(work).program(request)
+    return metadata?.['program']
+  }
+  const nothing = 'export default () => 1'
+  const delegating = `export default (ctx) => ctx.tools.task({ agent: 'nobody', prompt: 'x' })`
+
+  it('bound its own result', async () => {
+    const run = (source: string) => agent.session(work).program({ source, limits: { maxOutputBytes: 200 } })
+    const long = await run(`export default () => 'x'.repeat(300)`)
+    expect(long).toMatchObject({ exitCode: 1, output: expect.stringContaining('maxOutputBytes=200') })
+    expect(long.output).not.toContain('xxxx')
+    const short = await run(`export default () => Array.from({ length: 90 }, () => 1)`)
+    expect(short.exitCode).toBe(0)
+    expect(Buffer.byteLength(short.output.split('Result:\n')[1] ?? '')).toBeLessThanOrEqual(200)
+  })
+
+  it('are 30 seconds by default, and ten minutes for one that hands work to subagents', async () => {
+    expect(await limitsOf({ source: nothing })).toMatchObject({
+      limits: { timeoutMs: 30_000, maxToolCalls: 20, maxOutputBytes: 65_536 },
+    })
+    expect(await limitsOf({ source: nothing, allowedTools: ['read'] })).toMatchObject({
+      limits: { timeoutMs: 30_000 },
+    })
+    for (const tool of ['task', 'parallel_task'])
+      expect(await limitsOf({ source: nothing, allowedTools: [tool] })).toMatchObject({
+        limits: { timeoutMs: 600_000 },
+      })
+    expect(await limitsOf({ source: delegating })).toMatchObject({ limits: { timeoutMs: 600_000 } })
+    const batch = `export default (ctx) => ctx.tools.batch({ invocations: [{ tool: 'task', args: {} }] })`
+    expect(await limitsOf({ source: batch })).toMatchObject({ limits: { timeoutMs: 600_000 } })
+    expect(await limitsOf({ source: delegating, limits: { timeoutMs: 5_000 } })).toMatchObject({
+      limits: { timeoutMs: 5_000 },
+    })
   })
 })

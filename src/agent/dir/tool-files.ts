@@ -105,7 +105,7 @@ function checkNames(
   scripts: readonly string[],
   hostTools: readonly string[],
 ): void {
-  const others = [...builtinToolNames(), 'tool_search', ...hostTools]
+  const others = [...builtinToolNames(), ...hostTools]
   if (others.includes(name) || name.startsWith('mcp__'))
     fields.fail(
       `duplicate tool name: ${name} is the name of another tool of the session; rename it`,

@@ -1,13 +1,12 @@
 import type { ProgramFailureCode } from './errors.js'
 import { guestFile } from './guest.js'
-import type { ProgramLimits } from './limits.js'
 import type { GuestFailure } from './messages.js'
 import type { RunEnd } from './run-in-thread.js'
 
 export type Failure = { readonly code: ProgramFailureCode; readonly message: string }
 export type FailureContext = {
   readonly signal: AbortSignal
-  readonly limits: ProgramLimits
+  readonly timeoutMs: number
   readonly memoryBytes: number
 }
 
@@ -46,8 +45,8 @@ function told(failure: GuestFailure, context: FailureContext): Failure {
   return { code, message: `program script error:\n${described(failure)}` }
 }
 
-function timeout({ limits }: FailureContext): Failure {
-  return { code: 'program_timeout', message: `program script timed out after ${limits.timeoutMs} ms` }
+function timeout({ timeoutMs }: FailureContext): Failure {
+  return { code: 'program_timeout', message: `program script timed out after ${timeoutMs} ms` }
 }
 
 function outOfMemory({ memoryBytes }: FailureContext): Failure {

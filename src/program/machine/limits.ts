@@ -1,11 +1,11 @@
 import { ProgramError } from './errors.js'
 
 export type ProgramLimits = {
-  /** How long the program may take, its calls included. */
+  /** How long the program may take, its calls included. Default: 30000; 600000 for a program that hands work to subagents. */
   readonly timeoutMs: number
   /** How many calls it may make: failed, refused and unawaited ones count. */
   readonly maxToolCalls: number
-  /** How much of one result reaches the program. */
+  /** How much of the result of one call reaches the program, and how long its own result may be as JSON. */
   readonly maxOutputBytes: number
 }
 
@@ -16,9 +16,16 @@ const limitBounds = {
 } as const
 
 export const maxSourceBytes = 192 * 1024
-/** Inputs and the result are small by nature: what is large is read by the program, or written to a file. */
+/** Inputs are small by nature: the program reads what is large from files. */
 export const maxInputBytes = 1024 * 1024
-export const maxResultBytes = 1024 * 1024
+
+/** The default of `timeoutMs` for a program that hands work to subagents: their work takes minutes. */
+export const delegatingTimeoutMs = limitBounds.timeoutMs.most
+
+/** Whether a tool hands work to a subagent. */
+export function delegates(tool: string): boolean {
+  return tool === 'task' || tool === 'parallel_task' || tool === 'Skill'
+}
 
 /** The limits with what was left out filled in. Refuses what is outside the bounds, and names no limit knows. */
 export function programLimits(given: Partial<ProgramLimits> = {}): ProgramLimits {

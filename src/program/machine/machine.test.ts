@@ -100,7 +100,17 @@ describe('a program', () => {
       message: expect.stringContaining('circular'),
     })
     expect((await failure('export default () => 10n')).code).toBe('program_result_invalid')
-    expect((await failure('export default () => "x".repeat(2e6)')).message).toContain('1048576 bytes')
+    const long = await failure('export default () => "x".repeat(65535)')
+    expect(long.code).toBe('program_result_invalid')
+    expect(long.message).toContain('maxOutputBytes=65536')
+    const limits = { maxOutputBytes: 100 }
+    expect(await value('export default () => "x".repeat(98)', { limits })).toBe('x'.repeat(98))
+    expect((await failure('export default () => "é".repeat(50)', { limits })).message).toContain(
+      'maxOutputBytes=100',
+    )
+    expect(
+      await value('export default () => "x".repeat(2e6)', { limits: { maxOutputBytes: 3e6 } }),
+    ).toHaveLength(2e6)
   })
 
   it('is told at once when it waits for nothing', async () => {
@@ -125,7 +135,7 @@ describe('a program', () => {
     const source = `export default async () => {
       const before = Date.now()
       await sleep(30)
-      return [before - 1700000000000 < 5000, Date.now() - before >= 25, Math.random(), typeof setTimeout]
+      return [before - 1700000000000 < 600_000, Date.now() - before >= 25, Math.random(), typeof setTimeout]
     }`
     const first = (await value(source)) as unknown[]
     expect(first.slice(0, 2)).toEqual([true, true])
@@ -331,28 +341,39 @@ describe('ctx', () => {
     expect(host.asked).toHaveLength(4)
   })
 
-  it('cuts what is longer than the limit, and says so', async () => {
+  it('cuts the output of a tool that is longer than the limit, and says so', async () => {
     const host = hostOf({
-      read: () => 'é'.repeat(100),
-      glob: () => Array.from({ length: 100 }, (_, at) => `file-${at}.ts`),
-      big: () => 'y'.repeat(101),
+      glob: () => Array.from({ length: 1000 }, (_, at) => `file-${at}.ts`),
+      bash: () => 'é'.repeat(600),
     })
     const source = `export default async (ctx) => {
       const files = await ctx.glob('*')
-      return [await ctx.readFile('a'), files.length, files.truncated, await ctx.tools.big()]
+      const text = await ctx.bash('x')
+      return [files.length, files.truncated, text.length, text.slice(-60)]
     }`
-    const outcome = await run(source, { host, limits: { maxOutputBytes: 101 } })
+    const outcome = await run(source, { host, limits: { maxOutputBytes: 999 } })
     expect(outcome).toMatchObject({
       ok: true,
       result: [
-        `${'é'.repeat(50)}\n[cut: the first 101 bytes (maxOutputBytes)]`,
         expect.any(Number),
         true,
-        { output: 'y'.repeat(101), metadata: { duration_ms: 0 } },
+        expect.any(Number),
+        expect.stringContaining('é\n[cut: the first 999 of 1200 bytes (maxOutputBytes)]'),
       ],
     })
-    expect(outcome.calls.map(({ truncated }) => truncated)).toEqual([true, true, undefined])
-    expect(outcome.calls.map(({ output_bytes }) => output_bytes)).toEqual([expect.any(Number), 200, 101])
+    expect(outcome.calls.map(({ truncated }) => truncated)).toEqual([true, true])
+  })
+
+  it('gives all of a file or throws', async () => {
+    const host = hostOf({ read: () => 'é'.repeat(100) })
+    const source = `export default (ctx) => ctx.readFile('a').then(({ length }) => length, ({ message }) => message)`
+    expect(await value(source, { host, limits: { maxOutputBytes: 200 } })).toBe(100)
+    const outcome = await run(source, { host, limits: { maxOutputBytes: 199 } })
+    expect(outcome).toMatchObject({
+      ok: true,
+      result: expect.stringMatching(/"a" is longer than maxOutputBytes=199 bytes/),
+      calls: [{ tool_name: 'read', success: false, exit_code: 1 }],
+    })
   })
 
   it('cancels what still runs when the program is over, and waits for it', async () => {

@@ -38,6 +38,8 @@ export type ConsoleLine = { readonly level: string; readonly text: string }
 export type ProgramOutcome = {
   readonly calls: readonly ProgramToolCall[]
   readonly console: readonly ConsoleLine[]
+  /** The limits that held in the end, defaults included. */
+  readonly limits: ProgramLimits
 } & (
   | { readonly ok: true; readonly result: JsonValue }
   | { readonly ok: false; readonly code: ProgramFailureCode; readonly message: string }

@@ -6,7 +6,7 @@ import { jsonTextOf } from '../../tool/serialize.js'
 import { toToolResult } from '../../tool/tool-result.js'
 import { headOf, headOfList } from './bounded-text.js'
 import type { CallOptions, ProgramHost } from './host.js'
-import type { ProgramLimits } from './limits.js'
+import { delegates, type ProgramLimits } from './limits.js'
 import type { GuestCall } from './messages.js'
 import { globPaths, readText } from './raw-data.js'
 
@@ -42,6 +42,8 @@ export function createProgramCalls(
   host: ProgramHost,
   allows: (tool: string) => boolean,
   limits: ProgramLimits,
+  /** Called before the program hands work to a subagent. */
+  delegating: () => void = () => undefined,
 ): ProgramCalls {
   const records: ProgramToolCall[] = []
   let metadataBytes = 0
@@ -76,6 +78,7 @@ export function createProgramCalls(
       note(at, wish.tool, errorEnvelope(reason), 0, false)
       return { ...refusal(reason), ...recordAt(at) }
     }
+    if ([wish.tool, ...callsInside(wish)].some(delegates)) delegating()
     const envelope = await perform(wish).catch((error: unknown) => errorEnvelope(messageOf(error)))
     const handed = handedOver(wish, envelope, limits.maxOutputBytes)
     note(at, wish.tool, envelope, handed.bytes, handed.truncated)
@@ -88,7 +91,10 @@ export function createProgramCalls(
 
   return {
     list: () => records,
-    restore: (call) => void records.push(call),
+    restore(call) {
+      records.push(call)
+      if (delegates(call.tool_name)) delegating()
+    },
     answer: (call, options) =>
       answer(call, (wish) => make(host, wish, limits, { ...options, id: String(call.id) })),
     interrupted: (call) => answer(call, async () => errorEnvelope(interrupted)),
@@ -188,10 +194,8 @@ function handedOver(wish: Wish, envelope: Envelope, maxBytes: number): HandedOve
   if (wish.kind === 'paths' && envelope.type === 'output') return paths(envelope.data, maxBytes)
   const bytes = Buffer.byteLength(output)
   const head = headOf(output, maxBytes)
-  // Of a file no more is read than fits, so how much there is nobody knows.
-  const of = wish.kind === 'text' ? '' : ` of ${bytes}`
   const text =
-    head === undefined ? output : `${head}\n[cut: the first ${maxBytes}${of} bytes (maxOutputBytes)]`
+    head === undefined ? output : `${head}\n[cut: the first ${maxBytes} of ${bytes} bytes (maxOutputBytes)]`
   const truncated = head !== undefined
   if (throws && envelope.type === 'error') return { bytes, truncated, answer: refusal(text) }
   if (wish.kind === 'text') return { bytes, truncated, answer: answerOf(text) }

@@ -6,6 +6,10 @@ export interface ProgramClock {
   readonly up: Promise<void>
   /** Whether it waits for a person and for nothing else: then only the script's own work counts. */
   wait(waits: boolean): void
+  /** Gives the program more time: so much in all, where that is more than it had. */
+  extend(limitMs: number): void
+  /** How much time it has in all. */
+  limitMs(): number
   /** Milliseconds since it began, waiting included. */
   elapsed(): number
   stop(): void
@@ -18,8 +22,9 @@ const stopGraceMs = 50
  * The time of one program: it runs while the script or a call is at work, and stands still while a person thinks. A script that is
  * busy meanwhile uses its time all the same. `shared` is where the thread reads when to stop; what does not stop is told by `up`.
  */
-export function startProgramClock(shared: Float64Array, limitMs: number): ProgramClock {
+export function startProgramClock(shared: Float64Array, firstLimitMs: number): ProgramClock {
   const began = monotonic()
+  let limitMs = firstLimitMs
   let settled = 0
   /** Where the present stretch began: of the clock, or of the script's own work while it waits. */
   let from = began
@@ -44,6 +49,12 @@ export function startProgramClock(shared: Float64Array, limitMs: number): Progra
   return {
     up,
     elapsed: () => monotonic() - began,
+    limitMs: () => limitMs,
+    extend(more) {
+      if (more <= limitMs) return
+      limitMs = more
+      arm()
+    },
     wait(now) {
       if (now === waits) return
       settled = used()

@@ -1,5 +1,6 @@
 import { type Envelope, errorEnvelope, outputEnvelope } from '../../tool/envelope.js'
 import { isRecord } from '../../tool/json.js'
+import { headOf } from './bounded-text.js'
 import type { CallOptions, PathsRequest, ProgramHost, TextRequest } from './host.js'
 
 /** Past this, whole files are not for programs: they ask for a range, or search. */
@@ -7,10 +8,30 @@ const longestText = 16 * 1024 * 1024
 const pageBytes = 190 * 1024
 
 /**
- * The text of a file. Where the host lends none, it is put together from byte ranges of the tool `read`, which differ from the file in
+ * The text of a file, all of it or an error that names the limit: a program cannot tell a text that was cut from one that ends there. Where the host lends none, it is put together from byte ranges of the tool `read`, which differ from the file in
  * that line ends are always line feeds.
  */
 export async function readText(
+  host: ProgramHost,
+  request: TextRequest,
+  maxBytes: number,
+  options: CallOptions,
+): Promise<Envelope> {
+  const read = await readUpTo(host, request, maxBytes, options)
+  if (read.type === 'error' || typeof read.data !== 'string' || fits(read.data, maxBytes)) return read
+  const { file_path, offset, limit } = request
+  const what = offset === undefined && limit === undefined ? 'The text' : 'What was asked for'
+  return errorEnvelope(
+    `${what} of ${JSON.stringify(file_path)} is longer than maxOutputBytes=${maxBytes} bytes, so ctx.readFile gives none of it. ` +
+      'Raise limits.maxOutputBytes (up to 16777216), or read some lines with { offset, limit }.',
+  )
+}
+
+function fits(text: string, maxBytes: number): boolean {
+  return headOf(text, maxBytes) === undefined
+}
+
+async function readUpTo(
   host: ProgramHost,
   request: TextRequest,
   maxBytes: number,
@@ -31,7 +52,12 @@ export async function readText(
     const range = page.metadata['range']
     const next = isRecord(range) && range['eof'] === false ? range['end_byte'] : undefined
     text += next === undefined ? page.data : page.data.replace(readOn, '')
-    if (typeof next !== 'number' || next <= at || next >= wanted)
+    const over = typeof next === 'number' && next >= wanted
+    if (over && byLines)
+      return errorEnvelope(
+        `${JSON.stringify(file_path)} is longer than ${longestText} bytes: search it with ctx.grep.`,
+      )
+    if (typeof next !== 'number' || next <= at || over)
       return outputEnvelope(byLines ? linesOf(text, offset ?? 0, limit) : text)
     at = next
   }

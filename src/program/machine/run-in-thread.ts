@@ -1,7 +1,7 @@
 import { parseJsonText } from '../../tool/json-text.js'
 import { createAnswers, notRepeatable } from './answers.js'
 import { type Failure, failureOf } from './failure.js'
-import { maxResultBytes, type ProgramLimits } from './limits.js'
+import { delegatingTimeoutMs, type ProgramLimits } from './limits.js'
 import type { ConsoleLine, Program, ProgramOutcome } from './machine.js'
 import type { FromThread, ToThread } from './messages.js'
 import { createProgramCalls } from './program-calls.js'
@@ -27,10 +27,12 @@ export type ThreadRun = {
 export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
   const { program, limits, thread, pool, signal } = run
   const { journal } = program
-  const calls = createProgramCalls(program.host, program.allows ?? (() => true), limits)
+  const clock = startProgramClock(thread.clock, limits.timeoutMs)
+  const calls = createProgramCalls(program.host, program.allows ?? (() => true), limits, () => {
+    if (program.limits?.timeoutMs === undefined) clock.extend(delegatingTimeoutMs)
+  })
   const lines: ConsoleLine[] = []
   const replay = createReplay(journal ?? nothingKept)
-  const clock = startProgramClock(thread.clock, limits.timeoutMs)
   let broken: (failure: Failure) => void = () => undefined
   const breaking = new Promise<RunEnd>((resolve) => {
     broken = (failure) => resolve({ kind: 'broken', failure })
@@ -61,7 +63,8 @@ export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
   await answers.end()
   if (ended.kind === 'result') pool.giveBack(thread)
   else await pool.discard(thread)
-  const done = { calls: calls.list(), console: lines }
+  const timeoutMs = clock.limitMs()
+  const done = { calls: calls.list(), console: lines, limits: { ...limits, timeoutMs } }
   if (ended.kind === 'result' && !replay.over)
     return {
       ...done,
@@ -69,7 +72,7 @@ export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
       ...notRepeatable('it ended before it had asked for all that it had asked for'),
     }
   if (ended.kind === 'result') return { ...done, ok: true, result: parseJsonText(ended.text) }
-  return { ...done, ok: false, ...failureOf(ended, { signal, limits, memoryBytes: run.memoryBytes }) }
+  return { ...done, ok: false, ...failureOf(ended, { signal, timeoutMs, memoryBytes: run.memoryBytes }) }
 }
 
 const nothingKept = { before: [], begun: new Set<number>() }
@@ -88,7 +91,7 @@ function identityOf({ program, inputs, limits }: ThreadRun): string {
 
 function startOf(run: ThreadRun, startedAt: number, ack: boolean): ToThread {
   const { source, fileName = 'program.js' } = run.program
-  const { maxToolCalls } = run.limits
+  const { maxToolCalls, maxOutputBytes: maxResultBytes } = run.limits
   const stripper = run.stripper === undefined ? {} : { stripper: run.stripper }
   const script = { source, fileName, inputs: run.inputs, ...stripper }
   return { kind: 'start', ...script, startedAt, maxToolCalls, maxResultBytes, ack }

@@ -116,7 +116,10 @@ async function serve(
       state.ended =
         text !== undefined && bytes <= maxResultBytes
           ? { kind: 'result', text }
-          : failed({ reason: 'unwritable', message: `it is larger than ${maxResultBytes} bytes as JSON` })
+          : failed({
+              reason: 'unwritable',
+              message: `it is longer than maxOutputBytes=${maxResultBytes} bytes as JSON (limits.maxOutputBytes may be up to 16777216)`,
+            })
       return
     }
     const told = how === 'missing' ? {} : (JSON.parse(text ?? '{}') as Partial<GuestFailure>)

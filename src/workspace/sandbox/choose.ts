@@ -4,7 +4,7 @@ import type { Ledger } from '../shell/ledger.js'
 import type { ResourceLimits } from '../shell/resource-limits.js'
 import { unconfined } from '../shell/unconfined.js'
 import { bubblewrapConfinement, type SandboxNetwork } from './confine-bubblewrap.js'
-import { provenSandbox } from './doctor.js'
+import { guardOf, provenSandbox } from './doctor.js'
 import { SandboxRootError, SandboxUnavailableError } from './errors.js'
 import { checkRoot, hiddenPaths } from './hidden-paths.js'
 
@@ -61,6 +61,7 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
   if (sandbox.kind === 'bubblewrap') {
     return bubblewrapConfinement({
       bwrap: sandbox.path,
+      guard: await guardOf(sandbox),
       roots,
       ledger,
       directory,

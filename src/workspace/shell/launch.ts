@@ -22,6 +22,8 @@ export type Running = {
   readonly exit: Promise<Exit>
   /** Nobody holds the pipe any more, or we stopped reading. */
   readonly ended: Promise<void>
+  /** Whether a part of the output is being written to its file, so that the pipe is not read. */
+  isWriting(): boolean
   stopReading(): void
   /** The host's process need not stay for it. */
   unref(): void
@@ -57,7 +59,7 @@ export async function launch(
       if (exitCode !== null || signalCode !== null) resolve(exitOf(exitCode, signalCode))
       else child.once('exit', (code, name) => resolve(exitOf(code, name)))
     }),
-    ended: collect(pipe, output),
+    ...collect(pipe, output),
     stopReading: () => void pipe.reader.destroy(),
     unref() {
       child.unref()
@@ -68,21 +70,39 @@ export async function launch(
 
 /**
  * Takes what is still in the pipe after the command has gone. Short, since whoever else holds the pipe may hold it for ever:
- * until it is quiet, half a second at most. True when nobody holds it.
+ * until it is quiet, half a second at most. While a slow disk keeps us from reading, it is not quiet. True when nobody holds it.
  */
 export async function drain(running: Running): Promise<boolean> {
   let open = true
   const ended = running.ended.then(() => {
     open = false
   })
-  const deadline = performance.now() + 500
-  for (let seen = -1; open && seen !== running.output.bytes && performance.now() < deadline; ) {
+  const began = performance.now()
+  let writingMs = 0
+  for (
+    let seen = -1;
+    open && seen !== running.output.bytes && performance.now() - writingMs < began + 500;
+  ) {
     seen = running.output.bytes
     await within(ended, 50)
+    if (running.isWriting()) {
+      writingMs += await untilWritten(running, maxWritingMs - writingMs)
+      seen = -1
+    }
     // A busy host may find the timer due before it has looked at the pipe: give it that look.
     await nextTurn()
   }
   return !open
+}
+
+/** In all, for a command that left behind a process which writes without end. */
+const maxWritingMs = 5_000
+
+/** Waits while output is being written to its file, and gives how long that took; what came meanwhile is still in the pipe. */
+async function untilWritten(running: Running, maxMs: number): Promise<number> {
+  const began = performance.now()
+  while (running.isWriting() && performance.now() - began < maxMs) await within(running.ended, 10)
+  return performance.now() - began
 }
 
 async function spawned(
@@ -123,23 +143,29 @@ function whyNot(error: unknown, cwd: string): string {
   return `The command did not start: ${messageOf(error)}`
 }
 
-function collect(pipe: OutputPipe, output: CapturedOutput): Promise<void> {
+function collect(pipe: OutputPipe, output: CapturedOutput): Pick<Running, 'ended' | 'isWriting'> {
   const { reader } = pipe
   let writing: Promise<void> = Promise.resolve()
+  let isWriting = false
   reader.on('data', (chunk: Buffer) => {
     const pending = output.append(chunk)
     if (pending === undefined) return
     // What cannot be written as fast as it comes waits in the pipe, not in memory.
     reader.pause()
-    writing = pending.finally(() => reader.resume())
+    isWriting = true
+    writing = pending.finally(() => {
+      isWriting = false
+      reader.resume()
+    })
   })
-  return new Promise((resolve) => {
+  const ended = new Promise<void>((resolve) => {
     // An unreadable pipe is an ended pipe: the command's exit says how it went.
     reader.on('error', () => void reader.destroy())
     reader.once('close', () => {
       writing.then(() => output.end()).then(resolve, resolve)
     })
   })
+  return { ended, isWriting: () => isWriting }
 }
 
 function exitOf(exitCode: number | null, signal: NodeJS.Signals | null): Exit {
