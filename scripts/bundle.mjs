@@ -68,7 +68,8 @@ const laterForCommand = [
   ['search', 'workspace/search/', 'tool/search/'],
   [
     'processes',
-    'workspace/sandbox/',
+    // Loaded by itself with its first use. As part of a group it also stops the bundler, which drops what nothing imports of it.
+    ...without('workspace/sandbox/', 'guard/binaries'),
     ...without('workspace/net/', 'allow-private'),
     ...without('workspace/shell/', 'jobs', 'local-shell', 'within'),
   ],

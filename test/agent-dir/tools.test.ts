@@ -127,7 +127,7 @@ describe('kind: script', () => {
   })
 })
 
-describe('kind: mcp', { timeout: 60_000 }, () => {
+describe('kind: mcp', () => {
   /** The sample of the contract, to the letter. */
   const github = `---
 kind: mcp
@@ -289,7 +289,7 @@ GitHub issues and pull request tools.
   })
 })
 
-describe('an ordinary session beside a served directory', { timeout: 60_000 }, () => {
+describe('an ordinary session beside a served directory', () => {
   it('has none of its tools: not shown, not found, not callable by a model, a program or the host', async () => {
     const echo = `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", none, agent-dir-echo-three]\n---\nEchoes.\n`
     const { agent, served, session, work } = await fire(

@@ -280,7 +280,13 @@ describe('SEC-181 and SEC-182: the process of a server', { timeout: limit }, () 
     const { session, root } = await openSession([], { sandbox: 'auto' })
     const script = `require('fs').writeFileSync(${JSON.stringify(join(root, 'owned'))}, 'x')`
     const added = await session
-      .addMcp({ name: 'x', command: process.execPath, args: ['-e', script], sandbox: 'workspace' })
+      .addMcp({
+        name: 'x',
+        command: process.execPath,
+        args: ['-e', script],
+        sandbox: 'workspace',
+        startTimeoutMs: 60_000,
+      })
       .catch((error: Error) => error.message)
     expect(String(added)).toContain('EROFS')
     await expect(readFile(join(root, 'owned'))).rejects.toThrow()
