@@ -92,7 +92,7 @@ export async function protect({
   const releaseStubs = guarded ? undefined : holdStubs(missing, ledger)
   return {
     pins: [...parts.flatMap(({ pins }) => pins), ...git.pins].filter(({ path }) => !unmounted.has(path)),
-    rules: guarded ? rulesFor([...missing, ...links], roots, work) : undefined,
+    rules: guarded ? rulesFor([...missing, ...links, ...git.named], roots, work) : undefined,
     ignored: guarded ? [] : parts.flatMap(({ ignored }) => ignored),
     repositories: git.outside,
     async release() {

@@ -312,10 +312,11 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
   })
 
   it('renames such a repository while the background command that made it still runs', async () => {
-    const plant = `git init -q sub; git -C sub config core.fsmonitor 'touch ${canary()}'; sleep 600`
+    // Without a `.git`: nothing in its names says that it is a repository before it is complete.
+    const plant = `mkdir -p sub/objects sub/refs; printf '%s' '${evilConfig()}' > sub/config; echo 'ref: refs/heads/main' > sub/HEAD; sleep 600`
     const { session } = await open([calls(['bash', { command: plant, background: true }]), 'done'])
     await session.send('x')
-    await until(() => existsSync(join(root, 'sub/.git.refused')))
+    await until(() => existsSync(join(root, 'sub/HEAD.refused')))
     userLooksAround()
     expect(existsSync(canary())).toBe(false)
   })

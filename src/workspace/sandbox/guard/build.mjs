@@ -75,6 +75,7 @@ export function sourceDigest() {
 function binaryText(/** @type {keyof typeof compilers} */ arch) {
   const bytes = compileGuard(arch)
   return `  ${arch}: {
+    source: '${sourceDigest()}',
     compiler: '${compilerVersion(arch)}',
     digest: '${digestOf(bytes)}',
     base64:
@@ -86,10 +87,10 @@ function binaryText(/** @type {keyof typeof compilers} */ arch) {
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   writeFileSync(
     join(directory, 'binaries.ts'),
-    `/** Written by build.mjs from guard.c. */
-export const sourceDigest = '${sourceDigest()}'
-
-/** The guard as a static program for each processor, with the compiler that made it and its SHA-256 digest. */
+    `/**
+ * The guard as a static program for each processor. Written by build.mjs from guard.c: \`source\` is the SHA-256 digest of guard.c,
+ * \`digest\` that of the program.
+ */
 export const binaries = {
 ${binaryText('x64')}${binaryText('arm64')}} as const
 `,

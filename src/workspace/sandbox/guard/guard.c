@@ -5,7 +5,8 @@
  *
  *   guard [--report FD] [--git DIRECTORY]... [--name DIRECTORY NAME]... -- /absolute/program [argument]...
  *
- *   --name  NAME in DIRECTORY, and everything below it, cannot be made, moved, linked or opened for writing.
+ *   --name  NAME in DIRECTORY, and everything below it, cannot be made, moved, linked or opened for writing, and no directory
+ *           above it can be moved.
  *   --git   The same for `.git` in every directory at or below DIRECTORY.
  *   --report  Each refused path is written to this descriptor, followed by a NUL byte.
  *
@@ -59,6 +60,7 @@
 #define AT_NO_AUTOMOUNT 0x800
 #define AT_EMPTY_PATH 0x1000
 #define AF_UNIX 1
+#define RENAME_EXCHANGE 2
 #define PATH_MAX 4096
 #define NAME_MAX 255
 #define PROC_SUPER_MAGIC 0x9fa0
@@ -199,7 +201,7 @@ struct rule {
 struct mount {
 	__u64 id;
 	const char *path;
-	char has_rules;
+	char has_rules, is_proc;
 };
 
 static struct rule rules[MAX_RULES];
@@ -296,11 +298,14 @@ static void read_mounts(void)
 				at += 4;
 			} else *out++ = *at++;
 		}
+		/* The type of the file system follows a lone dash. */
+		while (*at != 0 && !starts_with(at, " - ")) at++;
 		*out = 0;
 		if (id < 0 || mount_count == MAX_MOUNTS) fail("there are too many mounts", "");
 		struct mount *mount = &mounts[mount_count++];
 		mount->id = (__u64)id;
 		mount->path = path;
+		mount->is_proc = starts_with(at, " - proc ");
 		for (int root = 0; root < git_root_count; root++)
 			if (is_inside(git_roots[root], path) || is_inside(path, git_roots[root])) mount->has_rules = 1;
 		at = next;
@@ -335,6 +340,7 @@ struct caller {
 /* A name in a directory, as a path of a caller gave it. */
 struct place {
 	int directory;
+	struct statx stat;
 	char name[NAME_MAX + 1];
 	/* The path ends in a slash. */
 	char slash;
@@ -413,13 +419,30 @@ static ulong number_in_base(const char *text, unsigned base)
 static long know(struct caller *caller)
 {
 	static char text[8192];
+	/* Open files of the last callers. One that belongs to a thread that ended can no longer be read, also when its number was used
+	 * again. */
+	static struct { long tid, fd; } opened[16];
+	static unsigned oldest;
 	char path[64];
+	long size = -ESRCH;
 	if (caller->tgid != 0) return 0;
-	proc_path(path, sizeof path, caller->tid, "status");
-	long fd = CALL(openat, proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) return -ESRCH;
-	long size = CALL(read, fd, text, sizeof text - 1);
-	CALL(close, fd);
+	for (unsigned at = 0; at < 16 && size <= 0; at++)
+		if (opened[at].tid == caller->tid) {
+			size = CALL(pread64, opened[at].fd, text, sizeof text - 1, 0);
+			if (size > 0) break;
+			CALL(close, opened[at].fd);
+			opened[at].tid = 0;
+		}
+	if (size <= 0) {
+		proc_path(path, sizeof path, caller->tid, "status");
+		long fd = CALL(openat, proc_fd, path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0) return -ESRCH;
+		size = CALL(pread64, fd, text, sizeof text - 1, 0);
+		unsigned at = oldest++ % 16;
+		if (opened[at].tid != 0) CALL(close, opened[at].fd);
+		opened[at].tid = caller->tid;
+		opened[at].fd = fd;
+	}
 	if (size <= 0) return -ESRCH;
 	text[size] = 0;
 	long tgid = number_of(field_of(text, "Tgid:"));
@@ -494,10 +517,18 @@ static long hand_over(const struct caller *caller, long fd, ulong flags)
 
 /* ---- From paths to places ------------------------------------------------------------------------------------------------- */
 
-static int is_proc(int fd)
+static const struct mount *mount_of(const struct statx *stat)
 {
-	long stat[64];
-	return CALL(fstatfs, fd, stat) < 0 || stat[0] == PROC_SUPER_MAGIC;
+	for (int at = 0; at < mount_count; at++) if (mounts[at].id == stat->stx_mnt_id) return &mounts[at];
+	return 0;
+}
+
+static int is_proc(int fd, const struct statx *stat)
+{
+	long system[64];
+	const struct mount *mount = mount_of(stat);
+	if (mount != 0) return mount->is_proc;
+	return CALL(fstatfs, fd, system) < 0 || system[0] == PROC_SUPER_MAGIC;
 }
 
 /* Whether a directory in /proc can be used for a command: not one of the guard or its workers, nor of another /proc (rule 3). */
@@ -550,7 +581,8 @@ static long walk(struct caller *caller, int base, const char *path)
 		memcpy(step, from, size);
 		step[size] = 0;
 		from += size;
-		int proc = is_proc((int)at), at_top = 0;
+		struct statx stat;
+		int proc = stat_at((int)at, "", &stat) < 0 || is_proc((int)at, &stat), at_top = 0;
 		if (proc && !is_usable_proc((int)at, where)) { CALL(close, at); return -EACCES; }
 		if (proc) at_top = equal(where, "/proc");
 		next[0] = 0;
@@ -566,7 +598,6 @@ static long walk(struct caller *caller, int base, const char *path)
 			found = -ELOOP;
 		} else {
 			found = CALL(openat, at, step, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-			struct statx stat;
 			if (found >= 0 && stat_at((int)found, "", &stat) == 0 && (stat.stx_mode & S_IFMT) == S_IFLNK) {
 				if (proc && !at_top) {
 					CALL(close, found);
@@ -600,21 +631,27 @@ static long walk(struct caller *caller, int base, const char *path)
 	struct statx stat;
 	long error = stat_at((int)at, "", &stat);
 	if (error == 0 && (stat.stx_mode & S_IFMT) != S_IFDIR) error = -ENOTDIR;
-	if (error == 0 && is_proc((int)at) && !is_usable_proc((int)at, where)) error = -EACCES;
+	if (error == 0 && is_proc((int)at, &stat) && !is_usable_proc((int)at, where)) error = -EACCES;
 	if (error == 0) return at;
 	CALL(close, at);
 	return error;
 }
 
 /* Opens a directory that a path of the caller names. */
-static long open_directory(struct caller *caller, int base, const char *path, char *walked)
+static long open_directory(struct caller *caller, int base, const char *path, struct place *place)
 {
 	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
 	long fd = CALL(openat2, path[0] == '/' ? root_fd : base, path, &how, sizeof how);
-	*walked = fd == -ELOOP || (fd >= 0 && is_proc((int)fd));
-	if (!*walked) return fd;
+	place->walked = fd == -ELOOP;
+	if (fd < 0 && !place->walked) return fd;
+	if (fd >= 0) place->walked = stat_at((int)fd, "", &place->stat) < 0 || is_proc((int)fd, &place->stat);
+	if (!place->walked) return fd;
 	if (fd >= 0) CALL(close, fd);
-	return walk(caller, base, path);
+	fd = walk(caller, base, path);
+	long error = fd < 0 ? fd : stat_at((int)fd, "", &place->stat);
+	if (error == 0) place->proc = (char)is_proc((int)fd, &place->stat);
+	else if (fd >= 0) CALL(close, fd);
+	return error < 0 ? error : fd;
 }
 
 /* Splits a path into its directory, which is opened, and its last name. Changes the text of the path. */
@@ -634,16 +671,19 @@ static long locate(struct caller *caller, int base, char *path, struct place *pl
 	long fd;
 	if (*name == 0 || equal(name, ".") || equal(name, "..")) {
 		place->dots = 1;
-		fd = open_directory(caller, base, path, &place->walked);
+		fd = open_directory(caller, base, path, place);
 	} else {
-		if (length(name) > NAME_MAX) return -ENAMETOOLONG;
-		memcpy(place->name, name, length(name) + 1);
+		int fits = length(name) <= NAME_MAX;
+		if (fits) memcpy(place->name, name, length(name) + 1);
 		*name = 0;
-		fd = open_directory(caller, base, name == path ? "." : path, &place->walked);
+		fd = open_directory(caller, base, name == path ? "." : path, place);
+		if (fd >= 0 && !fits) {
+			CALL(close, fd);
+			fd = -ENAMETOOLONG;
+		}
 	}
 	if (fd < 0) return fd;
 	place->directory = (int)fd;
-	place->proc = place->walked && is_proc(place->directory);
 	return 0;
 }
 
@@ -663,12 +703,6 @@ static long locate_argument(struct caller *caller, long directory, ulong address
 }
 
 /* ---- The judgement --------------------------------------------------------------------------------------------------------- */
-
-static const struct mount *mount_of(const struct statx *stat)
-{
-	for (int at = 0; at < mount_count; at++) if (mounts[at].id == stat->stx_mnt_id) return &mounts[at];
-	return 0;
-}
 
 /*
  * Whether a path in the sandbox is, or is below, a protected name. Only the part of the path below its mount counts: what a mount
@@ -707,15 +741,15 @@ static int is_protected_file(int fd)
 static int is_protected(const struct place *place)
 {
 	static char path[PATH_MAX + NAME_MAX + 2];
-	struct statx stat, entry;
+	struct statx entry;
+	const struct statx *stat = &place->stat;
 	if (place->proc || place->dots) return 0;
-	if (stat_at(place->directory, "", &stat) < 0) return 1;
-	const struct mount *mount = mount_of(&stat);
+	const struct mount *mount = mount_of(stat);
 	int found = 0;
 	/* By the identity of the directory, so that no other path to it helps. */
 	for (int at = 0; at < rule_count && !found; at++)
-		found = rules[at].inode == stat.stx_ino && rules[at].major == stat.stx_dev_major &&
-			rules[at].minor == stat.stx_dev_minor && same_name(place->name, rules[at].name);
+		found = rules[at].inode == stat->stx_ino && rules[at].major == stat->stx_dev_major &&
+			rules[at].minor == stat->stx_dev_minor && same_name(place->name, rules[at].name);
 	if (!found && (mount == 0 || mount->has_rules)) {
 		if (path_of(place->directory, path) < 0) return 1;
 		if (!equal(path, "/")) append(path, sizeof path, "/");
@@ -723,7 +757,19 @@ static int is_protected(const struct place *place)
 		found = is_protected_path(path, mount);
 	}
 	if (!found || stat_at(place->directory, place->name, &entry) < 0) return found;
-	return entry.stx_mnt_id == stat.stx_mnt_id;
+	return entry.stx_mnt_id == stat->stx_mnt_id;
+}
+
+/* Whether a directory of a rule is at or below a name. Moving it would leave the rule without its place. */
+static int holds_rule(const struct place *place)
+{
+	static char path[PATH_MAX + NAME_MAX + 2];
+	if (rule_count == 0 || place->proc) return 0;
+	if (path_of(place->directory, path) < 0) return 1;
+	if (!equal(path, "/")) append(path, sizeof path, "/");
+	append(path, sizeof path, place->name);
+	for (int at = 0; at < rule_count; at++) if (is_inside(path, rules[at].directory)) return 1;
+	return 0;
 }
 
 /* Tells the host which path was refused. Bounded, since the command decides how often it tries. */
@@ -742,13 +788,15 @@ static long refuse(const struct place *place)
 	return -EPERM;
 }
 
-/* For calls that make a new name and fail where there is one already. */
-static long check_new(const struct place *place)
+/* For calls that make a new name and fail where there is one already. Only a directory can be named with a slash at the end. */
+static long check_new(const struct place *place, int is_directory)
 {
 	struct statx stat;
 	if (place->dots) return -EEXIST;
-	if (!is_protected(place)) return 0;
-	return stat_at(place->directory, place->name, &stat) == 0 ? -EEXIST : refuse(place);
+	int wrong_slash = place->slash && !is_directory;
+	if (!is_protected(place) && !wrong_slash) return 0;
+	if (stat_at(place->directory, place->name, &stat) == 0) return -EEXIST;
+	return wrong_slash ? -ENOENT : refuse(place);
 }
 
 /* ---- The calls -------------------------------------------------------------------------------------------------------------- */
@@ -798,13 +846,16 @@ static long reopen(struct caller *caller, int fd, ulong flags, ulong mode)
  * Finds what a path leads to, following links at its end by itself, each of them judged. The descriptor in `found` is O_PATH, or
  * negative when there is nothing; `place` is where it is or would be, and has to be closed.
  */
-static long find(struct caller *caller, long directory, ulong address, int follow, struct place *place, long *found)
+#define FOLLOW 1
+#define CREATE 2
+static long find(struct caller *caller, long directory, ulong address, int how, struct place *place, long *found)
 {
 	static char text[PATH_MAX];
 	long error = locate_argument(caller, directory, address, place);
 	for (int links = 0; error == 0; links++) {
 		struct statx stat;
 		if (links > 40) return -ELOOP;
+		if ((how & CREATE) && place->slash && !place->dots) return -EISDIR;
 		if (place->dots) *found = CALL(openat, place->directory, ".", O_PATH | O_CLOEXEC);
 		else *found = CALL(openat, place->directory, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (*found < 0) return *found == -ENOENT ? 0 : *found;
@@ -813,7 +864,7 @@ static long find(struct caller *caller, long directory, ulong address, int follo
 			if (!place->slash || (stat.stx_mode & S_IFMT) == S_IFDIR) return 0;
 			error = -ENOTDIR;
 		}
-		if (error == 0 && !follow && !place->slash) return 0;
+		if (error == 0 && !(how & FOLLOW) && !place->slash) return 0;
 		if (error == 0 && place->proc) {
 			/* `locate` has checked that this directory can be used (rule 3). At the top of /proc, links have a text. */
 			if (path_of(place->directory, text) >= 0 && !equal(text, "/proc")) {
@@ -848,21 +899,22 @@ static long do_open(struct caller *caller, long directory, ulong address, ulong 
 	for (int tries = 0; tries < 100; tries++) {
 		long found = -ENOENT;
 		int exclusive = (flags & O_CREAT) && (flags & O_EXCL);
-		long result = find(caller, directory, address, !exclusive && !(flags & O_NOFOLLOW), &place, &found);
+		int how = (!exclusive && !(flags & O_NOFOLLOW) ? FOLLOW : 0) | (flags & O_CREAT ? CREATE : 0);
+		long result = find(caller, directory, address, how, &place, &found);
 		if (result == 0 && found < 0 && !(flags & O_CREAT)) result = -ENOENT;
-		if (result == 0 && (flags & O_CREAT) && place.slash) result = -EISDIR;
 		if (result == 0 && found >= 0 && exclusive) result = -EEXIST;
 		if (result == 0 && found >= 0) {
 			struct statx stat;
 			int writes = (flags & (O_ACCMODE | O_TRUNC)) != 0 && (flags & O_TMPFILE) != O_TMPFILE;
-			if (stat_at((int)found, "", &stat) == 0 && (stat.stx_mode & S_IFMT) == S_IFLNK) result = -ELOOP;
+			if (stat_at((int)found, "", &stat) == 0 && (stat.stx_mode & S_IFMT) == S_IFLNK)
+				result = flags & O_DIRECTORY ? -ENOTDIR : -ELOOP;
 			else if (writes && (is_protected(&place) || is_protected_file((int)found))) result = refuse(&place);
 			else result = reopen(caller, (int)found, flags, mode);
 		} else if (result == 0) {
 			if (is_protected(&place)) result = refuse(&place);
 			else if ((result = take_umask(caller)) == 0) {
-				/* Exclusive and without following a link: this makes a new file or fails. */
-				ulong inner = flags | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+				/* Exclusive, so no link is followed: this makes a new file or fails. */
+				ulong inner = flags | O_EXCL | O_NOCTTY | O_CLOEXEC;
 				long fd = CALL(openat, place.directory, place.name, inner, mode);
 				if (fd == -EEXIST && !exclusive) {
 					/* Made by another process meanwhile. */
@@ -884,7 +936,8 @@ static long do_truncate(struct caller *caller, ulong address, ulong size)
 	struct place place;
 	char path[40];
 	long found = -ENOENT;
-	long result = find(caller, AT_FDCWD, address, 1, &place, &found);
+	if ((long)size < 0) return -EINVAL;
+	long result = find(caller, AT_FDCWD, address, FOLLOW, &place, &found);
 	if (result == 0 && found < 0) result = found;
 	if (result == 0 && (is_protected(&place) || is_protected_file((int)found))) result = refuse(&place);
 	if (result == 0) {
@@ -900,7 +953,7 @@ static long do_mkdir(struct caller *caller, long directory, ulong address, ulong
 {
 	struct place place;
 	long result = locate_argument(caller, directory, address, &place);
-	if (result == 0) result = check_new(&place);
+	if (result == 0) result = check_new(&place, 1);
 	if (result == 0) result = take_umask(caller);
 	if (result == 0) result = CALL(mkdirat, place.directory, place.name, mode);
 	close_place(&place);
@@ -911,8 +964,7 @@ static long do_mknod(struct caller *caller, long directory, ulong address, ulong
 {
 	struct place place;
 	long result = locate_argument(caller, directory, address, &place);
-	if (result == 0) result = check_new(&place);
-	if (result == 0 && place.slash) result = -ENOENT;
+	if (result == 0) result = check_new(&place, 0);
 	if (result == 0) result = take_umask(caller);
 	if (result == 0) result = CALL(mknodat, place.directory, place.name, mode, device);
 	close_place(&place);
@@ -925,8 +977,7 @@ static long do_symlink(struct caller *caller, ulong text_address, long directory
 	struct place place = { .directory = -1 };
 	long result = read_path(caller, text, text_address);
 	if (result >= 0) result = text[0] == 0 ? -ENOENT : locate_argument(caller, directory, address, &place);
-	if (result == 0) result = check_new(&place);
-	if (result == 0 && place.slash) result = -ENOENT;
+	if (result == 0) result = check_new(&place, 0);
 	if (result == 0) result = CALL(symlinkat, text, place.directory, place.name);
 	close_place(&place);
 	return result;
@@ -943,14 +994,13 @@ static long do_link(struct caller *caller, long from, ulong from_address, long t
 		found = base_of(caller, from);
 		result = found < 0 ? found : is_waiting(caller) ? 0 : -ESRCH;
 	} else {
-		result = find(caller, from, from_address, (flags & AT_SYMLINK_FOLLOW) != 0, &source, &found);
+		result = find(caller, from, from_address, flags & AT_SYMLINK_FOLLOW ? FOLLOW : 0, &source, &found);
 		if (result == 0 && found < 0) result = found;
 	}
 	if (result == 0 && ((source.directory >= 0 && is_protected(&source)) || is_protected_file((int)found)))
 		result = source.directory >= 0 ? refuse(&source) : -EPERM;
 	if (result == 0) result = locate_argument(caller, to, to_address, &target);
-	if (result == 0) result = check_new(&target);
-	if (result == 0 && target.slash) result = -ENOENT;
+	if (result == 0) result = check_new(&target, 0);
 	if (result == 0) {
 		own_fd_path(path, sizeof path, (int)found);
 		result = CALL(linkat, AT_FDCWD, path, target.directory, target.name, AT_SYMLINK_FOLLOW);
@@ -965,13 +1015,19 @@ static long do_rename(struct caller *caller, long from, ulong from_address, long
 {
 	struct place source = { .directory = -1 }, target = { .directory = -1 };
 	struct statx stat;
+	if ((flags & ~(ulong)7) || ((flags & RENAME_EXCHANGE) && (flags & ~(ulong)RENAME_EXCHANGE))) return -EINVAL;
 	long result = locate_argument(caller, from, from_address, &source);
 	if (result == 0) result = locate_argument(caller, to, to_address, &target);
 	if (result == 0 && (source.dots || target.dots)) result = -EBUSY;
 	if (result == 0) result = stat_at(source.directory, source.name, &stat);
-	if (result == 0 && (source.slash || target.slash) && (stat.stx_mode & S_IFMT) != S_IFDIR) result = -ENOTDIR;
+	/* Only directories can be named with a slash at the end. */
+	int exchange = (flags & RENAME_EXCHANGE) != 0;
+	if (result == 0 && (source.slash || (target.slash && !exchange)) && (stat.stx_mode & S_IFMT) != S_IFDIR) result = -ENOTDIR;
+	if (result == 0 && exchange) result = stat_at(target.directory, target.name, &stat);
+	if (result == 0 && exchange && target.slash && (stat.stx_mode & S_IFMT) != S_IFDIR) result = -ENOTDIR;
 	if (result == 0 && is_protected(&target)) result = refuse(&target);
 	if (result == 0 && is_protected(&source)) result = refuse(&source);
+	if (result == 0 && (holds_rule(&source) || (exchange && holds_rule(&target)))) result = -EBUSY;
 	if (result == 0)
 		result = CALL(renameat2, source.directory, source.name, target.directory, target.name, flags);
 	close_place(&source);
@@ -1179,12 +1235,16 @@ static void supervise(long program)
 	CALL(rt_sigprocmask, SIG_BLOCK, &children, 0, sizeof children);
 	long signals = CALL(signalfd4, -1, &children, sizeof children, O_CLOEXEC | O_NONBLOCK);
 	if (signals < 0) fail("signals cannot be read", "");
+	/* What ended before signals were kept. */
+	reap(program);
 	for (;;) {
 		struct pollfd sources[] = { { .fd = listener, .events = POLLIN }, { .fd = (int)signals, .events = POLLIN } };
 		struct { long seconds, nanoseconds; } pause = { 0, 50000000 };
-		reap(program);
 		CALL(ppoll, sources, 2, worker_count > 0 ? &pause : 0, 0, 0);
-		if (sources[1].revents != 0) while (CALL(read, signals, information, sizeof information) > 0);
+		if (sources[1].revents != 0) {
+			while (CALL(read, signals, information, sizeof information) > 0);
+			reap(program);
+		}
 		if (worker_count > 0) look_after_workers();
 		if (!(sources[0].revents & POLLIN)) continue;
 		memset(&request, 0, sizeof request);
@@ -1237,7 +1297,7 @@ __attribute__((noreturn, used)) void start(long *stack)
 	root_fd = open_at_start("/", 6);
 	listener = LISTENER;
 	own_pid = CALL(getpid, 0);
-	if (!is_proc(proc_fd) || stat_at(proc_fd, "", &stat) < 0) fail("/proc is not there", "");
+	if (stat_at(proc_fd, "", &stat) < 0 || !is_proc(proc_fd, &stat)) fail("/proc is not there", "");
 	proc_major = stat.stx_dev_major;
 	proc_minor = stat.stx_dev_minor;
 	if (CALL(seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0 || sizes.seccomp_notif > sizeof(struct seccomp_notif) ||
