@@ -84,19 +84,21 @@ const laterForCommand = [
       'authority/',
       ...[
         'default-rules',
+        'manifest',
         'mode',
         'permission',
         'policy',
         'protected-files',
         'recent',
         'shared-policy',
+        'verdict',
         'watchdog',
       ],
     ),
     ...without(
       'loop/',
       ...['ask-model', 'budget', 'check-answer', 'context-gauge', 'events', 'gate', 'host-env', 'on-abort'],
-      ...['repetition', 'run', 'run-state', 'session-authority', 'usage'],
+      ...['repetition', 'run', 'run-state', 'session-authority', 'usage', 'write-order'],
       ...['compaction/make-room', 'compaction/settings'],
     ),
     ...without(
