@@ -68,7 +68,8 @@ const laterForCommand = [
   ['search', 'workspace/search/', 'tool/search/'],
   [
     'processes',
-    'workspace/sandbox/',
+    // Loaded by itself with its first use. As part of a group it also stops the bundler, which drops what nothing imports of it.
+    ...without('workspace/sandbox/', 'guard/binaries'),
     ...without('workspace/net/', 'allow-private'),
     ...without('workspace/shell/', 'jobs', 'local-shell', 'within'),
   ],
@@ -83,24 +84,27 @@ const laterForCommand = [
       'authority/',
       ...[
         'default-rules',
+        'manifest',
         'mode',
         'permission',
         'policy',
         'protected-files',
         'recent',
         'shared-policy',
+        'verdict',
         'watchdog',
       ],
     ),
     ...without(
       'loop/',
       ...['ask-model', 'budget', 'check-answer', 'context-gauge', 'events', 'gate', 'host-env', 'on-abort'],
-      ...['repetition', 'run', 'run-state', 'session-authority', 'usage'],
+      ...['repetition', 'run', 'run-state', 'session-authority', 'usage', 'write-order'],
       ...['compaction/make-room', 'compaction/settings'],
     ),
     ...without(
       'tool/',
-      ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'nearest', 'tool-set'],
+      ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'middleware', 'nearest'],
+      ...['requirement-check', 'tool-set'],
     ),
     ...without('hooks/', 'gate-hooks', 'hooks'),
     ...without(

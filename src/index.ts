@@ -62,15 +62,17 @@ export {
 export { McpError, type McpErrorCode } from './mcp/errors.js'
 export type {
   McpFile,
+  McpFileServer,
   McpSamplingHandler,
   McpSamplingRequest,
+  McpServerFailure,
   McpServerStatus,
   McpServeTransport,
   McpServing,
   McpSignIn,
   McpTokenStore,
 } from './mcp/host-types.js'
-export type { McpOauthOptions, McpServerOptions, McpTransportName } from './mcp/server-options.js'
+export type { McpOauthOptions, McpSandbox, McpServerOptions, McpTransportName } from './mcp/server-options.js'
 export {
   checkMemoryItem,
   FileMemoryStore,

@@ -83,10 +83,11 @@ export async function connect(
 
   /** With what the program said, also where it did not end: it may have said what it waits for. */
   function withFacts({ code, message }: McpError, channel: StdioChannel): McpError {
-    const { facts } = channel
-    const said = channel.why === undefined && facts.stderr !== undefined
-    const words = said ? `${message}; it said: ${facts.stderr?.join(' | ')}` : message
-    return new McpError(code, words, { failure: failureOf(reach, redact, facts) })
+    const { facts, why } = channel
+    const failure = failureOf(reach, redact, facts)
+    if (why !== undefined) return new McpError('mcp_unavailable', why, { failure })
+    const said = facts.stderr === undefined ? '' : `; it said: ${facts.stderr.join(' | ')}`
+    return new McpError(code, `${message}${said}`, { failure })
   }
 
   function limit(): AbortSignal {

@@ -55,7 +55,7 @@ export function endsOf(head: string, tail: string, isWhole: boolean, redact: Red
   const lines = (text: string): string[] =>
     redact(text)
       .split('\n')
-      .map((line) => shownLine(line, redact, 200))
+      .map((line) => shownLine(line, redact, 160))
   const said = (line: string): boolean => line !== ''
   const first = lines(head).filter(said)
   if (isWhole && first.length <= firstLines + lastLines) return first
@@ -63,5 +63,6 @@ export function endsOf(head: string, tail: string, isWhole: boolean, redact: Red
   return [...first.slice(0, firstLines), '…', ...last.slice(-lastLines)]
 }
 
-const firstLines = 2
-const lastLines = 3
+/** The message of a program that dies of an error is among them: after the place where it happened, and before the trace. */
+const firstLines = 5
+const lastLines = 4

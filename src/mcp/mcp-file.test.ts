@@ -58,9 +58,9 @@ describe('the .mcp.json of a workspace', () => {
   })
 
   it('takes only what describes a server: it cannot say what to trust or approve', async () => {
-    await put({ a: { command: 'x', allowHosts: ['*'], writable: ['/'], alwaysAllow: ['*'], timeoutMs: 1 } })
+    await put({ a: { command: 'x', alwaysAllow: ['*'], trusted: true, enabled: true, timeoutMs: 1 } })
     const [spec] = (await readMcpFile(options))?.specs ?? []
-    expect(spec?.reach).toEqual({ by: 'stdio', argv: ['x'] })
+    expect(spec?.reach).toEqual({ by: 'stdio', argv: ['x'], sandbox: 'workspace', fromWorkspace: true })
     expect(spec?.timeoutMs).toBe(60_000)
   })
 
@@ -96,7 +96,7 @@ describe('the .mcp.json of a workspace', () => {
   it('leaves out what cannot be a server, and two that would have one name', async () => {
     await put({ a: 'x', 'b c': { command: 'x' }, b_c: { command: 'y' }, d: { args: [] } })
     const file = await readMcpFile(options)
-    expect(file?.servers).toEqual([{ name: 'b c', runs: 'x' }])
+    expect(file?.servers).toMatchObject([{ name: 'b c', by: 'stdio', runs: 'x', confined: true }])
     expect(file?.problems).toEqual([
       expect.stringContaining('it is not an object'),
       expect.stringContaining('there are two of that name'),

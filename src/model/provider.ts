@@ -5,7 +5,13 @@ import { ModelError } from './errors.js'
 import type { Model, ModelFacts, ModelPrice } from './model.js'
 import { nameOf } from './provider-error.js'
 import type { RetryTiming } from './retry.js'
-import { type ProviderFamily, providerFamily, type WellKnown, wellKnownProvider } from './well-known.js'
+import {
+  hasNativeOutput,
+  type ProviderFamily,
+  providerFamily,
+  type WellKnown,
+  wellKnownProvider,
+} from './well-known.js'
 
 /** How a model is configured. The provider's name decides how it is spoken to. */
 export type ModelConfig = {
@@ -70,17 +76,15 @@ function factsOf(config: ModelConfig): ModelFacts {
   return {
     ...defaultFacts,
     ...(contextAssumed && { contextAssumed }),
-    ...(hasNativeOutput(config) && { structuredOutput: true }),
+    ...(isAtOwnAddress(config) && hasNativeOutput(config.provider) && { structuredOutput: true }),
     ...facts,
     ...(price !== undefined && { price }),
   }
 }
 
 /** Of a server at another address nothing is known, whatever the name of its provider is. */
-function hasNativeOutput({ provider, baseUrl }: ModelConfig): boolean {
-  const known = wellKnownProvider(provider)
-  const isOwn = baseUrl === undefined || baseUrl.replace(/\/+$/, '') === known?.baseUrl
-  return isOwn && known?.nativeOutput === true
+function isAtOwnAddress({ provider, baseUrl }: ModelConfig): boolean {
+  return baseUrl === undefined || baseUrl.replace(/\/+$/, '') === wellKnownProvider(provider)?.baseUrl
 }
 
 function missingIn(

@@ -5,8 +5,6 @@ export type WellKnown = {
   readonly baseUrl?: string
   /** The environment variable that usually holds the key; only ever named in messages. */
   readonly env: string
-  /** All its models can be held to a JSON Schema. */
-  readonly nativeOutput?: true
 }
 
 /** How a provider is spoken to, by its name. Names that are not known speak chat completions. */
@@ -17,6 +15,17 @@ export function providerFamily(provider: string): ProviderFamily {
 export function wellKnownProvider(provider: string): WellKnown | undefined {
   return wellKnown.get(provider.toLowerCase())
 }
+
+/** Whether the provider of this name holds answers to a JSON Schema, at its own address. */
+export function hasNativeOutput(provider: string): boolean {
+  return withNativeOutput.has(provider.toLowerCase())
+}
+
+const withNativeOutput = new Set([
+  ...['openai', 'gpt', 'openai-responses'],
+  ...['anthropic', 'claude'],
+  ...['google', 'gemini'],
+])
 
 const families = new Map<string, ProviderFamily>([
   ['anthropic', 'anthropic'],
@@ -29,16 +38,16 @@ const families = new Map<string, ProviderFamily>([
   ['bigmodel', 'zhipu'],
 ])
 
-const openai: WellKnown = { baseUrl: 'https://api.openai.com/v1', env: 'OPENAI_API_KEY', nativeOutput: true }
-const anthropic: WellKnown = { env: 'ANTHROPIC_API_KEY', nativeOutput: true }
-const google: WellKnown = { env: 'GEMINI_API_KEY', nativeOutput: true }
+const openai: WellKnown = { baseUrl: 'https://api.openai.com/v1', env: 'OPENAI_API_KEY' }
+const anthropic: WellKnown = { env: 'ANTHROPIC_API_KEY' }
+const google: WellKnown = { env: 'GEMINI_API_KEY' }
 const zhipu: WellKnown = { baseUrl: 'https://open.bigmodel.cn', env: 'ZHIPU_API_KEY' }
 const moonshot: WellKnown = { baseUrl: 'https://api.moonshot.ai/v1', env: 'MOONSHOT_API_KEY' }
 
 const wellKnown = new Map<string, WellKnown>([
   ['openai', openai],
   ['gpt', openai],
-  ['openai-responses', { env: openai.env, nativeOutput: true }],
+  ['openai-responses', { env: openai.env }],
   ['anthropic', anthropic],
   ['claude', anthropic],
   ['google', google],

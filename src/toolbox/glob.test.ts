@@ -156,7 +156,7 @@ describe('against ripgrep itself', () => {
       ),
       { numRuns: propertyRuns(25) },
     )
-  }, 60_000)
+  })
 
   function write(root: string, path: string): void {
     try {

@@ -96,7 +96,7 @@ describe('stopping what is served', () => {
     expect(other.isStopped()).toBe(true)
   })
 
-  it('ends a start that waits for a server which does not answer', { timeout: 15_000 }, async () => {
+  it('ends a start that waits for a server which does not answer', async () => {
     const [one, two] = ['agent-dir-silent-one', 'agent-dir-silent-two']
     const agent = await newAgent()
     const work = await directoryWith({})

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/temporary-directory.js'
 const page = readFileSync(join(root, 'examples/README.md'), 'utf8')
 const named = [...page.matchAll(/^\| `([^`]+)`/gm)].map(([, path = '']) => `examples/${path}`)
 
-describe('the examples', { timeout: 60_000 }, () => {
+describe('the examples', () => {
   it('are all on their page, each by the file to start', () => {
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
     const folders = listFiles('examples', /\.mjs$/).map((path) => path.split('/').slice(0, 2).join('/'))

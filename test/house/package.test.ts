@@ -174,16 +174,17 @@ describe('a project that installs zod as well', { timeout }, () => {
   })
 })
 
-describe('a project that uses a version of the AI SDK', { timeout }, () => {
-  it.each([
-    ['6', ['ai@6.0.326', '@ai-sdk/anthropic@3', '@ai-sdk/google@3', '@ai-sdk/openai@3']],
-    ['7', ['ai@7.0.169', '@ai-sdk/anthropic@4.0.102', '@ai-sdk/google@4.0.117', '@ai-sdk/openai@4.0.114']],
-  ])('installs the package beside AI SDK %s without a conflict of peers', async (version, packages) => {
-    const project = join(folder, `beside-ai-sdk-${version}`)
+describe('a project that uses AI SDK 7', { timeout }, () => {
+  it('installs the package beside it without a conflict of peers', async () => {
+    const project = join(folder, 'beside-ai-sdk-7')
+    const { dependencies } = JSON.parse(
+      readFileSync(join(root, 'test/ecosystem/packages/package.json'), 'utf8'),
+    )
+    const names = ['ai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai', 'zod']
+    const packages = names.map((name) => `${name}@${dependencies[name]}`)
     // npm works out the whole tree and downloads none of it.
-    await install(project, tarball, 'zod', ...packages, '--package-lock-only')
+    await install(project, tarball, ...packages, '--package-lock-only')
     const lock = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'))
-    expect(lock.packages['node_modules/ai'].version.split('.')[0]).toBe(version)
     const copies = Object.keys(lock.packages).filter((path) => path.endsWith('/@ai-sdk/openai'))
     expect(copies).toEqual(['node_modules/@ai-sdk/openai'])
   })

@@ -116,7 +116,7 @@ describe('a store that fails at its k-th operation', () => {
     )
     expect(seen).toEqual(new Set(['append', 'blob']))
     expect(told).toBeGreaterThan(0)
-  }, 60_000)
+  })
 
   it('fails a save that cannot be made, and the session with it', async () => {
     class NoFlush extends MemorySessionStore {
@@ -152,7 +152,8 @@ describe('a store that fails at its k-th operation', () => {
     const session = await open({ sessionStore: store, model: scriptedModel([]) })
     await expect(session.send('Hi.')).rejects.toMatchObject({ code: 'store_lost_lease' })
     await session.close()
-    expect(await recordsOf(store, sessionId)).toEqual([])
+    // The session was opened, and that is all.
+    expect((await recordsOf(store, sessionId)).map(({ type }) => type)).toEqual(['session'])
   })
 
   it('that cannot be opened keeps nothing from being tried again', async () => {

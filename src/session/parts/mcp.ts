@@ -21,7 +21,7 @@ import type { SessionPart } from '../part.js'
 import type { RunRequest } from '../request.js'
 
 /** How long the first run waits for servers to start. The tools of a server that takes longer are there from a later run on. */
-const patienceMs = 5_000
+const patienceMs = 10_000
 
 /** What the servers of the configuration offered when the agent last asked them, with the code that makes tools of it. */
 export type KnownServers = {

@@ -10,8 +10,20 @@ import { coreOf } from './session-surface.js'
 /** Servers that bring further tools. */
 export abstract class ConnectionSurface extends RecallSurface {
   /** Starts or reaches an MCP server. Its tools are called `mcp__<name>__<tool>`; gives how many there are. */
+  async addMcpServer(server: McpServerOptions): Promise<number>
+  /** The same by position. */
   async addMcpServer(
     name: string,
+    transport?: McpTransportName,
+    command?: string,
+    args?: readonly string[],
+    url?: string,
+    headers?: Readonly<Record<string, string>>,
+    env?: Readonly<Record<string, string>>,
+    timeoutMs?: number,
+  ): Promise<number>
+  async addMcpServer(
+    name: string | McpServerOptions,
     transport: McpTransportName = 'stdio',
     command?: string,
     args?: readonly string[],
@@ -20,6 +32,7 @@ export abstract class ConnectionSurface extends RecallSurface {
     env?: Readonly<Record<string, string>>,
     timeoutMs?: number,
   ): Promise<number> {
+    if (typeof name === 'object') return this.addMcp(name)
     return coreOf(this).part(mcpPart).add({ name, transport, command, args, url, headers, env, timeoutMs })
   }
 

@@ -111,7 +111,7 @@ describe('the lease of a session', () => {
     expect(new Set(sequence).size).toBe(races - Math.ceil(races / 3))
     const leftovers = readdirSync(join(directory, 'known')).filter((name) => !name.startsWith('lease-'))
     expect(leftovers).toEqual(['log.jsonl'])
-  }, 120_000)
+  })
 
   it('of a living process is refused, and taken over at once when it was killed', async () => {
     const child = await startChild()

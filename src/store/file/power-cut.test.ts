@@ -348,7 +348,7 @@ it('keeps every acknowledged record over a power cut at any moment', async () =>
     }
   }
   expect(images).toBeGreaterThanOrEqual(500)
-}, 120_000)
+})
 
 it('has the old records or the new ones when the power is cut while a log is rewritten', async () => {
   let seed = 5

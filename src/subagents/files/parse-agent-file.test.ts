@@ -20,6 +20,31 @@ const markdown = (fields: string, body = 'You work.'): ReturnType<typeof parseAg
   parseAgentFile({ text: `---\n${fields}\n---\n${body}\n`, stem: 'stem', format: 'markdown' }, [explore])
 const agentOf = (fields: string): AgentDefinition => markdown(fields).agent
 
+describe('the manifest of an agent file', () => {
+  it('has requirements and permissions', () => {
+    expect(
+      agentOf(
+        'manifest:\n  requires:\n    fs:\n      read: ["{workspace}/docs/**"]\n  permissions:\n    deny: [bash]\n    default: ask',
+      ).manifest,
+    ).toEqual({
+      requires: { fs: { read: ['{workspace}/docs/**'] } },
+      permissions: { deny: ['bash'], defaultDecision: 'ask' },
+    })
+  })
+
+  it.each([
+    ['{ requires: { fs: { read: ["{workspce}/**"] } } }', '{workspace}'],
+    ['{ requires: { fs: { read: ["src/["] } } }', 'position'],
+    ['{ permissions: { denny: ["bash"] } }', 'denny'],
+    ['{ permissions: { deny: ["bash("] } }', 'bash('],
+    ['{ rules: [] }', 'rules'],
+    ['all', 'requires and permissions'],
+  ])('that cannot be used makes the file invalid: %s', (manifest, words) => {
+    expect(() => agentOf(`manifest: ${manifest}`)).toThrow(words)
+    expect(() => agentOf('manfest: {}')).toThrow('did you mean "manifest"?')
+  })
+})
+
 describe('an agent file', () => {
   it('is Markdown with fields at its head and the prompt below', () => {
     const { agent, problems } = markdown(

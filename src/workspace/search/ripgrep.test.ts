@@ -13,7 +13,7 @@ async function output(script: string | undefined, args: string[]) {
   const end = await runRipgrep(args, {
     cwd: place,
     signal: undefined,
-    deadlineMs: 10_000,
+    deadlineMs: 120_000,
     maxThreads: 3,
     binary,
     onOutput(chunk) {

@@ -252,7 +252,7 @@ describe('background jobs', () => {
   it('can be read piece by piece when their output is long', async () => {
     const shell = shellWith()
     await shell.start('seq 200000')
-    await expect.poll(() => shell.jobs()[0]?.running, { timeout: 5000 }).toBe(false)
+    await expect.poll(() => shell.jobs()[0]?.running).toBe(false)
     let text = ''
     for (let next = 0; ; ) {
       const part = await shell.readJob('job-1', next)

@@ -25,9 +25,9 @@ function write(path: string, content: string): void {
 }
 
 type Make = (permit?: (path: string) => string | undefined, deadlineMs?: number) => RuntimeSearch
-const ripgrep: Make = (permit = () => undefined, deadlineMs = 20_000) =>
+const ripgrep: Make = (permit = () => undefined, deadlineMs = 120_000) =>
   createLocalSearch({ root, permit, deadlineMs })
-const fallback: Make = (permit = () => undefined, deadlineMs = 20_000) =>
+const fallback: Make = (permit = () => undefined, deadlineMs = 120_000) =>
   createFallbackSearch({ root, permit, deadlineMs })
 
 async function everything(search: RuntimeSearch): Promise<string> {

@@ -63,7 +63,7 @@ describeWithBubblewrap('the network of a sandbox, host by host', () => {
     expect(await shell.run('exit 7')).toMatchObject({ exitCode: 7 })
     expect(await shell.run('kill -KILL $$')).toMatchObject({ exitCode: 137 })
     expect(
-      await shell.run('trap "echo bye; exit 3" TERM; sleep 300 & wait', { timeoutMs: 500 }),
+      await shell.run('trap "echo bye; exit 3" TERM; sleep 300 & wait', { timeoutMs: 4_000 }),
     ).toMatchObject({
       timedOut: true,
       exitCode: 3,

@@ -69,7 +69,7 @@ describeWithBubblewrap('Unix sockets in a workspace', () => {
     expect(inOne.output).toContain('OWN')
     for (const name of ['relative-job.sock', join(root, 'absolute-job.sock')]) {
       const job = await shell.start(server(name))
-      await expect.poll(async () => (await shell.readJob(job.id)).text, { timeout: 20_000 }).toBe('up\n')
+      await expect.poll(async () => (await shell.readJob(job.id)).text).toBe('up\n')
       expect((await shell.run(connect(name))).output).toContain('OWN')
       await shell.killJob(job.id)
     }

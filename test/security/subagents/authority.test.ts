@@ -88,5 +88,5 @@ describe('authority of subagents', () => {
       }),
       { numRuns: propertyRuns(40) },
     )
-  }, 120_000)
+  })
 })

@@ -90,4 +90,4 @@ it('skills and memories give no authority', async () => {
     }),
     { numRuns: propertyRuns(25) },
   )
-}, 120_000)
+})
