@@ -101,7 +101,18 @@ const laterForCommand = [
     ),
     ...without(
       'tool/',
-      ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'nearest', 'tool-set'],
+      ...[
+        'contract',
+        'create-json-tool',
+        'errors',
+        'frozen-copy',
+        'govern',
+        'json',
+        'middleware',
+        'nearest',
+        'requirement-check',
+        'tool-set',
+      ],
     ),
     ...without('hooks/', 'gate-hooks', 'hooks'),
     ...without(
