@@ -8,7 +8,7 @@ import { RunError } from './errors.js'
 import type { CallRecord, GateOutcome, Step } from './gate-parts.js'
 import type { CallingAnswer, UnfinishedRound } from './run-parts.js'
 import type { RunState } from './run-state.js'
-import { toolMessage } from './tool-message.js'
+import { envelopesOf, toolMessage } from './tool-message.js'
 
 /**
  * Runs the calls of one answer: as many at once as is allowed and they do not stand in each other's way. Every call has its result
@@ -39,7 +39,7 @@ export async function refuseCalls(state: RunState, { toolCalls }: ModelAnswer, w
     ...call,
     envelope: errorEnvelope(`Tool "${call.name}" was not run: ${why}.`),
   }))
-  await state.parts.conversation.append(toolMessage(refused))
+  await state.parts.conversation.append(toolMessage(refused), envelopesOf(refused))
 }
 
 type Ended = Pick<GateOutcome, 'envelope' | 'fatal'> & {
@@ -188,7 +188,7 @@ async function keep(
       return { ...call, envelope }
     }
   })
-  await state.parts.conversation.append(toolMessage(answered))
+  await state.parts.conversation.append(toolMessage(answered), envelopesOf(answered))
   const { maxParseRetries } = state.limits
   if (state.malformed > maxParseRetries)
     stop ??= {

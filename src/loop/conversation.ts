@@ -1,5 +1,6 @@
 import { appendOnly } from '../model/append-only.js'
 import type { Message } from '../tool/completion.js'
+import type { Envelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
 import type { Usage } from './usage.js'
 
@@ -10,6 +11,8 @@ export type MessageFacts = {
   readonly costUsd?: number
   readonly model?: { readonly provider: string; readonly id: string }
   readonly metadata?: JsonObject
+  /** For results of tools: what each part of the message was made from. */
+  readonly envelopes?: readonly Envelope[]
 }
 
 /** What was said so far. Messages are only ever appended, and none is changed once it is there. */

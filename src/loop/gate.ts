@@ -183,8 +183,14 @@ async function resolve(passage: Passage): Promise<AnyGovernedTool> {
   }
   const known = governed.get(tool) ?? governTool(tool)
   governed.set(tool, known)
-  passage.tool = await known
-  return passage.tool
+  try {
+    passage.tool = await known
+    return passage.tool
+  } catch (error) {
+    // A tool that a host wrote must not end the run; it may be well again at the next call.
+    governed.delete(tool)
+    throw new Stopped(messageOf(error))
+  }
 }
 
 /** A server may have changed its tool since the model was shown it: the call is judged and run as what the tool is now. */
@@ -251,6 +257,8 @@ async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown)
   passage.step = 'validate'
   const prepared = await prepareWritten(passage, tool, value)
   if (!prepared.ok) throw new Stopped(prepared.envelope.error_text)
+  if (tool.unchecked !== undefined)
+    passage.notices.push(`the arguments were not checked, the schema cannot be used: ${tool.unchecked}`)
   passage.authority = passage.parts.authorityFor(tool)
   const call = callOf(passage, tool, prepared)
   passage.expanded = await withHeldFiles(

@@ -17,6 +17,11 @@ export function toolMessage(calls: readonly AnsweredCall[]): ToolMessage {
   return { role: 'tool', content: calls.map(resultPart) }
 }
 
+/** The same calls as facts of that message: what a log has of them beside what the model reads. */
+export function envelopesOf(calls: readonly AnsweredCall[]): { readonly envelopes: readonly Envelope[] } {
+  return { envelopes: calls.map(({ envelope }) => envelope) }
+}
+
 function resultPart({ id, callId, name, envelope }: AnsweredCall): ToolResultPart {
   return {
     type: 'tool_result',

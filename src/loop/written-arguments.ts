@@ -1,4 +1,4 @@
-import { coerceToSchema } from '../tool/coerce-args.js'
+import { prepareAsWritten } from '../tool/call-as-written.js'
 import type { AnyGovernedTool, Preparation } from '../tool/contract.js'
 import { messageOf } from '../tool/errors.js'
 import { readToolArgs } from '../tool/repair-json.js'
@@ -29,13 +29,10 @@ export async function prepareWritten(
   tool: AnyGovernedTool,
   value: unknown,
 ): Promise<Preparation> {
-  const prepared = await tool.prepare(value)
-  if (prepared.ok || passage.written?.value !== value) return prepared
-  const { value: coerced, coercions } = coerceToSchema(tool.parameters, value)
-  if (coercions.length === 0) return prepared
-  const again = await tool.prepare(coerced)
-  if (!again.ok) return prepared
-  passage.text = serializeToolOutput(coerced)
-  passage.notices.push(...coercions)
-  return again
+  if (passage.written?.value !== value) return tool.prepare(value)
+  const { prepared, read } = await prepareAsWritten(tool, value)
+  if (read === undefined) return prepared
+  passage.text = serializeToolOutput(read.value)
+  passage.notices.push(...read.coercions)
+  return prepared
 }

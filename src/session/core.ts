@@ -421,7 +421,7 @@ export class SessionCore {
     this.#mended = true
     this.confirmations.forgetKept()
     const results = interruptedResults(this.conversation.messages, restored, this.now())
-    if (results !== undefined) await this.conversation.append(results)
+    if (results !== undefined) await this.conversation.append(results.message, results)
   }
 
   /** The last answer of these runs, when calls of it can be made now that an earlier process did not live to make. */
@@ -489,7 +489,7 @@ export class SessionCore {
   }
 
   #hiding(): Pick<KeptConversationOptions, 'hide'> {
-    return this.screen.keys === undefined ? {} : { hide: (message) => this.withoutKeys(message) }
+    return this.screen.keys === undefined ? {} : { hide: (value) => this.withoutKeys(value) }
   }
 
   #startKeeper(store: SessionStore): Keeper {

@@ -25,7 +25,7 @@ export async function partsFor(
     retry: retryOf(core),
     conversation,
     instructions: () => core.instructions(),
-    tools: () => core.shelf.definitions(),
+    tools: () => core.shelf.definitions((message) => core.emit({ type: 'notice', source: 'tools', message })),
     gate,
     limits: limitsOf(core),
     request: {

@@ -1,7 +1,9 @@
 import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import { isGovernedTool } from '../tool/contract.js'
 import type { ToolDefinition } from '../tool/definition.js'
+import { CapstanError } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
+import { definitionFailed } from '../tool/published-by.js'
 import { allShown, type ShownLimits } from './shown-limits.js'
 
 /**
@@ -90,16 +92,21 @@ export class ToolShelf {
     this.#contents = contents
   }
 
-  /** What the model is told; the same objects as long as the tools are the same. */
-  async definitions(): Promise<readonly ToolDefinition[]> {
+  /**
+   * What the model is told; the same objects as long as the tools are the same. A tool whose definition fails is left out and reported,
+   * and asked again the next time.
+   */
+  async definitions(report: (problem: string) => void = () => undefined): Promise<readonly ToolDefinition[]> {
     for (;;) {
       const contents = this.#contents
       if (contents.definitions !== undefined) return contents.definitions
-      await govern(contents)
+      const problems = await govern(contents)
       // Others may have come meanwhile, or have been replaced.
       if (contents !== this.#contents) continue
-      contents.definitions = definitionsOf(contents)
-      return contents.definitions
+      for (const problem of problems) report(problem)
+      const definitions = definitionsOf(contents)
+      if (problems.length === 0) contents.definitions = definitions
+      return definitions
     }
   }
 
@@ -250,6 +257,17 @@ function knownOf({ tools, governed }: Contents): ToolDefinition[] {
   return [...tools.keys()].flatMap((name) => governed.get(name)?.definition() ?? [])
 }
 
-async function govern({ tools, governed }: Contents): Promise<void> {
-  for (const [name, tool] of tools) if (!governed.has(name)) governed.set(name, await governTool(tool))
+/** Gives what is wrong with tools that a host wrote by hand. */
+async function govern({ tools, governed }: Contents): Promise<string[]> {
+  const problems: string[] = []
+  for (const [name, tool] of tools) {
+    if (governed.has(name)) continue
+    try {
+      governed.set(name, await governTool(tool))
+    } catch (error) {
+      if (!(error instanceof CapstanError) || error.code !== definitionFailed) throw error
+      problems.push(error.message)
+    }
+  }
+  return problems
 }

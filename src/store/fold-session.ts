@@ -1,4 +1,5 @@
 import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
+import type { Envelope } from '../tool/envelope.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import type { VerificationReport } from '../tool/verification.js'
 import { contentProblem } from './record-problem.js'
@@ -16,6 +17,7 @@ import type {
   ToolStep,
 } from './records.js'
 import type { OpenIntent, OpenQuestion, SessionState, StoredMessage } from './session-state.js'
+import { type StoredToolResult, takeEnvelope } from './stored-result.js'
 import { viewOf } from './view-of.js'
 
 export type FoldOptions = {
@@ -85,7 +87,11 @@ class Fold {
     for (const { message } of this.#withBlobs) this.#fetchBlobs(message)
     const messages: StoredMessage[] = []
     const compactions: StoredMessage[] = []
-    for (const kept of this.#order) (kept.row.role === 'compaction' ? compactions : messages).push(kept)
+    for (const kept of this.#order) {
+      takeEnvelopes(kept)
+      if (kept.row.role === 'compaction') compactions.push(kept)
+      else messages.push(kept)
+    }
     return {
       ...(this.#session !== undefined && { session: this.#session }),
       messages,
@@ -277,6 +283,20 @@ class Fold {
     this.#missingBlobs.add(digest)
     return stub
   }
+}
+
+/** Puts the envelopes of results beside the message: what a model is told has none. */
+function takeEnvelopes(kept: Kept): void {
+  if (kept.message.role !== 'tool') return
+  const pieces: StoredToolResult[] = kept.message.content
+  const found: (Envelope | undefined)[] = []
+  for (const [at, stored] of pieces.entries()) {
+    if (stored.envelope === undefined) continue
+    const { piece, envelope } = takeEnvelope(stored)
+    pieces[at] = piece
+    found[at] = envelope
+  }
+  if (found.length > 0) kept.envelopes = found
 }
 
 /** An empty message for a row, or what is known of it already under the newer row; undefined for a role that is not known. */

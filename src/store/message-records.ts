@@ -1,13 +1,17 @@
-import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
+import type { AssistantContent, Message, UserContent } from '../tool/completion.js'
+import type { Envelope } from '../tool/envelope.js'
 import type { BlobPart, MessageRow, PartRow, SessionRecord } from './records.js'
+import { type StoredToolResult, withEnvelope } from './stored-result.js'
 
 /** A piece of a message. */
-export type PieceOfMessage = UserContent | AssistantContent | ToolResultPart
+export type PieceOfMessage = UserContent | AssistantContent | StoredToolResult
 
 export type MessageRecordsOptions = {
   /** The row's fields that the message itself does not tell. A compaction's message has the role of a user's. */
   readonly row: Omit<MessageRow, 'role' | 'providerId'> & { readonly role?: 'compaction' }
   readonly partId: (index: number) => string
+  /** For results of tools: what each was made from, in the order of the pieces. */
+  readonly envelopes?: readonly (Envelope | undefined)[] | undefined
   /** Where large pieces go (`SessionLog.writeBlob`). Without it they stand in the log. */
   readonly writeBlob?: (bytes: Uint8Array) => Promise<string>
 }
@@ -18,13 +22,14 @@ const largestInLog = 64 * 1024
 /** The rows of a message: itself, and behind it its pieces. Those that are large go beside the log first. */
 export async function messageRecords(
   message: Message,
-  { row, partId, writeBlob }: MessageRecordsOptions,
+  { row, partId, writeBlob, envelopes }: MessageRecordsOptions,
 ): Promise<SessionRecord[]> {
   const records: SessionRecord[] = [{ type: 'message', data: messageRow(message, row) }]
   const pieces: readonly PieceOfMessage[] =
     message.role === 'system' ? [{ type: 'text', text: message.content }] : message.content
   for (let index = 0; index < pieces.length; index++) {
-    const piece = pieces[index] as PieceOfMessage
+    const plain = pieces[index] as PieceOfMessage
+    const piece = plain.type === 'tool_result' ? withEnvelope(plain, envelopes?.[index]) : plain
     const content = writeBlob === undefined ? piece : await keptBeside(piece, writeBlob)
     const data: PartRow = { id: partId(index), messageId: row.id, sessionId: row.sessionId, index, content }
     records.push({ type: 'part', data })

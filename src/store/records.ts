@@ -1,8 +1,9 @@
 import type { Rule } from '../authority/rule.js'
-import type { AssistantContent, Message, ToolResultPart, UserContent } from '../tool/completion.js'
+import type { AssistantContent, Message, UserContent } from '../tool/completion.js'
 import type { JsonObject, JsonValue } from '../tool/json.js'
 import type { Todo } from '../tool/runtime.js'
 import type { VerificationReport } from '../tool/verification.js'
+import type { StoredToolResult } from './stored-result.js'
 
 /** The version of these shapes. A log of a later one is refused by name. */
 export const schemaVersion = 1
@@ -80,7 +81,7 @@ export type PartRow = {
   readonly content:
     | UserContent
     | AssistantContent
-    | ToolResultPart
+    | StoredToolResult
     | ToolIntent
     | ToolQuestion
     | ToolQuestionRefused
@@ -216,7 +217,7 @@ export type BlobPart = {
   readonly digest: string
   readonly bytes: number
   /** The same piece with its long texts cut: for those who read the log itself, and in case the blob is lost. */
-  readonly stub: UserContent | AssistantContent | ToolResultPart | ToolStep
+  readonly stub: UserContent | AssistantContent | StoredToolResult | ToolStep
 }
 
 /** What began a run that no person did. It stands in its row, and in `metadata.trigger` of its prompt. */

@@ -1,4 +1,5 @@
 import type { Message } from '../tool/completion.js'
+import type { Envelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
 import type { CallStep } from '../tool/runtime.js'
 import type { VerificationReport } from '../tool/verification.js'
@@ -20,6 +21,8 @@ export type StoredMessage = {
   readonly row: MessageRow
   /** For a compaction: its summary, as the message of a user that stands for what it sums up. */
   readonly message: Message
+  /** For results of tools: the envelope of each, where the log has it. */
+  readonly envelopes?: readonly (Envelope | undefined)[]
   /** Rewound: still there, but no longer part of the conversation. */
   readonly hidden: boolean
   /** In the view: its large outputs are left out. */

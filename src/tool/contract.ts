@@ -107,6 +107,8 @@ export interface GovernedTool<Args = unknown, Output = unknown> extends Tool<Arg
   readonly requires: RequirementSet
   readonly kind: ToolKind
   readonly idempotent: boolean
+  /** Why its arguments are not checked: the schema of a tool written by hand that the validator does not understand. */
+  readonly unchecked?: string
   definition(prompt?: string): ToolDefinition
   /** The same for a model that is shown these tools beside it: for a tool that makes calls of them. Asked for once in a session. */
   definitionAmong?(others: readonly ToolDefinition[]): ToolDefinition

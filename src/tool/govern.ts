@@ -20,9 +20,9 @@ import {
 import { CapstanError, messageOf } from './errors.js'
 import { frozenCopy } from './frozen-copy.js'
 import type { JsonSchema } from './json.js'
-import { compileJsonSchema } from './json-schema.js'
 import { isWithoutOutputMiddleware, withoutOutputMiddleware } from './middleware.js'
 import { describeProblems } from './problem.js'
+import { publishedBy } from './published-by.js'
 import type { RequirementSet } from './requirement.js'
 import { assertRequirements } from './requirement-check.js'
 import type { Subject } from './subject.js'
@@ -103,21 +103,20 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
 
 /**
  * Any tool with the whole contract: itself when it has it already, else wrapped. A tool written by hand publishes its schema
- * through `definition`; its arguments are checked against that, so that nothing reaches it unchecked. When it parses arguments
- * for approval, policies see what it parsed; its own `call` gets what was parsed from, and parses for itself.
+ * through `definition`; its arguments are checked against that. A schema that the validator does not understand checks nothing:
+ * arguments reach the tool as they are, and `unchecked` says why. When the tool parses arguments for approval, policies see what it
+ * parsed; its own `call` gets what was parsed from, and parses for itself.
  */
 export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
   if (isGovernedTool(tool)) return tool
-  const definition = await tool.definition('')
-  const parameters = frozenCopy(definition.parameters)
-  const schema = compileJsonSchema(parameters)
+  const { description, parameters, check, unchecked } = await publishedBy(tool)
   const { requires, kind, title, limits, idempotent, approval, ownTime } = tool
   const governed = assembleTool<unknown, unknown>({
     name: tool.name,
-    description: definition.description,
+    description,
     parameters,
     validate: (input) => {
-      const checked = schema.check(input)
+      const checked = check(input)
       if (!checked.ok || tool.parseApprovalArgs === undefined) return checked
       return { ok: true, value: tool.parseApprovalArgs(checked.value), source: checked.value }
     },
@@ -132,7 +131,8 @@ export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
     ...(tool.pins === undefined ? {} : { pins: (args) => tool.pins?.(args) ?? [] }),
     ...(approval === undefined ? {} : { approval: approval as ToolApprovalPolicy<unknown> }),
   })
-  return isWithoutOutputMiddleware(tool) ? withoutOutputMiddleware(governed) : governed
+  const whole = unchecked === undefined ? governed : { ...governed, unchecked }
+  return isWithoutOutputMiddleware(tool) ? withoutOutputMiddleware(whole) : whole
 }
 
 function prepare<Args, Output>(
@@ -249,7 +249,7 @@ function assertParts({
   const type = parameters['type']
   if (type !== undefined && type !== 'object')
     throw new TypeError(
-      `The arguments of tool "${name}" must be an object, as providers require; its schema says ${JSON.stringify(type)}. Put the value into a field, such as z.object({ value: ... }).`,
+      `The arguments of tool "${name}" must be an object, its schema says ${JSON.stringify(type)}; providers take nothing else. Put the value into a field, such as z.object({ value: ... }).`,
     )
   if (requires !== undefined) assertRequirements(requires, `the tool "${name}"`)
   if (kind !== undefined && !toolKinds.includes(kind))

@@ -163,11 +163,11 @@ describe('ToolSet.call', () => {
   })
 
   it('throws ToolCallError for arguments that do not fit, with the words a model can repair from', async () => {
-    const error = await set.call('add', '{"a":"1","b":2}').catch((thrown: unknown) => thrown)
+    const error = await set.call('add', '{"a":"one","b":2}').catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ToolCallError)
     expect((error as Error).cause).toBeInstanceOf(ToolInputError)
     expect((error as Error).message).toContain(
-      '- a: Invalid input: expected number, received string; got "1" (string)',
+      '- a: Invalid input: expected number, received string; got "one" (string)',
     )
   })
 

@@ -1,3 +1,4 @@
+import { callAsWritten } from './call-as-written.js'
 import { toolResultContentToText } from './content.js'
 import type { AnyTool, Tool, ToolCallContext } from './contract.js'
 import type { ToolDefinition } from './definition.js'
@@ -64,7 +65,7 @@ export class ToolSet {
   }
 
   /**
-   * Calls a tool with arguments as JSON text and gives its output as text; images become placeholders such as `[image:image/png]`.
+   * Calls a tool with arguments as JSON text, read as in a run (`"5"` for a number), and gives its output as text; images become placeholders such as `[image:image/png]`.
    * Throws {@link ToolNotFoundError}, {@link ToolJsonError} or {@link ToolCallError}. Approval policies are not consulted here.
    */
   async call(toolName: string, args: string, context?: ToolCallContext): Promise<string> {
@@ -72,7 +73,7 @@ export class ToolSet {
     return typeof output === 'string' ? output : toolResultContentToText(output)
   }
 
-  /** The same, with text and image blocks as the tool returned them. */
+  /** Calls a tool like `call`, and returns text and image blocks as the tool returned them. */
   async callContent(
     toolName: string,
     args: string,
@@ -82,7 +83,7 @@ export class ToolSet {
     if (tool === undefined) throw new ToolNotFoundError(toolName, [...this.#tools.keys()])
     const parsed = parseArgs(toolName, args)
     try {
-      return normalizeToolResultOutput(await tool.call(parsed, context))
+      return normalizeToolResultOutput(await callAsWritten(tool, parsed, context))
     } catch (thrown) {
       throw new ToolCallError(messageOf(thrown), thrown)
     }

@@ -23,7 +23,17 @@ export class ToolInputError extends CapstanError {
       cause === undefined ? undefined : { cause },
     )
     this.issues = problems
+    rejected.set(this, { toolName, args })
   }
+}
+
+/** What was rejected by whom. Not a property: arguments may be secret, and errors are logged. */
+const rejected = new WeakMap<Error, { readonly toolName: string; readonly args: unknown }>()
+
+/** Whether the error says that this tool did not take these very arguments, so that it has done nothing yet. */
+export function isRejection(error: unknown, toolName: string, args: unknown): boolean {
+  const found = error instanceof Error ? rejected.get(error) : undefined
+  return found !== undefined && found.toolName === toolName && found.args === args
 }
 
 /** What a tool returned does not fit its output schema: a defect of the tool, not of its caller. */

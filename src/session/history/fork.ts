@@ -105,20 +105,27 @@ async function recordsOf(
   const last = copied.findLast(({ row }) => row.role !== 'compaction')
   const isWhole = point.fromMessageId === undefined && point.beforeMessageId === undefined
   const records: SessionRecord[] = [{ type: 'session', data: sessionRow(source, last?.id, isWhole, target) }]
-  const add = async (message: Message, row: CopiedRow): Promise<void> => {
+  const add = async (
+    message: Message,
+    row: CopiedRow,
+    envelopes?: StoredMessage['envelopes'],
+  ): Promise<void> => {
     const made = await messageRecords(message, {
       row,
+      envelopes,
       partId: (index) => `${row.id}.${index}`,
       ...(writeBlob !== undefined && { writeBlob }),
     })
     for (const record of made) records.push(record)
   }
-  for (const { id, row, message } of copied)
-    await add(message, copiedRow(row, ids.get(id) ?? id, ids, target.sessionId))
+  for (const { id, row, message, envelopes } of copied)
+    await add(message, copiedRow(row, ids.get(id) ?? id, ids, target.sessionId), envelopes)
   // What the process of the other session did not live to say is said here as it is.
   const results = last && interruptedResults([last.message], source, target.now())
-  if (results !== undefined)
-    await add(results, { id: target.newId(), sessionId: target.sessionId, createdAtMs: target.now() })
+  if (results !== undefined) {
+    const row = { id: target.newId(), sessionId: target.sessionId, createdAtMs: target.now() }
+    await add(results.message, row, results.envelopes)
+  }
   return records
 }
 

@@ -60,8 +60,8 @@ describe('interruptedResults', () => {
       },
       5,
     )
-    expect(results?.content.map(({ id }) => id)).toEqual(calls.map(({ id }) => id))
-    const words = textsOf(results)
+    expect(results?.message.content.map(({ id }) => id)).toEqual(calls.map(({ id }) => id))
+    const words = textsOf(results?.message)
     expect(words[0]).toContain('outcome unknown')
     expect(words[0]).toContain('Look at what it did before you repeat it')
     expect(words[1]).toContain('It does no harm to make it again')

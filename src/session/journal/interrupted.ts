@@ -1,5 +1,5 @@
 import type { UnfinishedRound } from '../../loop/run-parts.js'
-import { toolMessage } from '../../loop/tool-message.js'
+import { envelopesOf, toolMessage } from '../../loop/tool-message.js'
 import type { OpenIntent, OpenQuestion } from '../../store/session-state.js'
 import type { AssistantContent, Message, ToolMessage } from '../../tool/completion.js'
 import { type Envelope, errorEnvelope } from '../../tool/envelope.js'
@@ -20,18 +20,17 @@ export function interruptedResults(
   messages: readonly Message[],
   open: OpenCalls,
   now = 0,
-): ToolMessage | undefined {
+): { readonly message: ToolMessage; readonly envelopes: readonly Envelope[] } | undefined {
   const calls = callsOf(messages.at(-1))
   if (calls.length === 0) return undefined
   const known = whatIsKnown(open, now)
-  return toolMessage(
-    calls.map((call) => ({
-      id: call.id,
-      name: call.function.name,
-      ...(call.callId !== undefined && { callId: call.callId }),
-      envelope: known(call),
-    })),
-  )
+  const answered = calls.map((call) => ({
+    id: call.id,
+    name: call.function.name,
+    ...(call.callId !== undefined && { callId: call.callId }),
+    envelope: known(call),
+  }))
+  return { message: toolMessage(answered), ...envelopesOf(answered) }
 }
 
 export type UnfinishedOptions = {

@@ -72,7 +72,7 @@ export class Keeper {
       journal: this.#journal,
       sessionId,
       ...(restored !== undefined && { start: restored }),
-      ...(redact !== undefined && { clean: (message) => redactValue(message, redact) }),
+      ...(redact !== undefined && { clean: (value) => redactValue(value, redact) }),
       ...(options.hide !== undefined && { hide: options.hide }),
       runId: () => options.runId(),
       newId: () => options.newId(),

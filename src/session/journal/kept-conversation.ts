@@ -28,9 +28,9 @@ export type KeptConversationOptions = {
   readonly sessionId: string
   readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'>
   /** Takes out of a message what must not be written down: also of what goes beside the log. */
-  readonly clean?: (message: Message) => Message
+  readonly clean?: <Value>(value: Value) => Value
   /** Takes out of a message what must not be in the conversation at all, not even in memory: the keys of the configuration. */
-  readonly hide?: (message: Message) => Message
+  readonly hide?: <Value>(value: Value) => Value
   /** The run at work. */
   runId(): string | undefined
   newId(): string
@@ -74,10 +74,12 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
   const write = (
     message: Message,
     row: Omit<MessageRow, 'role'> & { role?: 'compaction' },
+    envelopes?: StoredMessage['envelopes'],
   ): Promise<void> | undefined => {
     if (journal === undefined) return undefined
     const records = messageRecords(options.clean?.(message) ?? message, {
       row,
+      envelopes: options.clean?.(envelopes) ?? envelopes,
       partId: (index) => `${row.id}.${index}`,
       writeBlob: (bytes) => journal.writeBlob(bytes),
     })
@@ -117,7 +119,15 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
     async append(given, facts = {}) {
       const message = options.hide?.(given) ?? given
       const row = rowFor(options.newId(), facts)
-      const entry = { id: row.id, row: { ...row, role: message.role }, message, hidden: false, pruned: false }
+      const envelopes = options.hide?.(facts.envelopes) ?? facts.envelopes
+      const entry: StoredMessage = {
+        id: row.id,
+        row: { ...row, role: message.role },
+        message,
+        hidden: false,
+        pruned: false,
+        ...(envelopes !== undefined && { envelopes }),
+      }
       // Models are handed the very list; one that changed it has not changed what was said.
       if (shown.length !== view.length) shown = appendOnly(view.map((one) => one.message))
       order.push(entry)
@@ -126,7 +136,7 @@ export function keepConversation(options: KeptConversationOptions): KeptConversa
       view.push(entry)
       shown.push(message)
       if (rewound.length > 0) rewound = []
-      await write(message, row)
+      await write(message, row, envelopes)
     },
     async compact(next, summarised = false) {
       const { summary, tail, pruned } = comparedWith(view, next, summarised)

@@ -2,6 +2,7 @@ import type { Model } from '../../model/model.js'
 import type { StoredMessage } from '../../store/session-state.js'
 import type { Message } from '../../tool/completion.js'
 import type { ToolDefinition } from '../../tool/definition.js'
+import type { Envelope } from '../../tool/envelope.js'
 import type { ReplayDifference } from './difference.js'
 import { type RecordedSource, recordingOf } from './recording.js'
 import { stepByStep } from './step-by-step.js'
@@ -26,6 +27,8 @@ export type ReplayStep =
       readonly messageId: string
       readonly runId?: string
       readonly message: Message
+      /** For results of tools: the envelope of each, as it was recorded. */
+      readonly envelopes?: readonly (Envelope | undefined)[]
     }
   | { readonly type: 'difference'; readonly difference: ReplayDifference }
   | { readonly type: 'end'; readonly messages: number }

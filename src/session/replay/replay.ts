@@ -7,7 +7,7 @@ import type { Model } from '../../model/model.js'
 import type { StoredMessage } from '../../store/session-state.js'
 import { viewOf } from '../../store/view-of.js'
 import type { Message, ToolMessage, ToolResultPart, UserMessage } from '../../tool/completion.js'
-import { errorEnvelope, outputEnvelope } from '../../tool/envelope.js'
+import { type Envelope, errorEnvelope, outputEnvelope } from '../../tool/envelope.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import { HistoryError } from '../history/errors.js'
 import { differenceAt, type ReplayDifference } from './difference.js'
@@ -168,8 +168,7 @@ export class Replay {
         request.place?.leave()
         const part = this.#resultFor(request, used)
         if (part !== undefined) used.add(part)
-        const envelope =
-          part === undefined ? errorEnvelope('No result was recorded.') : outputEnvelope(part.content)
+        const envelope = this.#envelopeOf(part)
         const record = {
           callId: request.toolCallId ?? '',
           toolName: request.name,
@@ -196,6 +195,13 @@ export class Replay {
     )
   }
 
+  /** As it was recorded; made from what the model was told where the log has no envelope. */
+  #envelopeOf(part: ToolResultPart | undefined): Envelope {
+    const entry = this.#ahead()
+    if (part === undefined || entry?.message.role !== 'tool') return errorEnvelope('No result was recorded.')
+    return entry.envelopes?.[entry.message.content.indexOf(part)] ?? outputEnvelope(part.content)
+  }
+
   /** What the user said meanwhile; what the loop said in their name comes the same way. */
   #steering(runId: string | undefined): UserMessage[] {
     const entry = this.#ahead()
@@ -210,11 +216,12 @@ export class Replay {
   }
 
   async #tell(entry: StoredMessage): Promise<void> {
-    const { id: messageId, message, row } = entry
+    const { id: messageId, message, row, envelopes } = entry
     const position = this.#messages.length
     this.#keep()
     const run = row.runId === undefined ? {} : { runId: row.runId }
-    await this.#handOver({ type: 'message', position, messageId, ...run, message })
+    const results = envelopes === undefined ? {} : { envelopes }
+    await this.#handOver({ type: 'message', position, messageId, ...run, message, ...results })
   }
 
   #keep(): void {

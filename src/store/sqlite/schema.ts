@@ -172,5 +172,24 @@ CREATE TABLE leases (
 );
 `
 
+/**
+ * The id of a call stands under other names in the parts that are calls and results; a part whose content lies beside the log has it in
+ * its stub.
+ */
+const callIds = `
+ALTER TABLE chat_parts DROP COLUMN tool_call_id;
+ALTER TABLE chat_parts ADD COLUMN tool_call_id GENERATED ALWAYS AS (
+  CASE json_extract(data_json, '$.content.type')
+    WHEN 'tool_call' THEN json_extract(data_json, '$.content.id')
+    WHEN 'tool_result' THEN json_extract(data_json, '$.content.id')
+    WHEN 'blob' THEN coalesce(json_extract(data_json, '$.content.stub.id'), json_extract(data_json, '$.content.stub.callId'))
+    ELSE json_extract(data_json, '$.content.callId')
+  END
+) VIRTUAL;
+ALTER TABLE chat_parts ADD COLUMN envelope_json GENERATED ALWAYS AS (
+  coalesce(json_extract(data_json, '$.content.envelope'), json_extract(data_json, '$.content.stub.envelope'))
+) VIRTUAL;
+`
+
 /** The steps from an empty database to the schema of today; the version is how many of them were taken. */
-const migrations: readonly string[] = [firstSchema]
+const migrations: readonly string[] = [firstSchema, callIds]

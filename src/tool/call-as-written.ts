@@ -1,0 +1,52 @@
+import { coerceToSchema } from './coerce-args.js'
+import {
+  type AnyGovernedTool,
+  type AnyTool,
+  isGovernedTool,
+  type Preparation,
+  type ToolCallContext,
+} from './contract.js'
+import { governTool } from './govern.js'
+import { isRejection } from './validation.js'
+
+/** Arguments that were checked, and the second reading of them where it was that which passed. */
+export type PreparedAsWritten = {
+  readonly prepared: Preparation
+  readonly read?: { readonly value: unknown; readonly coercions: readonly string[] }
+}
+
+/**
+ * Checks arguments that a model wrote. Those that do not fit are read again by the schema (see `coerceToSchema`), and checked again;
+ * when that does not help, the first answer holds.
+ */
+export async function prepareAsWritten(tool: AnyGovernedTool, value: unknown): Promise<PreparedAsWritten> {
+  const prepared = await tool.prepare(value)
+  if (prepared.ok) return { prepared }
+  const read = coerceToSchema(tool.parameters, value)
+  if (read.coercions.length === 0) return { prepared }
+  const again = await tool.prepare(read.value)
+  return again.ok ? { prepared: again, read } : { prepared }
+}
+
+/** Calls a tool with arguments as a model writes them, read as in a run. */
+export async function callAsWritten(
+  tool: AnyTool,
+  args: unknown,
+  context?: ToolCallContext,
+): Promise<unknown> {
+  if (!isGovernedTool(tool)) return callByHand(tool, args, context)
+  try {
+    return await tool.call(args, context)
+  } catch (thrown) {
+    if (!isRejection(thrown, tool.name, args)) throw thrown
+    const { prepared, read } = await prepareAsWritten(tool, args)
+    if (!prepared.ok || read === undefined) throw thrown
+    return tool.call(read.value, context)
+  }
+}
+
+/** A tool written by hand reads its arguments itself; where only the second reading fits its schema, it gets that one. */
+async function callByHand(tool: AnyTool, args: unknown, context?: ToolCallContext): Promise<unknown> {
+  const { read } = await prepareAsWritten(await governTool(tool), args)
+  return tool.call(read === undefined ? args : read.value, context)
+}
