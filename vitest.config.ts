@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 /** Tests that kill processes, soak, race, fuzz, package, or run the documents. Everything else is unit (`src/`) or contract (`test/`). */
@@ -19,15 +20,21 @@ const slow = [
   'test/agent-dir/two-nodes.test.ts',
 ]
 
+/** Tests with packages of users, which are installed apart (test/ecosystem/packages). */
+const ecosystem = 'test/ecosystem/**/*.test.ts'
+
 const cores = Math.max(2, availableParallelism())
 
 export default defineConfig({
   test: {
     maxWorkers: cores,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Generous: a machine that is busy with other work takes ten times as long.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // Its default of one second is too short on a busy machine.
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 60_000 } },
+    // What a file is compiled to is kept between runs, by its content: compiling was a tenth of the time.
+    experimental: { fsModuleCache: true, fsModuleCachePath: '.build/vitest-cache' },
     projects: [
       {
         extends: true,
@@ -47,9 +54,25 @@ export default defineConfig({
           // Its tests wait for processes and sockets more than they compute.
           maxWorkers: cores + 1,
           include: ['test/**/*.test.ts'],
-          exclude: slow,
+          exclude: [...slow, ecosystem],
           isolate: false,
           globalSetup: 'test/support/global-setup.ts',
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        // The tests of models of the AI SDK run a second time, with the next major version of its packages.
+        resolve: {
+          alias: [{ find: /^(@ai-sdk\/\w+)$/, replacement: resolve('.build/ecosystem/node_modules/$1') }],
+        },
+        test: {
+          name: 'ecosystem',
+          // The same as the contract tier, whose group it runs in.
+          maxWorkers: cores + 1,
+          include: [ecosystem, 'src/model/ai-sdk/*.test.ts'],
+          isolate: false,
+          globalSetup: ['test/support/global-setup.ts', 'test/ecosystem/install.ts'],
           sequence: { groupOrder: 1 },
         },
       },
@@ -58,7 +81,7 @@ export default defineConfig({
         test: {
           name: 'slow',
           // Its tests wait for processes and sockets more than they compute.
-          maxWorkers: cores + 1,
+          maxWorkers: cores + 2,
           include: slow,
           isolate: false,
           globalSetup: 'test/support/global-setup.ts',

@@ -29,7 +29,7 @@ export function asScript(path) {
       const loading = `let ${name}$; const ${name} = () => ${name}$ ??= ${call};`
       changes.push({ start, end, text: loading })
     } else if (type === 'ExpressionStatement' && statement.startsWith('Object.defineProperty(exports, ')) {
-      exported += statement.replace(/\s+/g, ' ').replace(getter, '$export($1, () => $2);')
+      exported += `${statement.replace(/\s+/g, ' ').replace(getter, '$export($1, () => $2);')}\n`
       changes.push({ start, end, text: '' })
     }
   }
@@ -54,10 +54,10 @@ export function asScript(path) {
     (all, { start, end, text }) => all.slice(0, start) + text + all.slice(end),
     text,
   )
-  writeFileSync(path, `'use strict';${exported === '' ? '' : defineExport}${exported}${script}`)
+  writeFileSync(path, `'use strict';\n${exported === '' ? '' : defineExport}${exported}${script}`)
 }
 
 const getter =
   /^Object\.defineProperty\(exports, ("\w+"), \{ enumerable: true, get: function\(\) \{ return ([\w$]+); \} \}\);$/
 const defineExport =
-  'const $export = (name, get) => Object.defineProperty(exports, name, { enumerable: true, get });'
+  'const $export = (name, get) => Object.defineProperty(exports, name, { enumerable: true, get });\n'

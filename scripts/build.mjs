@@ -88,7 +88,7 @@ function sourceDigest() {
     'tsconfig.build.json',
     'package.json',
     'package-lock.json',
-    ...['as-script', 'build', 'bundle', 'mcp-shims'].map((name) => `scripts/${name}.mjs`),
+    ...['as-script', 'break-lines', 'build', 'bundle', 'mcp-shims'].map((name) => `scripts/${name}.mjs`),
   ]
   return digest(...sources.map((file) => `${file} ${digest(read(file))}`))
 }

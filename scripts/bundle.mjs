@@ -6,8 +6,8 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
-import { minify } from 'rolldown/utils'
 import { asScript } from './as-script.mjs'
+import { breakLines } from './break-lines.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -68,7 +68,8 @@ const laterForCommand = [
   ['search', 'workspace/search/', 'tool/search/'],
   [
     'processes',
-    'workspace/sandbox/',
+    // Loaded by itself with its first use. As part of a group it also stops the bundler, which drops what nothing imports of it.
+    ...without('workspace/sandbox/', 'guard/binaries'),
     ...without('workspace/net/', 'allow-private'),
     ...without('workspace/shell/', 'jobs', 'local-shell', 'within'),
   ],
@@ -140,6 +141,7 @@ export async function bundlePackage(modules, target) {
     groups: groupsOf(modules, together),
     output: { dir: target, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js' },
   })
+  for (const { fileName } of library) breakLines(join(target, fileName))
   const command = await bundleCommand(modules, target)
   writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf([...library, ...command]))
   keepDeclarations(target, entries)
@@ -164,6 +166,7 @@ export async function bundleCommand(modules, target) {
     output,
   })
   for (const { fileName } of command) asScript(join(target, 'cli', fileName))
+  for (const { fileName } of command) breakLines(join(target, 'cli', fileName))
   writeFileSync(join(target, 'cli/package.json'), '{ "type": "commonjs" }\n')
   return command
 }
@@ -217,7 +220,6 @@ async function putTogether({ modules, scripts, groups, output }) {
   })
   await build.close()
   const chunks = files.filter((file) => file.type === 'chunk')
-  for (const chunk of chunks) if (isMostlyForeign(chunk)) await shorten(join(output.dir, chunk.fileName))
   return chunks
 }
 
@@ -289,20 +291,6 @@ function loadedBy(start, seen = new Set()) {
   ))
     loadedBy(resolve(start, '..', from ?? plain ?? ''), seen)
   return seen
-}
-
-/** Libraries are many times our size, and nobody steps through them; our own code stays as it was written. */
-async function shorten(/** @type {string} */ path) {
-  const { code, errors } = await minify(path, readFileSync(path, 'utf8'), { module: true, sourcemap: false })
-  if (errors.length > 0) throw new Error(`${path}: ${errors.map(({ message }) => message).join('; ')}`)
-  writeFileSync(path, code)
-}
-
-/** @param {Pick<import('rolldown').OutputChunk, 'modules'>} chunk */
-function isMostlyForeign({ modules }) {
-  const lengths = Object.entries(modules).map(([id, { renderedLength }]) => ({ id, renderedLength }))
-  const sum = (/** @type {typeof lengths} */ some) => some.reduce((all, one) => all + one.renderedLength, 0)
-  return sum(lengths.filter(({ id }) => id.includes('node_modules'))) > sum(lengths) / 2
 }
 
 /**

@@ -64,7 +64,8 @@ async function fuzz([cases = '50000']) {
   ensureInstalled()
   process.env['FUZZ_CASES'] = cases
   process.env['PROPERTY_RUNS'] = 'all'
-  const withProperties = filesIn('src').filter((file) => read(file).includes('propertyRuns('))
+  const tests = [...filesIn('src'), ...filesIn('test')].filter((file) => file.endsWith('.test.ts'))
+  const withProperties = tests.filter((file) => read(file).includes('propertyRuns('))
   return run(process.execPath, [vitest, 'run', 'test/security/shell', ...withProperties])
 }
 
@@ -77,7 +78,8 @@ async function faults([factor = '10', ...names]) {
       ? names
       : [
           ...['test/persistence', 'test/faults', 'src/store', 'src/program/machine/soak'],
-          ...['test/security/files/race', 'test/security/net/search-race'],
+          ...['test/security/files/race', 'test/security/net/search-race', 'test/security/sandbox/abort'],
+          ...['test/security/git', 'test/toolbox/big-tree', 'test/house/package'],
         ]
   return run(process.execPath, [vitest, 'run', ...wanted])
 }
@@ -94,7 +96,7 @@ async function coverage(args) {
   return measureCoverage(args)
 }
 
-/** The unit and contract tests on other versions of Node. @param {string[]} args */
+/** The unit, contract and ecosystem tests on other versions of Node. @param {string[]} args */
 async function testMatrix(args) {
   ensureInstalled()
   const { runMatrix } = await import('./test-matrix.mjs')
@@ -119,7 +121,7 @@ npm run format            format and fix what can be fixed
 npm run fuzz -- CASES      compare the command analysis with what real bash opens and runs (50,000 scripts when left out)
 npm run faults -- FACTOR NAME …  processes killed, stores that fail, soaks: so many times the short form (10 when left out)
 npm run coverage -- NAME … the lines of src/ that the tests run, by folder (only the tests named, when any are)
-npm run test:matrix -- VERSION …  the unit and contract tests on Node 22, 24 and 26 (only the versions named, when any are)
+npm run test:matrix -- VERSION …  the unit, contract and ecosystem tests on Node 22, 24 and 26 (only the versions named, when any are)
 npm run release -- --dry-run  what would be published; \`version\` writes the next version from .changeset/
 npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look; check fails when a target is missed)`)
   return command === 'help' ? 0 : 2

@@ -234,7 +234,7 @@ function createReader(readText) {
     if (given !== undefined && 'specifier' in given) return follow(path, given)
     const local = given?.local ?? name
     const statements = file.declared.get(local)
-    if (statements !== undefined) return { file, name: local, statements }
+    if (statements !== undefined) return classOf(path, file, statements) ?? { file, name: local, statements }
     const taken = file.taken.get(local)
     if (taken !== undefined) return follow(path, taken)
     for (const specifier of file.everythingOf) {
@@ -242,6 +242,17 @@ function createReader(readText) {
       if (found !== undefined) return found
     }
     return undefined
+  }
+  /**
+   * The class that a value and a type of one name stand for.
+   * @param {string} path @param {Declarations} file @param {Found['statements']} statements @returns {Found | undefined}
+   */
+  const classOf = (path, file, statements) => {
+    const type = statements.find(({ node }) => node.type === 'TSTypeAliasDeclaration')?.node['typeAnnotation']
+    if (statements.length < 2 || !isNode(type) || type.type !== 'TSTypeReference') return undefined
+    const taken = file.taken.get(nameOf(type['typeName']))
+    const found = taken && follow(path, taken)
+    return found?.statements.some(({ node }) => node.type === 'ClassDeclaration') ? found : undefined
   }
   /** @param {string} from @param {Elsewhere} elsewhere */
   const follow = (from, { specifier, name }) =>

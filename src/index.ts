@@ -1,4 +1,5 @@
 export * from './agent/index.js'
+export type { Manifest } from './authority/manifest.js'
 export { matchesArg, matchesCommand, unionRequirements } from './authority/requirements.js'
 export {
   assertVariables,
@@ -61,15 +62,17 @@ export {
 export { McpError, type McpErrorCode } from './mcp/errors.js'
 export type {
   McpFile,
+  McpFileServer,
   McpSamplingHandler,
   McpSamplingRequest,
+  McpServerFailure,
   McpServerStatus,
   McpServeTransport,
   McpServing,
   McpSignIn,
   McpTokenStore,
 } from './mcp/host-types.js'
-export type { McpOauthOptions, McpServerOptions, McpTransportName } from './mcp/server-options.js'
+export type { McpOauthOptions, McpSandbox, McpServerOptions, McpTransportName } from './mcp/server-options.js'
 export {
   checkMemoryItem,
   FileMemoryStore,
@@ -119,6 +122,7 @@ export {
   workOnQueue,
 } from './queue/index.js'
 export * from './session/index.js'
+export { builtinSkills } from './skills/builtin/index.js'
 export { SkillError, SkillNotFoundError } from './skills/errors.js'
 export type { InlineSkill, SkillInfo, SkillKind, SkillSource } from './skills/skill.js'
 export { SessionLockedError, StoreError, type StoreErrorCode } from './store/errors.js'
@@ -161,3 +165,4 @@ export type {
   VerifyRequirement,
 } from './verify/index.js'
 export { formatVerificationSummary } from './verify/summary.js'
+export { LocalWorkspaceBackend } from './workspace/local-backend.js'

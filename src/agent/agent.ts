@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { systemClock } from '../loop/host-env.js'
 import { SessionClosedError, SessionOptionError } from '../session/errors.js'
 import type { ForkPoint } from '../session/history/fork.js'
+import { assertIdleThreshold } from '../session/idle-threshold.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
@@ -43,6 +44,8 @@ export class Agent {
   /** Agent directories that are served with it. */
   readonly #served = new Set<Promise<AgentDirHandle>>()
   readonly #closing = new AbortController()
+  /** Settles when no server is being asked what it offers. */
+  #asking: Promise<unknown> = Promise.resolve()
   /** What was odd about the configuration, one sentence each. */
   readonly warnings: readonly string[]
 
@@ -66,6 +69,8 @@ export class Agent {
       ...(cwd !== undefined && { cwd }),
     })
     const machinery = await loadMachinery()
+    // A rule or pattern that cannot be used is refused here rather than with the first session.
+    if (config.manifest !== undefined) machinery.checkOptions({ manifest: config.manifest })
     return new Agent({ config, surroundings, machinery, store: configuredStore(config) }, warnings)
   }
 
@@ -93,7 +98,7 @@ export class Agent {
     this.#machinery.checkOptions(options)
     const directories = [...agentDirs, ...(options.agentDirs ?? [])]
     const { agent, problems } = this.#machinery.lookUpAgent(agentName, {
-      root: workspaceRoot(workspace, this.#surroundings.cwd),
+      root: workspaceRoot(options.workspaceBackend?.root ?? workspace, this.#surroundings.cwd),
       userDir: this.#maker.userDir,
       directories: [...directories, ...(this.#config.agentDirs ?? [])],
       discover: options.discoverAgents !== false,
@@ -233,7 +238,7 @@ export class Agent {
     this.#served.add(starting)
     starting.catch(() => this.#served.delete(starting))
     const handle = await starting
-    if (handle.isStopped) this.#served.delete(starting)
+    if (handle.isStopped()) this.#served.delete(starting)
     handle.on(({ type }) => type === 'stopped' && this.#served.delete(starting))
     return handle
   }
@@ -248,16 +253,24 @@ export class Agent {
     return this.#sessions.close(sessionId)
   }
 
-  /** Reads again what MCP servers offer, in every session that uses them, and connects those that were lost. */
+  /**
+   * Asks the MCP servers of the configuration what they offer: sessions that begin afterwards have their tools in `toolNames()` from the
+   * start. In sessions that use servers the lists are read again, and servers that were lost are connected. Resolves also when a server
+   * fails: `mcpStatus()` of a session says which and why.
+   */
   async refreshMcpTools(): Promise<void> {
-    await Promise.all(this.#sessions.all().map((session) => session.refreshUsedMcpTools()))
+    this.#assertOpen()
+    const asking = this.#maker.askServers(this.#closing.signal)
+    this.#asking = Promise.allSettled([this.#asking, asking])
+    await Promise.all([asking, ...this.#sessions.all().map((session) => session.refreshUsedMcpTools())])
   }
 
   /**
-   * Lets go of MCP servers that no call has used for so long, in every session. They stay configured, and the next call of one of their
-   * tools connects them again. Gives their names.
+   * Disconnects MCP servers that no call has used for this long, in every session. They stay configured, and the next call of one of
+   * their tools connects them again. Returns their names.
    */
   async disconnectIdleMcp(thresholdMs: number): Promise<string[]> {
+    assertIdleThreshold(thresholdMs)
     const dropped = await Promise.all(
       this.#sessions.all().map((session) => session.disconnectIdleMcp(thresholdMs)),
     )
@@ -268,6 +281,7 @@ export class Agent {
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all([...this.#served].map(stopServing))
+    await this.#asking
     await this.#sessions.closeAll()
     await this.#maker.machine.close()
   }
@@ -322,7 +336,8 @@ export class Agent {
   #resume(sessionId: string, options: ResumeOptions, state: RestoredSession | undefined): Session {
     const { workspace, ...rest } = options
     if (state === undefined) throw new SessionNotFoundError(sessionId, this.#storeFor(options).backend)
-    const root = workspace ?? this.#workspaceOf(sessionId, state, 'resume', options)
+    const root =
+      rest.workspaceBackend?.root ?? workspace ?? this.#workspaceOf(sessionId, state, 'resume', options)
     return this.#make(root, { ...rest, sessionId }, [], state.session?.agent, state)
   }
 

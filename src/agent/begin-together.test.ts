@@ -1,8 +1,8 @@
-import fs, { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import type { Session } from '../session/session.js'
 import { scriptedModel } from '../testing/index.js'
 import { Agent } from './agent.js'
@@ -10,12 +10,11 @@ import { Agent } from './agent.js'
 let base: string
 let agent: Agent
 beforeEach(async () => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-together-')))
+  base = temporaryDirectory()
   agent = await Agent.create({}, { userDir: join(base, 'user') })
 })
 afterEach(async () => {
   await agent.close()
-  rmSync(base, { recursive: true, force: true })
 })
 
 function makeProject(name: string, instructions: string): string {

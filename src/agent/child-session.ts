@@ -1,3 +1,4 @@
+import { mergeManifests } from '../authority/manifest.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { SequentialIdGenerator } from '../loop/host-env.js'
 import { builtinTools } from '../session/builtin-tools.js'
@@ -80,6 +81,7 @@ function childParts(parent: SessionCore, engine: Engine, task: ChildTask): Omit<
       authority: (child) => engine.authority.delegated(child),
       changes: parent.changes,
       changesOf: task.changesOf,
+      places: parent.places,
       ...(lane !== undefined && { lane }),
       kept: keptFor(parent, engine, agent),
       ...(task.messageId !== undefined && { messageId: task.messageId }),
@@ -99,6 +101,8 @@ function optionsFor(parent: SessionCore, task: ChildTask): SessionOptions {
     maxToolRounds: steps,
     maxExecutionTimeMs: Math.min(task.timeoutMs, options.maxExecutionTimeMs ?? task.timeoutMs),
     permissionPolicy: ownRules(agent),
+    ...manifestFor(options, agent),
+    ...metadataOf(parent),
     builtinTools: false,
     tools: toolsFor(parent.shelf.all(), agent),
     env: delegatedEnv(options),
@@ -116,6 +120,18 @@ function optionsFor(parent: SessionCore, task: ChildTask): SessionOptions {
 }
 
 const defaultSteps = 50
+
+/** What the agent declares, with what its parent declares. The parent's rules hold by themselves. */
+function manifestFor({ manifest }: SessionOptions, agent: AgentDefinition): Pick<SessionOptions, 'manifest'> {
+  const merged = mergeManifests(manifest?.requires && { requires: manifest.requires }, agent.manifest)
+  return merged === undefined ? {} : { manifest: merged }
+}
+
+/** A run inside another has its metadata. */
+function metadataOf(parent: SessionCore): Pick<SessionOptions, 'metadata'> {
+  const { metadata } = parent.identity()
+  return metadata === undefined ? {} : { metadata }
+}
 
 /** What holds for a parent holds for its children. Hooks and budget are the parent's own, and what a host is told by is not for them. */
 const inheritedNames = [
@@ -138,6 +154,7 @@ const inheritedNames = [
   'middleware',
   'approvals',
   'webSearch',
+  'toolSearch',
   'securityProvider',
   'retentionLimits',
   'sessionStore',
@@ -196,7 +213,12 @@ function keptFor(
 ): ParentLink['kept'] {
   const { permissionPolicy: given = {} } = parts.options
   const above = parts.parent?.kept.permissionPolicy ?? (given.enabled === false ? {} : given)
-  const policies: readonly PermissionPolicy[] = [above, agent.permissions ?? {}]
+  const declared = [parts.options.manifest?.permissions, agent.manifest?.permissions]
+  const policies: readonly PermissionPolicy[] = [
+    above,
+    agent.permissions ?? {},
+    ...declared.filter((policy) => policy !== undefined),
+  ]
   const deny = [...new Set(policies.flatMap((policy) => policy.deny ?? []))]
   const modes = [authority.mode, parts.parent?.kept.mode]
   // Only those that hold back: others would let pass what nobody above agreed to.

@@ -1,4 +1,4 @@
-import { randomIds, systemClock } from '../loop/host-env.js'
+import { randomIds, readHostEnv, systemClock } from '../loop/host-env.js'
 import { type ForkPoint, type ForkSource, forkSession } from '../session/history/fork.js'
 import { liveSource, storedSource } from '../session/history/fork-source.js'
 import type { RestoredSession } from '../session/journal/restore.js'
@@ -33,10 +33,12 @@ export type Fork = {
 export async function makeFork(request: ForkRequest): Promise<Fork | undefined> {
   const found = await find(request)
   if (found === undefined) return undefined
-  const workspace = request.workspace ?? found.source.session?.workspaceRoot
+  const workspace =
+    request.options.workspaceBackend?.root ?? request.workspace ?? found.source.session?.workspaceRoot
   if (workspace === undefined) throw noWorkspace(found.source.sessionId, 'fork')
   const options = { ...found.inherited, ...request.options }
-  const { idGenerator = randomIds, clock = systemClock } = options.hostEnv ?? {}
+  const hostEnv = readHostEnv(options.hostEnv ?? {})
+  const { idGenerator = randomIds, clock = systemClock } = hostEnv
   const sessionId = request.options.sessionId ?? idGenerator.next()
   const state = await forkSession(found.source, request.point, {
     sessionId,
@@ -44,7 +46,12 @@ export async function makeFork(request: ForkRequest): Promise<Fork | undefined> 
     now: () => clock.now(),
     newId: () => idGenerator.next(),
   })
-  return { workspace, options: { ...options, sessionId }, agentId: found.source.session?.agent, state }
+  return {
+    workspace,
+    options: { ...options, hostEnv, sessionId },
+    agentId: found.source.session?.agent,
+    state,
+  }
 }
 
 type Found = {
@@ -59,7 +66,7 @@ async function find({ from, options, store: fallback }: ForkRequest): Promise<Fo
     return { source, inherited, store: options.sessionStore ?? inherited.sessionStore ?? fallback }
   }
   const store = options.sessionStore ?? fallback
-  const clock = options.hostEnv?.clock ?? systemClock
+  const { clock = systemClock } = readHostEnv(options.hostEnv ?? {})
   const source = store && (await storedSource(store, from, () => clock.now()))
   return source && { source, inherited: { sessionStore: store }, store }
 }

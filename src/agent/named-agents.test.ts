@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import { compilePolicy } from '../authority/policy.js'
 import { builtinToolNames } from '../session/builtin-tools.js'
 import { scriptedModel } from '../testing/scripted-model.js'
@@ -74,7 +74,7 @@ describe('an agent that changes nothing', () => {
     ['explore', 'bash', { command: 'ls; touch x' }, false],
     ['explore', 'bash', { command: 'cat a > b' }, false],
   ])('is held to it: %s calls %s %j', async (name, tool, args, allowed) => {
-    const base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-named-')))
+    const base = temporaryDirectory()
     const agent = await Agent.create({}, { userDir: join(base, 'user'), env: {} })
     try {
       const root = join(base, 'work')
@@ -92,7 +92,6 @@ describe('an agent that changes nothing', () => {
       ])
     } finally {
       await agent.close()
-      await rm(base, { recursive: true, force: true })
     }
   })
 })

@@ -1,13 +1,22 @@
 import { gitReads } from '../authority/default-rules.js'
 import type { PermissionPolicy } from '../authority/policy.js'
-import { type AgentDefinition, AgentNotFoundError, agentNamed } from '../subagents/agent-definition.js'
+import {
+  type AgentDefinition,
+  AgentNotFoundError,
+  agentNamed,
+  type UnreadAgent,
+} from '../subagents/agent-definition.js'
 
 export type { AgentDefinition }
 export { AgentNotFoundError }
 
 /** The agent of this name: of those given first, then of those that are always there. Throws {@link AgentNotFoundError}. */
-export function findAgent(name: string, extra: readonly AgentDefinition[] = []): AgentDefinition {
-  return agentNamed(name, [...extra, ...builtinAgents])
+export function findAgent(
+  name: string,
+  extra: readonly AgentDefinition[] = [],
+  unread: readonly UnreadAgent[] = [],
+): AgentDefinition {
+  return agentNamed(name, [...extra, ...builtinAgents], unread)
 }
 
 const reading = ['read', 'grep', 'glob', 'ls']

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { mergeManifests } from '../authority/manifest.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { randomIds } from '../loop/host-env.js'
 import { Circuits } from '../model/circuits.js'
@@ -8,6 +9,7 @@ import type { ChildMaker } from '../session/child.js'
 import type { SessionParts } from '../session/core.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
+import type { KnownServers } from '../session/parts/mcp.js'
 import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
@@ -63,6 +65,7 @@ export class SessionMaker {
   readonly #memory: ReturnType<typeof configuredMemory>
   readonly #models: AgentModels
   readonly #circuits = new Circuits()
+  #knownServers: KnownServers | undefined
   /** Makes the sessions of subagents. */
   readonly #children: ChildMaker
 
@@ -81,6 +84,14 @@ export class SessionMaker {
     this.#children = machinery.childMaker(this.sessions)
   }
 
+  /** Asks the servers of the configuration what they offer, for the sessions that begin from now on. */
+  async askServers(signal: AbortSignal): Promise<void> {
+    const { mcpServers } = this.#config
+    if (mcpServers.length === 0) return
+    const { askServers } = await import('./known-servers.js')
+    this.#knownServers = await askServers(mcpServers, workspaceRoot('.', this.#cwd), signal)
+  }
+
   /** Opens one: at once, with what the store has of it. */
   make(
     workspace: string,
@@ -93,25 +104,38 @@ export class SessionMaker {
     const defaults = this.#defaults()
     const found = withRestored(given, restored, defaults)
     const checked = checkOptions(found.options)
-    const options = { ...defaults, ...checked.options, ...this.#directories(checked.options) }
+    const options = {
+      ...defaults,
+      ...checked.options,
+      ...this.#directories(checked.options),
+      ...this.#manifest(checked.options),
+    }
     const sessionId = options.sessionId ?? (options.hostEnv?.idGenerator ?? randomIds).next()
     if (typeof options.model === 'string' || this.#config.providers.length > 0)
       this.#models.resolve(typeof options.model === 'string' ? options.model : undefined)
     for (const name of options.fallbackModels ?? []) if (typeof name === 'string') this.#models.resolve(name)
+    const root = workspaceRoot(options.workspaceBackend?.root ?? workspace, this.#cwd)
     let open: Session | undefined
     const session = new Session({
       sessionId,
       agentId,
-      root: workspaceRoot(workspace, this.#cwd),
+      root,
       userDir: this.userDir,
       ...this.#instructions(),
       secrets: this.#secrets,
       agentTools: this.#agentTools,
       ...(this.#config.mcpServers.length > 0 && { mcpServers: this.#config.mcpServers }),
+      ...(this.#knownServers !== undefined && { knownServers: this.#knownServers }),
       children: this.#children,
       options,
       ...(restored !== undefined && { restored }),
-      warnings: [...warnings, ...checked.warnings, ...damageIn(restored), ...notRestored(found.leftOut)],
+      warnings: [
+        ...warnings,
+        ...checked.warnings,
+        ...saveAnyway(options),
+        ...damageIn(restored),
+        ...notRestored(found.leftOut),
+      ],
       resolveModel: (name) => this.#models.resolve(name),
       circuits: this.#circuits,
       closed: (ended) => this.sessions.closed(open, ended),
@@ -133,6 +157,7 @@ export class SessionMaker {
       ...(agent.model !== undefined && { model: agent.model }),
       // An option that is there without a value must not take the agent's own away.
       ...Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)),
+      ...manifestOf(agent, options),
       permissionPolicy: withDenies(agent.permissions ?? {}, options.permissionPolicy ?? undefined),
     }
   }
@@ -144,6 +169,12 @@ export class SessionMaker {
       ...(skillDirs.length > 0 && { skillDirs: [...new Set([...(options.skillDirs ?? []), ...skillDirs])] }),
       ...(agentDirs.length > 0 && { agentDirs: [...new Set([...(options.agentDirs ?? []), ...agentDirs])] }),
     }
+  }
+
+  /** What the configuration declares for every session, with what this one declares. */
+  #manifest({ manifest: own }: SessionOptions): Pick<SessionOptions, 'manifest'> {
+    const manifest = mergeManifests(this.#config.manifest, own)
+    return manifest === undefined ? {} : { manifest }
   }
 
   /** How the configuration wants instruction files to be read. */
@@ -182,6 +213,14 @@ export class SessionMaker {
   }
 }
 
+/** A run can be resumed only if what was said is written before it is acted on, so a store cannot be held back. */
+function saveAnyway({ autoSave, sessionStore }: SessionOptions): string[] {
+  if (autoSave !== false || sessionStore === undefined) return []
+  const message =
+    'autoSave: false has no effect: with a session store every message is written as it happens, so that a run can be resumed. For a session that is not stored, open it with an agent and options without a store.'
+  return [message]
+}
+
 function damageIn(restored: RestoredSession | undefined): string[] {
   return restored?.damage === undefined ? [] : [`The log of the session is damaged: ${restored.damage}`]
 }
@@ -190,6 +229,11 @@ function notRestored(names: readonly string[]): string[] {
   if (names.length === 0) return []
   const message = `The log has ${names.join(', ')}, which a log cannot decide: the session has what its options say. Give them as options, or set trustStore: true for a store that only the host can write to.`
   return [message]
+}
+
+function manifestOf(agent: AgentDefinition, options: SessionOptions): Pick<SessionOptions, 'manifest'> {
+  const manifest = mergeManifests(agent.manifest, options.manifest ?? undefined)
+  return manifest === undefined ? {} : { manifest }
 }
 
 /** What an agent must not do stays denied, whatever else a host says. */

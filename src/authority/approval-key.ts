@@ -42,9 +42,14 @@ export function approvalText({ env = {}, ...facts }: ApprovalFacts): string {
 }
 
 export type RuleSuggestion =
-  | { readonly rules: readonly Rule[]; readonly text: readonly string[] }
-  /** Why "always" is not to be offered. */
-  | { readonly refused: string }
+  | {
+      readonly rules: readonly Rule[]
+      readonly text: readonly string[]
+      /** Why a person should think twice before adding them. */
+      readonly caution?: string
+    }
+  /** Why no rule is offered; `doubt` when a command is not fully understood. */
+  | { readonly refused: string; readonly doubt?: string }
 
 /**
  * The rules that "always" would store, to be shown to the person before: this command with these words, this file, this host, and
@@ -69,15 +74,20 @@ function rulesFor(
   use: 'store' | 'write',
 ): RuleSuggestion {
   const rules: Rule[] = []
+  let caution: string | undefined
   for (const { subject, verdict, decidedBy } of judgement.subjects) {
     const uncovered = use === 'write' && decidedBy === 'default'
     if (verdict.action === 'deny' && !uncovered) return { refused: 'the call is denied' }
     // A wrapper needs no rule of its own, but what it wraps was not asked about for itself.
-    const anything =
-      subject.kind === 'command' && use === 'store' ? whatRunsAnything(subject.unit) : undefined
+    const anything = subject.kind === 'command' ? whatRunsAnything(subject.unit) : undefined
     const isWrapper = subject.kind === 'command' && subject.unit.transparent
-    if (anything !== undefined && (isWrapper || verdict.action !== 'allow')) return { refused: anything }
+    if (anything !== undefined && (isWrapper || verdict.action !== 'allow')) {
+      if (use === 'store') return { refused: anything }
+      caution ??= anything
+    }
     if (verdict.action === 'allow') continue
+    const doubt = subject.kind === 'command' ? subject.doubts[0] : undefined
+    if (doubt !== undefined) return { refused: `the command is not fully understood: ${doubt}`, doubt }
     const suggested = suggestFor(subject, expanded, use)
     if (typeof suggested === 'string') return { refused: suggested }
     const problem = unusable(suggested, expanded.scope)
@@ -89,7 +99,7 @@ function rulesFor(
   const tried = createRuleBook({ ...book, rules: [...book.rules, ...rules] })
   if (judge(expanded, tried).verdict.action !== 'allow')
     return { refused: 'no rule can answer this question once and for all' }
-  return { rules, text: rules.map(formatRule) }
+  return { rules, text: rules.map(formatRule), ...(caution !== undefined && { caution }) }
 }
 
 function suggestFor(
@@ -99,7 +109,6 @@ function suggestFor(
 ): Rule | string {
   switch (subject.kind) {
     case 'command': {
-      if (subject.doubts[0] !== undefined) return `the command is not fully understood: ${subject.doubts[0]}`
       const argv = argvOf(subject.unit)
       if (use === 'store' && argv.some((word) => /[*?\\]/.test(word)))
         return 'a word of the command would be taken for a pattern'

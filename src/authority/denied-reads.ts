@@ -1,4 +1,5 @@
 import type { Call, JudgedSubject } from './call.js'
+import { parseHost } from './host-pattern.js'
 import { preparePath } from './path-pattern.js'
 import { matchingRules, type RuleBook, tellsFilesApart } from './rule-book.js'
 import { workspaceRoots } from './scope.js'
@@ -36,6 +37,12 @@ export function deniedReads(call: Call, books: readonly RuleBook[]): DeniedReads
     },
     outside: [...new Set(telling.flatMap(placesOutside))],
   }
+}
+
+/** Whether a rule of one of the books denies this call a connection to the host. `host` has a port unless it is 80 or 443. */
+export function deniesHost(call: Call, books: readonly RuleBook[], host: string): boolean {
+  const subject: JudgedSubject = { kind: 'host', host: parseHost(host), text: host, origin: 'command' }
+  return books.some((book) => isDenied(book, call, subject))
 }
 
 function isDenied(book: RuleBook, call: Call, subject: JudgedSubject): boolean {

@@ -37,6 +37,7 @@ export {
 } from './host-pattern.js'
 export { describeSubject, type Judgement, judge, readableResults, type SubjectJudgement } from './judge.js'
 export { relativeTo, resolvePath } from './lexical-path.js'
+export type { Manifest } from './manifest.js'
 export { createModeBooks, type Mode, type ModeName, modeNames, modes } from './mode.js'
 export type { PathFacts } from './path-facts.js'
 export {

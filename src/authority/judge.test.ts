@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import type { Subject } from '../tool/subject.js'
 import type { Call } from './call.js'
 import { compileRule, ruleMatches } from './compiled-rule.js'
@@ -293,6 +294,32 @@ describe('commands', () => {
     expect(underPolicy(bash(text), allowed)).toBe(expected)
   })
 
+  it.each<[string, string[], Action]>([
+    ['sh build.sh', ['bash(sh build.sh)'], 'allow'],
+    ['bash -e ./ci/test.sh --fast', ['bash(bash -e ./ci/test.sh *)'], 'allow'],
+    ['sh build.sh now', ['bash(sh build.sh)'], 'ask'],
+    ['sh build.sh', ['bash(sh *)'], 'ask'],
+    ['sh build.sh', ['bash(sh build*)'], 'ask'],
+    ['sh build.sh', ['bash(*)'], 'ask'],
+    ['sh build.sh', ['bash'], 'ask'],
+    ['sh build.sh', ['*'], 'ask'],
+    ['cd sub && sh build.sh', ['bash(sh build.sh)', 'bash(cd *)'], 'ask'],
+    ['sh -x build.sh', ['bash(sh -x build.sh)'], 'ask'],
+    ['sh $X', ['bash(sh *)'], 'ask'],
+    ['sh /etc/build.sh', ['bash(sh /etc/build.sh)'], 'ask'],
+    ['sh build.sh; rm x', ['bash(sh build.sh)'], 'ask'],
+  ])('%j under %j is %s: only a rule that names a script file allows it', (text, allow, expected) => {
+    expect(underPolicy(bash(text), { allow })).toBe(expected)
+  })
+
+  it('never let a script file pass where a mode denies what is not understood', () => {
+    const rules = [rule('bash', 'allow')]
+    expect(act(bash('sh build.sh'), rules, { doubts: 'deny' })).toBe('deny')
+    expect(underPolicy(bash('sh build.sh'), { allow: ['bash(sh build.sh)'], deny: ['bash(sh *)'] })).toBe(
+      'deny',
+    )
+  })
+
   it('are asked about when doubtful even where everything is allowed, unless doubts are allowed too', () => {
     expect(underPolicy(bash('$X a'), { allow: ['bash', '*'], defaultDecision: 'allow' })).toBe('ask')
     expect(act(bash('$X a'), [rule('*', 'allow')], { doubts: 'allow' })).toBe('allow')
@@ -416,7 +443,7 @@ describe('properties', () => {
           )
         },
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 
@@ -456,7 +483,7 @@ describe('properties', () => {
         for (const one of judged)
           expect(strictness(verdict.action)).toBeGreaterThanOrEqual(strictness(one.verdict.action))
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 
@@ -471,7 +498,7 @@ describe('properties', () => {
           expect(new Set(matches.map((one) => one.rule))).toEqual(new Set(tried))
         }
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 })

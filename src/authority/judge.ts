@@ -82,7 +82,8 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
     const reason = `reaching ${quoted(subject.kind === 'host' ? subject.text : '')} needs a rule that names the port ${port}, or approval: only 80 and 443 are allowed by a rule without a port`
     return { ...asked, decidedBy: 'doubt', verdict: { action: book.doubts, reason } }
   }
-  const doubt = doubtOf(subject) ?? unseen(subject, call, book) ?? unnamed(subject, book)
+  const doubt =
+    doubtOf(subject) ?? unreadScript(subject, best) ?? unseen(subject, call, book) ?? unnamed(subject, book)
   if (doubt === undefined || strictness(book.doubts) <= strictness(held.verdict.action)) return held
   const reason = `${describeSubject(subject, call)} is not fully understood: ${doubt}`
   return { ...asked, decidedBy: 'doubt', verdict: withReason(book.doubts, reason) }
@@ -214,6 +215,13 @@ function unnamedPort(
 function doubtOf(subject: JudgedSubject): string | undefined {
   if (subject.kind === 'command') return subject.doubts[0]
   return subject.kind === 'path' ? subject.doubt : undefined
+}
+
+/** A pattern for single commands that covers a script file names it; a rule for every command does not. */
+function unreadScript(subject: JudgedSubject, best: MatchingRule | undefined): string | undefined {
+  if (subject.kind !== 'command' || subject.unit.scriptFile === undefined) return undefined
+  if (best !== undefined && best.rule.pattern !== '*') return undefined
+  return `${subject.unit.words[0]?.text} runs a script file, which only a rule that names the file allows`
 }
 
 function unseen(subject: JudgedSubject, call: Call, book: RuleBook): string | undefined {

@@ -130,7 +130,7 @@ export function lintRules(rules: readonly Rule[]): string[] {
 }
 
 const policyFields = ['deny', 'ask', 'allow', 'defaultDecision', 'enabled'] as const
-const anyScope: Scope = {
+export const anyScope: Scope = {
   variables: { workspace: ['/'], scratch: ['/'], 'ad-hoc': ['/'], 'user-data': ['/'] },
   home: '/',
 }

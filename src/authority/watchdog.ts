@@ -1,15 +1,16 @@
 import { messageOf } from '../tool/errors.js'
-import type { RequirementSet } from '../tool/requirement.js'
 import type { ExpandedCall } from './call.js'
 import { describeDestruction } from './destructive-command.js'
 import { describeExfiltration } from './exfiltration.js'
+import type { Manifest } from './manifest.js'
 import { type Action, actions, strictest, type Verdict } from './verdict.js'
 
 /** What a watchdog sees: the call after validation and all rewriting, what the agent declares, and whose call it is. */
 export type WatchdogCall = {
   readonly tool: string
   readonly args: unknown
-  readonly manifest?: RequirementSet
+  /** What the agent declares: the manifests of the configuration, the agent file and the session together. */
+  readonly manifest?: Manifest
   readonly session?: string
   /** The call taken apart: commands, files and hosts. */
   readonly expanded: ExpandedCall

@@ -1,4 +1,4 @@
-import type { CommandContext, CommandInfo, CommandSession } from './command.js'
+import type { CommandInfo, CommandServer, CommandSession } from './command.js'
 
 /** A command that every session has. It may do what the session can, and takes the time that takes. */
 export type BuiltinCommand = CommandInfo & {
@@ -41,7 +41,11 @@ export const builtinCommands: readonly BuiltinCommand[] = [
       return `Session: ${sessionId}\nWorkspace: ${workspace}\nMessages: ${historyLen}`
     },
   },
-  { name: 'mcp', description: 'List the MCP servers', run: ({ session }) => mcp(session.context()) },
+  {
+    name: 'mcp',
+    description: 'List the MCP servers',
+    run: async ({ session, signal }) => mcp(await session.mcpServers(signal)),
+  },
   {
     name: 'model',
     description: 'Show the model, or change to another',
@@ -102,12 +106,15 @@ function tools(session: CommandSession): string {
   ].join('\n')
 }
 
-function mcp({ mcpServers }: CommandContext): string {
-  if (mcpServers.length === 0) return 'MCP servers: none are connected.'
-  const lines = mcpServers.map(
-    ({ name, toolCount }) => `  ${name}: ${toolCount} ${toolCount === 1 ? 'tool' : 'tools'}`,
-  )
-  return [`MCP servers: ${mcpServers.length}`, ...lines].join('\n')
+function mcp(servers: readonly CommandServer[]): string {
+  if (servers.length === 0) return 'MCP servers: none are connected.'
+  return [`MCP servers: ${servers.length}`, ...servers.map((server) => `  ${serverLine(server)}`)].join('\n')
+}
+
+function serverLine({ name, connected, toolCount, state, confined, error }: CommandServer): string {
+  const tools = `${toolCount} ${toolCount === 1 ? 'tool' : 'tools'}`
+  const how = connected ? tools : error === undefined ? state : `${state}: ${error}`
+  return `${name}: ${how}${confined ? ' (confined to the workspace)' : ''}`
 }
 
 function dollars(amount: number): string {

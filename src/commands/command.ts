@@ -12,6 +12,16 @@ export type CommandContext = {
   readonly mcpServers: readonly { readonly name: string; readonly toolCount: number }[]
 }
 
+/** An MCP server as `/mcp` lists it, also one that did not start. */
+export type CommandServer = {
+  readonly name: string
+  readonly connected: boolean
+  readonly toolCount: number
+  readonly state: string
+  readonly confined: boolean
+  readonly error?: string
+}
+
 /** `args` is what stands behind the name, without the space around it. `signal` is aborted when nobody waits any longer. */
 export type CommandHandler = (
   args: string,
@@ -37,6 +47,8 @@ export interface CommandSession {
     readonly costUsd?: number
   }[]
   isBuiltinTool(name: string): boolean
+  /** Every MCP server, once those that are configured had their time to start. */
+  mcpServers(signal: AbortSignal): Promise<readonly CommandServer[]>
   /** Takes `provider/id`. */
   setModel(name: string): void | Promise<void>
   /** Undefined when there was nothing to make smaller. */

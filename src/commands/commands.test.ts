@@ -22,6 +22,13 @@ function fakeSession(more: Partial<CommandContext> = {}): Fake {
       ...more,
     }),
     usage: () => ({ promptTokens: 1_234_000, completionTokens: 567 }),
+    mcpServers: async () =>
+      (more.mcpServers ?? [{ name: 'echo', toolCount: 1 }]).map((server) => ({
+        connected: true,
+        state: 'connected',
+        confined: false,
+        ...server,
+      })),
     isBuiltinTool: (name) => name === 'read' || name === 'bash',
     setModel: (name) => {
       if (!name.includes('/')) throw new Error(`no model "${name}"`)
@@ -213,8 +220,19 @@ describe('the built-in commands', () => {
     )
   })
 
-  it('/mcp lists servers, or says that there are none', async () => {
+  it('/mcp lists servers, those that did not start too, or says that there are none', async () => {
     expect(await run('/mcp')).toBe('MCP servers: 1\n  echo: 1 tool')
+    const down = {
+      name: 'b',
+      toolCount: 0,
+      connected: false,
+      state: 'down',
+      error: 'it ended',
+      confined: true,
+    }
+    expect(await run('/mcp', fakeSession({ mcpServers: [down] }))).toBe(
+      'MCP servers: 1\n  b: down: it ended (confined to the workspace)',
+    )
     expect(await run('/mcp', fakeSession({ mcpServers: [] }))).toBe('MCP servers: none are connected.')
   })
 

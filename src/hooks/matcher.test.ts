@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import { compileCommandPattern } from './command-pattern.js'
 import { compileMatcher, type HookMatcher } from './matcher.js'
 
@@ -108,7 +109,7 @@ describe('a pattern for commands', () => {
           expect(compileCommandPattern(pattern)(command)).toBe(expected)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 })

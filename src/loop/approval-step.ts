@@ -92,7 +92,10 @@ export function toolCallIdOf({ providerCallId, toolCallId }: GateCall): { toolCa
   return id === undefined ? {} : { toolCallId: id }
 }
 
-/** The request of the tool's own policy that is still open: undefined when it has none, does not mind, or its handler agreed. */
+/**
+ * The request of the tool's own policy, or of a hook, that is still open: undefined when neither asks, or its handler agreed. When both
+ * ask, the handler is asked once, in the words of the policy.
+ */
 async function askPolicy(
   passage: Passage,
   tool: AnyGovernedTool,
@@ -100,16 +103,17 @@ async function askPolicy(
 ): Promise<ToolApprovalRequest | undefined> {
   const { parts, request } = passage
   const policy = tool.approval as ToolApprovalPolicy<unknown> | undefined
-  if (policy === undefined) return undefined
-  const run = passage.run ?? { agentId: 'capstan', runId: passage.id }
-  const asked = await evaluateApproval(policy, {
+  if (policy === undefined && passage.requested === undefined) return undefined
+  const context = {
     toolName: tool.name,
     args: ready.args,
     rawArgs: passage.text,
     internalCallId: passage.id,
-    run,
+    run: passage.run ?? { agentId: 'capstan', runId: passage.id },
     ...toolCallIdOf(request),
-  })
+  }
+  const own = await evaluateApproval(policy, context)
+  const asked = passage.requested === undefined ? own : { ...context, ...passage.requested, ...own }
   if (asked === undefined || (parts.approvals === undefined && parts.onAsk !== undefined)) return asked
   if (parts.approvals === undefined) {
     const error = new ToolApprovalRequiredError(asked)
@@ -130,8 +134,8 @@ async function askPerson(
   policy: ToolApprovalRequest | undefined,
 ): Promise<void> {
   const { parts } = passage
+  const advice = policy === undefined ? adviceFor(passage) : undefined
   if (parts.onAsk === undefined) {
-    const advice = policy === undefined ? adviceFor(passage) : undefined
     refuse(passage, tool, ready, reasons, advice)
     throw new Stopped(nobodyThere(reasons, advice))
   }
@@ -156,6 +160,7 @@ async function askPerson(
     notes,
     ...(passage.request.toolCallId === undefined ? {} : { toolCallId: passage.request.toolCallId }),
     ...offered,
+    ...(advice === undefined ? {} : { advice }),
     ...(diff === undefined ? {} : { diff }),
     ...(passage.run === undefined ? {} : { run: passage.run }),
     ...(passage.insisted === undefined ? {} : { inPerson: true }),
@@ -271,12 +276,14 @@ function rulesFor(
   const own = { judgement: decision.rules, book: authority.book }
   const asking = limits.length > 0 && own.judgement.verdict.action === 'allow' ? limits : [own, ...limits]
   const rules = new Map<string, Rule>()
+  let caution: { readonly caution?: string } = {}
   for (const { judgement, book } of asking) {
     const offer = find(expanded, judgement, book)
     if ('refused' in offer) return offer
+    if (offer.caution !== undefined) caution = { caution: offer.caution }
     for (const rule of offer.rules) rules.set(formatRule(rule), rule)
   }
-  return { rules: [...rules.values()], text: [...rules.keys()] }
+  return { rules: [...rules.values()], text: [...rules.keys()], ...caution }
 }
 
 function rulesThatAsk({ decision }: Passage): Rule[] {

@@ -1,12 +1,15 @@
+import { agreedFinish } from '../model/answer-builder.js'
 import { type Admission, circuitOpenMs } from '../model/circuits.js'
+import { CompletionCapabilityError } from '../model/completion-capability.js'
 import { ModelError } from '../model/errors.js'
 import { correctionOf, estimateTokens } from '../model/estimate-tokens.js'
 import { lowerHistory } from '../model/lower-history.js'
-import type { Model, ModelAnswer, ModelCall, ModelEvent } from '../model/model.js'
+import type { Model, ModelAnswer, ModelCall, ModelEvent, ModelToolCall } from '../model/model.js'
 import { unlessAborted } from '../model/unless-aborted.js'
 import { costOf } from '../model/usage.js'
-import type { AssistantContent, CompletionRequest, Message } from '../tool/completion.js'
+import type { CompletionRequest, CompletionResponse, Message, ToolCallContent } from '../tool/completion.js'
 import { messageOf } from '../tool/errors.js'
+import { reasoningText } from '../tool/message.js'
 import { applyCompletionRequest, applyCompletionResponse } from '../tool/middleware.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { checkAnswer } from './check-answer.js'
@@ -28,6 +31,7 @@ export async function askModel(state: RunState, ask: Ask): Promise<ModelAnswer> 
 }
 
 async function mended(state: RunState, ask: Ask, error: ModelError): Promise<boolean> {
+  if (state.parts.strictCapabilities === true && error instanceof CompletionCapabilityError) return false
   if (error.code === 'model_context_overflow') return makeRoom(state, ask, { tooLong: error })
   return error.code === 'model_request_refused' && quarantine(state, error)
 }
@@ -121,16 +125,13 @@ async function askThis(
     ended = true
     admission?.worked()
     state.answeredBy = model
-    const usage = countAnswer(state, answered)
-    const costUsd = model.facts.price && costOf(answered.usage, model.facts.price)
-    if (costUsd !== undefined) state.costUsd = (state.costUsd ?? 0) + costUsd
-    countTokens(state, usage, estimated)
-    // Before anything else can fail: the answer was paid for.
-    const spent = parts.budget?.afterModel(usage, costUsd, labelOf(model))
-    const answer = held ? await unlessAborted(replaceAnswer(state, request, answered), signal) : answered
+    countTokens(state, usageOf(answered.usage), estimated)
+    const answer = held ? await replaceAnswer(state, model, request, answered) : answered
+    const { usage, spent } = spend(state, model, answer.usage)
     if (held) tellAnswer(state, answer)
     if (spent !== undefined) await unlessAborted(spent, signal)
-    parts.answered?.(answer)
+    const taken = parts.answered?.(answer)
+    if (taken !== undefined) await unlessAborted(taken, signal)
     parts.emit({ type: 'turn_end', turn: state.rounds, usage, finish: answer.finish })
     await observe(state, 'generate_end', () => ({
       prompt: state.goal,
@@ -257,7 +258,7 @@ function rateLimit(
 function tellAnswer({ parts: { emit } }: RunState, answer: ModelAnswer): void {
   for (const part of answer.content) {
     if (part.type === 'text') emit({ type: 'text_delta', text: part.text })
-    else if (part.type === 'reasoning') emit({ type: 'reasoning_delta', text: part.text })
+    else if (part.type === 'reasoning') emit({ type: 'reasoning_delta', text: reasoningText(part) })
     else if (part.type === 'tool_call') {
       emit({ type: 'tool_start', toolId: part.id, toolName: part.function.name })
       emit({ type: 'tool_input_delta', toolId: part.id, text: serializeToolOutput(part.function.arguments) })
@@ -265,39 +266,82 @@ function tellAnswer({ parts: { emit } }: RunState, answer: ModelAnswer): void {
   }
 }
 
+/** Adds the usage of an answer to the run, and reports it to the budget. */
+function spend(
+  state: RunState,
+  model: Model,
+  used: ModelAnswer['usage'],
+): { readonly usage: Usage; readonly spent: Promise<void> | undefined } {
+  const usage = countAnswer(state, used)
+  const costUsd = model.facts.price && costOf(used, model.facts.price)
+  if (costUsd !== undefined) state.costUsd = (state.costUsd ?? 0) + costUsd
+  return { usage, spent: state.parts.budget?.afterModel(usage, costUsd, labelOf(model)) }
+}
+
+/** The answer after `onCompletionResponse`: choice, usage and message id are those of the response that it returned. */
 async function replaceAnswer(
   state: RunState,
+  model: Model,
   request: CompletionRequest,
   answer: ModelAnswer,
 ): Promise<ModelAnswer> {
   const { middleware = [] } = state.parts
-  const response = {
-    choice: answer.content,
-    usage: answer.usage,
-    rawResponse: answer,
-    ...(answer.response.id !== undefined && { messageId: answer.response.id }),
+  const response = toResponse(answer)
+  try {
+    const applied = applyCompletionResponse(middleware, { turn: state.rounds, request, response })
+    const replaced = await unlessAborted(applied, state.signal)
+    return isUnchanged(replaced, response, answer) ? answer : answerFrom(model, answer, replaced)
+  } catch (error) {
+    // The answer was paid for, whatever middleware makes of it.
+    void spend(state, model, answer.usage).spent?.catch(() => undefined)
+    throw error
   }
-  const replaced = await applyCompletionResponse(middleware, { turn: state.rounds, request, response })
-  return replaced === response ? answer : { ...answer, ...answerFrom(replaced.choice) }
 }
 
-function answerFrom(content: AssistantContent[]): Pick<ModelAnswer, 'content' | 'text' | 'toolCalls'> {
+/** An answer as middleware and hosts see it. `rawResponse` is what the provider said, or what is known of its response. */
+export function toResponse({ content, usage, response, raw = response }: ModelAnswer): CompletionResponse {
   return {
+    choice: [...content],
+    usage,
+    rawResponse: raw,
+    ...(response.id !== undefined && { messageId: response.id }),
+  }
+}
+
+/** Middleware may also change the list of parts in place and return the response that it was given. */
+function isUnchanged(
+  replaced: CompletionResponse,
+  given: CompletionResponse,
+  { content }: ModelAnswer,
+): boolean {
+  return (
+    replaced === given &&
+    given.choice.length === content.length &&
+    given.choice.every((part, at) => part === content[at])
+  )
+}
+
+function answerFrom(model: Model, answer: ModelAnswer, replaced: CompletionResponse): ModelAnswer {
+  const { choice: content, usage = answer.usage, rawResponse: raw, messageId } = replaced
+  const { id: _, ...response } = answer.response
+  if (!Array.isArray(content))
+    throw new TypeError('onCompletionResponse returned a response without a choice.')
+  const toolCalls = content.flatMap((part) => (part.type === 'tool_call' ? [callFrom(part)] : []))
+  const made: ModelAnswer = {
     content,
     text: content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''),
-    toolCalls: content.flatMap((part) =>
-      part.type === 'tool_call'
-        ? [
-            {
-              id: part.id,
-              name: part.function.name,
-              input: serializeToolOutput(part.function.arguments),
-              ...(part.callId !== undefined && { callId: part.callId }),
-            },
-          ]
-        : [],
-    ),
+    toolCalls,
+    usage,
+    finish: agreedFinish(answer.finish, toolCalls.length > 0),
+    raw,
+    response: { ...response, ...(messageId !== undefined && { id: messageId }) },
   }
+  checkAnswer(model, made)
+  return made
+}
+
+function callFrom({ id, callId, function: { name, arguments: given } }: ToolCallContent): ModelToolCall {
+  return { id, name, input: serializeToolOutput(given), ...(callId !== undefined && { callId }) }
 }
 
 /** Learns from what the provider counted: how far estimates are off, and whether its cache was hit. */

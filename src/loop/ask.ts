@@ -1,3 +1,4 @@
+import type { RuleSuggestion } from '../authority/approval-key.js'
 import type { Rule } from '../authority/rule.js'
 import type { RunIdentity } from '../tool/contract.js'
 import type { Subject } from '../tool/subject.js'
@@ -24,7 +25,12 @@ export type AskRequest = {
   readonly diff?: string
   /** The rules that `session` or `always` would add; absent when none is safe to offer. */
   readonly suggestion?: readonly Rule[]
-  /** Somebody insists on a person: no lane and no time-out may say yes in their place. */
+  /**
+   * What a user could write into the rules so that the same call passes, also where `suggestion` offers nothing, or why no rule
+   * helps. Absent when something other than rules asks.
+   */
+  readonly advice?: RuleSuggestion
+  /** A person must answer: no lane and no time-out may approve the call instead. */
   readonly inPerson?: boolean
   /** Whose call it is: a child's question names the child. */
   readonly run?: RunIdentity

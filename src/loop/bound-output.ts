@@ -110,13 +110,14 @@ function isSmall(metadata: EnvelopeMetadata): boolean {
 /** Metadata travels with every record and to the model: what is too long for that, or no JSON, is left out by name. */
 function withSmallMetadata(envelope: Envelope): Envelope {
   if (isSmall(envelope.metadata)) return envelope
-  const { duration_ms, truncated, output_path, exit_code } = envelope.metadata
+  const { duration_ms, truncated, output_path, exit_code, replaced } = envelope.metadata
   const kept = {
     duration_ms,
     metadata_dropped: true,
     ...(truncated === undefined ? {} : { truncated }),
     ...(output_path === undefined ? {} : { output_path }),
     ...(typeof exit_code === 'number' ? { exit_code } : {}),
+    ...(replaced === true ? { replaced } : {}),
   }
   return envelope.type === 'error'
     ? errorEnvelope(envelope.error_text, kept)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import type { Call } from '../authority/call.js'
 import { decide } from '../authority/decide.js'
 import type { PermissionPolicy } from '../authority/policy.js'
@@ -46,7 +47,7 @@ describe('what a search may find', () => {
         const path = [root, ...parts].join('/')
         expect(permit.path('read', path) === undefined).toBe(slowly(path))
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
     expect(permit.path('read', '/ship-of-others/a')).toBeDefined()
     expect(permit.path('read', '/etc/passwd')).toBeDefined()

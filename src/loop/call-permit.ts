@@ -1,6 +1,6 @@
 import { type Call, type ExpandedCall, expandCall, type JudgedSubject } from '../authority/call.js'
 import { type Authority, decide } from '../authority/decide.js'
-import { type DeniedReads, deniedReads } from '../authority/denied-reads.js'
+import { type DeniedReads, deniedReads, deniesHost } from '../authority/denied-reads.js'
 import { expandOnDisk, type PathLookup } from '../authority/expand-on-disk.js'
 import { checkSubjects, type GrantLayer, grantsHost, grantsPath } from '../authority/grant.js'
 import { type RuleBook, tellsFilesApart } from '../authority/rule-book.js'
@@ -17,6 +17,8 @@ export interface CallPermit {
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
   /** The files that rules deny reading, for every caller: a sandbox hides them from the call's commands. */
   unreadable(): DeniedReads | undefined
+  /** Whether rules deny this host, for every caller: the proxy of a sandbox refuses it to the call's commands. */
+  deniesHost(host: string, port: number): boolean
 }
 
 /**
@@ -63,13 +65,18 @@ export function permitFor(
       if (approved.has(pathKey(kind, realPath))) return undefined
       return kind === 'read' && readable(realPath) ? undefined : judge({ fs: kind, path: realPath })
     },
-    host: (host, port) => judge({ net: port === 80 || port === 443 ? host : `${host}:${port}` }),
+    host: (host, port) => judge({ net: hostText(host, port) }),
     command: async (text, cwd) =>
       judgeExpanded(await expandOnDisk({ ...call, subjects: [{ shell: { text, cwd } }] }, scope, lookup)),
     grantsCommand: (what) =>
       grant === undefined || grant.layers.every((layer, at) => layerGrantsCommand(layer, what, at === 0)),
     unreadable: () => deniedReads(call, booksOf(authority)),
+    deniesHost: (host, port) => deniesHost(call, booksOf(authority), hostText(host, port)),
   }
+}
+
+function hostText(host: string, port: number): string {
+  return port === 80 || port === 443 ? host : `${host}:${port}`
 }
 
 /** Whether no rule, here or above, keeps some files from being read by this call and not others. */

@@ -5,7 +5,7 @@ import { serializeToolOutput } from '../tool/serialize.js'
 import { toToolResult } from '../tool/tool-result.js'
 import { callInOrder, type Place } from './call-order.js'
 import { RunError } from './errors.js'
-import type { GateOutcome, Step } from './gate-parts.js'
+import type { CallRecord, GateOutcome, Step } from './gate-parts.js'
 import type { CallingAnswer, UnfinishedRound } from './run-parts.js'
 import type { RunState } from './run-state.js'
 import { envelopesOf, toolMessage } from './tool-message.js'
@@ -93,8 +93,9 @@ async function one(
       toolId: call.id,
       toolName: call.name,
       reason: envelope.error_text,
+      ...pathsOf(record),
     })
-  emitEnd(state, call, envelope)
+  emitEnd(state, call, envelope, record)
   return { ...outcome, endedAt: record.endedAt }
 }
 
@@ -143,7 +144,12 @@ function emitInside(
   })
 }
 
-function emitEnd({ parts }: RunState, call: ModelToolCall, envelope: Envelope): void {
+function emitEnd(
+  { parts }: RunState,
+  call: ModelToolCall,
+  envelope: Envelope,
+  record?: Pick<CallRecord, 'paths'>,
+): void {
   const { output, exitCode } = toToolResult(call.name, envelope)
   parts.emit({
     type: 'tool_end',
@@ -153,7 +159,12 @@ function emitEnd({ parts }: RunState, call: ModelToolCall, envelope: Envelope): 
     exitCode,
     isError: envelope.type === 'error',
     metadata: envelope.metadata,
+    ...pathsOf(record),
   })
+}
+
+function pathsOf(record: Pick<CallRecord, 'paths'> | undefined): Pick<CallRecord, 'paths'> {
+  return record?.paths === undefined ? {} : { paths: record.paths }
 }
 
 async function keep(

@@ -1,3 +1,4 @@
+import type { Message } from '../tool/completion.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
 export const runErrorCodes = [
@@ -27,13 +28,17 @@ markErrorClass(RunError, 'RunError')
 /** The model asked for tools once more than it was allowed to; those calls did not run. */
 export class MaxTurnsError extends RunError {
   readonly limit: number
+  /** The conversation up to here, those calls included. */
+  declare readonly messages: readonly Message[]
 
-  constructor(limit: number, option: string) {
+  constructor(limit: number, option: string, messages: readonly Message[] = []) {
     super(
       'max_tool_rounds',
       `The run used all of its ${limit} tool rounds and the model asked for another. Raise ${option}, or ask for less at once.`,
     )
     this.limit = limit
+    // Not enumerable: a log of the error must not print the whole conversation.
+    Object.defineProperty(this, 'messages', { value: messages })
   }
 }
 
@@ -41,11 +46,15 @@ markErrorClass(MaxTurnsError, 'MaxTurnsError')
 
 /** The guard refused a model call. The session stays open: raise the budget and send again. */
 export class BudgetExhaustedError extends RunError {
+  /** What is used up, such as `llm_tokens`. */
   readonly resource: string
+  /** Why the guard refused, in its own words. */
+  readonly reason: string
 
   constructor(resource: string, reason: string) {
     super('budget_exhausted', `Budget exhausted on '${resource}': ${reason}`)
     this.resource = resource
+    this.reason = reason
   }
 }
 

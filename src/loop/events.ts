@@ -1,12 +1,39 @@
+import type { Rule } from '../authority/rule.js'
 import type { ModelAnswer } from '../model/model.js'
+import type { ToolKind } from '../tool/contract.js'
 import type { EnvelopeMetadata } from '../tool/envelope.js'
 import type { JsonValue } from '../tool/json.js'
 import type { Question, TaskCounters, Todo } from '../tool/runtime.js'
 import type { VerificationStatus } from '../tool/verification.js'
 import type { Usage } from './usage.js'
 
-/** Everything that can be seen of a run while it runs. `type` tells them apart; `text` is only on events that bring new text. */
-export type AgentEvent =
+/**
+ * Everything that can be seen of a run while it runs. `type` tells them apart. The fields that most readers look for can be read on
+ * every event, and are undefined where an event has none: `text` is only on events that bring new text.
+ */
+export type AgentEvent = WithSharedFields<EventOfRun>
+
+/** The fields that can be read on every event. */
+type SharedField =
+  | 'text'
+  | 'toolName'
+  | 'toolId'
+  | 'toolOutput'
+  | 'exitCode'
+  | 'turn'
+  | 'prompt'
+  | 'error'
+  | 'reason'
+  | 'message'
+  | 'runId'
+  | 'result'
+  | 'usage'
+
+type WithSharedFields<Event> = Event extends unknown
+  ? Event & { readonly [Name in Exclude<SharedField, keyof Event>]?: undefined }
+  : never
+
+type EventOfRun =
   | AgentStart
   | AgentEnd
   | ({ readonly type: 'agent_cancelled'; readonly reason: string } & SpentEvent)
@@ -151,26 +178,32 @@ export type AgentToolEvent = {
   readonly event: unknown
 }
 
+/** What clients choose icons and labels by; absent for a tool that the session does not have. */
+export type ToolFacts = { readonly kind?: ToolKind; readonly title?: string }
+/** The absolute paths that a call touches; absent when it touches none. */
+type TouchedPaths = { readonly paths?: readonly string[] }
+
 export type ToolEvent =
   /** The model has begun to write a call. */
-  | { readonly type: 'tool_start'; readonly toolId: string; readonly toolName: string }
+  | ({ readonly type: 'tool_start'; readonly toolId: string; readonly toolName: string } & ToolFacts)
   | { readonly type: 'tool_input_delta'; readonly toolId: string; readonly text: string }
   /** The call is whole and goes to the gate. `args` is JSON text. */
-  | {
+  | ({
       readonly type: 'tool_execution_start'
       readonly toolId: string
       readonly toolName: string
       readonly args: string
-    }
-  | {
+    } & ToolFacts &
+      TouchedPaths)
+  | ({
       readonly type: 'tool_output_delta'
       readonly toolId: string
       readonly toolName: string
       readonly text: string
       /** The text is JSON that stands for itself, and takes the place of what came before. */
       readonly whole?: true
-    }
-  | {
+    } & ToolFacts)
+  | ({
       readonly type: 'tool_end'
       readonly toolId: string
       readonly toolName: string
@@ -178,23 +211,28 @@ export type ToolEvent =
       readonly exitCode: number
       readonly isError: boolean
       readonly metadata: EnvelopeMetadata
-    }
-  | {
+    } & ToolFacts &
+      TouchedPaths)
+  | ({
       readonly type: 'permission_denied'
       readonly toolId: string
       readonly toolName: string
       readonly reason: string
-    }
+    } & ToolFacts &
+      TouchedPaths)
 
 export type ConfirmationEvent =
-  | {
+  | ({
       readonly type: 'confirmation_required'
       readonly toolId: string
       readonly toolName: string
       readonly args: unknown
       readonly reasons: readonly string[]
       readonly timeoutMs?: number
-    }
+      /** The rules that a yes for the session or for good would add, as `onAsk` has them; absent when none is safe to offer. */
+      readonly suggestion?: readonly Rule[]
+    } & ToolFacts &
+      TouchedPaths)
   | {
       readonly type: 'confirmation_received'
       readonly toolId: string

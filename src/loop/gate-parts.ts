@@ -2,10 +2,11 @@ import type { Call } from '../authority/call.js'
 import type { Authority } from '../authority/decide.js'
 import type { PathLookup } from '../authority/expand-on-disk.js'
 import type { FindBelow } from '../authority/held-files.js'
+import type { Manifest } from '../authority/manifest.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import type { Watchdog } from '../authority/watchdog.js'
-import type { ToolApprovalsOptions } from '../tool/approval.js'
+import type { ToolApprovalRequest, ToolApprovalsOptions } from '../tool/approval.js'
 import type {
   AnyGovernedTool,
   AnyTool,
@@ -16,7 +17,6 @@ import type {
 } from '../tool/contract.js'
 import type { Envelope } from '../tool/envelope.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
-import type { RequirementSet } from '../tool/requirement.js'
 import type { CallWatch, ToolRuntime } from '../tool/runtime.js'
 import type { Subject } from '../tool/subject.js'
 import type { AskHandler } from './ask.js'
@@ -80,7 +80,13 @@ export type CallRecord = {
   readonly args: string
   /** The last step it reached; `done` when it went all the way. */
   readonly endedAt: Step
+  /** When it began, by the host's clock. */
+  readonly startedAtMs: number
   readonly durationMs: number
+  /** Whose call it was: a run's id, or `host`. */
+  readonly runId?: string
+  /** The absolute paths that it touched, or would have touched. */
+  readonly paths?: readonly string[]
   readonly verdict?: Verdict
   readonly rules?: readonly Rule[]
   readonly watchdog?: Verdict
@@ -103,17 +109,24 @@ export type HookCall = {
   readonly args: unknown
   readonly origin: CallOrigin
   readonly callId: string
+  /** The provider's id of the call, when it gave one. */
+  readonly toolCallId?: string
+  /** The arguments as JSON text. */
+  readonly rawArgs?: string
   /** What it touches, also where links lead. */
   readonly subjects?: readonly Subject[]
   readonly signal?: AbortSignal
 }
 export type HookVerdict =
-  | { readonly action: 'continue'; readonly ask?: string }
+  /** `approval`: the handler for tools' own approval policies must agree, as if the tool's policy asked. */
+  | { readonly action: 'continue'; readonly ask?: string; readonly approval?: ApprovalTexts }
   /** `by`: who blocks, when it is not a hook. */
   | { readonly action: 'block'; readonly reason: string; readonly by?: string }
   | { readonly action: 'skip'; readonly output: string }
   /** `ask`: why a person must decide, whatever the rules say. */
   | { readonly action: 'change'; readonly args: unknown; readonly ask?: string }
+
+export type ApprovalTexts = Pick<ToolApprovalRequest, 'reason' | 'rejectMessage'>
 
 /** What a gate is made of. Everything that can change during a session is asked for anew at each call. */
 export type GateParts = {
@@ -132,7 +145,7 @@ export type GateParts = {
   readonly findBelow?: FindBelow
   /** The digest of a file's content; undefined when it cannot be read. */
   readonly fileDigest?: (path: string) => Promise<string | undefined>
-  readonly manifest?: RequirementSet
+  readonly manifest?: Manifest
   readonly watchdog?: Watchdog
   readonly watchdogTimeoutMs?: number
   /** Absent: nobody is there, and what must be asked is refused. */

@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { ToolApprovalRequiredError } from '../tool/approval.js'
 import type { AnyTool } from '../tool/contract.js'
@@ -61,7 +61,7 @@ let workspace: Workspace
 let root: string
 let base: string
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-gate-'))
+  base = temporaryDirectory()
   root = join(base, 'work')
   await rm(root, { recursive: true, force: true })
   await import('node:fs/promises').then(({ mkdir }) => mkdir(join(root, 'src'), { recursive: true }))
@@ -72,7 +72,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await workspace.close()
-  await rm(base, { recursive: true, force: true })
 })
 
 type Setup = Partial<GateParts> & {

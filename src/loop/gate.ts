@@ -6,7 +6,7 @@ import { withHeldFiles } from '../authority/held-files.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import { runWatchdog } from '../authority/watchdog.js'
-import type { AnyGovernedTool, AnyTool, Preparation, RunIdentity } from '../tool/contract.js'
+import type { AnyGovernedTool, AnyTool, OutputLimits, Preparation, RunIdentity } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
@@ -15,9 +15,17 @@ import { parseToolArgs, serializeToolOutput } from '../tool/serialize.js'
 import type { Subject } from '../tool/subject.js'
 import { adviceFor, howToAllow, seekApproval, toolCallIdOf } from './approval-step.js'
 import type { RefusedAsk } from './ask.js'
-import { boundOutput } from './bound-output.js'
+import { boundOutput, defaultMaxBytes } from './bound-output.js'
 import { elapsed, execute } from './execute-step.js'
-import type { CallRecord, GateCall, GateOutcome, GateParts, HookCall, Step } from './gate-parts.js'
+import type {
+  ApprovalTexts,
+  CallRecord,
+  GateCall,
+  GateOutcome,
+  GateParts,
+  HookCall,
+  Step,
+} from './gate-parts.js'
 import { guarded, whileRunning } from './guarded.js'
 import { rewriteOutput } from './rewrite-output.js'
 import { Stopped } from './stopped.js'
@@ -70,6 +78,8 @@ export type Passage = {
   watchdog?: Verdict
   /** Why a person must decide, whatever rules and handlers say. */
   insisted?: string
+  /** A hook wants the approvals handler to decide. */
+  requested?: ApprovalTexts
   approval?: string
   /** What the files were that decide what the call does. */
   pins?: ReadonlyMap<string, string>
@@ -333,18 +343,21 @@ async function beforeHooks(passage: Passage, ready: Ready): Promise<{ args: unkn
     throw new Stopped('Blocked: a hook gave an answer that cannot be understood.')
   if (verdict.ask !== undefined) passage.insisted = verdict.ask
   if (verdict.action === 'change') return { args: verdict.args }
+  if (verdict.approval !== undefined) passage.requested = verdict.approval
   // Changing what it was shown is not the way to change a call: it would run unchecked.
   if (serializeToolOutput(ready.args) !== before)
     throw new Stopped('Blocked: a hook changed the arguments it was shown.')
   return undefined
 }
 
-function hookCall({ request, id, expanded }: Passage, { args }: Ready): HookCall {
+function hookCall({ request, id, expanded, text }: Passage, { args }: Ready): HookCall {
   return {
     toolName: request.name,
     args,
     origin: request.origin,
     callId: id,
+    rawArgs: text,
+    ...toolCallIdOf(request),
     ...(expanded !== undefined && { subjects: [...expanded.call.subjects, ...linkTargets(expanded)] }),
     ...(request.signal !== undefined && { signal: request.signal }),
   }
@@ -402,7 +415,7 @@ async function finish(
   const limits = tool.limits ?? parts.outputLimits ?? {}
   const bounded = await boundOutput(tool.name, envelope, limits, parts.spill)
   const rewritten = await rewriteOutput(passage, tool, bounded)
-  const shown = rewritten === bounded ? bounded : await boundOutput(tool.name, rewritten, limits, parts.spill)
+  const shown = rewritten === bounded ? bounded : await boundAgain(passage, tool, rewritten, limits)
   passage.step = 'done'
   if (shown.metadata['untrusted'] === true && passage.request.origin !== 'host')
     passage.heard.from = tool.name
@@ -417,6 +430,18 @@ async function finish(
   return shown
 }
 
+/** What middleware returned is bounded too. A text that was cut before has a note at its end, which must fit. */
+function boundAgain(
+  { parts }: Passage,
+  tool: AnyGovernedTool,
+  envelope: Envelope,
+  { maxBytes = defaultMaxBytes, ...limits }: OutputLimits,
+): Promise<Envelope> {
+  return boundOutput(tool.name, envelope, { ...limits, maxBytes: maxBytes + noteBytes }, parts.spill)
+}
+
+const noteBytes = 1_024
+
 function recordOf(passage: Passage, envelope: Envelope): CallRecord {
   const { request, decision, watchdog, approval, step, notices } = passage
   return {
@@ -425,8 +450,11 @@ function recordOf(passage: Passage, envelope: Envelope): CallRecord {
     origin: request.origin,
     args: passage.text,
     endedAt: step,
+    startedAtMs: passage.start,
     durationMs: elapsed(passage),
     envelope,
+    ...touched(passage),
+    ...(passage.run?.runId === undefined ? {} : { runId: passage.run.runId }),
     ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
     ...(decision === undefined ? {} : { verdict: decision.verdict, rules: decidingRules(decision) }),
     ...(watchdog === undefined ? {} : { watchdog }),
@@ -434,6 +462,18 @@ function recordOf(passage: Passage, envelope: Envelope): CallRecord {
     ...(notices.length === 0 ? {} : { notices }),
   }
 }
+
+/** Paths that are only a guess are left out. */
+function touched({ expanded }: Passage): Pick<CallRecord, 'paths'> {
+  if (expanded === undefined) return {}
+  const paths = new Set<string>()
+  for (const subject of expanded.subjects)
+    if (subject.kind === 'path' && subject.doubt === undefined && paths.size < maxPaths)
+      paths.add(subject.written)
+  return paths.size === 0 ? {} : { paths: [...paths] }
+}
+
+const maxPaths = 50
 
 /** The rules that decided about each thing the call touches. */
 function decidingRules({ rules, limits, inherited }: Decision): Rule[] {

@@ -13,6 +13,10 @@ export interface Clock {
 export type HostEnv = {
   readonly idGenerator?: IdGenerator
   readonly clock?: Clock
+  /** The same as `idGenerator: new SequentialIdGenerator(prefix)`. */
+  readonly sequentialIdPrefix?: string
+  /** The same as `clock: new FixedClock(ms)`: a time in milliseconds that does not change. */
+  readonly fixedTimeMs?: number
   /** A number from 0 to 1: the random part of the pauses between requests. */
   readonly random?: () => number
 }
@@ -45,6 +49,19 @@ export class FixedClock implements Clock {
     const now = this.#now
     this.#now += this.#step
     return now
+  }
+}
+
+/** A host environment with the objects that its short forms stand for. */
+export function readHostEnv(given: HostEnv): HostEnv {
+  const { sequentialIdPrefix, fixedTimeMs, idGenerator, clock, random } = given
+  if (sequentialIdPrefix == null && fixedTimeMs == null) return given
+  const ids = sequentialIdPrefix == null ? idGenerator : new SequentialIdGenerator(sequentialIdPrefix)
+  const time = fixedTimeMs == null ? clock : new FixedClock(fixedTimeMs)
+  return {
+    ...(ids != null && { idGenerator: ids }),
+    ...(time != null && { clock: time }),
+    ...(random != null && { random }),
   }
 }
 

@@ -1,15 +1,15 @@
-import { isToolResultContentArray } from '../tool/content.js'
+import { isToolResultContentArray, type ToolResultContent, toolResultContentToText } from '../tool/content.js'
 import type { AnyGovernedTool } from '../tool/contract.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
-import { applyToolOutput } from '../tool/middleware.js'
-import { toToolResult } from '../tool/tool-result.js'
+import { applyToolOutput, type ToolOutcomeContent } from '../tool/middleware.js'
 import { toolCallIdOf } from './approval-step.js'
 import type { Passage } from './gate.js'
 import { afterWork } from './guarded.js'
+import { errorPrefix, modelText } from './tool-message.js'
 
 /**
- * The result after `onToolOutput`: what the model gets. A failure stays a failure, in other words. Without a tool it is the refusal of a
- * call that names none.
+ * The result after `onToolOutput`. Middleware sees what the model would read, and the model reads exactly what middleware returns. A
+ * failure stays a failure. Without a tool it is the refusal of a call that names none.
  */
 export async function rewriteOutput(
   passage: Passage,
@@ -19,7 +19,7 @@ export async function rewriteOutput(
   passage.step = 'output'
   const { parts, request } = passage
   if (!parts.middleware?.some((one) => one.onToolOutput ?? one.onResult)) return envelope
-  const { output } = toToolResult(request.name, envelope)
+  const result = modelText(envelope)
   const content =
     envelope.type === 'output' && isToolResultContentArray(envelope.data) ? envelope.data : undefined
   const applied = applyToolOutput(
@@ -27,7 +27,7 @@ export async function rewriteOutput(
     {
       toolName: request.name,
       args: passage.text,
-      result: output,
+      result: content === undefined ? result : toolResultContentToText(content),
       turn: request.turn ?? 0,
       internalCallId: passage.id,
       ...(content === undefined ? {} : { structuredResult: content }),
@@ -42,7 +42,25 @@ export async function rewriteOutput(
       `What the call of "${request.name}" gave is withheld: the run was aborted before middleware had seen it.`,
       envelope.metadata,
     )
-  if (rewritten.result === output && rewritten.structuredResult === content) return envelope
-  if (envelope.type === 'error') return errorEnvelope(rewritten.result, envelope.metadata)
-  return outputEnvelope(rewritten.structuredResult ?? rewritten.result, envelope.metadata)
+  return replaced(envelope, rewritten, { result, content })
+}
+
+/** The envelope whose words for the model are these. `replaced` in its metadata says that nothing is added to them. */
+function replaced(
+  envelope: Envelope,
+  { result, structuredResult }: ToolOutcomeContent,
+  before: { readonly result: string; readonly content: ToolResultContent[] | undefined },
+): Envelope {
+  const { metadata } = envelope
+  const marked = { ...metadata, replaced: true }
+  if (structuredResult !== undefined) {
+    if (structuredResult === before.content) return envelope
+    if (envelope.type === 'error') return errorEnvelope(result, { ...marked, content: structuredResult })
+    return outputEnvelope(structuredResult, structuredResult.length === 0 ? marked : metadata)
+  }
+  if (before.content === undefined && result === before.result) return envelope
+  if (envelope.type === 'output') return outputEnvelope(result, metadata.truncated ? marked : metadata)
+  return result.startsWith(errorPrefix) && !metadata['rejected']
+    ? errorEnvelope(result.slice(errorPrefix.length), metadata)
+    : errorEnvelope(result, marked)
 }

@@ -71,8 +71,10 @@ export type RunParts = {
   readonly stopWhen?: readonly StopCondition[]
   /** Messages that came in while the run was at work; taken at the next safe point. */
   takeSteering?(): readonly UserMessage[]
-  /** Each answer as the run takes it, after middleware; just before its `turn_end`. */
-  answered?(answer: ModelAnswer): void
+  /** Each answer as the run takes it, after middleware; just before its `turn_end`. What it throws ends the run. */
+  answered?(answer: ModelAnswer): void | Promise<void>
+  /** A request with images or documents that the model does not take is refused. Without it they are left out. */
+  readonly strictCapabilities?: boolean
   /** After each round whose calls have all ended and are in the conversation. */
   roundDone?(done: RoundDone): void | Promise<void>
   /**

@@ -79,8 +79,8 @@ export function textOf({ content }: UserMessage): string {
 }
 
 /** The usage of an answer, added to the run's. */
-export function countAnswer(state: RunState, answer: ModelAnswer): Usage {
-  const usage = usageOf(answer.usage)
+export function countAnswer(state: RunState, used: ModelAnswer['usage']): Usage {
+  const usage = usageOf(used)
   state.usage = addUsage(state.usage, usage)
   return usage
 }

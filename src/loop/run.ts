@@ -75,7 +75,8 @@ async function rounds(state: RunState, clock: RunClock): Promise<RunOutcome['fin
     }
     if (state.toolRounds >= state.limits.maxToolRounds) {
       await refuseCalls(state, answer, 'the run has used all of its tool rounds')
-      throw new MaxTurnsError(state.limits.maxToolRounds, state.parts.roundsOption ?? 'maxToolRounds')
+      const { roundsOption = 'maxToolRounds', conversation } = state.parts
+      throw new MaxTurnsError(state.limits.maxToolRounds, roundsOption, [...conversation.messages])
     }
     if (await finishRound(state, answer)) return 'stop_condition'
   }

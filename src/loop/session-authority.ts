@@ -1,5 +1,6 @@
 import type { Authority } from '../authority/decide.js'
 import { type Grant, intersectGrants } from '../authority/grant.js'
+import type { Manifest } from '../authority/manifest.js'
 import type { ModeName } from '../authority/mode.js'
 import type { CompiledPolicy, PermissionPolicy } from '../authority/policy.js'
 import type { Rule } from '../authority/rule.js'
@@ -14,8 +15,8 @@ import { sharedBooks } from './shared-books.js'
 export type SessionAuthorityOptions = {
   /** Where the session lives, at this moment; a new object when that has changed. */
   scope(): Scope
-  /** What the agent asks for beside its tools. */
-  readonly manifest?: RequirementSet
+  /** What the agent declares in addition to its tools. Its rules come before those of the policy, which win where both are as specific. */
+  readonly manifest?: Manifest
   /** The tools the agent has: each extends what it asks for. */
   tools(): readonly AnyTool[]
   /** What nothing may exceed. Absent: wide open. */
@@ -74,6 +75,7 @@ export function createSessionAuthority(options: SessionAuthorityOptions): Sessio
 class LiveAuthority implements SessionAuthority {
   readonly #options: SessionAuthorityOptions
   readonly #policy: CompiledPolicy
+  readonly #manifestPolicy: CompiledPolicy
   readonly sessionRules: Rule[]
   #mode: ModeName | undefined
   /** What a session may is made again when it is needed: idle, it takes more memory than anything else of it. */
@@ -82,12 +84,13 @@ class LiveAuthority implements SessionAuthority {
   constructor(options: SessionAuthorityOptions) {
     this.#options = options
     this.#policy = sharedPolicy(options.policy ?? {}, options.scope())
+    this.#manifestPolicy = sharedPolicy(options.manifest?.permissions ?? {}, options.scope())
     this.sessionRules = [...(options.sessionRules ?? [])]
     this.#mode = options.mode
   }
 
   get warnings(): readonly string[] {
-    return this.#policy.warnings
+    return [...this.#manifestPolicy.warnings, ...this.#policy.warnings]
   }
 
   get mode(): ModeName | undefined {
@@ -148,8 +151,14 @@ class LiveAuthority implements SessionAuthority {
   }
 
   #books(scope: Scope, sessionRules: readonly Rule[]): State['books'] {
-    const rules = [...this.#policy.rules, ...(this.#options.projectRules ?? []), ...sessionRules]
-    const { defaultDecision, explicitDefault } = this.#policy
+    const rules = [
+      ...this.#manifestPolicy.rules,
+      ...this.#policy.rules,
+      ...(this.#options.projectRules ?? []),
+      ...sessionRules,
+    ]
+    const stated = [this.#policy, this.#manifestPolicy].find((policy) => policy.explicitDefault)
+    const { defaultDecision, explicitDefault } = stated ?? this.#policy
     return sharedBooks({ rules, scope, defaultDecision, explicitDefault }, this.#mode)
   }
 
@@ -178,7 +187,7 @@ function grantOf(
   return sharedGrant({
     scope,
     tools: tools.flatMap(({ requires }) => (requires === undefined ? [] : [requires])),
-    ...(manifest === undefined ? {} : { manifest }),
+    ...(manifest?.requires === undefined ? {} : { manifest: manifest.requires }),
     ...(ceiling === undefined ? {} : { ceiling }),
   })
 }

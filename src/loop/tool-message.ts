@@ -1,5 +1,5 @@
 import type { ToolMessage, ToolResultPart } from '../tool/completion.js'
-import { isToolResultContentArray } from '../tool/content.js'
+import { isToolResultContentArray, type ToolResultContent } from '../tool/content.js'
 import type { Envelope, ErrorEnvelope } from '../tool/envelope.js'
 import { isRecord } from '../tool/json.js'
 import { serializeToolOutput } from '../tool/serialize.js'
@@ -23,18 +23,25 @@ export function envelopesOf(calls: readonly AnsweredCall[]): { readonly envelope
 }
 
 function resultPart({ id, callId, name, envelope }: AnsweredCall): ToolResultPart {
-  const content =
-    envelope.type === 'output' && isToolResultContentArray(envelope.data)
-      ? [...envelope.data, ...cutNote(envelope).map((text) => ({ type: 'text' as const, text }))]
-      : [{ type: 'text' as const, text: modelText(envelope) }]
   return {
     type: 'tool_result',
     id,
     ...(callId !== undefined && { callId }),
     toolName: name,
-    content,
+    content: blocksOf(envelope) ?? [{ type: 'text', text: modelText(envelope) }],
     ...(envelope.type === 'error' && !isRejected(envelope) && { isError: true }),
   }
+}
+
+/** The text and image blocks that a model gets of an envelope; undefined when it gets text. */
+export function blocksOf(envelope: Envelope): ToolResultContent[] | undefined {
+  const { metadata } = envelope
+  const blocks: unknown = envelope.type === 'output' ? envelope.data : metadata['content']
+  if (isToolResultContentArray(blocks) && (envelope.type === 'output' || isReplaced(envelope))) {
+    const note = isReplaced(envelope) ? [] : cutNote(envelope)
+    return [...blocks, ...note.map((text) => ({ type: 'text' as const, text }))]
+  }
+  return isReplaced(envelope) && Array.isArray(blocks) && blocks.length === 0 ? [] : undefined
 }
 
 /** An envelope in the words that a model gets: the data or the error, and where the rest of a long output is. */
@@ -43,14 +50,19 @@ export function modelText(envelope: Envelope): string {
   return plainText(envelope).replaceAll('\0', '\u2400')
 }
 
+/** What a model reads before the words of a failure. */
+export const errorPrefix = 'Error: '
+
 function plainText(envelope: Envelope): string {
-  const note = cutNote(envelope).map((text) => `\n${text}`)
   if (envelope.type === 'error') {
-    const text = isRejected(envelope) ? envelope.error_text : `Error: ${envelope.error_text}`
-    return `${text}${note}`
+    if (isReplaced(envelope)) return envelope.error_text
+    const text = isRejected(envelope) ? envelope.error_text : `${errorPrefix}${envelope.error_text}`
+    return [text, ...cutNote(envelope)].join('\n')
   }
   const { metadata, data } = envelope
-  return metadata.truncated ? `${headText(data)}${note}` : serializeToolOutput(data)
+  if (!metadata.truncated || (isReplaced(envelope) && typeof data === 'string'))
+    return serializeToolOutput(data)
+  return [headText(data), ...cutNote(envelope)].join('\n')
 }
 
 /** What tells a model that it does not see all of an output, and where the rest is. */
@@ -75,4 +87,9 @@ function headText(data: unknown): string {
 /** A tool's own policy has its own words for a no: they stand as they are, and the tool has not failed. */
 function isRejected({ metadata }: ErrorEnvelope): boolean {
   return metadata['rejected'] === true
+}
+
+/** Middleware has replaced the result: the model reads exactly what it returned. */
+function isReplaced({ metadata }: Envelope): boolean {
+  return metadata['replaced'] === true
 }

@@ -28,7 +28,7 @@ export function usageOf(told: ModelUsage): Usage {
     completionTokens,
     totalTokens: count(told.totalTokens) || promptTokens + completionTokens,
     cacheReadTokens: count(told.cachedInputTokens),
-    cacheWriteTokens: count(told.cacheWriteTokens),
+    cacheWriteTokens: count(told.cacheWriteTokens ?? told.cacheCreationInputTokens),
     reasoningTokens: count(told.reasoningTokens),
   }
 }

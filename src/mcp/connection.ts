@@ -5,6 +5,7 @@ import type { PipedProcess } from '../workspace/shell/index.js'
 import type { Channel } from './channel/channel.js'
 import { fetchFor, type HttpReach } from './channel/http-fetch.js'
 import { StdioChannel } from './channel/stdio-channel.js'
+import { failureOf, type ProcessFacts } from './describe-failure.js'
 import { McpError } from './errors.js'
 import type { McpSignIn } from './host-types.js'
 import { type SignInAttempt, signInFor } from './oauth.js'
@@ -48,6 +49,8 @@ export interface Connection {
   readonly can: { readonly tools: boolean; readonly resources: boolean; readonly prompts: boolean }
   /** What confines the program; absent for servers elsewhere. */
   readonly sandbox: string | undefined
+  /** How its program ended, where it has, and what it wrote to standard error; absent for servers elsewhere. */
+  readonly facts: ProcessFacts | undefined
   request(method: string, params: Readonly<Record<string, unknown>>, limits: RequestLimits): Promise<unknown>
   close(): Promise<void>
 }
@@ -72,9 +75,20 @@ export async function connect(
       channel,
       () => channel.why,
       () => channel.close(),
-    )
+    ).catch((error: unknown) => {
+      throw withFacts(explain(error), channel)
+    })
   }
   return overHttp(reach)
+
+  /** With what the program said, also where it did not end: it may have said what it waits for. */
+  function withFacts({ code, message }: McpError, channel: StdioChannel): McpError {
+    const { facts, why } = channel
+    const failure = failureOf(reach, redact, facts)
+    if (why !== undefined) return new McpError('mcp_unavailable', why, { failure })
+    const said = facts.stderr === undefined ? '' : `; it said: ${facts.stderr.join(' | ')}`
+    return new McpError(code, `${message}${said}`, { failure })
+  }
 
   function limit(): AbortSignal {
     return either(signal, AbortSignal.timeout(spec.startTimeoutMs))
@@ -194,6 +208,9 @@ export async function connect(
       },
       get sandbox() {
         return channel instanceof StdioChannel ? channel.sandbox : undefined
+      },
+      get facts() {
+        return channel instanceof StdioChannel ? channel.facts : undefined
       },
       async request(method, params, { timeoutMs, signal: abort, onProgress }) {
         const ask = (): Promise<unknown> =>

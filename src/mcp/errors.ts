@@ -1,4 +1,5 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
+import type { McpServerFailure } from './host-types.js'
 
 export type McpErrorCode =
   /** What was said about a server cannot be used. */
@@ -19,9 +20,16 @@ export type McpErrorCode =
 /** Something about a server of tools. No message has a secret of its configuration in it. */
 export class McpError extends CapstanError {
   declare readonly code: McpErrorCode
+  /** What is known of a server that did not start. */
+  readonly failure?: McpServerFailure
 
-  constructor(code: McpErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(
+    code: McpErrorCode,
+    message: string,
+    options?: { cause?: unknown; failure?: McpServerFailure },
+  ) {
     super(code, message, options)
+    if (options?.failure !== undefined) this.failure = options.failure
   }
 }
 

@@ -24,11 +24,29 @@ export type McpServerStatus = {
   readonly toolCount: number
   /** `idle`: not connected and not needed; the next call connects it. `down`: it failed, and is tried again later. */
   readonly state: 'idle' | 'connecting' | 'connected' | 'down' | 'disabled'
+  /** Whether its program runs in a sandbox; false for a server elsewhere. */
+  readonly confined: boolean
+  /** Why it is down, with what is known of it, as one sentence. */
   readonly error?: string
+  /** The same as data. */
+  readonly failure?: McpServerFailure
   /** What it offered and does not have a place here, and why. */
   readonly problems?: readonly string[]
-  /** What confines its program. */
+  /** What confines its program while it runs: the name of the sandbox, or `none`. */
   readonly sandbox?: string
+}
+
+/** What is known of a server that did not start. Nothing in it has a secret of the server's entry. */
+export type McpServerFailure = {
+  readonly command?: string
+  /** Of a server that is reached over HTTP. */
+  readonly address?: string
+  readonly exitCode?: number | null
+  readonly signal?: string
+  /** The first and the last lines that the program wrote to standard error. */
+  readonly stderr?: readonly string[]
+  /** What the sandbox kept from a program that is confined. */
+  readonly withheld?: string
 }
 
 /** What a server wants a model to be asked. Every word of it comes from the server. */
@@ -50,9 +68,23 @@ export type McpFile = {
   readonly confirmed: boolean
   /** What the user confirms: this text in this directory, and no other (SEC-144, SEC-145). */
   readonly confirmation: string
-  /** What it would start or reach, for the one who decides. */
-  readonly servers: readonly { readonly name: string; readonly runs: string }[]
+  /** What it would start or reach, for the user who decides. */
+  readonly servers: readonly McpFileServer[]
   readonly problems: readonly string[]
+}
+
+/** A server of a `.mcp.json`. */
+export type McpFileServer = {
+  readonly name: string
+  /** `stdio`: a program is started; `http`: an address is reached. */
+  readonly by: 'stdio' | 'http'
+  readonly runs: string
+  /** The variables of the program, as the file writes them. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Whether its program runs in a sandbox; false for a server elsewhere. */
+  readonly confined: boolean
+  /** What the sandbox keeps from it, where it is confined. */
+  readonly withheld?: string
 }
 
 /** Where another agent is listening: lines of JSON over two streams of Node's, as `process.stdin` and `process.stdout` are. */

@@ -1,6 +1,6 @@
 export { confirmMcpFile, readMcpFile } from './mcp-file.js'
 export type { OfferedPrompt } from './prompts.js'
-export type { McpServer, McpServerParts } from './server.js'
+export { type KnownOffer, McpServer, type McpServerParts } from './server.js'
 export {
   type McpOauthOptions,
   type McpServerOptions,

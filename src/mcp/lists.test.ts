@@ -13,6 +13,7 @@ function answering(answer: (params: Readonly<Record<string, unknown>>, n: number
   const connection: Connection = {
     can: { tools: true, resources: true, prompts: true },
     sandbox: undefined,
+    facts: undefined,
     request: async (_, params) => {
       asked.push(params)
       return answer(params, asked.length - 1)

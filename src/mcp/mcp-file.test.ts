@@ -1,17 +1,16 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import { confirmMcpFile, type McpFileOptions, readMcpFile } from './mcp-file.js'
 
 let base: string
 let options: McpFileOptions
 beforeEach(async () => {
-  base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-mcp-file-')))
+  base = temporaryDirectory()
   options = { root: join(base, 'work'), userDir: join(base, 'user'), env: { HOST: 'a.test', EMPTY: '' } }
   await mkdir(options.root)
 })
-afterEach(() => rm(base, { recursive: true, force: true }))
 
 const put = (text: string | object, root = options.root): Promise<void> =>
   writeFile(join(root, '.mcp.json'), typeof text === 'string' ? text : JSON.stringify({ mcpServers: text }))
@@ -59,9 +58,9 @@ describe('the .mcp.json of a workspace', () => {
   })
 
   it('takes only what describes a server: it cannot say what to trust or approve', async () => {
-    await put({ a: { command: 'x', allowHosts: ['*'], writable: ['/'], alwaysAllow: ['*'], timeoutMs: 1 } })
+    await put({ a: { command: 'x', alwaysAllow: ['*'], trusted: true, enabled: true, timeoutMs: 1 } })
     const [spec] = (await readMcpFile(options))?.specs ?? []
-    expect(spec?.reach).toEqual({ by: 'stdio', argv: ['x'] })
+    expect(spec?.reach).toEqual({ by: 'stdio', argv: ['x'], sandbox: 'workspace', fromWorkspace: true })
     expect(spec?.timeoutMs).toBe(60_000)
   })
 
@@ -97,7 +96,7 @@ describe('the .mcp.json of a workspace', () => {
   it('leaves out what cannot be a server, and two that would have one name', async () => {
     await put({ a: 'x', 'b c': { command: 'x' }, b_c: { command: 'y' }, d: { args: [] } })
     const file = await readMcpFile(options)
-    expect(file?.servers).toEqual([{ name: 'b c', runs: 'x' }])
+    expect(file?.servers).toMatchObject([{ name: 'b c', by: 'stdio', runs: 'x', confined: true }])
     expect(file?.problems).toEqual([
       expect.stringContaining('it is not an object'),
       expect.stringContaining('there are two of that name'),

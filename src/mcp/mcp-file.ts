@@ -6,8 +6,9 @@ import { parseJsonText } from '../tool/json-text.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import { openConfirmations } from '../workspace/rules/confirmations.js'
 import { readIfThere } from '../workspace/rules/read-if-there.js'
+import { withheldFrom } from './describe-failure.js'
 import { McpError } from './errors.js'
-import type { McpFile } from './host-types.js'
+import type { McpFile, McpFileServer } from './host-types.js'
 import { type McpServerSpec, readServer } from './server-options.js'
 
 export type McpFileOptions = {
@@ -30,14 +31,11 @@ export async function readMcpFile(
   })
   if (text === undefined) return undefined
   const confirmation = createHash('sha256')
-    .update(`capstan-mcp-file-1\0${options.root}\0${text}`)
+    // Raised when the same text means more than before: whoever confirmed the old meaning is asked again.
+    .update(`capstan-mcp-file-2\0${options.root}\0${text}`)
     .digest('hex')
   const confirmed = (await openConfirmations(options).all()).has(confirmation)
-  const { specs, problems } = readServers(text, path, options.env)
-  const servers = specs.map(({ name, reach }) => ({
-    name,
-    runs: visibleLine(reach.by === 'stdio' ? reach.argv.join(' ') : reach.url.href, 500),
-  }))
+  const { specs, servers, problems } = readServers(text, path, options.env)
   return { path, confirmed, confirmation, servers, problems, specs, text }
 }
 
@@ -51,18 +49,22 @@ export async function confirmMcpFile(options: McpFileOptions, confirmation: stri
   await openConfirmations(options).add(confirmation)
 }
 
-/** What else stands there (what to approve, what to trust) is not the file's to say. */
-const taken = ['type', 'transport', 'command', 'args', 'cwd', 'env', 'url', 'headers'] as const
+/** The fields that count. What else a file has (what to approve, what to trust) is not the file's to say. */
+const taken = [
+  ...(['type', 'transport', 'command', 'args', 'cwd', 'env', 'url', 'headers'] as const),
+  ...(['sandbox', 'allowHosts', 'writable', 'readOnly'] as const),
+]
 
 function readServers(
   text: string,
   path: string,
   env: Readonly<Record<string, string>>,
-): { specs: McpServerSpec[]; problems: string[] } {
+): { specs: McpServerSpec[]; servers: McpFileServer[]; problems: string[] } {
   const value = strictJson(text, path)
   const servers = isRecord(value) ? value['mcpServers'] : undefined
   if (!isRecord(servers)) throw new McpError('mcp_config', `${path} has no "mcpServers" object.`)
   const specs: McpServerSpec[] = []
+  const shown: McpFileServer[] = []
   const problems: string[] = []
   for (const [name, given] of Object.entries(servers)) {
     try {
@@ -70,15 +72,34 @@ function readServers(
       const known = Object.fromEntries(
         taken.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]]])),
       )
-      const spec = readServer({ ...(expanded(known, env) as object), name })
+      const spec = readServer({ ...(expanded(known, env) as object), name }, 'workspace')
       if (specs.some(({ label }) => label === spec.label))
         throw new McpError('mcp_config', 'there are two of that name')
       specs.push(spec)
+      shown.push(shownServer(spec, known['env']))
     } catch (error) {
       problems.push(`the server "${visibleLine(name, 80)}" is left out: ${messageOf(error)}`)
     }
   }
-  return { specs, problems }
+  return { specs, servers: shown, problems }
+}
+
+/** What the user decides on. Variables are as the file writes them: they may hold code, and what stands for a secret stays hidden. */
+function shownServer({ name, reach }: McpServerSpec, env: unknown): McpFileServer {
+  if (reach.by === 'http')
+    return { name, by: 'http', runs: visibleLine(reach.url.href, 500), confined: false }
+  const withheld = withheldFrom(reach)
+  const variables = isRecord(env)
+    ? Object.entries(env).map(([key, value]) => [visibleLine(key, 100), visibleLine(String(value), 300)])
+    : []
+  return {
+    name,
+    by: 'stdio',
+    runs: visibleLine(reach.argv.join(' '), 500),
+    ...(variables.length > 0 && { env: Object.fromEntries(variables) }),
+    confined: withheld !== undefined,
+    ...(withheld !== undefined && { withheld }),
+  }
 }
 
 /** Nothing that two readers could read differently (SEC-152). */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import { mcpOfToolId } from '../authority/permission.js'
 import { serverLabel, toolId, toolLabel } from './names.js'
 
@@ -43,7 +44,7 @@ describe('names of servers and tools', () => {
       fc.property(nameLike, nameLike, (one, other) => {
         if (one !== other) expect(toolLabel(one, 'x')).not.toBe(toolLabel(other, 'x'))
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     )
   })
 })

@@ -5,7 +5,7 @@ import type { Connection } from './connection.js'
 import { toolLabel } from './names.js'
 import { cut, readSchema } from './schema.js'
 import { shownLine } from './secrets.js'
-import type { McpServerSpec } from './server-options.js'
+import type { McpServerSpec, StdioReach } from './server-options.js'
 
 /** A tool as a server offers it, read and bounded; nothing in it is believed. */
 export type OfferedTool = {
@@ -123,8 +123,17 @@ async function readTool(
       // All of it, also what is cut or not visible: any change counts.
       description: `${name}\0${said}`,
       parameters: given['inputSchema'] ?? null,
-      server: reach.by === 'stdio' ? { argv: reach.argv, cwd: reach.cwd } : { url: reach.url.href },
+      server: reach.by === 'stdio' ? programIdentity(reach) : { url: reach.url.href },
     }),
+  }
+}
+
+/** What a program may do is part of what was agreed to: without its sandbox it is another server. */
+function programIdentity({ argv, cwd, sandbox, allowHosts, writable, readOnly }: StdioReach): object {
+  return {
+    argv,
+    cwd,
+    ...(sandbox === 'workspace' ? { sandbox, allowHosts, writable, readOnly } : { sandbox }),
   }
 }
 

@@ -25,6 +25,7 @@ describe('readServer', () => {
       reach: {
         by: 'stdio',
         argv: ['mcp-files', '--root', '.'],
+        sandbox: 'workspace',
         cwd: 'sub',
         env: { TOKEN: 'x' },
         allowHosts: ['a.test'],
@@ -65,7 +66,8 @@ describe('readServer', () => {
 
   it('is disabled only by false', () => {
     expect(readServer({ name: 'a', command: 'x', enabled: false }).enabled).toBe(false)
-    expect(readServer({ name: 'a', command: 'x', enabled: 0 }).enabled).toBe(true)
+    expect(readServer({ name: 'a', command: 'x', enabled: null }).enabled).toBe(true)
+    expect(() => readServer({ name: 'a', command: 'x', enabled: 0 })).toThrow('must be true or false')
   })
 
   it('takes a limit in milliseconds before one in seconds', () => {

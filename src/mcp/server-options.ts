@@ -1,4 +1,7 @@
+import { normalize } from 'node:path'
+import { messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
+import { hostRules } from '../workspace/sandbox/host-allow.js'
 import { McpError } from './errors.js'
 import { serverLabel } from './names.js'
 
@@ -12,9 +15,11 @@ export type McpServerOptions = {
   /** The program to start; no shell reads it. */
   readonly command?: string
   readonly args?: readonly string[]
-  /** Inside the workspace; left out: its root. */
+  /** What its tools are for, in the host's words. The model reads it in its instructions. */
+  readonly description?: string
+  /** Relative to the workspace; left out: its root. Inside the workspace for a program that is confined. */
   readonly cwd?: string
-  /** All the variables that the program has beside a fixed harmless list. */
+  /** The variables of the program, beside the user's home, `PATH`, locale and the like: none of the host's keys. */
   readonly env?: Readonly<Record<string, string>>
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -25,13 +30,21 @@ export type McpServerOptions = {
   readonly timeoutMs?: number
   /** How long it may take to start and say what it has; 30 seconds when left out. */
   readonly startTimeoutMs?: number
-  /** Hosts that the program may reach when a sandbox confines it. None: no network. */
+  /**
+   * `workspace`: the program runs in a sandbox and reads the workspace alone, and is not started where there is no sandbox. `off`, the
+   * default: it starts as it is written, with network and the user's home. An entry with one of the next three is confined.
+   */
+  readonly sandbox?: McpSandbox
+  /** Hosts that a confined program may reach. None: no network. */
   readonly allowHosts?: readonly string[]
-  /** Directories of the workspace that the program may write to when a sandbox confines it; `.` is all of it. */
+  /** Directories of the workspace that a confined program may write to; `.` is all of it. */
   readonly writable?: readonly string[]
-  /** Places that the program sees although the sandbox hides what is around them. */
+  /** Places that a confined program sees although the sandbox hides what is around them. */
   readonly readOnly?: readonly string[]
 }
+
+export type McpSandbox = (typeof mcpSandboxes)[number]
+export const mcpSandboxes = ['workspace', 'off'] as const
 
 export type McpOauthOptions = {
   readonly authUrl?: string
@@ -49,17 +62,23 @@ export type McpServerSpec = {
   readonly name: string
   /** The server in the names of its tools. */
   readonly label: string
+  readonly description?: string
   readonly enabled: boolean
   readonly timeoutMs: number
   readonly startTimeoutMs: number
   readonly reach: McpReach
 }
 
+export type StdioReach = {
+  readonly by: 'stdio'
+  readonly argv: readonly [string, ...string[]]
+  readonly sandbox: McpSandbox
+  /** The entry came with the workspace. */
+  readonly fromWorkspace?: boolean
+} & Pick<McpServerOptions, 'cwd' | 'env' | 'allowHosts' | 'writable' | 'readOnly'>
+
 export type McpReach =
-  | ({ readonly by: 'stdio'; readonly argv: readonly [string, ...string[]] } & Pick<
-      McpServerOptions,
-      'cwd' | 'env' | 'allowHosts' | 'writable' | 'readOnly'
-    >)
+  | StdioReach
   | ({
       readonly by: 'http'
       readonly url: URL
@@ -67,8 +86,11 @@ export type McpReach =
       readonly sse: 'fallback' | 'only'
     } & Pick<McpServerOptions, 'oauth'>)
 
-/** Reads what a host, a configuration or a file says of a server. Throws `McpError` that says which part cannot be used. */
-export function readServer(given: unknown): McpServerSpec {
+/**
+ * Reads what a host, a configuration or a file says of a server. Throws `McpError` that says which part cannot be used. An entry that came
+ * with the workspace is confined unless it says otherwise.
+ */
+export function readServer(given: unknown, from: 'host' | 'workspace' = 'host'): McpServerSpec {
   if (!isRecord(given)) throw new McpError('mcp_config', 'An MCP server is described by an object.')
   // A transport may carry its own settings: { type, command, args, url, headers }.
   const { transport: way, ...rest } = given
@@ -78,20 +100,25 @@ export function readServer(given: unknown): McpServerSpec {
   const label = name === undefined ? undefined : serverLabel(name)
   if (name === undefined || label === undefined || name.length > 1_000)
     throw new McpError('mcp_config', 'An MCP server needs a name with at least one letter or digit.')
+  const description = text(options, 'description')?.trim()
+  const enabled = options['enabled'] ?? true
+  if (typeof enabled !== 'boolean') throw wrong('enabled', 'true or false')
   const timeoutMs = number(options, 'timeoutMs') ?? seconds(options, 'toolTimeoutSecs') ?? 60_000
   return {
     name,
     label,
-    enabled: options['enabled'] !== false,
+    ...(description !== undefined && description !== '' && { description }),
+    enabled,
     timeoutMs,
     startTimeoutMs: number(options, 'startTimeoutMs') ?? 30_000,
-    reach: readReach(options),
+    reach: readReach(options, from),
   }
 }
 
 const known = new Set([
   ...['name', 'transport', 'type', 'command', 'args', 'cwd', 'env', 'url', 'headers', 'oauth', 'enabled'],
-  ...['timeoutMs', 'toolTimeoutSecs', 'startTimeoutMs', 'allowHosts', 'writable', 'readOnly'],
+  ...['description', 'timeoutMs', 'toolTimeoutSecs', 'startTimeoutMs'],
+  ...['sandbox', 'allowHosts', 'writable', 'readOnly'],
 ])
 
 type Given = Readonly<Record<string, unknown>>
@@ -105,7 +132,7 @@ function assertKnown(options: Given): void {
     )
 }
 
-function readReach(options: Given): McpReach {
+function readReach(options: Given, from: 'host' | 'workspace'): McpReach {
   const transport = transportOf(options)
   if (transport === 'stdio') {
     const command = text(options, 'command')
@@ -115,13 +142,15 @@ function readReach(options: Given): McpReach {
     return {
       by: 'stdio',
       argv: [command, ...(texts(options, 'args') ?? [])],
+      ...readConfinement(options, from),
+      ...(from === 'workspace' && { fromWorkspace: true }),
       ...only('cwd', text(options, 'cwd')),
       ...only('env', strings(options, 'env')),
-      ...only('allowHosts', texts(options, 'allowHosts')),
-      ...only('writable', texts(options, 'writable')),
-      ...only('readOnly', texts(options, 'readOnly')),
     }
   }
+  const own = confinementNames.find((name) => options[name] !== undefined && options[name] !== null)
+  if (own !== undefined)
+    throw new McpError('mcp_config', `'${own}' of an MCP server applies to programs, and not to an address.`)
   const address = text(options, 'url')
   if (address === undefined || address === '')
     throw new McpError('mcp_config', "'url' is required for http transport")
@@ -131,6 +160,45 @@ function readReach(options: Given): McpReach {
     headers: strings(options, 'headers') ?? {},
     sse: transport === 'sse' ? 'only' : 'fallback',
     ...only('oauth', isRecord(options['oauth']) ? (options['oauth'] as McpOauthOptions) : undefined),
+  }
+}
+
+const confinementNames = ['sandbox', 'allowHosts', 'writable', 'readOnly'] as const
+
+function readConfinement(
+  options: Given,
+  from: 'host' | 'workspace',
+): Pick<StdioReach, (typeof confinementNames)[number]> {
+  const allowHosts = texts(options, 'allowHosts')
+  const writable = texts(options, 'writable')
+  const readOnly = texts(options, 'readOnly')
+  const written = text(options, 'sandbox')
+  const named = mcpSandboxes.find((one) => one === written)
+  if (written !== undefined && named === undefined)
+    throw wrong('sandbox', mcpSandboxes.map((one) => `'${one}'`).join(' or '))
+  // What a confined program may do says that it is confined.
+  const isConfined = (allowHosts ?? writable ?? readOnly) !== undefined || from === 'workspace'
+  const sandbox = named ?? (isConfined ? 'workspace' : 'off')
+  const needless = confinementNames.find((name) => name !== 'sandbox' && options[name] != null)
+  if (sandbox === 'off' && needless !== undefined)
+    throw new McpError(
+      'mcp_config',
+      `'${needless}' of an MCP server has no effect with sandbox 'off'. Remove it, or set sandbox to 'workspace'.`,
+    )
+  try {
+    hostRules(allowHosts ?? [])
+  } catch (error) {
+    throw new McpError('mcp_config', `'allowHosts' of an MCP server: ${messageOf(error)}`)
+  }
+  for (const [name, places = []] of Object.entries({ writable, readOnly }))
+    if (places.some((place) => place === '' || place.includes('\0'))) throw wrong(name, 'a list of paths')
+  if (writable?.some((place) => /^\.\.(?:\/|$)/.test(normalize(place))))
+    throw wrong('writable', 'a list of directories inside the workspace')
+  return {
+    sandbox,
+    ...only('allowHosts', allowHosts),
+    ...only('writable', writable),
+    ...only('readOnly', readOnly),
   }
 }
 

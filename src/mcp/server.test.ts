@@ -111,7 +111,8 @@ const context = {} as ToolCallContext
 describe('McpServer', () => {
   it('is idle until it is needed, and connects once for all who need it', async () => {
     const { server, program, state } = open()
-    expect(server.status()).toEqual({ name: 'deck', connected: false, toolCount: 0, state: 'idle' })
+    const idle = { name: 'deck', connected: false, toolCount: 0, state: 'idle', confined: false }
+    expect(server.status()).toEqual(idle)
     const connecting = Promise.all([server.connect(), server.connect()])
     expect(server.status().state).toBe('connecting')
     await connecting

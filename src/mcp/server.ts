@@ -5,8 +5,9 @@ import { isRecord, type JsonObject } from '../tool/json.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import { Backoff } from './backoff.js'
 import { type Connection, type ConnectionSurroundings, connect } from './connection.js'
+import { describeFailure, failureOf } from './describe-failure.js'
 import { McpError, unavailable } from './errors.js'
-import type { McpServerStatus } from './host-types.js'
+import type { McpServerFailure, McpServerStatus } from './host-types.js'
 import { listAll, listTools, type OfferedTool } from './offered-tools.js'
 import { listPrompts, type OfferedPrompt, promptText } from './prompts.js'
 import { raced } from './raced.js'
@@ -27,6 +28,11 @@ const lookAgainMs = 1_000
 /** A server that invents names without end must not fill our memory with them. */
 const mostEverOffered = 5_000
 
+/** What a server offered, or why it did not start, as another connection to it found out. */
+export type KnownOffer =
+  | { readonly tools: readonly OfferedTool[]; readonly resources: boolean }
+  | { readonly error: string; readonly failure: McpServerFailure }
+
 /** One configured server over the life of a session: connected when it is needed, found again when it was lost. */
 export class McpServer implements ServerCalls {
   readonly spec: McpServerSpec
@@ -37,6 +43,7 @@ export class McpServer implements ServerCalls {
   /** The digest of each tool when it was first offered: what was agreed to by name was agreed to as that. */
   readonly #first = new Map<string, string>()
   readonly #made = new Map<string, AnyGovernedTool>()
+  #offer: KnownOffer | undefined
   #connection: Connection | undefined
   #connecting: Promise<Connection> | undefined
   #ending: Promise<void> = Promise.resolve()
@@ -44,6 +51,8 @@ export class McpServer implements ServerCalls {
   #prompts: readonly OfferedPrompt[] = []
   #problems: readonly string[] = []
   #error: string | undefined
+  #failure: McpServerFailure | undefined
+  #needsSignIn = false
   #active = 0
   #busy = 0
   /** Set while a change that was announced is unread. */
@@ -69,20 +78,39 @@ export class McpServer implements ServerCalls {
     return this.#connection !== undefined
   }
 
+  /** What it offered when it was last asked, or why it did not start; undefined before, and where somebody has to sign in first. */
+  get known(): KnownOffer | undefined {
+    if (this.#error === undefined || this.#failure === undefined) return this.#offer
+    return this.#needsSignIn ? undefined : { error: this.#error, failure: this.#failure }
+  }
+
+  /** Begins with what another connection to the same server found out: its tools are there before it is connected. */
+  begin(known: KnownOffer): void {
+    if ('error' in known) {
+      this.#error = known.error
+      this.#failure = known.failure
+      return
+    }
+    this.#offer = known
+    this.#takeTools(known)
+  }
+
   /** Lost, and the time to try again has come. */
   get isDue(): boolean {
     return this.spec.enabled && !this.isConnected && this.#error !== undefined && this.#backoff.isDue
   }
 
   status(): McpServerStatus {
-    const { name, enabled } = this.spec
+    const { name, enabled, reach } = this.spec
     const sandbox = this.#connection?.sandbox
     return {
       name,
       connected: this.isConnected,
       toolCount: this.#tools.length,
       state: enabled ? this.#state() : 'disabled',
+      confined: reach.by === 'stdio' && reach.sandbox === 'workspace',
       ...(this.#error !== undefined && { error: this.#error }),
+      ...(this.#failure !== undefined && { failure: this.#failure }),
       ...(this.#problems.length > 0 && { problems: this.#problems }),
       ...(sandbox !== undefined && { sandbox }),
     }
@@ -127,16 +155,22 @@ export class McpServer implements ServerCalls {
       await this.#read(opened)
       if (lost !== undefined) throw new McpError('mcp_unavailable', lost)
     } catch (error) {
+      const known = error instanceof McpError ? error.failure : undefined
+      const failure = known ?? failureOf(this.spec.reach, this.#redact, opened?.facts)
       await opened?.close()
-      this.#error = this.#redact(messageOf(error))
+      this.#failure = failure
+      this.#error = describeFailure(this.#redact(messageOf(error)), failure)
       this.#backoff.failed()
       const code = error instanceof McpError ? error.code : 'mcp_unavailable'
+      this.#needsSignIn = code === 'mcp_unauthorized'
       throw new McpError(code, `mcp server ${this.spec.name} is unavailable: ${this.#error}`, {
         cause: error,
+        failure,
       })
     }
     this.#connection = opened
     this.#error = undefined
+    this.#failure = undefined
     this.touch()
     this.#parts.changed()
     return opened
@@ -153,19 +187,26 @@ export class McpServer implements ServerCalls {
     )
     if (offered.length < offer.tools.length)
       problems.push('it keeps offering new tools: the newest are left out')
+    const prompts = connection.can.prompts ? await listPrompts(this.spec, connection, problems) : []
+    this.#offer = { tools: offered, resources: connection.can.resources }
+    const refused = this.#takeTools(this.#offer)
+    this.#prompts = prompts
+    this.#problems = [...problems, ...refused].slice(0, 50)
+  }
+
+  /** Makes the tools of an offer; gives what was wrong with those that could not be made. */
+  #takeTools({ tools: offered, resources }: Extract<KnownOffer, { tools: unknown }>): readonly string[] {
     for (const { label, digest } of offered) if (!this.#first.has(label)) this.#first.set(label, digest)
     const made = this.#makeTools(offered)
     const names = new Set(made.tools.map(({ name }) => name))
-    const own = connection.can.resources ? resourceTools(this.spec, this) : []
-    const prompts = connection.can.prompts ? await listPrompts(this.spec, connection, problems) : []
+    const own = resources ? resourceTools(this.spec, this) : []
     this.#tools = [
       ...made.tools,
       ...own.filter(({ name }) => !names.has(name)).map((tool) => this.#same(tool)),
     ]
     this.#made.clear()
     for (const tool of this.#tools) this.#made.set(keyOf(tool), tool)
-    this.#prompts = prompts
-    this.#problems = [...problems, ...made.problems].slice(0, 50)
+    return made.problems
   }
 
   #makeTools(offered: readonly OfferedTool[]): ReturnType<typeof makeTools> {
@@ -195,6 +236,12 @@ export class McpServer implements ServerCalls {
   /** A change that was announced is read before the next call, so that the call is judged by what the tool is now. */
   async currentTool(name: string): Promise<AnyGovernedTool | undefined> {
     if (this.#look !== undefined || this.#looking !== undefined) await this.#lookAtOnce()
+    return this.#tools.find((tool) => tool.name === name)
+  }
+
+  /** The tool of this name once the server has said what it has. Rejects with why the server is unavailable. */
+  async toolWhenReady(name: string): Promise<AnyGovernedTool | undefined> {
+    await this.#use()
     return this.#tools.find((tool) => tool.name === name)
   }
 
@@ -331,6 +378,7 @@ export class McpServer implements ServerCalls {
   #lost(connection: Connection, why: string): void {
     this.#connection = undefined
     this.#error = this.#redact(why)
+    this.#failure = failureOf(this.spec.reach, this.#redact, connection.facts)
     this.#backoff.failed()
     this.#ending = this.#ending.then(() => connection.close())
     this.#ending.catch(() => undefined)

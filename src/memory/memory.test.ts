@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import type { MemoryEvent } from '../loop/events.js'
 import type { EmbeddingModel } from '../tool/search/embedding.js'
 import { InProcessMemoryStore } from './in-process-store.js'
@@ -220,7 +221,7 @@ describe('recalling', () => {
           )
         },
       ),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     )
   })
 
@@ -353,7 +354,7 @@ describe('what is offered with a prompt', () => {
           expect(idsInSection(text)).toEqual(idsOf(section.items))
         },
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
   })
 })

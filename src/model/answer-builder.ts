@@ -7,6 +7,7 @@ import type {
 } from '../tool/completion.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { parseJsonText } from '../tool/json-text.js'
+import { reasoningText } from '../tool/message.js'
 import { type AnswerLimits, answerTooLarge, defaultAnswerLimits } from './answer-limits.js'
 import type { ModelError } from './errors.js'
 import { estimateUsage } from './estimate-tokens.js'
@@ -30,6 +31,7 @@ export type OpenToolCall = {
 export type AnswerEnd = {
   readonly finish: FinishReason
   readonly usage?: ModelUsage | undefined
+  readonly raw?: unknown
   readonly response?: Omit<ModelAnswer['response'], 'firstTokenMs'>
 }
 
@@ -109,16 +111,71 @@ export class AnswerBuilder {
     const { id, signature } = marks
     if (text === '' && signature === undefined) return
     this.spend(text.length + (signature?.length ?? 0) + charsPerPiece)
+    const block = this.#reasoningBlock(id)
+    if (signature !== undefined) block.signature = signature
+    block.text = this.#joined(block.text, text)
+    this.#said()
+    if (text !== '') this.#on({ type: 'reasoning', text })
+  }
+
+  /** A piece of reasoning that is not for people: it goes back to the provider with the history. */
+  hiddenReasoning(
+    type: 'encrypted' | 'redacted',
+    data: string,
+    marks: { readonly id?: string; readonly signature?: string } = noMarks,
+  ): void {
+    const { id, signature } = marks
+    if (data === '' && signature === undefined) return
+    this.spend(data.length + (signature?.length ?? 0) + charsPerPiece)
+    const block = this.#reasoningBlock(id)
+    if (signature !== undefined) block.signature = signature
+    block.content ??= block.text === '' ? [] : [{ type: 'text', text: block.text }]
+    const last = block.content.at(-1)
+    if (last?.type === type) last.data = this.#joined(last.data, data)
+    else block.content.push({ type, data })
+    this.#said()
+  }
+
+  /** A whole block of reasoning, as the provider gave it. Only its text is shown. */
+  reasoningPart(part: ReasoningContent): void {
+    this.#spendReasoning(part)
+    this.#add<ReasoningContent>({ ...part })
+    this.#said()
+    const shown = reasoningText(part)
+    if (shown !== '') this.#on({ type: 'reasoning', text: shown })
+  }
+
+  /** Whole blocks for those that came in pieces, where they say more: by their id, or else in order. What has no piece comes first. */
+  settleReasoning(parts: readonly ReasoningContent[]): void {
+    if (!parts.some(({ content, signature }) => content !== undefined || signature !== undefined)) return
+    const open = this.#parts.filter((part) => part.type === 'reasoning')
+    const unseen: ReasoningContent[] = []
+    for (const part of parts) {
+      const named = open.find(({ id }) => id !== undefined && id === part.id)
+      const block = named ?? open.find(({ id }) => id === undefined || part.id === undefined)
+      this.#spendReasoning(part)
+      if (block === undefined) unseen.push({ ...part })
+      else {
+        open.splice(open.indexOf(block), 1)
+        Object.assign(block, part)
+      }
+    }
+    this.#parts.unshift(...unseen)
+  }
+
+  #spendReasoning({ text, signature = '', content = [] }: ReasoningContent): void {
+    const hidden = content.reduce((sum, part) => sum + ('data' in part ? part.data : part.text).length, 0)
+    this.spend(text.length + signature.length + hidden + charsPerPiece)
+  }
+
+  #reasoningBlock(id: string | undefined): ReasoningContent {
     const last = this.#last
     const block =
       last?.type === 'reasoning' && (id === undefined || last.id === undefined || last.id === id)
         ? last
         : this.#add<ReasoningContent>({ type: 'reasoning', text: '' })
     if (id !== undefined) block.id = id
-    if (signature !== undefined) block.signature = signature
-    block.text = this.#joined(block.text, text)
-    this.#said()
-    if (text !== '') this.#on({ type: 'reasoning', text })
+    return block
   }
 
   image(image: Omit<ImageContent, 'type'>): void {
@@ -169,8 +226,8 @@ export class AnswerBuilder {
     }
   }
 
-  /** The answer. Providers that end with `stop` although they call a tool, or the other way round, are put right. */
-  finish({ finish, usage, response }: AnswerEnd): ModelAnswer {
+  /** The answer. */
+  finish({ finish, usage, response, raw }: AnswerEnd): ModelAnswer {
     const content = this.#parts.map(contentOf)
     const toolCalls = this.#parts.flatMap((part) => (part.type === 'call' ? [toolCallOf(part)] : []))
     const firstTokenMs = this.#firstAt === undefined ? undefined : this.#firstAt - this.#startedAt
@@ -179,7 +236,8 @@ export class AnswerBuilder {
       text: this.#text,
       toolCalls,
       usage: usage ?? estimateUsage(this.#request, content),
-      finish: agreed(finish, toolCalls.length > 0),
+      finish: agreedFinish(finish, toolCalls.length > 0),
+      ...(raw !== undefined && { raw }),
       response: { ...response, ...(firstTokenMs !== undefined && { firstTokenMs }) },
     }
   }
@@ -255,7 +313,8 @@ function toolCallOf({ id, name, input, marks: { callId } }: CallPart): ModelTool
   }
 }
 
-function agreed(finish: FinishReason, callsTools: boolean): FinishReason {
+/** Tool calls decide: providers that end with `stop` although they call a tool, or the other way round, are put right. */
+export function agreedFinish(finish: FinishReason, callsTools: boolean): FinishReason {
   if (callsTools) return finish === 'stop' || finish === 'other' ? 'tool_calls' : finish
   return finish === 'tool_calls' ? 'stop' : finish
 }

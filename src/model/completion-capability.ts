@@ -2,6 +2,7 @@ import type { CompletionRequest, Message } from '../tool/completion.js'
 import { markErrorClass } from '../tool/errors.js'
 import type { CompletionModel, CompletionModelCapabilities } from './completion-model.js'
 import { ModelError } from './errors.js'
+import type { Model } from './model.js'
 
 /** A request asks for something that the model does not declare. Nothing was sent. */
 export class CompletionCapabilityError extends ModelError {
@@ -36,6 +37,22 @@ export function assertCompletionRequestSupported(
   throw new CompletionCapabilityError(
     `Model "${model.provider}/${request.model ?? model.defaultModel}" does not support ${missing.join(', ')}: leave that out of the request, or use another model.`,
   )
+}
+
+/** The same for images and documents alone, by what is known of a model. */
+export function assertMediaSupported({ provider, id, facts }: Model, request: CompletionRequest): void {
+  const capabilities = { ...everything, imageInput: facts.images, documentInput: facts.documents }
+  assertCompletionRequestSupported({ provider, defaultModel: id, capabilities }, request)
+}
+
+const everything: CompletionModelCapabilities = {
+  streaming: true,
+  tools: true,
+  toolChoice: true,
+  imageInput: true,
+  documentInput: true,
+  outputSchema: true,
+  reasoning: true,
 }
 
 function holds(message: Message, type: 'image' | 'document'): boolean {

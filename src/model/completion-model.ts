@@ -1,14 +1,19 @@
-import type { CompletionRequest, CompletionResponse, ToolCallContent } from '../tool/completion.js'
-import { CapstanError, messageOf } from '../tool/errors.js'
-import { isRecord } from '../tool/json.js'
+import type {
+  CompletionRequest,
+  CompletionResponse,
+  Message,
+  ReasoningPart,
+  ToolCallContent,
+} from '../tool/completion.js'
+import { toolResultContentToText } from '../tool/content.js'
 import { AnswerBuilder } from './answer-builder.js'
 import { type AttemptWatch, watchAttempt } from './attempt-watch.js'
 import { assertCompletionRequestSupported } from './completion-capability.js'
 import { CompletionReader } from './completion-reader.js'
-import { ModelError } from './errors.js'
+import { hostFailure } from './host-failure.js'
 import { lowerHistory } from './lower-history.js'
 import type { Model, ModelAnswer, ModelCall, ModelFacts } from './model.js'
-import { type ModelPlace, nameOf, refusalError, watchError } from './provider-error.js'
+import { watchError } from './provider-error.js'
 import { type RetryTiming, retryPolicy, withRetries } from './retry.js'
 import { unlessAborted } from './unless-aborted.js'
 
@@ -40,7 +45,14 @@ export interface StreamingCompletionModel<Raw = unknown, ModelName extends strin
 /** `tool_call` is what counts; the deltas before it are a preview. `final` may be left out. */
 export type CompletionStreamEvent<Raw = unknown> =
   | { type: 'text_delta'; delta: string }
-  | { type: 'reasoning_delta'; delta: string; id?: string; signature?: string }
+  /** `encrypted` and `redacted` pieces go back to the provider with the history, and are not shown. */
+  | {
+      type: 'reasoning_delta'
+      delta: string
+      id?: string
+      contentType?: ReasoningPart['type']
+      signature?: string
+    }
   | {
       type: 'tool_call_delta'
       id: string
@@ -74,7 +86,9 @@ export function fromCompletionModel(
     facts: { ...factsOf(model), ...options.facts },
     async answer(request, call) {
       assertCompletionRequestSupported(model, request)
-      const lowered = { ...request, chatHistory: [...lowerHistory(request.chatHistory)] }
+      const history = lowerHistory(request.chatHistory)
+      const chatHistory = model.capabilities?.imageInput === false ? history.map(withoutImages) : [...history]
+      const lowered = { ...request, chatHistory }
       return withRetries(() => attempt(model, lowered, call), retryPolicy(call, options.retry))
     },
   }
@@ -90,6 +104,19 @@ export function isCompletionModel(value: unknown): value is CompletionModel {
   )
 }
 
+/** A result of a tool for a model that takes no images: each is named by a placeholder. */
+function withoutImages(message: Message): Message {
+  if (message.role !== 'tool') return message
+  if (!message.content.some(({ content }) => content.some(({ type }) => type === 'image'))) return message
+  return {
+    ...message,
+    content: message.content.map((part) => ({
+      ...part,
+      content: [{ type: 'text', text: toolResultContentToText(part.content) }],
+    })),
+  }
+}
+
 function factsOf({ capabilities }: { readonly capabilities?: CompletionModelCapabilities }): ModelFacts {
   return {
     contextTokens: 200_000,
@@ -98,7 +125,7 @@ function factsOf({ capabilities }: { readonly capabilities?: CompletionModelCapa
     documents: capabilities?.documentInput ?? true,
     reasoning: capabilities?.reasoning ?? false,
     temperature: true,
-    structuredOutput: capabilities?.outputSchema ?? true,
+    ...(capabilities?.outputSchema !== undefined && { structuredOutput: capabilities.outputSchema }),
   }
 }
 
@@ -117,7 +144,7 @@ async function attempt(
     return builder.finish(reader.end())
   } catch (error) {
     call.signal.throwIfAborted()
-    throw watchError(place, watch.ended, call, builder.emitted) ?? failure(place, error, builder.emitted)
+    throw watchError(place, watch.ended, call, builder.emitted) ?? hostFailure(place, error, builder.emitted)
   } finally {
     watch.stop()
   }
@@ -154,19 +181,4 @@ async function readStream(
     // Not awaited: a generator that is stuck would never give its word.
     if (!finished) iterator.return?.().catch(() => undefined)
   }
-}
-
-/** What a host's own model throws: an error of ours stays, one with a status is a refusal, all else is a failure of that model. */
-function failure(place: ModelPlace, error: unknown, emitted: boolean): Error {
-  if (error instanceof CapstanError) return error
-  const status = isObject(error) ? (error['status'] ?? error['statusCode']) : undefined
-  if (typeof status === 'number') return refusalError(place, { status, body: messageOf(error), emitted })
-  return new ModelError('model_server_error', `${nameOf(place)} failed: ${messageOf(error)}`, {
-    cause: error,
-    emitted,
-  })
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return isRecord(value) || value instanceof Error
 }

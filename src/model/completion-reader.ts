@@ -2,6 +2,7 @@ import type {
   AssistantContent,
   CompletionResponse,
   CompletionUsage,
+  ReasoningContent,
   ToolCallContent,
 } from '../tool/completion.js'
 import { serializeToolOutput } from '../tool/serialize.js'
@@ -11,15 +12,14 @@ import type { CompletionStreamEvent } from './completion-model.js'
 /** Puts what a completion model says, in pieces or at once, into an answer. */
 export class CompletionReader {
   readonly #answer: AnswerBuilder
-  /** Calls of which only deltas came so far, by the provider's id. */
-  readonly #open = new Map<string, OpenToolCall>()
-  /** Arguments of calls whose name is not known yet. */
+  /** An id may occur twice: not every model takes care of them. */
+  readonly #calls: KnownCall[] = []
+  /** Arguments of calls whose name is not known yet, by the provider's id. */
   readonly #unnamed = new Map<string, string>()
-  /** The provider's ids of calls that are complete. One may occur twice: not every model takes care of them. */
-  readonly #finished: string[] = []
   readonly #said = new Set<string>()
   #usage: CompletionUsage | undefined
   #id: string | undefined
+  #raw: { readonly value: unknown } | undefined
 
   constructor(answer: AnswerBuilder) {
     this.#answer = answer
@@ -32,9 +32,11 @@ export class CompletionReader {
         this.#answer.text(event.delta)
         break
       case 'reasoning_delta': {
-        const { delta, id, signature } = event
+        const { delta, id, signature, contentType } = event
         this.#said.add('reasoning')
-        this.#answer.reasoning(delta, marks(id, signature))
+        if (contentType === 'encrypted' || contentType === 'redacted')
+          this.#answer.hiddenReasoning(contentType, delta, marks(id, signature))
+        else this.#answer.reasoning(delta, marks(id, signature))
         break
       }
       case 'tool_call_delta':
@@ -55,16 +57,21 @@ export class CompletionReader {
   }
 
   /** The whole answer. What was said in pieces before is not said again. */
-  response({ choice, usage, messageId }: CompletionResponse): void {
+  response({ choice, usage, messageId, rawResponse }: CompletionResponse): void {
     this.#usage = usage
     this.#id = messageId ?? this.#id
+    this.#raw = { value: rawResponse }
     const streamed = new Set(this.#said)
-    const known = [...this.#finished]
+    const known = [...this.#calls]
+    if (streamed.has('reasoning')) this.#answer.settleReasoning(choice.filter(isReasoning))
     for (const part of choice) {
       if (part.type === 'tool_call') {
-        const at = known.indexOf(part.id)
-        if (at < 0) this.#call(part)
-        else known.splice(at, 1)
+        const repeated = findCall(known, part)
+        if (repeated === undefined) this.#call(part)
+        else {
+          known.splice(known.indexOf(repeated), 1)
+          if (!repeated.isWhole) complete(repeated, part)
+        }
       } else if (!streamed.has(part.type)) this.#part(part)
     }
   }
@@ -74,13 +81,14 @@ export class CompletionReader {
       // The protocol knows no reason for the end; tool calls speak for themselves.
       finish: 'stop',
       ...(this.#usage !== undefined && { usage: { ...this.#usage } }),
+      ...(this.#raw !== undefined && { raw: this.#raw.value }),
       response: this.#id === undefined ? {} : { id: this.#id },
     }
   }
 
   #part(part: Exclude<AssistantContent, ToolCallContent>): void {
     if (part.type === 'text') this.#answer.text(part.text)
-    else if (part.type === 'reasoning') this.#answer.reasoning(part.text, marks(part.id, part.signature))
+    else if (part.type === 'reasoning') this.#answer.reasoningPart(part)
     else
       this.#answer.image({
         data: part.data,
@@ -89,46 +97,92 @@ export class CompletionReader {
   }
 
   #delta(event: Extract<CompletionStreamEvent, { type: 'tool_call_delta' }>): void {
-    const { id, name, argumentsDelta = '', argumentsMode = 'append' } = event
-    const before = this.#open.get(id)
+    const { id, argumentsDelta = '', argumentsMode = 'append' } = event
+    const name = event.name || undefined
+    const before = this.#openCall(event)
     if (before === undefined && name === undefined) {
       const known = argumentsMode === 'append' ? (this.#unnamed.get(id) ?? '') : ''
       this.#unnamed.set(id, known + argumentsDelta)
       return
     }
-    const call = before ?? this.#begin(id, name ?? '')
-    if (argumentsMode === 'replace') call.settle(argumentsDelta)
-    else call.append(argumentsDelta)
-    call.mark(callMarks(event))
+    const known = before ?? this.#begin(id, name ?? '')
+    if (argumentsMode === 'replace') known.call.settle(argumentsDelta)
+    else known.call.append(argumentsDelta)
+    mark(known, event)
   }
 
-  #begin(id: string, name: string): OpenToolCall {
-    const call = this.#answer.toolCall(name, id)
-    this.#open.set(id, call)
-    call.append(this.#unnamed.get(id) ?? '')
-    return call
+  #openCall(piece: CallIds): KnownCall | undefined {
+    return findCall(
+      this.#calls.filter(({ isWhole }) => !isWhole),
+      piece,
+    )
+  }
+
+  #begin(id: string, name: string): KnownCall {
+    const known: KnownCall = { id, callId: undefined, call: this.#answer.toolCall(name, id), isWhole: false }
+    this.#calls.push(known)
+    known.call.append(this.#unnamed.get(id) ?? '')
+    this.#unnamed.delete(id)
+    return known
   }
 
   #call(part: ToolCallContent): void {
-    const call = this.#open.get(part.id) ?? this.#begin(part.id, part.function.name)
-    call.settle(serializeToolOutput(part.function.arguments ?? {}))
-    call.mark(callMarks(part))
-    this.#open.delete(part.id)
-    this.#unnamed.delete(part.id)
-    this.#finished.push(part.id)
+    const known = this.#openCall(part) ?? this.#begin(part.id, part.function.name)
+    known.call.settle(argumentsOf(part))
+    known.isWhole = true
+    mark(known, part)
   }
+}
+
+/** A call that the model has begun, with the ids that the provider gave it. */
+type KnownCall = {
+  readonly id: string
+  callId: string | undefined
+  readonly call: OpenToolCall
+  isWhole: boolean
+}
+
+type CallIds = { readonly id: string; readonly callId?: string }
+
+/** The same call may come again under another id: its second id then says which it is. */
+function findCall(calls: readonly KnownCall[], { id, callId }: CallIds): KnownCall | undefined {
+  const same = calls.find((one) => one.id === id)
+  if (same !== undefined || !callId) return same
+  return calls.find((one) => one.callId === callId)
+}
+
+/** A call that was written in pieces only. Its arguments stay as they were written, unless they broke off. */
+function complete(known: KnownCall, part: ToolCallContent): void {
+  if (!isJson(known.call.input)) known.call.settle(argumentsOf(part))
+  known.isWhole = true
+  mark(known, part)
+}
+
+function argumentsOf({ function: { arguments: given } }: ToolCallContent): string {
+  return serializeToolOutput(given ?? {})
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A later piece may leave out, or leave empty, what an earlier one said. */
+function mark(known: KnownCall, given: { readonly callId?: string; readonly signature?: string }): void {
+  const callId = given.callId || undefined
+  const signature = given.signature || undefined
+  known.callId ??= callId
+  known.call.mark({ ...(callId !== undefined && { callId }), ...(signature !== undefined && { signature }) })
+}
+
+function isReasoning(part: AssistantContent): part is ReasoningContent {
+  return part.type === 'reasoning'
 }
 
 function marks(id: string | undefined, signature: string | undefined): { id?: string; signature?: string } {
-  return { ...(id !== undefined && { id }), ...(signature !== undefined && { signature }) }
-}
-
-function callMarks(call: { readonly callId?: string; readonly signature?: string }): {
-  callId?: string
-  signature?: string
-} {
-  return {
-    ...(call.callId !== undefined && { callId: call.callId }),
-    ...(call.signature !== undefined && { signature: call.signature }),
-  }
+  return { ...(id && { id }), ...(signature && { signature }) }
 }

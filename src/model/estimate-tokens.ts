@@ -23,6 +23,11 @@ export function estimateMessageTokens(message: Message): number {
   return Math.ceil(messageCharacters(message) / charactersPerToken)
 }
 
+/** Tokens of one tool's definition, as {@link estimateTokens} counts them. */
+export function definitionTokens(definition: ToolDefinition): number {
+  return Math.ceil(toolCharacters(definition) / charactersPerToken)
+}
+
 /** What to multiply estimates with, learned from one request; kept within bounds, since a provider's figure may be nonsense. */
 export function correctionOf(estimated: number, counted: number): number {
   if (estimated <= 0 || counted <= 0) return 1

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import type { AssistantContent, Message, ToolResultPart } from '../tool/completion.js'
 import { isRecord, type JsonValue } from '../tool/json.js'
 import { lowerHistory } from './lower-history.js'
@@ -106,7 +107,7 @@ describe('a history', () => {
         expect(textsIn(lowered)).toEqual(textsIn(history))
         expect(lowered === history).toBe(problemIn(history) === undefined)
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     )
   })
 })

@@ -20,6 +20,8 @@ export interface Model {
 export type ModelFacts = {
   /** How many tokens a request and its answer may have together. */
   readonly contextTokens: number
+  /** `contextTokens` is a guess: nothing is known about the model. */
+  readonly contextAssumed?: boolean
   readonly outputTokens?: number
   readonly tools: boolean
   readonly images: boolean
@@ -27,8 +29,8 @@ export type ModelFacts = {
   readonly reasoning: boolean
   /** Whether it takes a temperature. */
   readonly temperature: boolean
-  /** Whether the provider itself holds an answer to a JSON Schema. */
-  readonly structuredOutput: boolean
+  /** Whether the provider itself holds an answer to a JSON Schema. Absent: not known. */
+  readonly structuredOutput?: boolean
   /** US dollars for a million tokens. */
   readonly price?: ModelPrice
 }
@@ -103,6 +105,8 @@ export type ModelAnswer = {
   readonly toolCalls: readonly ModelToolCall[]
   readonly usage: ModelUsage
   readonly finish: FinishReason
+  /** The provider's own response, where the model has it as one value. Not recorded. */
+  readonly raw?: unknown
   readonly response: {
     readonly id?: string
     readonly model?: string

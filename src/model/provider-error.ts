@@ -21,6 +21,8 @@ export type Refusal = {
   readonly body: string
   readonly emitted?: boolean
   readonly now?: () => number
+  /** What was thrown, where it was no answer of a server. */
+  readonly cause?: unknown
 }
 
 /** The error for a refusal of the provider: an HTTP status, or an error object within an answer that began well. */
@@ -32,6 +34,7 @@ export function refusalError(place: ModelPlace, refusal: Refusal): ModelError {
   const facts = {
     ...(status !== undefined && { status }),
     ...(refusal.emitted && { emitted: true }),
+    ...(refusal.cause !== undefined && { cause: refusal.cause }),
     ...waitAsked(headers, refusal.now),
   }
   const where = nameOf(place)

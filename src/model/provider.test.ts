@@ -48,6 +48,25 @@ describe('a model by the name of its provider', () => {
     }
   })
 
+  it.each([
+    [{ provider: 'openai' }, true],
+    [{ provider: 'OpenAI', baseUrl: 'https://api.openai.com/v1/' }, true],
+    [{ provider: 'anthropic' }, true],
+    [{ provider: 'gemini' }, true],
+    [{ provider: 'openai', baseUrl: 'http://127.0.0.1:9000/v1' }, undefined],
+    [{ provider: 'openai', baseUrl: 'https://api.openai.com.example.org/v1' }, undefined],
+    [{ provider: 'anthropic', baseUrl: 'https://proxy.example.org' }, undefined],
+    [{ provider: 'groq' }, undefined],
+    [{ provider: 'mine', baseUrl: 'http://127.0.0.1:9000' }, undefined],
+    [{ provider: 'mine', baseUrl: 'http://127.0.0.1:9000', facts: { structuredOutput: true } }, true],
+    [{ provider: 'openai', facts: { structuredOutput: false } }, false],
+  ])(
+    'is known to have structured output of its own only at the address of its provider: %j',
+    (config, known) => {
+      expect(createModel({ id: 'm', apiKey: 'k', ...config }).facts.structuredOutput).toBe(known)
+    },
+  )
+
   it('has usual facts, over which the configuration goes', () => {
     const price = { input: 1, output: 2 }
     const { facts } = createModel({ provider: 'openai', id: 'm', facts: { images: false }, price })

@@ -5,7 +5,13 @@ import { ModelError } from './errors.js'
 import type { Model, ModelFacts, ModelPrice } from './model.js'
 import { nameOf } from './provider-error.js'
 import type { RetryTiming } from './retry.js'
-import { type ProviderFamily, providerFamily, type WellKnown, wellKnownProvider } from './well-known.js'
+import {
+  hasNativeOutput,
+  type ProviderFamily,
+  providerFamily,
+  type WellKnown,
+  wellKnownProvider,
+} from './well-known.js'
 
 /** How a model is configured. The provider's name decides how it is spoken to. */
 export type ModelConfig = {
@@ -55,7 +61,6 @@ const defaultFacts: ModelFacts = {
   documents: true,
   reasoning: false,
   temperature: true,
-  structuredOutput: true,
 }
 
 const familyOfApi = {
@@ -65,8 +70,21 @@ const familyOfApi = {
   google: 'google',
 } as const satisfies Record<NonNullable<ModelConfig['api']>, ProviderFamily>
 
-function factsOf({ facts, price }: ModelConfig): ModelFacts {
-  return { ...defaultFacts, ...facts, ...(price !== undefined && { price }) }
+function factsOf(config: ModelConfig): ModelFacts {
+  const { facts, price } = config
+  const contextAssumed = facts?.contextTokens === undefined
+  return {
+    ...defaultFacts,
+    ...(contextAssumed && { contextAssumed }),
+    ...(isAtOwnAddress(config) && hasNativeOutput(config.provider) && { structuredOutput: true }),
+    ...facts,
+    ...(price !== undefined && { price }),
+  }
+}
+
+/** Of a server at another address nothing is known, whatever the name of its provider is. */
+function isAtOwnAddress({ provider, baseUrl }: ModelConfig): boolean {
+  return baseUrl === undefined || baseUrl.replace(/\/+$/, '') === wellKnownProvider(provider)?.baseUrl
 }
 
 function missingIn(

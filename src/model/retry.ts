@@ -1,3 +1,4 @@
+import { messageOf } from '../tool/errors.js'
 import { ModelError } from './errors.js'
 import type { ModelCall, ModelEvent } from './model.js'
 import { unlessAborted } from './unless-aborted.js'
@@ -20,6 +21,10 @@ export type RetryTiming = {
   readonly maxDelayMs?: number | undefined
   /** The longest pause that a provider can ask for; 5 min by default. It is asked again after this time if it wants more. */
   readonly maxRetryAfterMs?: number | undefined
+  /** Decides in place of the error's own classification whether a failed request is sent again. */
+  readonly shouldRetry?:
+    | ((failure: { readonly error: unknown; readonly attempt: number }) => boolean)
+    | undefined
   readonly random?: (() => number) | undefined
   readonly sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined
 }
@@ -46,14 +51,14 @@ export async function withRetries<Result>(
     } catch (error) {
       // An abort breaks the request in many ways; its reason is the cause.
       signal.throwIfAborted()
-      if (number >= maxAttempts || !mayRetry(error, policy)) throw error
-      const delayMs = delayBefore(number, error, policy)
-      const { message: reason, status, emitted } = error
+      if (number >= maxAttempts || !mayRetry(error, number, policy)) throw error
+      const { status, emitted, retryAfterMs }: Partial<ModelError> = error instanceof ModelError ? error : {}
+      const delayMs = delayBefore(number, retryAfterMs, policy)
       policy.on({
         type: 'retry',
         attempt: number,
         delayMs,
-        reason,
+        reason: messageOf(error),
         ...(status !== undefined && { status }),
         ...(emitted && { restart: true }),
       })
@@ -74,16 +79,20 @@ export function retryPolicy(call: ModelCall, own: RetryTiming = {}): RetryPolicy
   }
 }
 
-function mayRetry(error: unknown, { restarts = false }: RetryPolicy): error is ModelError {
-  return error instanceof ModelError && error.retryable && (restarts || !error.emitted)
+function mayRetry(error: unknown, attempt: number, { restarts = false, shouldRetry }: RetryPolicy): boolean {
+  if (error instanceof ModelError && error.emitted && !restarts) return false
+  // The host judges what its own model threw.
+  if (shouldRetry !== undefined)
+    return shouldRetry({ error: (error instanceof ModelError && error.cause) || error, attempt }) === true
+  return error instanceof ModelError && error.retryable
 }
 
-function delayBefore(attempt: number, error: ModelError, policy: RetryTiming): number {
+function delayBefore(attempt: number, retryAfterMs: number | undefined, policy: RetryTiming): number {
   const { baseDelayMs = defaults.baseDelayMs, maxDelayMs = defaults.maxDelayMs } = policy
   const { maxRetryAfterMs = defaults.maxRetryAfterMs, random = Math.random } = policy
   const full = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempt - 1))
   const jittered = Math.ceil(full * (1 - jitter * random()))
-  return Math.max(jittered, Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs))
+  return Math.max(jittered, Math.min(retryAfterMs ?? 0, maxRetryAfterMs))
 }
 
 /** Resolves after the time, or rejects with the signal's reason. The timer keeps the process alive: a run waits for it. */

@@ -5,7 +5,8 @@ import type { ModelPrice, ModelUsage } from './model.js'
  * `outputTokens` includes reasoning. Without prices of their own cached tokens cost as much as others.
  */
 export function costOf(usage: ModelUsage, price: ModelPrice): number {
-  const { cachedInputTokens: read = 0, cacheWriteTokens: written = 0 } = usage
+  const { cachedInputTokens: read = 0, cacheCreationInputTokens, cacheWriteTokens } = usage
+  const written = cacheWriteTokens ?? cacheCreationInputTokens ?? 0
   const plain = Math.max(0, usage.inputTokens - read - written)
   const { input, output, cacheRead = input, cacheWrite = input } = price
   return (plain * input + read * cacheRead + written * cacheWrite + usage.outputTokens * output) / 1_000_000

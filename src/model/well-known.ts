@@ -16,6 +16,17 @@ export function wellKnownProvider(provider: string): WellKnown | undefined {
   return wellKnown.get(provider.toLowerCase())
 }
 
+/** Whether the provider of this name holds answers to a JSON Schema, at its own address. */
+export function hasNativeOutput(provider: string): boolean {
+  return withNativeOutput.has(provider.toLowerCase())
+}
+
+const withNativeOutput = new Set([
+  ...['openai', 'gpt', 'openai-responses'],
+  ...['anthropic', 'claude'],
+  ...['google', 'gemini'],
+])
+
 const families = new Map<string, ProviderFamily>([
   ['anthropic', 'anthropic'],
   ['claude', 'anthropic'],

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await build.write({ file: bundled, format: 'esm', codeSplitting: false })
   await build.write({ dir: join(folder, 'split'), format: 'esm' })
   await build.close()
-}, 60_000)
+})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** What a process of its own prints that works with the bundled package, and how it ended. */
@@ -36,7 +36,7 @@ function host(body: string, file = bundled) {
   const { status, signal, stdout, stderr } = spawnSync(
     process.execPath,
     ['--input-type=module', '--no-warnings', '-e', text],
-    { timeout: 20_000, encoding: 'utf8', env: {} },
+    { timeout: 120_000, encoding: 'utf8', env: {} },
   )
   return { status, signal, stdout: stdout.trim(), stderr: stderr.trim() }
 }

@@ -1,5 +1,5 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
+import { afterAll, describe, expect, it } from 'vitest'
+import { toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
@@ -14,11 +14,6 @@ import { createProgramTool } from './program-tool.js'
 
 const machine = createProgramMachine()
 afterAll(() => machine.close())
-let space: ToolboxWorkspace | undefined
-afterEach(async () => {
-  await space?.close()
-  space = undefined
-})
 
 const reading: readonly AnyGovernedTool[] = [readTool, globTool, grepTool]
 
@@ -79,7 +74,7 @@ const hasHits = `
 
 describe('program', () => {
   it('runs a script of the workspace over its files', async () => {
-    space = await toolboxWorkspace({
+    const space = await toolboxWorkspace({
       'scripts/ptc/search-auth.js': searchAuth,
       'crates/core/src/a.rs': 'struct PermissionPolicy;\n',
       'crates/core/src/b.rs': 'struct Other;\n',
@@ -124,7 +119,7 @@ describe('program', () => {
   })
 
   it('runs a script that is given as text', async () => {
-    space = await toolboxWorkspace({ 'README.md': '# planningMode\n' })
+    const space = await toolboxWorkspace({ 'README.md': '# planningMode\n' })
     const { context } = lend(reading, space.runtime)
     const envelope = await program().execute(
       { source: hasHits, inputs: { q: 'planningMode' }, allowed_tools: ['read', 'grep'] },
@@ -146,7 +141,7 @@ describe('program', () => {
 
   it('reads long files in pieces, and some lines of them', async () => {
     const lines = Array.from({ length: 60_000 }, (_, at) => `line ${at} é`).join('\n')
-    space = await toolboxWorkspace({ 'long.txt': lines })
+    const space = await toolboxWorkspace({ 'long.txt': lines })
     const { context, asked } = lend(reading, space.runtime)
     const source = `export default async (ctx) => {
       const all = await ctx.readFile('long.txt')
@@ -226,7 +221,7 @@ describe('program', () => {
     [{ source: '', limits: { memory: 1 } }, /memory/],
     [{ source: '', language: 'python' }, /language/],
   ])('refuses %j', async (args, message) => {
-    space = await toolboxWorkspace({ 'long.js': ' '.repeat(200_000) })
+    const space = await toolboxWorkspace({ 'long.js': ' '.repeat(200_000) })
     const { context } = lend([], space.runtime)
     const envelope = await program().execute(args, context)
     expect(envelope.type === 'error' && envelope.error_text).toMatch(message)
@@ -261,7 +256,7 @@ export default async function run(ctx: unknown, { n }: Inputs): Promise<number> 
   if (n > 5) throw new Error('too large' as string)
   return add(Size.large)!
 }`
-    space = await toolboxWorkspace({ 'typed.ts': source, 'bad.ts': 'type A = 1\n\nconst x: = 1\n' })
+    const space = await toolboxWorkspace({ 'typed.ts': source, 'bad.ts': 'type A = 1\n\nconst x: = 1\n' })
     const { context } = lend([], space.runtime)
     for (const script of [{ source, language: 'typescript' }, { path: 'typed.ts' }]) {
       const done = await program().execute({ ...script, inputs: { n: 3 } }, context)

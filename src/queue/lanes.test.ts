@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import { readQueueConfig } from './config.js'
 import type { Room } from './engine.js'
 import { type Lane, laneNames } from './lane.js'
@@ -44,7 +45,7 @@ describe('lanes', () => {
           for (const lane of laneNames) expect(lanes.depth(lane)).toEqual({ waiting: 0, active: 0 })
         },
       ),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     )
   })
 

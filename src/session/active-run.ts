@@ -4,6 +4,7 @@ import { isTerminal } from '../loop/events.js'
 import { onAbort } from '../loop/on-abort.js'
 import type { RunTotals } from '../loop/run-parts.js'
 import { addUsage, type Usage } from '../loop/usage.js'
+import type { JsonObject } from '../tool/json.js'
 import type { AgentResult } from './agent-result.js'
 import { EventStream } from './event-stream.js'
 import type { RunRecord } from './runs.js'
@@ -20,6 +21,8 @@ export class ActiveRun {
   readonly #controller = new AbortController()
   /** Whether the model will still read what is said to it meanwhile. */
   steerable = false
+  /** What approval policies and tools find in `run.metadata`. */
+  metadata: JsonObject | undefined
   readonly #pass: (event: AgentEvent) => void
   readonly #now: () => number
   /** Writes an event down. */

@@ -17,7 +17,7 @@ type Verified = Pick<
   | 'verificationSummaryText'
 >
 
-/** `reports`: what was verified while it ran. */
+/** `reports`: what was verified in the session by the time the run ended. */
 export function agentResult(
   runId: string,
   outcome: Pick<RunOutcome, 'text' | 'toolCallsCount' | 'rounds' | 'usage' | 'costUsd'> & {

@@ -30,6 +30,14 @@ export function builtinToolNames(): string[] {
   return tools.map(({ name }) => name).concat('program')
 }
 
+/** Whether a tool of this name comes with the package. */
+export function isBuiltinName(name: string): boolean {
+  names ??= new Set([...builtinToolNames(), 'tool_search'])
+  return names.has(name)
+}
+
+let names: ReadonlySet<string> | undefined
+
 /** The tools that a host gave. */
 export function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
   return tools instanceof ToolSet ? tools.values() : tools

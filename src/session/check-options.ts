@@ -1,15 +1,20 @@
+import { checkManifest, checkRequirements } from '../authority/check-manifest.js'
+import type { Manifest } from '../authority/manifest.js'
 import { modeNames } from '../authority/mode.js'
 import { type PermissionPolicy, rulesForUnknownTools } from '../authority/policy.js'
 import { sharedPolicy } from '../authority/shared-policy.js'
 import { createCommands } from '../commands/index.js'
 import { createHooks } from '../hooks/index.js'
+import { type HostEnv, readHostEnv } from '../loop/host-env.js'
 import { readServer } from '../mcp/server-options.js'
 import { readQueueConfig } from '../queue/config.js'
 import { skillKinds } from '../skills/skill.js'
 import { durabilities } from '../store/session-store.js'
 import { type WorkerAgentSpec, workerAgent, workerKinds } from '../subagents/files/worker-spec.js'
 import { isTransport, openTokenProblem } from '../supervise/transport.js'
-import { isRecord } from '../tool/json.js'
+import type { AnyTool } from '../tool/contract.js'
+import { isRecord, type JsonObject } from '../tool/json.js'
+import { mergeMetadata } from '../tool/metadata.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { extensionToolNames } from '../toolbox/extension/names.js'
@@ -35,6 +40,7 @@ import {
   strings,
 } from './option-check.js'
 import type { CommandOption, HookOption, SessionOptions } from './options.js'
+import { titleProblem } from './title.js'
 
 /**
  * Goes through the options of a session. What has the wrong type is refused by name, since a limit or a guard that silently does not
@@ -61,6 +67,8 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
     options['planningMode'] = planningModes[options['planningMode'].toLowerCase()]
   else if (options['planning'] !== undefined)
     options['planningMode'] = options['planning'] ? 'enabled' : 'disabled'
+  const { hostEnv } = options as SessionOptions
+  if (hostEnv !== undefined) options['hostEnv'] = readHostEnv(hostEnv)
   if (idleLanes(options as SessionOptions))
     warnings.push('confirmationPolicy.yoloLanes has no effect without enabled: true or onAsk.')
   const exposed = isTransport(options['ahpTransport']) && openTokenProblem(options['ahpTransport'])
@@ -76,11 +84,21 @@ export function assertTool(value: unknown): void {
   if (problem !== undefined) throw new SessionOptionError('tools', problem.replace('%', 'The tool'))
 }
 
+/** Throws for what is no budget guard; null takes the guard away. */
+export function assertBudgetGuard(value: unknown): void {
+  if (value === null || value === undefined) return
+  const problem = budgetGuard(value)
+  if (problem !== undefined)
+    throw new SessionOptionError('budgetGuard', problem.replace('%', 'The budget guard'))
+}
+
 function idleRules(options: SessionOptions): readonly string[] {
-  const { permissionPolicy: policy } = options
-  if (policy === undefined || policy.enabled === false) return []
+  const policies = [options.permissionPolicy, options.manifest?.permissions].flatMap((policy) =>
+    policy === undefined || policy.enabled === false ? [] : [policy],
+  )
+  if (policies.length === 0) return []
   const known = [...builtinToolNames(), ...ownTools(options).map(({ name }) => name)]
-  return rulesForUnknownTools(policy, known)
+  return policies.flatMap((policy) => rulesForUnknownTools(policy, known))
 }
 
 /** Lanes that would be approved where nothing is ever asked about. */
@@ -113,6 +131,10 @@ const sessionId: Check = (value) =>
     ? undefined
     : '% must be 1 to 200 characters without "/", "\\" or a zero byte.'
 
+const ceiling = readable((value) => checkRequirements(value, 'the ceiling'))
+const manifest = readable((value) => checkManifest(value as Manifest))
+const metadata = readable((value) => mergeMetadata(value as JsonObject))
+
 const permissionPolicy = readable((value) => sharedPolicy(value as PermissionPolicy))
 
 /** The same readers that take them later: what they refuse is refused before the session is there. */
@@ -131,12 +153,20 @@ const command = readable((value) => {
   createCommands().register(name, description, handler)
 })
 
+/** What a tool declares is read when it is registered, not at its first call. */
+const requirementsOf = readable((value) => {
+  const { name, requires } = value as AnyTool
+  if (requires !== undefined) checkRequirements(requires, `the tool "${name}"`)
+})
+
 const tool: Check = (value) =>
   isRecord(value) && typeof value['name'] === 'string'
-    ? able('call', 'definition')(value)
+    ? (able('call', 'definition')(value) ?? requirementsOf(value))
     : '% is not a tool: make one with createTool.'
 const toolSet: Check = (value) =>
-  value instanceof ToolSet ? undefined : `% must be a list of tools or a ToolSet, not ${describe(value)}.`
+  value instanceof ToolSet
+    ? each(tool)(value.values())
+    : `% must be a list of tools or a ToolSet, not ${describe(value)}.`
 
 const builtinTool: Check = (value) => oneOfTools(value, builtinToolNames(), 'no built-in tool')
 const extensionTool: Check = (value) => oneOfTools(value, extensionToolNames, 'no extension tool')
@@ -173,24 +203,38 @@ const variables: Check = (value) => {
   return odd ? `%.${odd[0]} must be a string, not a value of type ${typeof odd[1]}.` : undefined
 }
 
-const guard = fields({
-  checkBeforeLlm: is('function'),
-  recordAfterLlm: is('function'),
-  checkBeforeTool: is('function'),
+const guardCallbacks = ['checkBeforeLlm', 'recordAfterLlm', 'checkBeforeTool']
+const guardFields = fields({
+  ...Object.fromEntries(guardCallbacks.map((name) => [name, is('function')])),
   timeoutMs: count(1),
   onError: oneOf('allow', 'deny'),
 })
-/** A guard may be an object of the host's own, with more in it than we look at. */
-const budgetGuard: Check = (value) =>
-  object(value) ??
-  guard(
-    Object.fromEntries(
-      ['checkBeforeLlm', 'recordAfterLlm', 'checkBeforeTool', 'timeoutMs', 'onError'].map((name) => [
-        name,
-        (value as Record<string, unknown>)[name],
-      ]),
-    ),
-  )
+/** A guard can be an object of a class of the host, with other members. A misspelt callback would never be called. */
+const budgetGuard: Check = (value) => {
+  const wrong = object(value)
+  if (wrong !== undefined) return wrong
+  const given = value as Record<string, unknown>
+  const known = [...guardCallbacks, 'timeoutMs', 'onError']
+  const problem = guardFields(Object.fromEntries(known.map((name) => [name, given[name]])))
+  if (problem !== undefined) return problem
+  const others = memberNames(given).filter((name) => !known.includes(name))
+  for (const name of others) {
+    const near = nearestNames(name, known)
+    if (near.length > 0) return `%.${name} is not known. Did you mean ${quoteNames(near)}?`
+  }
+  const isGuard = guardCallbacks.some((name) => given[name] !== undefined)
+  return isGuard || !others.some((name) => typeof given[name] === 'function')
+    ? undefined
+    : `% has none of the callbacks ${guardCallbacks.join(', ')}, so it would never be asked.`
+}
+
+/** The names of an object's own members and of those that its class gives it. */
+function memberNames(value: object): string[] {
+  const names = new Set<string>()
+  for (let at: object | null = value; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at))
+    for (const name of Object.getOwnPropertyNames(at)) if (name !== 'constructor') names.add(name)
+  return [...names]
+}
 
 const memory = fields({
   recall: (value) =>
@@ -242,8 +286,37 @@ const transport: Check = (value) =>
     ? undefined
     : '% must be an HttpTransport, WebSocketTransport, StdioTransport or UnixSocketTransport.'
 
+const hostEnvFields = fields({
+  idGenerator: able('next'),
+  clock: able('now'),
+  random: is('function'),
+  sequentialIdPrefix: is('string'),
+  fixedTimeMs: count(0),
+})
+const hostEnv: Check = (value) => {
+  const problem = hostEnvFields(value)
+  if (problem !== undefined) return problem
+  const { idGenerator, clock, sequentialIdPrefix, fixedTimeMs } = value as HostEnv
+  if (idGenerator != null && sequentialIdPrefix != null)
+    return '% has idGenerator and sequentialIdPrefix: give one of them.'
+  return clock != null && fixedTimeMs != null ? '% has clock and fixedTimeMs: give one of them.' : undefined
+}
+
+const workspaceBackend: Check = (value) => {
+  if (!isRecord(value)) return object(value)
+  if (value['kind'] !== 'local')
+    return `Unsupported workspace backend kind ${quote(value['kind'])}. Use new LocalWorkspaceBackend(root).`
+  return typeof value['root'] === 'string' && value['root'] !== ''
+    ? undefined
+    : '%: LocalWorkspaceBackend requires a root path.'
+}
+
+/** `null` says the same, and is passed over like every field without a value. */
+const unlimited: Check = (value) => (value === Number.POSITIVE_INFINITY ? undefined : '%')
+
 const checks: Readonly<Record<string, Check>> = {
   sessionId,
+  title: titleProblem,
   model: either(is('string'), object),
   fallbackModels: each(either(is('string'), object)),
   retry: fields({
@@ -278,12 +351,17 @@ const checks: Readonly<Record<string, Check>> = {
   onAsk: is('function'),
   onQuestion: is('function'),
   watchdog: is('function'),
-  ceiling: object,
+  ceiling: both(object, ceiling),
+  manifest: both(fields({ requires: object, permissions: object }), manifest),
+  adHocFiles: strings,
+  userDataDir: is('string'),
+  metadata: both(object, metadata),
   mode: oneOf(...modeNames),
   sandbox: oneOf('auto', 'required', 'off'),
   network: fields({ allowHosts: strings, allowPrivate: either(is('boolean'), strings) }),
   env: both(object, variables),
   roots: strings,
+  workspaceBackend,
   tools: (value) => (Array.isArray(value) ? each(tool)(value) : toolSet(value)),
   builtinTools: (value) => (Array.isArray(value) ? each(builtinTool)(value) : nothing(value)),
   extensionTools: (value) => (Array.isArray(value) ? each(extensionTool)(value) : is('boolean')(value)),
@@ -295,6 +373,7 @@ const checks: Readonly<Record<string, Check>> = {
   workerAgents: each(both(object, workerSpec)),
   discoverAgents: is('boolean'),
   mcpServers: servers,
+  toolSearch: oneOf('auto', 'always', 'never'),
   mcp: fields({ sampling: is('function'), signIn }),
   middleware: each(object),
   approvals: object,
@@ -306,7 +385,7 @@ const checks: Readonly<Record<string, Check>> = {
   securityProvider: object,
   memoryStore: able('add', 'list', 'delete'),
   memory,
-  hostEnv: fields({ idGenerator: able('next'), clock: able('now'), random: is('function') }),
+  hostEnv,
   queueConfig: readable(readQueueConfig),
   delegation: fields({
     approvals: is('boolean'),
@@ -324,10 +403,10 @@ const checks: Readonly<Record<string, Check>> = {
   }),
   autoParallel: is('boolean'),
   retentionLimits: fields({
-    maxRuns: count(1),
-    maxEventsPerRun: count(1),
-    maxTraceEvents: count(0),
-    maxTerminalSubagentTasks: count(0),
+    maxRuns: either(count(1), unlimited),
+    maxEventsPerRun: either(count(1), unlimited),
+    maxTraceEvents: either(count(0), unlimited),
+    maxTerminalSubagentTasks: either(count(0), unlimited),
   }),
   sessionStore: able('read', 'open', 'list'),
   trustStore: is('boolean'),
@@ -370,7 +449,7 @@ const checks: Readonly<Record<string, Check>> = {
 }
 
 /** Known names whose part of the system is not there yet. */
-const later: ReadonlySet<string> = new Set(['workspaceBackend', 'remoteGit', 'artifactStoreLimits'])
+const later: ReadonlySet<string> = new Set(['remoteGit', 'artifactStoreLimits'])
 
 function describeUnknown(name: string): string {
   if (later.has(name)) return `The option ${name} has no effect in this version.`

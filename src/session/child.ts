@@ -14,6 +14,7 @@ import type { Engine } from './engine.js'
 import type { FileChanges } from './history/file-changes.js'
 import type { QuestionHandler, SessionOptions } from './options.js'
 import type { Supervision } from './parts/supervision.js'
+import type { Places } from './places.js'
 
 /** What the session of a subagent has of its parent. */
 export type ParentLink = {
@@ -35,6 +36,8 @@ export type ParentLink = {
   /** Where changes to files are noted, and as whose: undoing a run of the parent undoes what its subagents did for it. */
   readonly changes: FileChanges
   readonly changesOf: string
+  /** The directories outside the workspace that are open. */
+  readonly places: Places
   /** The lanes that its calls pass as well; absent where the parent has none. */
   readonly lane?: NonNullable<GateParts['lane']>
   /** What the log keeps in place of the child's own rules: opened by itself, it has the denies of all above it and the allows of none. */

@@ -1,7 +1,7 @@
 import type { CommandSession } from '../commands/index.js'
 import { compactNow } from './compact.js'
 import type { SessionCore } from './core.js'
-import { serverCounts } from './parts/mcp.js'
+import { serverCounts, serversNow } from './parts/mcp.js'
 
 /** What slash commands see of a session, and what they may do to it. */
 export function commandSession(core: SessionCore): CommandSession {
@@ -21,6 +21,7 @@ export function commandSession(core: SessionCore): CommandSession {
     },
     usage: () => core.usage,
     models: () => core.spending.models,
+    mcpServers: (signal) => serversNow(core, signal),
     isBuiltinTool: (name) => core.isBuiltinTool(name),
     setModel: (name) => core.setModel(name),
     compact: (signal) => compactNow(core, signal),

@@ -21,6 +21,7 @@ function make(options: Partial<ConfirmationOptions> = {}): Made {
   const clock = { now: 1_000 }
   const confirmations = createConfirmations({
     policy: { enabled: true },
+    root: '/work',
     laneOf: (name) => (name === 'read' ? 'query' : 'execute'),
     emit: (event) => events.push(event),
     now: () => clock.now,

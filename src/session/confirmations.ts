@@ -3,6 +3,7 @@ import type { AgentEvent } from '../loop/events.js'
 import type { Lane } from '../queue/lane.js'
 import type { ToolQuestion } from '../store/records.js'
 import { isExpired } from './journal/questions.js'
+import { pathsOf } from './tool-facts.js'
 
 export type ConfirmationPolicy = {
   /** Whether calls that must be asked about wait for `confirmToolUse`. Without it, and without `onAsk`, they are refused. */
@@ -58,6 +59,8 @@ export type ConfirmationOptions = {
   /** Decides by itself; the calls it is asked about can still be answered by `confirm`. */
   readonly onAsk?: AskHandler
   readonly laneOf: (toolName: string) => Lane
+  /** The real path of the workspace. */
+  readonly root: string
   readonly kept?: KeptQuestions
   emit(event: AgentEvent): void
   now(): number
@@ -126,6 +129,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
               : refusal(`The call was not confirmed within ${timeoutMs ?? leftMs} ms, so it was refused.`),
           )
         }, leftMs)
+      const paths = pathsOf(request.subjects, options.root)
       emit({
         type: 'confirmation_required',
         toolId,
@@ -133,6 +137,8 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
         args: request.args,
         reasons: request.reasons,
         ...(leftMs !== undefined && { timeoutMs: leftMs }),
+        ...(request.suggestion !== undefined && { suggestion: request.suggestion }),
+        ...(paths.length > 0 && { paths }),
       })
       if (onAsk === undefined) return
       askHost(onAsk, request).then(

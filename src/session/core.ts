@@ -17,7 +17,7 @@ import { toolSearchTool } from '../toolbox/tool-search.js'
 import type { InstructionOptions } from '../workspace/instructions/read-instructions.js'
 import { within } from '../workspace/shell/within.js'
 import type { ActiveRun } from './active-run.js'
-import { asleepTools, builtinTools, ownTools } from './builtin-tools.js'
+import { asleepTools, builtinTools, isBuiltinName, ownTools } from './builtin-tools.js'
 import { type ChildMaker, childRow, type ParentLink } from './child.js'
 import { type Confirmations, createConfirmations, type KeptQuestions } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
@@ -35,12 +35,17 @@ import { waitingQuestions } from './journal/questions.js'
 import { optionsToKeep, type RestoredSession, restoredRules, restoredTodos } from './journal/restore.js'
 import { labelsOf, type SessionOptions } from './options.js'
 import { MadeParts, type SessionPart } from './part.js'
+import { type KnownServers, mcpPart } from './parts/mcp.js'
+import { Places } from './places.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
 import { type FoundInstructions, lookForPrompt, makePrompt } from './prompt/make-prompt.js'
-import { defaultRetention, Runs } from './runs.js'
+import { Runs } from './runs.js'
 import { type Screen, screenFor } from './screen.js'
 import { redactValue } from './security/index.js'
+import { shownLimits } from './shown-limits.js'
 import { Ledger, restoredSpending, spendingRow } from './spending.js'
+import { maxTitleLength, oneLine, titleFrom } from './title.js'
+import { withToolFacts } from './tool-facts.js'
 import { ToolShelf } from './tool-shelf.js'
 import { Trace } from './trace.js'
 
@@ -64,6 +69,8 @@ export type SessionParts = {
   readonly agentTools?: readonly AnyTool[]
   /** The MCP servers of the configuration; those of the options stand in front of them. */
   readonly mcpServers?: readonly object[]
+  /** What those servers offered when the agent last asked them. */
+  readonly knownServers?: KnownServers
   /** Makes the sessions of subagents; absent: there are none. */
   readonly children?: ChildMaker
   /** For the session of a subagent. */
@@ -95,6 +102,7 @@ export class SessionCore {
   readonly budget: Budget
   readonly confirmations: Confirmations
   readonly screen: Screen
+  readonly places: Places
   /** Aborted when the session is closed. */
   readonly closing = new AbortController()
   readonly steering: UserMessage[] = []
@@ -118,6 +126,9 @@ export class SessionCore {
   #ending: Promise<void> | undefined
   #mended = false
   #alone = false
+  #title: string | undefined
+  /** A title that was set while the session was open: a list may read only the beginning and the end of a log. */
+  #titleSet = false
   readonly #made = new MadeParts()
 
   constructor(parts: SessionParts) {
@@ -128,16 +139,21 @@ export class SessionCore {
     this.clock = options.hostEnv?.clock ?? systemClock
     this.ids = options.hostEnv?.idGenerator ?? randomIds
     this.guard = options.budgetGuard
+    this.places = parts.parent?.places ?? new Places(parts.root, options)
     const builtin = builtinTools(options, parts.agentTools ?? [])
     const asleep = asleepTools(options, builtin)
-    this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool, asleep)
+    const limits = shownLimits(options.toolSearch ?? 'auto', isBuiltinName, () => this.model().facts)
+    this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool, asleep, limits)
     this.runs = new Runs(options.retentionLimits)
     this.#restoreSpending()
     this.plan = createPlanProgress(restoredTodos(parts.restored))
     if (parts.restored !== undefined) this.runs.restore(parts.restored)
-    this.trace = new Trace(options.retentionLimits?.maxTraceEvents ?? defaultRetention.maxTraceEvents)
+    this.trace = new Trace({ sessionId, ...labelsOf(options) }, options.retentionLimits?.maxTraceEvents)
     this.screen = screenFor(options.securityProvider, parts.secrets ?? [], this.emit)
+    const title = options.title ?? parts.restored?.session?.title
+    this.#title = title === undefined ? undefined : oneLine(title).slice(0, maxTitleLength)
     this.keeper = options.sessionStore && this.#startKeeper(options.sessionStore)
+    if (parts.restored === undefined && options.signal?.aborted !== true) this.keeper?.create()
     this.conversation = this.keeper?.conversation ?? this.#unkept()
     this.changes = parts.parent?.changes ?? this.#watchChanges(this.keeper)
     const hooked = { sessionId, workspace: parts.root, ...labelsOf(options) }
@@ -156,6 +172,7 @@ export class SessionCore {
       policy: options.confirmationPolicy ?? {},
       ...(options.onAsk !== undefined && { onAsk: options.onAsk }),
       laneOf: (toolName) => this.#laneOf(toolName),
+      root: parts.root,
       ...(this.keeper !== undefined && { kept: this.#keptQuestions(this.keeper) }),
       emit: this.emit,
       now: this.now,
@@ -164,6 +181,8 @@ export class SessionCore {
       this.hooks.register(id, event, matcher, config, handler as HookHandler)
     for (const { name, description, handler } of options.commands ?? [])
       this.commands.register(name, description, handler)
+    // The tools that are known already are there from the start.
+    if (parts.knownServers !== undefined) this.part(mcpPart)
   }
 
   /** The same value without the keys of the configuration: for the conversation and for hooks. */
@@ -175,9 +194,9 @@ export class SessionCore {
   readonly now = (): number => this.clock.now()
   readonly newId = (): string => this.ids.next()
 
-  /** An event of the run that is at work; outside of runs there is nobody to tell. */
+  /** Emits an event of the active run, with what is known of its tool. Outside of runs it is dropped. */
   readonly emit = (event: AgentEvent): void => {
-    this.active?.emit(event)
+    this.active?.emit(withToolFacts(event, this))
     if (event.type === 'planning_end' && this.hooks.has('post_planning'))
       void this.hooks.run('post_planning', { plan: event.plan, estimated_steps: event.estimatedSteps })
     if (event.type === 'budget_threshold_hit' && this.hooks.has('budget_threshold_hit'))
@@ -208,6 +227,23 @@ export class SessionCore {
   /** Whether a tool of this name is ours. */
   isBuiltinTool(name: string): boolean {
     return builtinTools(this.parts.options, this.parts.agentTools ?? []).some((tool) => tool.name === name)
+  }
+
+  get title(): string | undefined {
+    return this.#title
+  }
+
+  async setTitle(title: string): Promise<void> {
+    this.#title = title
+    this.#titleSet = true
+    await this.keeper?.session({ title })
+  }
+
+  /** Names a session in which nothing was said yet after its first prompt. */
+  titleAfter(prompt: string): void {
+    if (this.#title !== undefined || this.conversation.order.length > 0) return
+    this.#title = titleFrom(this.withoutKeys(prompt))
+    if (this.#title !== undefined) this.keeper?.title(this.#title)
   }
 
   get isClosed(): boolean {
@@ -267,7 +303,13 @@ export class SessionCore {
 
   identity(): RunIdentity {
     const { agentId, sessionId } = this.parts
-    return { agentId, sessionId, runId: this.active?.id ?? 'host' }
+    const metadata = this.active?.metadata ?? this.parts.options.metadata
+    return {
+      agentId,
+      sessionId,
+      runId: this.active?.id ?? 'host',
+      ...(metadata !== undefined && { metadata }),
+    }
   }
 
   /** Starts with the first call; a failed start is tried again at the next. */
@@ -280,6 +322,7 @@ export class SessionCore {
       confirmations: this.confirmations,
       plan: this.plan,
       changes: this.changes,
+      places: this.places,
       middleware: [...(this.parts.options.middleware ?? []), ...this.screen.middleware],
       watchdogs: this.screen.watchdogs,
       identity: () => this.identity(),
@@ -359,6 +402,8 @@ export class SessionCore {
       await engine?.workspace.close()
       // A log that cannot be written has said so before.
       await this.keepSpending().catch(() => undefined)
+      if (this.#titleSet && this.#title !== undefined && this.conversation.order.length > 0)
+        this.keeper?.title(this.#title)
       await this.keeper?.close()
     }
   }
@@ -462,6 +507,7 @@ export class SessionCore {
         agent: agentId,
         workspaceRoot: root,
         labels: { ...labelsOf(options) },
+        ...(this.#title !== undefined && { title: this.#title }),
         options: optionsToKeep({ ...options, ...this.parts.parent?.kept }),
         ...childRow(this.parts.parent),
       }),

@@ -13,6 +13,7 @@ import type { Keeper } from './journal/keeper.js'
 import type { RestoredSession } from './journal/restore.js'
 import type { SessionOptions } from './options.js'
 import type { SessionPart } from './part.js'
+import type { Places } from './places.js'
 import type { PlanProgress } from './plan-progress.js'
 import type { ToolShelf } from './tool-shelf.js'
 
@@ -33,6 +34,7 @@ export type EngineParts = {
   readonly plan: PlanProgress
   readonly changes: FileChanges
   readonly middleware: readonly AgentMiddleware[]
+  readonly places: Places
   readonly watchdogs: readonly Watchdog[]
   /** Rules that were agreed to for this session before. */
   readonly sessionRules: readonly Rule[]

@@ -24,6 +24,7 @@ import { SeenFiles, type SeenUse, trackSeenFiles } from './history/seen-files.js
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
 import { inTurn } from './in-turn.js'
+import { awaitedTool } from './parts/mcp.js'
 import { laneFor } from './parts/queue.js'
 import { isSupervised, supervisionPart } from './parts/supervision.js'
 import { sessionServices } from './services.js'
@@ -55,6 +56,7 @@ async function openEngine(
     ...(options.network !== undefined && { network: options.network }),
     ...(options.env !== undefined && { env: options.env }),
     ...(options.roots !== undefined && { roots: options.roots }),
+    places: parts.places.current,
     ...(options.sessionStore?.paths !== undefined && { closed: options.sessionStore.paths }),
   })
   const place = { root: workspace.root, userDir: parts.userDir }
@@ -73,6 +75,7 @@ async function openEngine(
     projectRules,
     sessionRules: parts.sessionRules,
     ...(options.permissionPolicy !== undefined && { policy: options.permissionPolicy }),
+    ...(options.manifest !== undefined && { manifest: options.manifest }),
     ...(options.ceiling !== undefined && { ceiling: options.ceiling }),
     ...(options.mode !== undefined && { mode: options.mode }),
     ...(parts.parent !== undefined && { parent: parts.parent.authority }),
@@ -123,10 +126,10 @@ function gateFor(
   const gate = createGate({
     tools: {
       get: (name, origin) => {
-        if (origin === 'host') return shelf.get(name) ?? hostTools.get(name)
-        return shelf.isCallable(name) ? shelf.get(name) : undefined
+        if (origin === 'host') return shelf.get(name) ?? hostTools.get(name) ?? awaitedTool(parts, name)
+        return shelf.called(name) ?? awaitedTool(parts, name)
       },
-      names: (origin) => (origin === 'host' ? shelf.names() : shelf.shownNames()),
+      names: () => shelf.names(),
     },
     authorityFor: (tool) =>
       hostTools.get(tool.name) === tool ? authority.forHost(tool) : authority.for(tool),
@@ -138,6 +141,7 @@ function gateFor(
         ({ version }) => version,
         () => undefined,
       ),
+    ...(options.manifest !== undefined && { manifest: options.manifest }),
     watchdog: combineWatchdogs(
       defaultWatchdog,
       ...(options.watchdog === undefined ? [] : [options.watchdog]),

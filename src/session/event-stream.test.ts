@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import type { AgentEvent } from '../loop/events.js'
 import { EventStream } from './event-stream.js'
 
@@ -139,7 +140,7 @@ describe('the stream of a run', () => {
         const early = (await Promise.all(read)).flatMap(({ value }) => (value === undefined ? [] : [value]))
         expect(inWords([...early, ...(await drain(stream))])).toEqual(inWords(pushed))
       }),
-      { numRuns: 50 },
+      { numRuns: propertyRuns(50) },
     )
   })
 })

@@ -9,10 +9,18 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
   #at = 0
   #readers: ((result: IteratorResult<AgentEvent, undefined>) => void)[] = []
   #ended = false
+  #given = 0
+  /** How many events of the run an event stands for, where pieces were joined. */
+  #joined: WeakMap<AgentEvent, number> | undefined
   readonly #leave: () => void
 
   constructor(leave: () => void) {
     this.#leave = leave
+  }
+
+  /** The sequence number, in the run, of the last event that was given: `session.watch(runId, { from })` continues after it. */
+  get sequence(): number {
+    return this.#given
   }
 
   /** What is there already is given before the end. After the end there is only the end. */
@@ -20,6 +28,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
     const event = this.#waiting[this.#at]
     if (event !== undefined) {
       this.#waiting[this.#at++] = taken
+      this.#given += this.#joined?.get(event) ?? 1
       // What was taken is let go of in bulk, also when a reader never quite catches up.
       if (this.#at === this.#waiting.length || this.#at > mostTaken) {
         this.#waiting = this.#waiting.slice(this.#at)
@@ -50,13 +59,19 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
     if (this.#ended) return
     const reader = this.#readers.shift()
     if (reader !== undefined) {
+      this.#given += 1
       reader({ value: event, done: false })
       return
     }
     const last = this.#waiting.length - 1
-    const joined = this.#waiting.length - this.#at > most ? join(this.#waiting[last], event) : undefined
-    if (joined === undefined) this.#waiting.push(event)
-    else this.#waiting[last] = joined
+    const before = this.#waiting[last]
+    const joined = this.#waiting.length - this.#at > most ? join(before, event) : undefined
+    if (before === undefined || joined === undefined) this.#waiting.push(event)
+    else {
+      this.#waiting[last] = joined
+      this.#joined ??= new WeakMap()
+      this.#joined.set(joined, (this.#joined.get(before) ?? 1) + 1)
+    }
   }
 
   end(): void {
@@ -73,9 +88,8 @@ const mostTaken = 1024
 
 /** Two pieces of the same text as one; undefined when they are not. */
 function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | undefined {
-  if (last === undefined || last.type !== event.type || !('text' in last) || !('text' in event))
-    return undefined
-  if ('toolId' in last && 'toolId' in event && last.toolId !== event.toolId) return undefined
+  if (last?.text === undefined || event.text === undefined || last.type !== event.type) return undefined
+  if (last.toolId !== event.toolId) return undefined
   if ('whole' in event) return 'whole' in last ? event : undefined
   if ('whole' in last) return undefined
   return { ...last, text: last.text + event.text } as AgentEvent

@@ -1,3 +1,4 @@
+import type { Manifest } from '../authority/manifest.js'
 import type { ModeName } from '../authority/mode.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import type { Watchdog } from '../authority/watchdog.js'
@@ -19,16 +20,19 @@ import type { WorkerAgentSpec } from '../subagents/files/worker-spec.js'
 import type { AhpTransport } from '../supervise/transport.js'
 import type { ToolApprovalsOptions } from '../tool/approval.js'
 import type { AnyTool } from '../tool/contract.js'
+import type { JsonObject } from '../tool/json.js'
 import type { AgentMiddleware } from '../tool/middleware.js'
 import type { RequirementSet } from '../tool/requirement.js'
 import type { Question, QuestionAnswers } from '../tool/runtime.js'
 import type { ToolSet } from '../tool/tool-set.js'
 import type { WebSearchOptions } from '../toolbox/web-search.js'
 import type { VerifyRequirement } from '../verify/index.js'
+import type { LocalWorkspaceBackend } from '../workspace/local-backend.js'
 import type { WorkspaceOptions } from '../workspace/open-workspace.js'
 import type { ConfirmationPolicy } from './confirmations.js'
 import type { PromptSlots } from './prompt/system-prompt.js'
 import type { SecurityProvider } from './security/index.js'
+import type { ToolSearchMode } from './shown-limits.js'
 
 /** Labels of the host. They are handed on to hooks, traces and records, and never interpreted. */
 export type SessionLabels = {
@@ -52,11 +56,12 @@ export function labelsOf({
   }
 }
 
+/** How much a session keeps in memory to look back. A limit that is absent, `null` or `Infinity` means: all of it. */
 export type RetentionLimits = {
-  readonly maxRuns?: number
-  readonly maxEventsPerRun?: number
-  readonly maxTraceEvents?: number
-  readonly maxTerminalSubagentTasks?: number
+  readonly maxRuns?: number | null
+  readonly maxEventsPerRun?: number | null
+  readonly maxTraceEvents?: number | null
+  readonly maxTerminalSubagentTasks?: number | null
 }
 
 /** Whose question it is, when it is not the session's own. */
@@ -115,6 +120,8 @@ export type SessionOptions = PromptSlots &
   SessionLabels &
   RunLimits & {
     readonly sessionId?: string
+    /** What lists call the session; the first words of the first prompt unless said otherwise. */
+    readonly title?: string
     /** `provider/model` of the configuration, or a model object. */
     readonly model?: string | Model
     /** The models that take a round when `model` cannot: its retries are used up, or its circuit is open. Tried in this order. */
@@ -135,12 +142,22 @@ export type SessionOptions = PromptSlots &
     /** Answers the questions of the model. Absent: it is told to go on by itself. */
     readonly onQuestion?: QuestionHandler
     readonly watchdog?: Watchdog
+    /** What the agent asks for in addition to its tools, and rules that come with it; its denies hold whatever other rules say. */
+    readonly manifest?: Manifest
+    /** Files outside the workspace that the user has open: their directories are what `{ad-hoc}` means. */
+    readonly adHocFiles?: readonly string[]
+    /** The host's directory for this user: what `{user-data}` means. */
+    readonly userDataDir?: string
+    /** What approval policies and tools find in `run.metadata`; a request can add to it. */
+    readonly metadata?: JsonObject
     /** What nothing in this session may exceed. */
     readonly ceiling?: RequirementSet
     readonly mode?: ModeName
     readonly sandbox?: NonNullable<WorkspaceOptions['sandbox']>
     readonly network?: NonNullable<WorkspaceOptions['network']>
     readonly env?: Readonly<Record<string, string>>
+    /** The directory that the session works in, in place of the workspace argument. Only directories of this machine are supported. */
+    readonly workspaceBackend?: LocalWorkspaceBackend
     /** Further directories that belong to the workspace. */
     readonly roots?: readonly string[]
     readonly tools?: readonly AnyTool[] | ToolSet
@@ -164,6 +181,11 @@ export type SessionOptions = PromptSlots &
     readonly mcpServers?:
       | Readonly<Record<string, Omit<McpServerOptions, 'name'>>>
       | readonly McpServerOptions[]
+    /**
+     * How the model gets the tools of MCP servers. `auto`, the default: directly while they are few, else by `tool_search`. `always`: by
+     * `tool_search`. `never`: directly.
+     */
+    readonly toolSearch?: ToolSearchMode
     /** What MCP servers may have of the host. */
     readonly mcp?: {
       /** Answers when a server wants a model to be asked. Absent: servers are told that nobody does. */
@@ -190,14 +212,14 @@ export type SessionOptions = PromptSlots &
     /** False: agents that are asked by themselves are asked one after the other, whatever `autoDelegation` says. */
     readonly autoParallel?: boolean
     readonly retentionLimits?: RetentionLimits
-    /** Where the session is kept, from its first message on. A session of the same id that is there already goes on. */
+    /** Where the session is stored, from the moment it is opened. A session of the same id that is there already is resumed. */
     readonly sessionStore?: SessionStore
     /**
      * The host vouches for its store: a resumed session gets the mode, rules, sandbox and everything else that its log says. Without it
      * a log can only restrict the session, since tools may have written it.
      */
     readonly trustStore?: boolean
-    /** With a store everything is kept as it happens; this changes nothing, and `save()` waits until it is on disk. */
+    /** With a store everything is written as it happens, and `save()` waits until it is on disk. `false` has no effect: `initWarning` says so. */
     readonly autoSave?: boolean
     /** When records are on disk; `sync`, before they are acknowledged, unless said otherwise. */
     readonly durability?: Durability

@@ -1,6 +1,8 @@
 import type { RunTotals } from '../loop/run-parts.js'
 import type { RunTrigger } from '../store/records.js'
 import type { Message, UserContent, UserMessage } from '../tool/completion.js'
+import type { JsonObject } from '../tool/json.js'
+import { mergeMetadata } from '../tool/metadata.js'
 import { fromHistory, type HistoryMessage } from './history-blocks.js'
 
 export type Attachment = {
@@ -16,6 +18,8 @@ export type SendRequest = {
   readonly history?: readonly HistoryMessage[]
   readonly attachments?: readonly Attachment[]
   readonly signal?: AbortSignal
+  /** What approval policies and tools find in `run.metadata`, over that of the session. */
+  readonly metadata?: JsonObject
 }
 export type SendOptions = Omit<SendRequest, 'prompt'>
 
@@ -35,6 +39,7 @@ export type RunRequest = {
   readonly unseen?: string
   readonly history?: readonly Message[]
   readonly signal?: AbortSignal
+  readonly metadata?: JsonObject
   /** The prompt is what it says, also when it begins like a command: it was not written by the one who holds the session. */
   readonly verbatim?: boolean
   /** What began it, when that was no person. */
@@ -48,7 +53,7 @@ export function readRequest(
 ): RunRequest & { readonly message: UserMessage } {
   const given: SendRequest = typeof request === 'string' ? { prompt: request } : request
   const options: SendOptions = isHistory(more) ? { history: more } : more
-  const { prompt, history, attachments, signal } = { ...given, ...options }
+  const { prompt, history, attachments, signal, metadata } = { ...given, ...options }
   if (typeof prompt !== 'string') throw new TypeError('The prompt must be a string.')
   if (prompt.trim() === '' && (attachments ?? []).length === 0)
     throw new TypeError('The prompt is empty: say what is to be done.')
@@ -60,6 +65,7 @@ export function readRequest(
     },
     ...(history !== undefined && { history: fromHistory(history) }),
     ...(signal !== undefined && { signal }),
+    ...(metadata !== undefined && { metadata: mergeMetadata(metadata) }),
   }
 }
 

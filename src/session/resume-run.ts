@@ -33,11 +33,7 @@ export async function resumeRun(core: SessionCore, runId: string): Promise<Agent
     return startRun(core, { text: run.prompt, from, unseen: answer.text }).result
   if (answer !== undefined) {
     await complete(core, answer)
-    return agentResult(
-      answer.runId,
-      { ...totals, text: answer.text, finish: 'stop' },
-      reportsOf(core, family),
-    )
+    return agentResult(answer.runId, { ...totals, text: answer.text, finish: 'stop' }, reportsOf(core))
   }
   const message = start === 'prompt' ? { message: userMessage(run.prompt) } : reminder(core, run.prompt)
   return startRun(core, { text: run.prompt, from, ...message }).result

@@ -5,6 +5,9 @@ import type { RunEventRow } from '../store/records.js'
 /** One event of a run with its place: sequences begin at 1 and have no gaps. */
 export type RunEvent = { readonly sequence: number; readonly timestampMs: number; readonly event: AgentEvent }
 
+/** A method of what `watch` returns: the events before the place where watching begins, as far as they are still in memory. */
+export const earlierEvents = Symbol('earlier events')
+
 /** The events of one run, kept in memory up to a number; the oldest go first and are counted. */
 export class RunEvents {
   readonly #most: number
@@ -51,9 +54,15 @@ export class RunEvents {
    * Follows the run from a sequence number on: what is kept first, then what comes, until the run ends. Watching is not owning:
    * whoever stops cancels nothing, and a slow reader holds nothing up. What was dropped meanwhile is told as `events_missed`.
    */
-  async *watch(from = 0, signal?: AbortSignal): AsyncGenerator<RunEvent, void, undefined> {
+  watch(from = 0, signal?: AbortSignal): AsyncGenerator<RunEvent, void, undefined> {
     // Whatever is no place in a run means its beginning.
-    let last = from > 0 ? Math.floor(from) : 0
+    const start = from > 0 ? Math.floor(from) : 0
+    const earlier = (): RunEvent[] => this.list().filter(({ sequence }) => sequence <= start)
+    return Object.assign(this.#follow(start, signal), { [earlierEvents]: earlier })
+  }
+
+  async *#follow(start: number, signal: AbortSignal | undefined): AsyncGenerator<RunEvent, void, undefined> {
+    let last = start
     for (;;) {
       if (signal?.aborted) return
       if (last < this.#dropped) {

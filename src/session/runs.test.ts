@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { AgentEvent } from '../loop/events.js'
 import { noUsage } from '../loop/usage.js'
 import { agentResult } from './agent-result.js'
-import { defaultRetention, RunRecord, Runs } from './runs.js'
+import { RunRecord, Runs } from './runs.js'
 
 const ended = (runId: string, text = ''): AgentEvent => ({
   type: 'agent_end',
@@ -84,14 +84,19 @@ describe('the runs of a session', () => {
     expect(runs.events('x')).toEqual([])
   })
 
-  it('hold to the default where a limit is left open', () => {
-    const runs = new Runs({ maxRuns: undefined, maxEventsPerRun: undefined } as object)
+  it.each([
+    [{}],
+    [{ maxRuns: undefined, maxEventsPerRun: undefined } as object],
+    [{ maxRuns: null, maxEventsPerRun: null }],
+    [{ maxRuns: Number.POSITIVE_INFINITY, maxEventsPerRun: Number.POSITIVE_INFINITY }],
+  ])('keep everything where there is no limit: %j', (limits) => {
+    const runs = new Runs(limits)
     const run = runs.create('a', 's', '', 0)
-    for (let turn = 0; turn < defaultRetention.maxEventsPerRun + 10; turn++)
-      run.add({ type: 'turn_start', turn }, 0)
+    for (let turn = 0; turn < 20_000; turn++) run.add({ type: 'turn_start', turn }, 0)
     run.add(ended('a'), 0)
-    runs.create('b', 's', '', 0)
-    expect(runs.list()).toHaveLength(2)
-    expect(runs.events('a')).toHaveLength(defaultRetention.maxEventsPerRun)
+    for (let count = 0; count < 200; count++) runs.create(`b${count}`, 's', '', 0).add(ended(`b${count}`), 0)
+    expect(runs.list()).toHaveLength(201)
+    expect(runs.events('a')).toHaveLength(20_001)
+    expect(runs.events('a')[0]?.sequence).toBe(1)
   })
 })

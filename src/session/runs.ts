@@ -126,23 +126,15 @@ function spentIn(event: AgentEvent): Pick<RunSnapshot, 'usage' | 'costUsd'> {
   return { usage: from.usage, ...(costUsd !== undefined && { costUsd }) }
 }
 
-/** What is kept when a host says nothing: enough to look back, not enough to fill a machine. */
-export const defaultRetention = {
-  maxRuns: 100,
-  maxEventsPerRun: 10_000,
-  maxTraceEvents: 10_000,
-  maxTerminalSubagentTasks: 1_000,
-} as const satisfies RetentionLimits
-
-/** The runs of a session, the oldest ended ones forgotten first. */
+/** The runs of a session. Beyond the limit the oldest that have ended are removed. */
 export class Runs {
   readonly #maxRuns: number
   readonly #maxEvents: number
   readonly #runs = new Map<string, RunRecord>()
 
   constructor(limits: RetentionLimits = {}) {
-    this.#maxRuns = limits.maxRuns ?? defaultRetention.maxRuns
-    this.#maxEvents = limits.maxEventsPerRun ?? defaultRetention.maxEventsPerRun
+    this.#maxRuns = limits.maxRuns ?? Number.POSITIVE_INFINITY
+    this.#maxEvents = limits.maxEventsPerRun ?? Number.POSITIVE_INFINITY
   }
 
   create(id: string, sessionId: string, prompt: string, now: number): RunRecord {

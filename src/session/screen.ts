@@ -1,6 +1,6 @@
 import type { Watchdog } from '../authority/watchdog.js'
 import { type AgentEvent, isTerminal } from '../loop/events.js'
-import type { AgentMiddleware } from '../tool/middleware.js'
+import { type AgentMiddleware, forEveryOutput } from '../tool/middleware.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import {
   DefaultSecurityProvider,
@@ -97,7 +97,7 @@ const recordsOnly: Screen = {
 }
 
 function resultScreen(provider: SecurityProvider, emit: (event: AgentEvent) => void): AgentMiddleware {
-  return {
+  return forEveryOutput({
     onToolOutput({ toolName, result }) {
       for (const { kind, excerpt } of provider.inspectInput?.(result).findings ?? [])
         emit({
@@ -108,7 +108,7 @@ function resultScreen(provider: SecurityProvider, emit: (event: AgentEvent) => v
       const clean = redacted(provider, result, 'model')
       return clean === result ? undefined : clean
     },
-  }
+  })
 }
 
 /**

@@ -8,13 +8,12 @@ import type { BudgetGuard } from '../loop/budget.js'
 import type { ClusterEvent } from '../loop/events.js'
 import { onAbort } from '../loop/on-abort.js'
 import type { AnyTool } from '../tool/contract.js'
-import type { ToolDefinition } from '../tool/definition.js'
 import type { Todo } from '../tool/runtime.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import type { AgentResult } from './agent-result.js'
 import { askAside, type SideAnswer } from './btw.js'
 import { changeMode } from './change-mode.js'
-import { assertTool, checkOptions } from './check-options.js'
+import { assertBudgetGuard, assertTool, checkOptions } from './check-options.js'
 import { tellCluster } from './cluster.js'
 import type { PendingConfirmation } from './confirmations.js'
 import { SessionCore, type SessionParts } from './core.js'
@@ -32,6 +31,8 @@ import type { Spending } from './spending.js'
 import { startRun } from './start-run.js'
 import { QueueSurface } from './surface/queue.js'
 import { coreOf } from './surface/session-surface.js'
+import { checkedTitle } from './title.js'
+import { type ToolInfo, toolInfo } from './tool-facts.js'
 import type { TraceEvent } from './trace.js'
 
 /**
@@ -56,6 +57,17 @@ export class Session extends QueueSurface {
   /** The real path of the workspace. */
   get workspace(): string {
     return coreOf(this).parts.root
+  }
+
+  /** What lists call the session: as it was given, or the first words of its first prompt. Null while there is none. */
+  get title(): string | null {
+    return coreOf(this).title ?? null
+  }
+
+  /** Gives the session a title of 1 to 200 characters, in its store too. */
+  async setTitle(title: string): Promise<void> {
+    coreOf(this).assertOpen()
+    await coreOf(this).setTitle(checkedTitle(title))
   }
 
   /** What was odd about the options; null when nothing was. */
@@ -111,6 +123,13 @@ export class Session extends QueueSurface {
     if (active === undefined || active.ended || !active.steerable) return false
     coreOf(this).steering.push({ role: 'user', content: [{ type: 'text', text }] })
     return true
+  }
+
+  /** The files outside the workspace that the user has open now: `{ad-hoc}` means their directories from the next call on. */
+  setAdHocFiles(paths: readonly string[]): void {
+    const core = coreOf(this)
+    core.assertOpen()
+    core.places.setAdHocFiles(paths)
   }
 
   /** A question on the side: answered from what was said so far, without tools and without leaving a trace in the history. */
@@ -178,7 +197,7 @@ export class Session extends QueueSurface {
     return resumeRun(coreOf(this), runId)
   }
 
-  /** Resolves when everything so far is on disk. Without a store there is nothing to wait for. */
+  /** Resolves when everything so far is on disk, also for a session in which nothing was said. Without a store it does nothing. */
   async save(): Promise<void> {
     await coreOf(this).keeper?.flush()
   }
@@ -248,8 +267,10 @@ export class Session extends QueueSurface {
     return coreOf(this).shelf.names()
   }
 
-  toolDefinitions(): ToolDefinition[] {
-    return coreOf(this).shelf.known()
+  /** What the model is told of each tool, with its kind and title for clients. */
+  toolDefinitions(): ToolInfo[] {
+    const { shelf } = coreOf(this)
+    return shelf.known().map((definition) => toolInfo(definition, shelf.get(definition.name)))
   }
 
   /** Adds a tool, or puts another in the place of one with its name. The model sees it from the next round on. */
@@ -294,8 +315,9 @@ export class Session extends QueueSurface {
     return coreOf(this).commands.list()
   }
 
-  /** Takes effect with the next call of the model or a tool. */
+  /** Replaces the budget guard; null takes it away. Takes effect with the next call of the model or a tool. */
   setBudgetGuard(guard: BudgetGuard | null): void {
+    assertBudgetGuard(guard)
     coreOf(this).guard = guard ?? undefined
   }
 

@@ -7,6 +7,8 @@ import { type RunOutcome, run } from '../loop/run.js'
 import { snakeUsage } from '../loop/usage.js'
 import type { UserMessage } from '../tool/completion.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
+import type { JsonObject } from '../tool/json.js'
+import { mergeMetadata } from '../tool/metadata.js'
 import { ActiveRun } from './active-run.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import { commandSession } from './command-session.js'
@@ -41,6 +43,7 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
       supervision.seen(record.id, event)
     })
   const active = new ActiveRun(record, core.now, core.screen.events, told ?? keep)
+  active.metadata = metadataOf(core, request)
   const unfollow = active.follow(request.signal)
   const idle = !core.isBusy
   core.open.set(active.id, active)
@@ -53,6 +56,11 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
   // all before it.
   core.queue = Promise.allSettled([core.queue, active.result]).then(() => undefined)
   return active
+}
+
+function metadataOf({ parts }: SessionCore, { metadata }: RunRequest): JsonObject | undefined {
+  const own = parts.options.metadata
+  return own === undefined && metadata === undefined ? undefined : mergeMetadata(own, metadata)
 }
 
 async function afterOthers(
@@ -143,13 +151,8 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
     active.signal.throwIfAborted()
     if (text !== undefined) {
       active.emit({ type: 'text_delta', text })
-      return agentResult(active.id, {
-        text,
-        toolCallsCount: 0,
-        rounds: 0,
-        ...active.spent,
-        finish: 'command',
-      })
+      const outcome = { text, toolCallsCount: 0, rounds: 0, ...active.spent, finish: 'command' } as const
+      return agentResult(active.id, outcome, reportsOf(core))
     }
   }
   active.steerable = true
@@ -173,6 +176,7 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   if (request.history === undefined && unfinished === undefined) await core.closeInterrupted()
   if (request.history === undefined && message !== undefined && unfinished === undefined)
     for (const arrived of knownTasks(core)?.takeArrivals() ?? []) await core.conversation.append(arrived)
+  if (request.history === undefined && message !== undefined) core.titleAfter(request.text)
   const { roundDone, ...plain } = parts
   const outcome = await run(
     {
@@ -196,7 +200,7 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   return agentResult(
     active.id,
     { ...outcome, ...active.spent, text: core.screen.text(outcome.text) },
-    reportsOf(core, new Set([active.id, ...(request.from?.family ?? [])])),
+    reportsOf(core),
   )
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AnyTool } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
+import { shownLimits } from './shown-limits.js'
 import { ToolShelf } from './tool-shelf.js'
 
 /** So many are shown. */
@@ -14,27 +15,33 @@ const slow = (name: string, describe: () => Promise<string>): AnyTool => ({
   call: () => name,
 })
 const search = tool('find_tools')
+/** A model that can read so little that the number of tools decides. */
+const limits = shownLimits(
+  'auto',
+  () => false,
+  () => ({ contextTokens: 10 }),
+)
 const many = (count: number): AnyTool[] => Array.from({ length: count }, (_, at) => tool(`t${at}`))
 const namesOf = (definitions: readonly { readonly name: string }[]): string[] =>
   definitions.map(({ name }) => name)
 
 describe('the tools of a session', () => {
   it('are all shown, without a search, as long as there are few', async () => {
-    const shelf = new ToolShelf(many(mostShown), search)
+    const shelf = new ToolShelf(many(mostShown), search, [], limits)
     expect(namesOf(await shelf.definitions())).toHaveLength(mostShown)
     expect(shelf.hidden()).toEqual([])
     expect(shelf.get('find_tools')).toBeUndefined()
   })
 
   it('are hidden from the first too many on, and the search is shown', async () => {
-    const shelf = new ToolShelf(many(mostShown + 2), search)
+    const shelf = new ToolShelf(many(mostShown + 2), search, [], limits)
     expect(namesOf(await shelf.definitions()).slice(-2)).toEqual([`t${mostShown - 1}`, 'find_tools'])
     expect(namesOf(shelf.hidden())).toEqual([`t${mostShown}`, `t${mostShown + 1}`])
     expect(shelf.isShown(`t${mostShown}`)).toBe(false)
   })
 
   it('only ever come to the end of what is shown', async () => {
-    const shelf = new ToolShelf(many(mostShown + 3), search)
+    const shelf = new ToolShelf(many(mostShown + 3), search, [], limits)
     const before = namesOf(await shelf.definitions())
     shelf.offer([`t${mostShown + 2}`, 't0', 'nothing', `t${mostShown + 2}`])
     expect(namesOf(await shelf.definitions())).toEqual([...before, `t${mostShown + 2}`])
@@ -135,12 +142,12 @@ describe('the tools of a session', () => {
   })
 
   it('of a server are shown when all of them fit, and else all of them are found, by all that is said of them', async () => {
-    const shelf = new ToolShelf(many(15), search)
+    const shelf = new ToolShelf(many(15), search, [], limits)
     shelf.addTogether(['a', 'b'].map((name) => tool(name, name)))
-    expect(shelf.shownNames().slice(15)).toEqual(['a', 'b'])
+    expect(namesOf(await shelf.definitions()).slice(15)).toEqual(['a', 'b'])
     const full = { ...tool('c', 'all of it'), definition: () => tool('c', 'all').definition('') }
     shelf.addTogether([full, ...['d', 'e', 'f'].map((name) => tool(name, name))])
-    expect(shelf.shownNames().slice(15)).toEqual(['a', 'b', search.name])
+    expect(namesOf(await shelf.definitions()).slice(15)).toEqual(['a', 'b', search.name])
     expect(shelf.hidden().map(({ name, description }) => [name, description])).toEqual([
       ['c', 'all of it'],
       ['d', 'd'],
@@ -148,6 +155,6 @@ describe('the tools of a session', () => {
       ['f', 'f'],
     ])
     shelf.addTogether([tool('a', 'another')])
-    expect(shelf.shownNames().slice(15)).toEqual(['a', 'b', search.name])
+    expect(namesOf(await shelf.definitions()).slice(15)).toEqual(['a', 'b', search.name])
   })
 })

@@ -4,9 +4,7 @@ import type { ToolDefinition } from '../tool/definition.js'
 import { CapstanError } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
 import { definitionFailed } from '../tool/published-by.js'
-
-/** From so many tools on a model is shown only the first of them, and finds the others by searching. */
-const mostShown = 20
+import { allShown, type ShownLimits } from './shown-limits.js'
 
 /**
  * The tools of a session: those that a model is shown, and those that it can find. What it is shown only ever grows, at its end, so
@@ -14,19 +12,26 @@ const mostShown = 20
  */
 export class ToolShelf {
   readonly #search: AnyTool
+  readonly #limits: ShownLimits
   /** Never changed but for what is found out of it: sessions that begin with the same tools share it until theirs differ. */
   #contents: Contents
 
   /** `search` is shown once there is something to find. What is `asleep` is there for the host alone, until it is offered. */
-  constructor(tools: readonly AnyTool[], search: AnyTool, asleep: readonly AnyTool[] = []) {
+  constructor(
+    tools: readonly AnyTool[],
+    search: AnyTool,
+    asleep: readonly AnyTool[] = [],
+    limits: ShownLimits = allShown,
+  ) {
     this.#search = search
-    this.#contents = sharedContents(tools, search, asleep)
+    this.#limits = limits
+    this.#contents = sharedContents(tools, search, asleep, limits)
   }
 
   /** Adds a tool, or puts another in its place. */
   add(tool: AnyTool): void {
     const contents = copyOf(this.#contents)
-    put(contents, tool, this.#search)
+    put(contents, tool, this.#search, this.#limits)
     this.#contents = contents
   }
 
@@ -35,10 +40,10 @@ export class ToolShelf {
     if (tools.length === 0) return
     const contents = copyOf(this.#contents)
     const added = tools.filter(({ name }) => !contents.tools.has(name))
-    const fit = contents.shown.length + added.length <= mostShown
+    const fit = this.#limits.fit(added, () => shownOf(contents))
     for (const tool of tools)
-      if (fit || !added.includes(tool)) put(contents, tool, this.#search)
-      else putAside(contents, tool, this.#search)
+      if (added.includes(tool) && !fit) putAside(contents, tool, this.#search)
+      else place(contents, tool)
     this.#contents = contents
   }
 
@@ -71,15 +76,10 @@ export class ToolShelf {
     return this.#contents.shown.includes(name)
   }
 
-  /** What a model may call: what it is shown, and what sleeps, which says what it lacks. */
-  isCallable(name: string): boolean {
-    const { tools, asleep } = this.#contents
-    const tool = tools.get(name)
-    return this.isShown(name) || (tool !== undefined && asleep.includes(tool))
-  }
-
-  shownNames(): readonly string[] {
-    return this.#contents.shown
+  /** The tool that a model calls by its exact name. One that was only to be found is shown from the next round on. */
+  called(name: string): AnyTool | undefined {
+    if (isToBeFound(this.#contents, name)) this.offer([name])
+    return this.get(name)
   }
 
   /** Shows tools from the next round on. */
@@ -140,22 +140,33 @@ type Contents = {
 }
 
 /** Most sessions of a host begin with the very same tools, and stay with them. Tools that must be asked what they are, each session asks. */
-function sharedContents(tools: readonly AnyTool[], search: AnyTool, asleep: readonly AnyTool[]): Contents {
-  if (!tools.every(isGovernedTool)) return contentsOf(tools, search, asleep)
+function sharedContents(
+  tools: readonly AnyTool[],
+  search: AnyTool,
+  asleep: readonly AnyTool[],
+  limits: ShownLimits,
+): Contents {
+  // Where the limits decide, they may be those of one session alone.
+  if (!tools.every(isGovernedTool) || !limits.isSure(tools)) return contentsOf(tools, search, asleep, limits)
   for (const reference of recent) {
     const contents = reference.deref()
     if (contents?.begun !== undefined && isMadeOf(contents, contents.begun, tools, search, asleep))
       return contents
   }
-  const contents = { ...contentsOf(tools, search, asleep), begun: { tools: [...tools], search } }
+  const contents = { ...contentsOf(tools, search, asleep, limits), begun: { tools: [...tools], search } }
   recent.unshift(new WeakRef(contents))
   recent.length = Math.min(recent.length, mostRemembered)
   return contents
 }
 
-function contentsOf(tools: readonly AnyTool[], search: AnyTool, asleep: readonly AnyTool[]): Contents {
+function contentsOf(
+  tools: readonly AnyTool[],
+  search: AnyTool,
+  asleep: readonly AnyTool[],
+  limits: ShownLimits,
+): Contents {
   const contents: Contents = { asleep, tools: new Map(), governed: new Map(), shown: [] }
-  for (const tool of tools) put(contents, tool, search)
+  for (const tool of tools) put(contents, tool, search, limits)
   return contents
 }
 
@@ -192,19 +203,29 @@ function definitionsOf(contents: Contents): readonly ToolDefinition[] {
   return plain.map((definition) => contents.among?.get(definition.name) ?? definition)
 }
 
-function put(contents: Contents, tool: AnyTool, search: AnyTool): void {
+function put(contents: Contents, tool: AnyTool, search: AnyTool, limits: ShownLimits): void {
+  const known = contents.tools.has(tool.name)
+  if (known || contents.asleep.includes(tool) || limits.fit([tool], () => shownOf(contents)))
+    place(contents, tool)
+  else putAside(contents, tool, search)
+}
+
+/** Shows a tool, unless it sleeps; one in the place of another is shown where that was. */
+function place(contents: Contents, tool: AnyTool): void {
   const before = contents.tools.get(tool.name)
   set(contents, tool)
   // Another in the place of one that sleeps is not asleep itself.
   if (before !== undefined && !contents.asleep.includes(before)) return
-  if (contents.asleep.includes(tool)) return
-  if (contents.shown.length < mostShown) contents.shown.push(tool.name)
-  else showSearch(contents, search)
+  if (!contents.asleep.includes(tool)) contents.shown.push(tool.name)
 }
 
 function putAside(contents: Contents, tool: AnyTool, search: AnyTool): void {
   set(contents, tool)
   showSearch(contents, search)
+}
+
+function shownOf({ shown, tools }: Contents): AnyTool[] {
+  return shown.flatMap((name) => tools.get(name) ?? [])
 }
 
 function showSearch(contents: Contents, search: AnyTool): void {

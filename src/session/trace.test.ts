@@ -9,20 +9,28 @@ const record = (callId: string, more: Partial<CallRecord> = {}): CallRecord => (
   origin: 'model',
   args: '{"command":"cat secret"}',
   endedAt: 'done',
+  startedAtMs: 1_000,
   durationMs: 5,
   envelope: outputEnvelope('grüße', { exit_code: 0, note: 'secret' }),
   ...more,
 })
 
+const session = { sessionId: 's', tenantId: 'acme', correlationId: 'c-7' }
+
 describe('the trace', () => {
   it('says that a call happened and how it went, not what it said', () => {
-    const trace = new Trace(10)
-    trace.add(record('1', { toolCallId: 'c', verdict: { action: 'ask' }, approval: 'once' }))
+    const trace = new Trace(session, 10)
+    trace.add(record('1', { runId: 'r', toolCallId: 'c', verdict: { action: 'ask' }, approval: 'once' }))
     expect(trace.list()).toEqual([
       {
         schema: 'capstan.trace_event.v1',
         kind: 'tool_execution',
         name: 'bash',
+        sessionId: 's',
+        tenantId: 'acme',
+        correlationId: 'c-7',
+        runId: 'r',
+        timestampMs: 1_005,
         callId: '1',
         toolCallId: 'c',
         origin: 'model',
@@ -40,17 +48,17 @@ describe('the trace', () => {
   })
 
   it('tells a failure with its exit code, and the step that ended it', () => {
-    const trace = new Trace(10)
+    const trace = new Trace(session, 10)
     trace.add(record('1', { envelope: errorEnvelope('no', { exit_code: 3 }), endedAt: 'rules' }))
     trace.add(record('2', { envelope: errorEnvelope('no') }))
     expect(trace.list()).toMatchObject([
       { success: false, exitCode: 3, endedAt: 'rules', outputBytes: 2 },
-      { success: false, exitCode: 1 },
+      { success: false, exitCode: 1, runId: 'host' },
     ])
   })
 
   it.each([0, 1, 5])('keeps the newest %i', (most) => {
-    const trace = new Trace(most)
+    const trace = new Trace(session, most)
     for (let at = 0; at < 100; at++) trace.add(record(String(at)))
     expect(trace.list().map(({ callId }) => Number(callId))).toEqual(
       Array.from({ length: most }, (_, at) => 100 - most + at),

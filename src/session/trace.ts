@@ -1,11 +1,17 @@
 import type { CallRecord } from '../loop/gate-parts.js'
 import { toToolResult } from '../tool/tool-result.js'
+import type { SessionLabels } from './options.js'
 
 /** One tool call in the session's trace: that it happened and how it went, without what it said. */
-export type TraceEvent = {
+export type TraceEvent = SessionLabels & {
   readonly schema: 'capstan.trace_event.v1'
   readonly kind: 'tool_execution'
   readonly name: string
+  readonly sessionId: string
+  /** The run whose call it was; `host` for a direct call outside of runs. */
+  readonly runId: string
+  /** When the call ended, by the host's clock. */
+  readonly timestampMs: number
   readonly callId: string
   readonly toolCallId?: string
   readonly origin: CallRecord['origin']
@@ -21,11 +27,14 @@ export type TraceEvent = {
 }
 
 export class Trace {
+  readonly #session: SessionLabels & Pick<TraceEvent, 'sessionId'>
   readonly #most: number
   #events: TraceEvent[] = []
 
-  constructor(most: number) {
-    this.#most = most
+  /** `most`: how many are kept; absent or null: all of them. */
+  constructor(session: SessionLabels & Pick<TraceEvent, 'sessionId'>, most?: number | null) {
+    this.#session = session
+    this.#most = most ?? Number.POSITIVE_INFINITY
   }
 
   add(record: CallRecord): void {
@@ -35,6 +44,9 @@ export class Trace {
       schema: 'capstan.trace_event.v1',
       kind: 'tool_execution',
       name: record.toolName,
+      ...this.#session,
+      runId: record.runId ?? 'host',
+      timestampMs: record.startedAtMs + record.durationMs,
       callId: record.callId,
       ...(record.toolCallId !== undefined && { toolCallId: record.toolCallId }),
       origin: record.origin,

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import { Agent } from '../agent/agent.js'
+import { AgentBuilder } from '../agent/builder/agent-builder.js'
 import type { AgentEvent } from '../loop/events.js'
 import { ModelError } from '../model/errors.js'
 import { type ScriptedStep, scriptedModel } from '../testing/scripted-model.js'
@@ -16,6 +16,7 @@ import { createJsonTool } from '../tool/create-json-tool.js'
 import { isRecord } from '../tool/json.js'
 import type { SessionOptions } from './options.js'
 import type { Session } from './session.js'
+import { readUiApprovals } from './ui-approvals.js'
 import type { UiMessageChunk } from './ui-message-chunk.js'
 import { toUiMessageChunks, toUiMessageResponse, type UiMessageSource } from './ui-message-stream.js'
 import type { UiMessageOptions } from './ui-message-writer.js'
@@ -30,8 +31,7 @@ async function open(
   script: readonly (ScriptedStep | string)[],
   options: SessionOptions = {},
 ): Promise<Session> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-ui-')))
-  closing.push(() => rm(base, { recursive: true, force: true }))
+  const base = temporaryDirectory()
   const agent = await Agent.create({}, { userDir: join(base, 'user'), env: {} })
   closing.push(() => agent.close())
   return agent.session(base, {
@@ -421,6 +421,147 @@ describe('leaving early', () => {
     const types: string[] = []
     for await (const { type } of owner) types.push(type)
     expect(types.at(-1)).toBe('agent_end')
+  })
+})
+
+describe('a response that ends at an approval', () => {
+  const asking = (): Promise<Session> =>
+    open([{ text: 'so', toolCalls: [{ name: 'echo', args: { n: 1 }, id: 'c1' }] }, 'done'], {
+      tools: [echo],
+      permissionPolicy: { ask: ['echo'] },
+      confirmationPolicy: { enabled: true, defaultTimeoutMs: 60_000 },
+    })
+  const all = async (source: UiMessageSource, options: UiMessageOptions = {}): Promise<UiMessageChunk[]> => {
+    const chunks: UiMessageChunk[] = []
+    for await (const chunk of toUiMessageChunks(source, { endAtApproval: true, ...options }))
+      chunks.push(chunk)
+    return chunks
+  }
+  const places = async (session: Session): Promise<{ runId: string; sequence: number }> => {
+    const runId = (await session.runs())[0]?.id ?? ''
+    const events = await session.runEvents(runId)
+    const sequence = events.find(({ event }) => event.type === 'confirmation_required')?.sequence ?? 0
+    return { runId, sequence }
+  }
+
+  it('leaves the run at work, and says where it continues', async () => {
+    for (const from of ['stream', 'watch']) {
+      const session = await asking()
+      const stream = await session.stream('go')
+      const run = await session.currentRun()
+      const chunks = await all(from === 'stream' ? stream : session.watch(run?.id ?? ''))
+      const { runId, sequence } = await places(session)
+      expect(chunks.slice(-4)).toEqual([
+        { type: 'tool-approval-request', approvalId: 'c1', toolCallId: 'c1' },
+        { type: 'data-paused', id: 'paused', data: { runId, sequence } },
+        { type: 'finish-step' },
+        { type: 'finish', finishReason: 'tool-calls' },
+      ])
+      expect((await session.currentRun())?.status).toBe('running')
+      expect(await session.confirmToolUse('c1', true)).toBe(true)
+      const rest = await all(session.watch(runId, { from: sequence }), { messageId: 'm' })
+      expect(rest.map(({ type }) => type)).toEqual([
+        'start',
+        'tool-output-available',
+        'start-step',
+        'text-start',
+        'text-delta',
+        'text-end',
+        'finish-step',
+        'finish',
+      ])
+      expect(rest[0]).toEqual({ type: 'start', messageId: 'm' })
+    }
+  })
+
+  it('continues also where the events before are not known any more', async () => {
+    const session = await asking()
+    await all(await session.stream('go'))
+    const { runId, sequence } = await places(session)
+    await session.confirmToolUse('c1', true)
+    async function* passedOn() {
+      yield* session.watch(runId, { from: sequence })
+    }
+    const types = (await all(passedOn())).map(({ type }) => type)
+    expect(types.slice(0, 3)).toEqual(['start', 'tool-output-available', 'start-step'])
+  })
+
+  it('counts pieces of text that were joined for a slow reader', async () => {
+    const session = await open(
+      [{ text: 'word '.repeat(2_000), toolCalls: [{ name: 'echo', args: { n: 1 }, id: 'c1' }] }, 'done'],
+      {
+        tools: [echo],
+        permissionPolicy: { ask: ['echo'] },
+        confirmationPolicy: { enabled: true, defaultTimeoutMs: 60_000 },
+      },
+    )
+    const stream = await session.stream('go')
+    await expect.poll(() => session.pendingConfirmations().length).toBe(1)
+    const chunks = await all(stream)
+    expect(chunks.find(({ type }) => type === 'data-paused')).toMatchObject({ data: await places(session) })
+  })
+
+  it('says that a source gives no events', async () => {
+    async function* texts(): AsyncGenerator<AgentEvent> {
+      yield 'text' as never
+    }
+    expect((await all(texts())).map(({ type }) => type)).toEqual(['start', 'error', 'finish'])
+  })
+
+  it('finds the answers in the messages of the next request, and nothing in others', () => {
+    const paused = { type: 'data-paused', data: { runId: 'r', sequence: 7 } }
+    const part = (state: string, approval: unknown) => ({ type: 'dynamic-tool', state, approval })
+    const answered = part('approval-responded', { id: 'c1', approved: false, reason: 'no' })
+    const message = (...parts: unknown[]) => ({ id: 'm', role: 'assistant', parts })
+    expect(readUiApprovals([{ role: 'user', parts: [] }, message(paused, answered)])).toEqual({
+      runId: 'r',
+      sequence: 7,
+      messageId: 'm',
+      answers: [{ approvalId: 'c1', approved: false, reason: 'no' }],
+    })
+    const others: unknown[] = [
+      undefined,
+      [],
+      [null],
+      [message(paused, answered), { role: 'user', parts: [] }],
+      [message(answered)],
+      [message(paused)],
+      [message(paused, part('approval-requested', { id: 'c1' }))],
+      [message(paused, part('approval-responded', { id: 'c1', approved: 'yes' }))],
+      [message({ ...paused, data: { runId: 'r', sequence: 'x' } }, answered)],
+    ]
+    for (const messages of others) expect(readUiApprovals(messages)).toBeUndefined()
+  })
+})
+
+describe('the prompt of a built agent as UI message chunks', () => {
+  const built = (...script: (ScriptedStep | string)[]) =>
+    new AgentBuilder('chatty', scriptedModel(script)).tool(echo).build()
+
+  it('has its thoughts, texts, calls and end', async () => {
+    const agent = built(
+      { reasoning: 'hm', text: 'a', toolCalls: [{ name: 'echo', args: { n: 1 }, id: 'c1' }] },
+      'b',
+    )
+    const chunks = await read(agent.prompt('go').stream())
+    expect(ofType(chunks, 'reasoning-delta').map(({ delta }) => delta)).toEqual(['hm'])
+    expect(ofType(chunks, 'text-delta').map(({ delta }) => delta)).toEqual(['a', 'b'])
+    expect(ofType(chunks, 'tool-input-available').map(({ input }) => input)).toEqual([{ n: 1 }])
+    expect(ofType(chunks, 'tool-output-available').map(({ output }) => output)).toEqual(['echo 1'])
+    expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'stop' })
+  })
+
+  it('shows an error of Capstan, and of others only that there was one', async () => {
+    const known = new ModelError('model_unavailable', 'The provider is down.')
+    const shown = await read(built({ error: known }).prompt('go').stream())
+    expect(ofType(shown, 'error')).toEqual([{ type: 'error', errorText: 'The provider is down.' }])
+    const masked = await read(
+      built({ error: new Error('db-internal') })
+        .prompt('go')
+        .stream(),
+    )
+    expect(ofType(masked, 'error')).toHaveLength(1)
+    expect(JSON.stringify(masked)).not.toContain('db-internal')
   })
 })
 

@@ -1,10 +1,12 @@
 import type { AgentEvent } from '../loop/events.js'
-import type { RunEvent } from './run-events.js'
+import { EventStream } from './event-stream.js'
+import { earlierEvents, type RunEvent } from './run-events.js'
 import type { UiMessageChunk } from './ui-message-chunk.js'
 import { createUiMessageWriter, type UiMessageOptions, type UiMessageWriter } from './ui-message-writer.js'
+import { shownEvent, type UiPromptEvent } from './ui-prompt-event.js'
 
-/** What can be shown: the stream of a run, or what `session.watch` gives. */
-export type UiMessageSource = AsyncIterable<AgentEvent | RunEvent>
+/** What can be shown: the stream of a run, what `session.watch` gives, or the stream of a built agent's prompt. */
+export type UiMessageSource = AsyncIterable<AgentEvent | RunEvent | UiPromptEvent>
 
 /**
  * The events of a run as the chunks that chat front ends of the AI SDK read. Who leaves early leaves the source too, at once: the stream
@@ -17,7 +19,7 @@ export function toUiMessageChunks(
   source: UiMessageSource,
   options: UiMessageOptions = {},
 ): AsyncIterableIterator<UiMessageChunk, undefined> {
-  return new UiMessageChunks(source[Symbol.asyncIterator](), createUiMessageWriter(options))
+  return new UiMessageChunks(source, options)
 }
 
 /**
@@ -56,16 +58,33 @@ const headers = {
 
 /** By hand, since a generator that waits for an event cannot be left before the event comes. */
 class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined> {
-  readonly #source: AsyncIterator<AgentEvent | RunEvent>
+  readonly #events: UiMessageSource
+  readonly #source: AsyncIterator<SourceEvent>
   readonly #writer: UiMessageWriter
+  readonly #endAtApproval: boolean
   #ready: UiMessageChunk[] = []
   #over = false
+  /** The sequence number of the last event that was written; 0 before the first. */
+  #sequence = 0
   #turn: Promise<unknown> = Promise.resolve()
   #leave: () => void = () => undefined
 
-  constructor(source: AsyncIterator<AgentEvent | RunEvent>, writer: UiMessageWriter) {
-    this.#source = source
-    this.#writer = writer
+  constructor(events: UiMessageSource, options: UiMessageOptions) {
+    this.#events = events
+    this.#source = events[Symbol.asyncIterator]()
+    this.#writer = createUiMessageWriter(options)
+    this.#endAtApproval = options.endAtApproval === true
+    if (this.#endAtApproval) this.#continue()
+  }
+
+  /** A source that begins after the start of its run continues the message of an earlier response. */
+  #continue(): void {
+    const earlier: unknown = Reflect.get(this.#events, earlierEvents)
+    const events: RunEvent[] = typeof earlier === 'function' ? earlier() : []
+    const last = events.at(-1)
+    if (last === undefined) return
+    this.#sequence = last.sequence
+    this.#writer.continueAfter(events.map(({ event }) => event))
   }
 
   /** Calls are served in their order. */
@@ -101,11 +120,12 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
   async #more(): Promise<void> {
     try {
       const result = await this.#nextEvent()
-      if (result === undefined) return
-      if (result.done === true) {
+      if (result === 'left') return
+      if (result === 'quiet') this.#pause()
+      else if (result.done === true) {
         this.#over = true
         this.#ready = this.#writer.close()
-      } else this.#ready = this.#writer.write(eventOf(result.value))
+      } else this.#write(result.value)
     } catch {
       // What it says is for the host's own log, not for the reader of a chat.
       this.#over = true
@@ -113,17 +133,52 @@ class UiMessageChunks implements AsyncIterableIterator<UiMessageChunk, undefined
     }
   }
 
-  /** Undefined when the reader left meanwhile. */
-  #nextEvent(): Promise<IteratorResult<AgentEvent | RunEvent> | undefined> {
+  #write(one: SourceEvent): void {
+    const placed = 'sequence' in one ? one : undefined
+    // Events that are not in memory any more were shown by the response before.
+    if (this.#endAtApproval && this.#sequence === 0 && placed !== undefined && placed.sequence > 1)
+      this.#writer.continueAfter([])
+    if (placed !== undefined) this.#sequence = placed.sequence
+    else if (this.#events instanceof EventStream) this.#sequence = this.#events.sequence
+    const event = shownEvent('sequence' in one ? one.event : one)
+    this.#ready = event === undefined ? [] : this.#writer.write(event)
+    if (this.#endAtApproval && this.#writer.approvals() === 'all') this.#pause()
+  }
+
+  /** Ends the response. The run goes on: a stream that owns it is let go of, not left. */
+  #pause(): void {
+    this.#over = true
+    this.#ready = [...this.#ready, ...this.#writer.pause(this.#sequence)]
+    if (this.#events instanceof EventStream) this.#events.end()
+    else this.#source.return?.().catch(() => undefined)
+  }
+
+  /** The next event; or that the reader left meanwhile, or that nothing more comes while some calls wait for an approval. */
+  #nextEvent(): Promise<IteratorResult<SourceEvent> | 'left' | 'quiet'> {
     return new Promise((resolve, reject) => {
-      this.#leave = () => resolve(undefined)
-      this.#source.next().then(resolve, reject)
+      const someWait = this.#endAtApproval && this.#writer.approvals() !== 'none'
+      const timer = someWait ? setTimeout(() => resolve('quiet'), quietMs) : undefined
+      this.#leave = () => {
+        clearTimeout(timer)
+        resolve('left')
+      }
+      this.#source.next().then(
+        (result) => {
+          clearTimeout(timer)
+          resolve(result)
+        },
+        (error: unknown) => {
+          clearTimeout(timer)
+          reject(error)
+        },
+      )
     })
   }
 }
 
-const end: IteratorReturnResult<undefined> = { value: undefined, done: true }
+type SourceEvent = AgentEvent | RunEvent | UiPromptEvent
 
-function eventOf(one: AgentEvent | RunEvent): AgentEvent {
-  return 'sequence' in one ? one.event : one
-}
+/** The calls of a round ask at about the same time. A call that runs on, or waits for one that asks, is not waited for any longer. */
+const quietMs = 150
+
+const end: IteratorReturnResult<undefined> = { value: undefined, done: true }

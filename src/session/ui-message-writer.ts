@@ -1,5 +1,6 @@
 import type { AgentEvent, RunSummary } from '../loop/events.js'
 import type { UiDataChunk, UiFinishReason, UiMessageChunk } from './ui-message-chunk.js'
+import type { ShownEvent } from './ui-prompt-event.js'
 import { createUiToolCalls } from './ui-tool-calls.js'
 
 export type UiMessageOptions = {
@@ -12,11 +13,22 @@ export type UiMessageOptions = {
    * others only as the fact that it was: nobody wrote it for this reader.
    */
   readonly describeError?: (event: { readonly error: string; readonly code?: string }) => string
+  /**
+   * Ends the message when calls wait for an approval, instead of waiting for the answer: the next request carries the answer, and continues
+   * the message from `session.watch(runId, { from })`. `readUiApprovals` reads both from the messages of that request.
+   */
+  readonly endAtApproval?: boolean
 }
 
 export interface UiMessageWriter {
   /** The chunks of one event, in order. */
-  write(event: AgentEvent): UiMessageChunk[]
+  write(event: ShownEvent): UiMessageChunk[]
+  /** Continues a message of which the front end has the chunks of these events already. */
+  continueAfter(events: readonly ShownEvent[]): void
+  /** Whether calls wait for an approval, and whether these are all calls that have not ended. */
+  approvals(): 'none' | 'some' | 'all'
+  /** The chunks that end the response while calls wait for an approval. `sequence` is that of the last event that was written. */
+  pause(sequence: number): UiMessageChunk[]
   /** The chunks that close what is open when no more events come. Nothing after an end. */
   close(): UiMessageChunk[]
   /** The same for a source of events that failed. */
@@ -37,12 +49,18 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
   let phase: 'new' | 'started' | 'step' | 'over' = 'new'
   let round = 0
   let texts = 0
+  let runId: string | undefined
+  /** Whether this response has begun. */
+  let begun = false
+  /** Whether an earlier response began the present step. */
+  let inherited = false
   let open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined
 
   const start = (id = messageId): void => {
-    if (phase !== 'new') return
+    if (begun) return
     put({ type: 'start', ...(id !== undefined && { messageId: id }) })
-    phase = 'started'
+    begun = true
+    if (phase === 'new') phase = 'started'
   }
   const beginStep = (): void => {
     start()
@@ -58,7 +76,8 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
     closeText()
     tools.endAll()
     if (phase !== 'step') return
-    put({ type: 'finish-step' })
+    if (!inherited) put({ type: 'finish-step' })
+    inherited = false
     phase = 'started'
   }
   const say = (kind: 'text' | 'reasoning', delta: string): void => {
@@ -84,7 +103,11 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
     put(chunk)
   })
 
-  const take = (event: AgentEvent): void => {
+  const take = (event: ShownEvent): void => {
+    if (event.type === 'final') {
+      end({ type: 'finish', finishReason: 'stop' })
+      return
+    }
     const data = dataOf(event)
     if (data !== undefined) {
       start()
@@ -93,6 +116,7 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
     }
     switch (event.type) {
       case 'agent_start':
+        runId = event.runId
         start(messageId ?? event.runId)
         break
       case 'turn_start':
@@ -137,6 +161,25 @@ export function createUiMessageWriter(options: UiMessageOptions = {}): UiMessage
 
   return {
     write: (event) => written(() => take(event)),
+    continueAfter(events) {
+      for (const event of events) written(() => take(event))
+      begun = false
+      // The present step is open in the front end, whether or not its beginning is known here.
+      if (phase !== 'over') phase = 'step'
+      inherited = true
+      if (events.length === 0) tools.assumeShown()
+    },
+    approvals: () => (phase === 'over' ? 'none' : tools.approvals()),
+    pause: (sequence) =>
+      written(() => {
+        start()
+        closeText()
+        tools.pause()
+        put({ type: 'data-paused', id: 'paused', data: { ...(runId !== undefined && { runId }), sequence } })
+        if (phase === 'step' && !inherited) put({ type: 'finish-step' })
+        put({ type: 'finish', finishReason: 'tool-calls' })
+        phase = 'over'
+      }),
     close: () =>
       written(() => {
         if (phase !== 'new') endStep()

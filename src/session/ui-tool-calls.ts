@@ -8,14 +8,33 @@ export interface UiToolCalls {
   take(event: AgentEvent): void
   /** The round is over: calls that still have no end get one. */
   endAll(): void
+  /** Whether calls wait for an approval, and whether these are all calls that have not ended. */
+  approvals(): 'none' | 'some' | 'all'
+  /**
+   * The response ends while calls wait for an approval. Calls that are at work, or wait for those, get a provisional output, which their
+   * result replaces later: a front end sends the answers only when no other call of the step is open.
+   */
+  pause(): void
+  /** Calls that are not known here were shown by an earlier response. */
+  assumeShown(): void
 }
 
 /** The calls of one round as a front end sees them: begun, whole, asked about, ended. */
 export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolCalls {
   const calls = new Map<string, UiCall>()
+  let unknownAreShown = false
 
   const begin = (toolCallId: string, toolName: string, growing = false): UiCall => {
-    const call: UiCall = { toolName, growing, written: '', shown: undefined, outside: false, refused: false }
+    const shown = unknownAreShown && !growing ? 'by an earlier response' : undefined
+    const call: UiCall = {
+      toolName,
+      growing,
+      written: '',
+      shown,
+      outside: false,
+      asked: false,
+      refused: false,
+    }
     calls.set(toolCallId, call)
     return call
   }
@@ -69,7 +88,8 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
         const known = calls.get(event.toolId)
         const call = known ?? begin(event.toolId, event.toolName)
         // A call that another makes inside has no events of its own: its question is all there is to see of it.
-        if (known === undefined) call.outside = true
+        if (known === undefined) call.outside = !unknownAreShown
+        call.asked = true
         // What is asked about is what will run, and need not be what the model wrote.
         show(event.toolId, call, plainData(event.args))
         put({
@@ -89,6 +109,7 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
       case 'confirmation_timeout': {
         const call = calls.get(event.toolId)
         if (call === undefined) return
+        call.asked = false
         const timedOut = event.type === 'confirmation_timeout'
         const yes = timedOut ? event.actionTaken === 'auto_approved' : event.approved
         // When nobody said no, the words of the time limit say more than a refusal.
@@ -109,6 +130,20 @@ export function createUiToolCalls(put: (chunk: UiMessageChunk) => void): UiToolC
 
   return {
     take,
+    approvals() {
+      const asked = [...calls.values()].filter((call) => call.asked)
+      return asked.length === 0 ? 'none' : asked.length === calls.size ? 'all' : 'some'
+    },
+    pause() {
+      for (const [toolCallId, call] of calls) {
+        if (call.asked) continue
+        if (call.shown === undefined) show(toolCallId, call, argumentsOf(call.written)?.input ?? call.written)
+        put({ type: 'tool-output-available', toolCallId, output: 'In progress.', dynamic: true })
+      }
+    },
+    assumeShown() {
+      unknownAreShown = true
+    },
     endAll() {
       for (const [toolCallId, call] of calls) end(toolCallId, call, 'The call did not come to an end.', true)
     },
@@ -124,6 +159,8 @@ type UiCall = {
   /** The input that the front end has, as JSON; undefined while it is not whole. */
   shown: string | undefined
   outside: boolean
+  /** It waits for an approval. */
+  asked: boolean
   refused: boolean
 }
 

@@ -1,23 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, realpath, rm, symlink, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import { builtinSkills } from './builtin/index.js'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
+import { packageSkills } from './builtin/index.js'
 import type { SkillLibrary } from './library.js'
 import { openSkillLibrary } from './open-library.js'
 import { skillSection } from './skill-section.js'
 
-const made: string[] = []
-
-afterEach(async () => {
-  for (const path of made.splice(0)) await rm(path, { recursive: true, force: true })
-})
-
 /** A directory with these files; a text that begins with `->` is a link to what follows. */
 async function directory(files: Readonly<Record<string, string>> = {}): Promise<string> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-skills-')))
-  made.push(base)
+  const base = temporaryDirectory()
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(base, path)), { recursive: true })
     if (content.startsWith('->')) await symlink(content.slice(2), join(base, path))
@@ -244,7 +237,7 @@ describe('what a model is told of skills', () => {
 })
 
 describe('the built-in skills', () => {
-  it.each(builtinSkills.map((skill) => [skill.name, skill] as const))(
+  it.each(packageSkills.map((skill) => [skill.name, skill] as const))(
     '%s is one that a reviewer would let pass',
     (_, skill) => {
       expect(skill.name).toMatch(/^[a-z]+(?:-[a-z]+)*$/)

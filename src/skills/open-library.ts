@@ -2,7 +2,7 @@ import { basename, dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf } from '../tool/errors.js'
 import { type FoundFile, findFiles, isDirectory } from '../workspace/find-files.js'
-import { builtinSkills } from './builtin/index.js'
+import { packageSkills } from './builtin/index.js'
 import { SkillLibrary } from './library.js'
 import { type ParsedSkill, parseInlineSkill, parseSkill } from './parse-skill.js'
 import { type SkillPlaces, skillDirectories } from './places.js'
@@ -50,7 +50,7 @@ export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrar
   }
   if (places.builtin === true)
     // One that a person put in its place was meant to be.
-    for (const skill of builtinSkills) if (!skills.has(skill.name)) skills.set(skill.name, skill)
+    for (const skill of packageSkills) if (!skills.has(skill.name)) skills.set(skill.name, skill)
   return new SkillLibrary([...skills.values()], problems.slice(0, mostProblems))
 }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import type { Message } from '../tool/completion.js'
 import { blobDigests, foldSession } from './fold-session.js'
 import { MemorySessionStore } from './memory-store.js'
@@ -92,7 +93,7 @@ describe('messages, their records and the fold', () => {
         expect(view.map(({ message }) => message)).toEqual(plain)
         expect(folded.map(({ id }) => id)).toEqual(messages.map((_, at) => `m${at}`))
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     )
   })
 

@@ -38,6 +38,13 @@ export class MemorySessionStore implements SessionStore {
     return { records }
   }
 
+  async create(sessionId: string, records: readonly SessionRecord[]): Promise<boolean> {
+    if (this.#sessions.has(checked(sessionId))) return false
+    const lines = records.map(({ type, data }) => JSON.stringify({ type, data }))
+    this.#sessions.set(sessionId, { ...emptySession(), lines })
+    return true
+  }
+
   async open(sessionId: string, { holder, now }: OpenLogOptions): Promise<SessionLog> {
     const session = this.#sessions.get(checked(sessionId)) ?? emptySession()
     if (session.lease !== undefined) throw new SessionLockedError(sessionId, session.lease)

@@ -43,6 +43,15 @@ export interface SessionStore {
   read(sessionId: string): Promise<StoredSession | undefined>
   /** The same at once, for stores that can. */
   readSync?(sessionId: string): StoredSession | undefined
+  /**
+   * Makes a session of these records, all or nothing, unless there is one of this id: false then. Takes no lease. A store that can write
+   * at once has done so when the call returns. Stores without it make a session with its first message.
+   */
+  create?(
+    sessionId: string,
+    records: readonly SessionRecord[],
+    options: Omit<OpenLogOptions, 'durability'>,
+  ): Promise<boolean>
   /** Takes the session for writing, and makes it when there is none. Rejects with `SessionLockedError` while a living holder has it. */
   open(sessionId: string, options: OpenLogOptions): Promise<SessionLog>
   /** Removes everything of a session that nobody holds. False when there was none. */

@@ -1,6 +1,8 @@
+import type { Manifest } from '../authority/manifest.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import type { TaskAgent } from '../tool/runtime.js'
+import { visibleLine } from '../toolbox/untrusted-text.js'
 
 /** An agent by name: what it is told, which tools it has and what it may do. */
 export type AgentDefinition = TaskAgent & {
@@ -16,6 +18,8 @@ export type AgentDefinition = TaskAgent & {
   readonly inspectable?: boolean
   /** `agent`: when it does a task, it is told in one line that an agent reads its answer. */
   readonly caller?: 'agent'
+  /** What it declares about itself. */
+  readonly manifest?: Manifest
   /** `provider/model` of the configuration; absent: the model of the one who asks. */
   readonly model?: string
   /**
@@ -25,25 +29,49 @@ export type AgentDefinition = TaskAgent & {
   readonly confirmationInheritance?: 'inherit_parent' | 'deny_on_ask' | 'auto_approve'
 }
 
-/** No agent has that name. */
+/** A file that gave no agent. */
+export type UnreadAgent = {
+  /** What the agent would have been called, as far as that is known. */
+  readonly names: readonly string[]
+  readonly problem: string
+  /** Not a problem unless an agent of this name is wanted. */
+  readonly onlyByName?: boolean
+}
+
+/** No agent has that name. `unread` are the files that may have been meant to be it. */
 export class AgentNotFoundError extends CapstanError {
-  constructor(name: string, known: readonly string[]) {
+  constructor(name: string, known: readonly string[], unread: readonly UnreadAgent[] = []) {
     const near = nearestNames(name, known)
     const hint = near.length === 0 ? ` Known are ${known.join(', ')}.` : ` Did you mean ${quoteNames(near)}?`
-    super('agent_not_found', `agent '${name}' not found.${hint}`)
+    super('agent_not_found', [`agent '${name}' not found.${hint}`, ...problemsFor(name, unread)].join('\n'))
   }
 }
 
+/** Files of the wanted name alone, or else those whose name is not known to be another. */
+function problemsFor(name: string, unread: readonly UnreadAgent[]): string[] {
+  const named = unread.filter(({ names }) => names.includes(name))
+  const shown = named.length > 0 ? named : unread.filter(({ onlyByName }) => onlyByName !== true)
+  const lines = shown.slice(0, mostProblems).map(({ problem }) => visibleLine(problem, 400))
+  return shown.length <= mostProblems
+    ? lines
+    : [...lines, `${shown.length - mostProblems} more files could not be read.`]
+}
+
+const mostProblems = 5
+
 markErrorClass(AgentNotFoundError, 'AgentNotFoundError')
 
-/** The agent of this name; of two, the first in the list. Throws {@link AgentNotFoundError}. */
-export function agentNamed(name: string, agents: readonly AgentDefinition[]): AgentDefinition {
+/** The agent of this name; of two, the first in the list. Throws {@link AgentNotFoundError}, which reports the files of `unread`. */
+export function agentNamed(
+  name: string,
+  agents: readonly AgentDefinition[],
+  unread: readonly UnreadAgent[] = [],
+): AgentDefinition {
   const found =
     agents.find((agent) => agent.name === name) ?? agents.find(({ aliases }) => aliases?.includes(name))
   if (found !== undefined) return found
-  throw new AgentNotFoundError(name, [
-    ...new Set(agents.filter(({ hidden }) => !hidden).map((agent) => agent.name)),
-  ])
+  const known = new Set(agents.filter(({ hidden }) => !hidden).map((agent) => agent.name))
+  throw new AgentNotFoundError(name, [...known], unread)
 }
 
 /** Whether tasks may be given to it. */

@@ -1,4 +1,4 @@
-import { type AgentDefinition, agentNamed, takesTasks } from './agent-definition.js'
+import { type AgentDefinition, agentNamed, takesTasks, type UnreadAgent } from './agent-definition.js'
 
 /** The agents that a session knows: those that come with it, and those that were added since, which go before them. */
 export class AgentShelf {
@@ -6,6 +6,8 @@ export class AgentShelf {
   readonly #added = new Map<string, AgentDefinition>()
   /** What was wrong with files that should be agents, a sentence each. */
   readonly problems: string[] = []
+  /** Files that gave no agent. */
+  readonly unread: UnreadAgent[] = []
 
   constructor(own: readonly AgentDefinition[]) {
     this.#own = own
@@ -27,6 +29,6 @@ export class AgentShelf {
 
   /** The agent that does tasks under this name. Throws `AgentNotFoundError`. */
   forTask(name: string): AgentDefinition {
-    return agentNamed(name, this.list().filter(takesTasks))
+    return agentNamed(name, this.list().filter(takesTasks), this.unread)
   }
 }

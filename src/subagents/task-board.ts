@@ -38,6 +38,7 @@ export class TaskBoard {
 
   /** To be called when a task has ended. The first to end is the first to go. */
   forget(): void {
+    if (this.#mostEnded === Number.POSITIVE_INFINITY) return
     const ended = this.list()
       .filter((task) => !task.pending && !this.#isHeld(task.id))
       .sort((a, b) => endOf(a) - endOf(b))

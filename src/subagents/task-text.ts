@@ -17,7 +17,8 @@ export function outcomeText(outcome: TaskOutcome): string {
 export function sectionText(outcome: TaskOutcome, at: number): string {
   const { agent, success, taskId, error } = outcome
   const words = error === undefined ? [] : [`Error: ${error}`]
-  const head = `--- Task ${at + 1} (${agent}) [${success ? 'OK' : 'ERR'}] ${taskId} ---`
+  const id = taskId === '' ? '' : ` ${taskId}`
+  const head = `--- Task ${at + 1} (${agent}) [${success ? 'OK' : 'ERR'}]${id} ---`
   return [head, ...words, ...outputOf(outcome)].join('\n')
 }
 

@@ -1,7 +1,7 @@
 import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, type EnvelopeMetadata, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
-import type { JsonObject, JsonSchema, JsonValue } from '../tool/json.js'
+import { isRecord, type JsonObject, type JsonSchema, type JsonValue } from '../tool/json.js'
 import type { RuntimeTasks, TaskOutcome, TaskRequest } from '../tool/runtime.js'
 import { lentPart, RuntimePartError } from '../toolbox/lent-part.js'
 import { mostTasksAtOnce } from './limits.js'
@@ -17,6 +17,9 @@ export type TaskArgs = {
   output_schema?: JsonObject
 }
 
+type OneOfSeveral = Omit<TaskArgs, 'background'>
+type Several = { tasks: OneOfSeveral[] }
+
 const words = { type: 'string' } as const
 const taskProperties = {
   agent: words,
@@ -27,23 +30,33 @@ const taskProperties = {
   output_schema: { type: 'object' },
 } as const
 
-/** Hands a piece of work to another agent. */
-const taskTool = builtInTool<TaskArgs>({
+/** Hands a piece of work to another agent, or several pieces with `tasks`. */
+const taskTool = builtInTool<Partial<TaskArgs & Several>>({
   name: 'task',
   description:
-    'Hand work to an agent; it sees only your prompt and gives one answer. agent: explore (finds, reads), general (edits, runs), plan, verification, review. background: the result comes later as a message.',
+    'Hand work to an agent; it sees only your prompt and gives one answer. agent: explore (finds, reads), general (edits, runs), plan, verification, review. background: the result comes later as a message. tasks: several at once.',
   kind: 'other',
   // A task has a time limit of its own.
   ownTime: true,
   parameters: {
     type: 'object',
-    properties: { ...taskProperties, background: { type: 'boolean' } },
-    required: ['prompt'],
+    properties: { ...taskProperties, background: { type: 'boolean' }, tasks: { type: 'array' } },
     additionalProperties: false,
   },
-  async execute(args, context) {
+  async execute({ tasks: several, ...args }, context) {
+    if (several !== undefined) {
+      const [other] = Object.keys(args)
+      return other === undefined
+        ? performSeveral(several, context)
+        : errorEnvelope(
+            `"tasks" and "${other}" cannot be combined. Set "${other}" in the entries of "tasks".`,
+          )
+    }
+    const { prompt } = args
+    if (prompt === undefined)
+      return errorEnvelope('"prompt" is missing. Give "prompt" for one task, or "tasks" for several.')
     const tasks = tasksOf(context)
-    const request = requestOf(args)
+    const request = requestOf({ ...args, prompt })
     if (args.background === true) {
       const { taskId, sessionId } = await tasks.start(request)
       return outputEnvelope(
@@ -60,7 +73,7 @@ const taskTool = builtInTool<TaskArgs>({
 })
 
 /** Hands several pieces of work to agents that work at the same time. */
-const parallelTaskTool = builtInTool<{ tasks: Omit<TaskArgs, 'background'>[] }>({
+const parallelTaskTool = builtInTool<Several>({
   name: 'parallel_task',
   description: 'Independent tasks at once; answers come in their order. Fields as in task.',
   kind: 'other',
@@ -78,15 +91,21 @@ const parallelTaskTool = builtInTool<{ tasks: Omit<TaskArgs, 'background'>[] }>(
     required: ['tasks'],
     additionalProperties: false,
   },
-  async execute({ tasks }, context) {
-    const odd = tasks.map(oddIn).find((problem) => problem !== undefined)
-    if (odd !== undefined) return errorEnvelope(odd)
-    return together(await tasksOf(context).run(tasks.map(requestOf), signalOf(context)))
-  },
+  execute: ({ tasks }, context) => performSeveral(tasks, context),
 })
 
-/** What the short schema of `parallel_task` leaves open. */
-function oddIn(task: object, at: number): string | undefined {
+async function performSeveral(tasks: readonly OneOfSeveral[], context: ToolCallContext): Promise<Envelope> {
+  if (tasks.length < 1 || tasks.length > mostTasksAtOnce)
+    return errorEnvelope(`"tasks" must have 1 to ${mostTasksAtOnce} entries, and has ${tasks.length}.`)
+  const odd = tasks.map(oddIn).find((problem) => problem !== undefined)
+  if (odd !== undefined) return errorEnvelope(odd)
+  return together(await tasksOf(context).run(tasks.map(requestOf), signalOf(context)))
+}
+
+/** Checks what the short schema of an entry of `tasks` leaves open. */
+function oddIn(task: unknown, at: number): string | undefined {
+  if (!isRecord(task)) return `tasks[${at}] must be an object.`
+  if (task['prompt'] === undefined) return `tasks[${at}].prompt is required.`
   const fields: Readonly<Record<string, { readonly type: string }>> = taskProperties
   for (const [name, value] of Object.entries(task)) {
     const expected = Object.hasOwn(fields, name) ? fields[name]?.type : undefined

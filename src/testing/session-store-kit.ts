@@ -80,6 +80,24 @@ const checks: Readonly<Record<string, Check>> = {
     same(await recordsOf(store, 's'), [odd])
   },
 
+  async 'a session that is made is there, is held by nobody, and is made once'(store, { again }) {
+    if (store.create === undefined) return
+    const options = { holder: 'the kit', now: () => 0 }
+    const row = session('s', { createdAtMs: 1, title: 'first', workspaceRoot: '/w' })
+    same(await store.create('s', [row], options), true)
+    same(await store.create('s', [session('s', { title: 'second' })], options), false)
+    same(await recordsOf(store, 's'), [row])
+    same((await store.list())[0]?.title, 'first')
+    const log = await (again === undefined ? store : await again(store)).open('s', opener())
+    await log.append([message('m1')])
+    same(await store.create('s', [row], options), false)
+    await log.close()
+    same(await recordsOf(store, 's'), [row, message('m1')])
+    same(await store.delete('s'), true)
+    same(await store.create('s', [row], options), true)
+    same(await recordsOf(store, 's'), [row])
+  },
+
   async 'a session that nobody made is undefined'(store) {
     same(await store.read('none'), undefined)
     if (store.readSync !== undefined) same(store.readSync('none'), undefined)

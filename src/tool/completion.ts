@@ -7,7 +7,19 @@ import type { JsonObject, JsonSchema, JsonValue } from './json.js'
 export type TextContent = { type: 'text'; text: string }
 export type ImageContent = { type: 'image'; data: string; mediaType?: string }
 export type DocumentContent = { type: 'document'; data: string; mediaType?: string; name?: string }
-export type ReasoningContent = { type: 'reasoning'; text: string; id?: string; signature?: string }
+/** `text` is what may be shown. `content` is what the provider wants back, untouched; parts of it may be encrypted. */
+export type ReasoningContent = {
+  type: 'reasoning'
+  text: string
+  id?: string
+  signature?: string
+  content?: ReasoningPart[]
+}
+export type ReasoningPart =
+  | { type: 'text'; text: string; signature?: string }
+  | { type: 'summary'; text: string }
+  | { type: 'encrypted'; data: string }
+  | { type: 'redacted'; data: string }
 export type ToolCallContent = {
   type: 'tool_call'
   id: string
@@ -42,6 +54,8 @@ export type CompletionUsage = {
   outputTokens: number
   totalTokens: number
   cachedInputTokens?: number
+  /** Tokens that were written to the provider's cache. */
+  cacheCreationInputTokens?: number
   reasoningTokens?: number
 }
 

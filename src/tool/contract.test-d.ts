@@ -111,6 +111,47 @@ describe('createTool', () => {
     expectTypeOf(found).toExtend<EmbedToolsOptions>()
   })
 
+  test('works in a generic function over a Zod schema', () => {
+    const wrap = <Input extends z.ZodType>(schema: Input, run: (args: z.output<Input>) => unknown) => [
+      createTool({ name: 't', description: 'd', input: schema, execute: run }),
+      createTool({ name: 't', description: 'd', input: schema, execute: (args) => run(args) }),
+      createTool({
+        name: 't',
+        description: 'd',
+        input: schema,
+        approval: { when: ({ args }) => run(args) === true },
+        touches: (args) => (run(args) ? [] : []),
+        execute: async (args, { signal }) => (signal?.aborted ? undefined : run(args)),
+      }),
+    ]
+    expectTypeOf(wrap(input, ({ city, days }) => city.repeat(days))).toExtend<readonly AnyTool[]>()
+    const object = <Shape extends z.ZodRawShape>(
+      shape: Shape,
+      run: (args: z.output<z.ZodObject<Shape>>) => string,
+    ) => createTool({ name: 't', description: 'd', input: z.object(shape), execute: run })
+    expectTypeOf(object({ n: z.number() }, ({ n }) => String(n))).toExtend<AnyTool>()
+  })
+
+  test('lets execute return unknown with an output schema, which is checked when it runs', () => {
+    const load = (): unknown => JSON.parse('{}')
+    const loadLater = async (): Promise<unknown> => load()
+    const sync = createTool({ name: 't', description: 'd', input, output, execute: () => load() })
+    expectTypeOf(sync).toEqualTypeOf<GovernedTool<{ city: string; days: number }, { sky: number }>>()
+    const later = createTool({ name: 't', description: 'd', input, output, execute: () => loadLater() })
+    expectTypeOf(later.call).returns.resolves.toEqualTypeOf<{ sky: number }>()
+    const options: CreateToolOptions<typeof input, typeof output> = {
+      name: 't',
+      description: 'd',
+      input,
+      output,
+      execute: (args): unknown => args,
+    }
+    expectTypeOf(createTool(options).call).returns.resolves.toEqualTypeOf<{ sky: number }>()
+    const both = <Output extends z.ZodType>(schema: Output, run: () => unknown) =>
+      createTool({ name: 't', description: 'd', input, output: schema, execute: run })
+    expectTypeOf(both(z.string(), () => 1).call).returns.resolves.toEqualTypeOf<string>()
+  })
+
   test('infers from other schema libraries as well', () => {
     const tool = createTool({
       name: 't',
@@ -164,7 +205,7 @@ describe('tools', () => {
     const set = {} as ToolSet
     expectTypeOf<ToolSet['call']>().parameter(1).toEqualTypeOf<string>()
     expectTypeOf(set.call('t', '{}')).resolves.toEqualTypeOf<string>()
-    expectTypeOf(set.call<NormalizedToolOutput>('t', '{}')).resolves.toEqualTypeOf<NormalizedToolOutput>()
+    expectTypeOf(set.callContent('t', '{}')).resolves.toEqualTypeOf<NormalizedToolOutput>()
     expectTypeOf(set.get('t')).toEqualTypeOf<Tool | undefined>()
     expectTypeOf(set.values()).toEqualTypeOf<Tool[]>()
   })

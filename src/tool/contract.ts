@@ -71,6 +71,8 @@ export interface Tool<Args = unknown, Output = unknown> {
   /** What it asks for. Absent: nothing. */
   readonly requires?: RequirementSet
   readonly kind?: ToolKind
+  /** What people call it; its name in words when left out. Models are not told. */
+  readonly title?: string
   readonly limits?: OutputLimits
   /** Running it twice does what running it once does, so a run may repeat it after a crash. */
   readonly idempotent?: boolean

@@ -35,12 +35,12 @@ export type CreateToolOptions<
   OutputSchema extends AnySchema | undefined = undefined,
 > = CommonOptions<InputSchema> & {
   output?: OutputSchema
-  /** With an `output` schema it returns what that schema takes; without one, anything. */
-  execute(
-    args: SchemaOutput<InputSchema>,
-    context: ToolCallContext,
-  ): OutputSchema extends AnySchema ? Returns<SchemaInput<OutputSchema>> : unknown
+  /** What it returns is checked by the `output` schema, if there is one. */
+  execute(args: SchemaOutput<InputSchema>, context: ToolCallContext): unknown
 }
+
+/** Where the type of a result is known, it must be one that the output schema takes; `unknown` is left to the check at run time. */
+type UnknownOnly<Returned> = unknown extends Awaited<Returned> ? unknown : never
 
 /**
  * Makes a tool from a schema and a function. Arguments are checked before the function runs; with an `output` schema its result
@@ -71,8 +71,12 @@ export function createTool<InputSchema extends AnySchema, Returned = unknown>(
 export function createTool<
   InputSchema extends AnySchema,
   OutputSchema extends AnySchema | undefined = undefined,
+  Returned = unknown,
 >(
-  options: CreateToolOptions<InputSchema, OutputSchema>,
+  options: CommonOptions<InputSchema> & {
+    output?: OutputSchema
+    execute(args: SchemaOutput<InputSchema>, context: ToolCallContext): Returned
+  } & UnknownOnly<Returned>,
 ): GovernedTool<SchemaOutput<InputSchema>, ToolOutput<OutputSchema>>
 export function createTool(options: CreateToolOptions<AnySchema, AnySchema | undefined>): GovernedTool {
   const { name, input, output, execute, parameters, ...rest } = options

@@ -71,7 +71,7 @@ export function returnedEnvelope(returned: unknown): Envelope | undefined {
   if (typeof returned !== 'object' || returned === null) return undefined
   if (Object.hasOwn(returned, mark)) return returned as Envelope
   if (!isEnvelope(returned)) return undefined
-  const { truncated: _, output_path: __, ...metadata } = returned.metadata
+  const { truncated: _, output_path: __, replaced: ___, ...metadata } = returned.metadata
   return { ...returned, metadata }
 }
 

@@ -24,6 +24,7 @@ import { isWithoutOutputMiddleware, withoutOutputMiddleware } from './middleware
 import { describeProblems } from './problem.js'
 import { publishedBy } from './published-by.js'
 import type { RequirementSet } from './requirement.js'
+import { assertRequirements } from './requirement-check.js'
 import type { Subject } from './subject.js'
 import { type Checked, ToolInputError, type Validate, type Validation } from './validation.js'
 
@@ -32,6 +33,8 @@ export type GovernedOptions<Args> = {
   /** What it asks for; nothing when left out. Adding the tool to an agent adds this to what the agent may do. */
   requires?: RequirementSet
   kind?: ToolKind
+  /** What people call it; its name in words when left out. */
+  title?: string
   limits?: OutputLimits
   idempotent?: boolean
   approval?: ToolApprovalPolicy<Args>
@@ -72,6 +75,7 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
     requires: frozenCopy(parts.requires ?? {}),
     kind: parts.kind ?? 'other',
     idempotent: parts.idempotent ?? false,
+    ...(parts.title === undefined ? {} : { title: parts.title }),
     ...(parts.limits === undefined ? {} : { limits: frozenCopy(parts.limits) }),
     ...(parts.approval === undefined ? {} : { approval: parts.approval }),
     ...(parts.ownTime === undefined ? {} : { ownTime: parts.ownTime }),
@@ -106,7 +110,7 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
 export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
   if (isGovernedTool(tool)) return tool
   const { description, parameters, check, unchecked } = await publishedBy(tool)
-  const { requires, kind, limits, idempotent, approval, ownTime } = tool
+  const { requires, kind, title, limits, idempotent, approval, ownTime } = tool
   const governed = assembleTool<unknown, unknown>({
     name: tool.name,
     description,
@@ -120,6 +124,7 @@ export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
     touches: (args) => tool.touches?.(args) ?? [],
     ...(requires === undefined ? {} : { requires }),
     ...(kind === undefined ? {} : { kind }),
+    ...(title === undefined ? {} : { title }),
     ...(limits === undefined ? {} : { limits }),
     ...(idempotent === undefined ? {} : { idempotent }),
     ...(ownTime === undefined ? {} : { ownTime }),
@@ -232,7 +237,8 @@ function assertParts({
   description,
   parameters,
   kind,
-}: Pick<ToolParts<unknown, unknown>, 'name' | 'description' | 'parameters' | 'kind'>): void {
+  requires,
+}: Pick<ToolParts<unknown, unknown>, 'name' | 'description' | 'parameters' | 'kind' | 'requires'>): void {
   if (typeof name !== 'string' || !toolName.test(name)) {
     throw new TypeError(
       `A tool's name is 1 to 128 letters, digits, "_", "-", "." or ":", not ${JSON.stringify(name)}`,
@@ -243,8 +249,9 @@ function assertParts({
   const type = parameters['type']
   if (type !== undefined && type !== 'object')
     throw new TypeError(
-      `The arguments of tool "${name}" must be an object, its schema says ${JSON.stringify(type)}`,
+      `The arguments of tool "${name}" must be an object, as providers require; its schema says ${JSON.stringify(type)}. Put the value into a field, such as z.object({ value: ... }).`,
     )
+  if (requires !== undefined) assertRequirements(requires, `the tool "${name}"`)
   if (kind !== undefined && !toolKinds.includes(kind))
     throw new TypeError(
       `Tool "${name}" has the unknown kind ${JSON.stringify(kind)}; it is one of ${toolKinds.join(', ')}`,

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import type { JsonSchema } from './json.js'
 import { compileJsonSchema } from './json-schema.js'
 import { linearPattern } from './linear-pattern.js'
@@ -49,7 +50,7 @@ describe('a pattern', () => {
         for (const one of texts)
           expect(linear.test(one), `/${source}/u on ${JSON.stringify(one)}`).toBe(native.test(one))
       }),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     )
   })
 

@@ -5,6 +5,7 @@ import type {
   DocumentContent,
   ImageContent,
   ReasoningContent,
+  ReasoningPart,
   SystemMessage,
   TextContent,
   ToolCallContent,
@@ -80,6 +81,20 @@ export const AssistantContent = {
     ...(signature !== undefined && { signature }),
   }),
 
+  /** Reasoning as a provider gave it. What is encrypted or redacted goes back with the history and is not shown. */
+  reasoningFromContent: (content: ReasoningPart[], id?: string): ReasoningContent => ({
+    type: 'reasoning',
+    text: reasoningText({ content }),
+    content,
+    ...(id !== undefined && { id }),
+  }),
+  reasoningSummary: (said: string, id?: string): ReasoningContent =>
+    AssistantContent.reasoningFromContent([{ type: 'summary', text: said }], id),
+  reasoningEncrypted: (data: string, id?: string): ReasoningContent =>
+    AssistantContent.reasoningFromContent([{ type: 'encrypted', data }], id),
+  reasoningRedacted: (data: string, id?: string): ReasoningContent =>
+    AssistantContent.reasoningFromContent([{ type: 'redacted', data }], id),
+
   toolCall: (id: string, name: string, args: JsonValue, callId?: string): ToolCallContent => ({
     type: 'tool_call',
     id,
@@ -111,8 +126,15 @@ export const Usage = {
     outputTokens: left.outputTokens + right.outputTokens,
     totalTokens: left.totalTokens + right.totalTokens,
     ...sum('cachedInputTokens', left, right),
+    ...sum('cacheCreationInputTokens', left, right),
     ...sum('reasoningTokens', left, right),
   }),
+}
+
+/** What may be shown of reasoning. */
+export function reasoningText({ text: said = '', content }: Partial<ReasoningContent>): string {
+  if (content === undefined) return said
+  return content.flatMap((part) => ('text' in part ? [part.text] : [])).join('')
 }
 
 function text(said: string): TextContent {
@@ -133,7 +155,11 @@ function document(data: string, mediaType?: string, name?: string): DocumentCont
 }
 
 /** A count that neither side has stays unknown. */
-function sum(field: 'cachedInputTokens' | 'reasoningTokens', left: Usage, right: Usage): Partial<Usage> {
+function sum(
+  field: 'cachedInputTokens' | 'cacheCreationInputTokens' | 'reasoningTokens',
+  left: Usage,
+  right: Usage,
+): Partial<Usage> {
   if (left[field] === undefined && right[field] === undefined) return {}
   return { [field]: (left[field] ?? 0) + (right[field] ?? 0) }
 }

@@ -136,8 +136,8 @@ export type ToolOutcomeContent = { readonly result: string; readonly structuredR
 
 /**
  * The result that goes to the model, after every `onToolOutput` (and the deprecated `onResult` of the same middleware) in order.
- * Text in place of blocks drops the blocks; given both, the blocks count. Tools marked with {@link withoutOutputMiddleware}
- * keep their result.
+ * Text in place of blocks drops the blocks; given both, the blocks count. A tool marked with {@link withoutOutputMiddleware} is seen
+ * only by middleware marked with {@link forEveryOutput}.
  */
 export async function applyToolOutput(
   stack: readonly AgentMiddleware[],
@@ -146,9 +146,10 @@ export async function applyToolOutput(
 ): Promise<ToolOutcomeContent> {
   const { structuredResult: originalStructuredResult, ...call } = args
   const original = outcome(call.result, originalStructuredResult)
-  if (tool !== undefined && isWithoutOutputMiddleware(tool)) return original
+  const isExcluded = tool !== undefined && isWithoutOutputMiddleware(tool)
   let current = original
   for (const middleware of stack) {
+    if (isExcluded && !(everyOutput in middleware)) continue
     const seen = (): ToolOutputMiddlewareArgs => ({
       ...call,
       ...current,
@@ -176,9 +177,16 @@ function outcome(result: string, structuredResult?: ToolResultContent[]): ToolOu
   return structuredResult === undefined ? { result } : { result, structuredResult }
 }
 
+const everyOutput = Symbol('everyOutput')
+
+/** Marks middleware of the runtime itself that must see every result, such as the one that removes secrets. */
+export function forEveryOutput(middleware: AgentMiddleware): AgentMiddleware {
+  return Object.defineProperty(middleware, everyOutput, { value: true })
+}
+
 const excluded = Symbol.for('capstan.withoutOutputMiddleware')
 
-/** Marks a tool whose results no output middleware may touch, such as those that load skills. The mark stays with the tool. */
+/** Marks a tool whose results no output middleware of a host sees, such as those that load skills. The mark stays with the tool. */
 export function withoutOutputMiddleware<AnyKind extends AnyTool>(tool: AnyKind): AnyKind {
   return Object.defineProperty(tool, excluded, { value: true })
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import { readToolArgs } from './repair-json.js'
 import { parseToolArgs } from './serialize.js'
 
@@ -101,7 +102,7 @@ describe('readToolArgs', () => {
           expect(error).toBeInstanceOf(SyntaxError)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 

@@ -406,7 +406,10 @@ export type TaskOutcome = {
 
 /** Hands work to other agents: each is a session of its own on the same workspace, with no more authority than the one who asks. */
 export interface RuntimeTasks {
-  /** Waits for all of them; the outcomes come in order. Rejects only for what cannot be begun: an unknown agent, too many, too deep. */
+  /**
+   * Waits for all of them; the outcomes come in order. Rejects only for what cannot be begun: too many, too deep, or an unknown agent
+   * of a single task. Among several tasks, an unknown agent fails its own task.
+   */
   run(
     requests: readonly TaskRequest[],
     options?: { readonly signal?: AbortSignal },

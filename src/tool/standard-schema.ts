@@ -9,7 +9,14 @@ import type { Validation } from './validation.js'
 /** A schema of any library that speaks Standard Schema: Zod, Valibot, ArkType and others. */
 export type AnySchema = StandardSchemaV1
 export type SchemaInput<Schema extends AnySchema> = StandardSchemaV1.InferInput<Schema>
-export type SchemaOutput<Schema extends AnySchema> = StandardSchemaV1.InferOutput<Schema>
+/**
+ * For a schema of Zod the very type that `z.output` is: in a generic function the two are known to be the same only when they are
+ * written alike, `any` included.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: `unknown` would be another type than Zod's.
+export type SchemaOutput<Schema extends AnySchema> = Schema extends { _zod: { output: any } }
+  ? Schema['_zod']['output']
+  : StandardSchemaV1.InferOutput<Schema>
 
 /** Checks a value with the library's own validator; asynchronous only when the schema is. */
 export function validateWith<Schema extends AnySchema>(

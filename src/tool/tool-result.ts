@@ -16,13 +16,15 @@ export type ToolResult<Data = unknown> = {
   readonly output: string
   /** 0 when it worked; a command's own exit code where there is one; 1 for every other failure. */
   readonly exitCode: number
-  readonly metadataJson?: string
+  /** The metadata as JSON text. */
+  readonly metadataJson: string
   readonly metadata?: EnvelopeMetadata
   readonly envelope: Envelope<Data>
 }
 
 /** What is left of a {@link ToolResult} after a wire or a log that kept only the documented fields. */
-export type PlainToolResult = Pick<ToolResult, 'name' | 'output' | 'exitCode' | 'metadataJson'> & {
+export type PlainToolResult = Pick<ToolResult, 'name' | 'output' | 'exitCode'> & {
+  readonly metadataJson?: string | undefined
   readonly envelope?: unknown
 }
 
@@ -48,9 +50,10 @@ export function fromToolResult(result: PlainToolResult): Envelope {
 
 function outputText(envelope: Envelope): string {
   if (envelope.type === 'error') return envelope.error_text
-  return isToolResultContentArray(envelope.data)
-    ? toolResultContentToText(envelope.data)
-    : serializeToolOutput(envelope.data)
+  const { data, metadata } = envelope
+  // An empty list of blocks, which only middleware can return, has no text.
+  if (metadata['replaced'] === true && Array.isArray(data) && data.length === 0) return ''
+  return isToolResultContentArray(data) ? toolResultContentToText(data) : serializeToolOutput(data)
 }
 
 function exitCodeOf({ type, metadata }: Envelope): number {

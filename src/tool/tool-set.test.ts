@@ -105,9 +105,21 @@ describe('ToolSet.call', () => {
     expect(await set.call('echo', 'null')).toBe('null')
   })
 
-  it('passes multimodal content through', async () => {
-    const content = [{ type: 'image', data: 'AAAA' }]
-    expect(await ToolSet.fromTools([tool('shot', () => content)]).call('shot', '{}')).toBe(content)
+  it('gives text for multimodal content, and the content itself to callContent', async () => {
+    const content = [
+      { type: 'text', text: 'a shot' },
+      { type: 'image', data: 'AAAA' },
+    ]
+    const shots = ToolSet.fromTools([tool('shot', () => content), tool('text', () => ({ n: 1 }))])
+    expect(await shots.call('shot', '{}')).toBe('a shot\n[image:image/png]')
+    expect(await shots.callContent('shot', '{}')).toBe(content)
+    expect(await shots.callContent('text', '{}')).toBe('{"n":1}')
+    await expect(shots.callContent('text', '{')).rejects.toThrow(ToolJsonError)
+  })
+
+  it('refuses a tool written by hand whose requirements cannot be read', () => {
+    const misspelt = { ...tool('a'), requires: { fs: { read: ['{workspce}/**'] } } }
+    expect(() => new ToolSet().addTool(misspelt)).toThrow(/"a".*did you mean "\{workspace\}"/)
   })
 
   it('hands the context on', async () => {

@@ -1,8 +1,10 @@
 import { callAsWritten } from './call-as-written.js'
+import { toolResultContentToText } from './content.js'
 import type { AnyTool, Tool, ToolCallContext } from './contract.js'
 import type { ToolDefinition } from './definition.js'
 import { messageOf, ToolCallError, ToolJsonError, ToolNotFoundError } from './errors.js'
 import type { JsonValue } from './json.js'
+import { assertRequirements } from './requirement-check.js'
 import { type NormalizedToolOutput, normalizeToolResultOutput, parseToolArgs } from './serialize.js'
 
 const mark = Symbol.for('capstan.toolSet')
@@ -23,7 +25,9 @@ export class ToolSet {
     return typeof value === 'object' && value !== null && mark in value
   }
 
+  /** Throws when the tool's requirements cannot be read, such as a variable that does not exist. */
   addTool(tool: AnyTool): this {
+    if (tool.requires !== undefined) assertRequirements(tool.requires, `the tool "${tool.name}"`)
     this.#tools.set(tool.name, tool as Tool)
     return this
   }
@@ -61,20 +65,25 @@ export class ToolSet {
   }
 
   /**
-   * Calls a tool with arguments as JSON text, read as in a run (`"5"` for a number), and gives its output as text. A tool that returns text and image blocks has them
-   * passed through: say `call<NormalizedToolOutput>(…)` where such tools are in the set. Throws {@link ToolNotFoundError},
-   * {@link ToolJsonError} or {@link ToolCallError}. Approval policies are not consulted here.
+   * Calls a tool with arguments as JSON text, read as in a run (`"5"` for a number), and gives its output as text; images become placeholders such as `[image:image/png]`.
+   * Throws {@link ToolNotFoundError}, {@link ToolJsonError} or {@link ToolCallError}. Approval policies are not consulted here.
    */
-  async call<Output extends NormalizedToolOutput = string>(
+  async call(toolName: string, args: string, context?: ToolCallContext): Promise<string> {
+    const output = await this.callContent(toolName, args, context)
+    return typeof output === 'string' ? output : toolResultContentToText(output)
+  }
+
+  /** Calls a tool like `call`, and returns text and image blocks as the tool returned them. */
+  async callContent(
     toolName: string,
     args: string,
     context?: ToolCallContext,
-  ): Promise<Output> {
+  ): Promise<NormalizedToolOutput> {
     const tool = this.#tools.get(toolName)
     if (tool === undefined) throw new ToolNotFoundError(toolName, [...this.#tools.keys()])
     const parsed = parseArgs(toolName, args)
     try {
-      return normalizeToolResultOutput(await callAsWritten(tool, parsed, context)) as Output
+      return normalizeToolResultOutput(await callAsWritten(tool, parsed, context))
     } catch (thrown) {
       throw new ToolCallError(messageOf(thrown), thrown)
     }

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { describeWithBubblewrap } from '../../test/security/sandbox/support/needs-bubblewrap.js'
 import {
   type ToolboxWorkspace,
@@ -11,15 +11,8 @@ import type { Envelope } from '../tool/envelope.js'
 import { toToolResult } from '../tool/tool-result.js'
 import { bashTool } from './bash.js'
 
-const open: ToolboxWorkspace[] = []
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((space) => space.close()))
-})
-async function workspace(options?: ToolboxWorkspaceOptions): Promise<ToolboxWorkspace> {
-  const space = await toolboxWorkspace({ 'a.txt': 'alpha\n' }, options)
-  open.push(space)
-  return space
-}
+const workspace = (options?: ToolboxWorkspaceOptions): Promise<ToolboxWorkspace> =>
+  toolboxWorkspace({ 'a.txt': 'alpha\n' }, options)
 const textOf = (envelope: Envelope): string => toToolResult('bash', envelope).output
 
 describe('a command', () => {

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
+import { describe, expect, it } from 'vitest'
+import { toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import type { AnyGovernedTool } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
@@ -8,9 +8,6 @@ import { bashTool } from './bash.js'
 import { batchTool } from './batch.js'
 import { globTool } from './glob.js'
 import { grepTool } from './grep.js'
-
-let space: ToolboxWorkspace | undefined
-afterEach(() => space?.close())
 
 const picture = createJsonTool({
   name: 'picture',
@@ -43,7 +40,7 @@ function lend(tools: readonly AnyGovernedTool[], runtime: ToolRuntime = {}) {
 }
 
 async function real() {
-  space = await toolboxWorkspace({ 'a.txt': 'needle\n' })
+  const space = await toolboxWorkspace({ 'a.txt': 'needle\n' })
   return lend([bashTool, grepTool, globTool, picture], space.runtime)
 }
 

@@ -1,23 +1,12 @@
 import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { propertyRuns } from '../../test/support/property-runs.js'
-import { type ToolboxWorkspace, toolboxWorkspace, type WorkspaceFiles } from '../../test/toolbox/workspace.js'
+import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { checkToolContract } from '../testing/tool-contract.js'
 import { createMemoryFiles } from '../workspace/files/memory-files.js'
 import { editTool } from './edit.js'
-
-const opened: ToolboxWorkspace[] = []
-afterEach(async () => {
-  for (const workspace of opened.splice(0)) await workspace.close()
-})
-
-async function open(files: WorkspaceFiles = {}): Promise<ToolboxWorkspace> {
-  const workspace = await toolboxWorkspace(files)
-  opened.push(workspace)
-  return workspace
-}
 
 type Words = { file_path?: string; old_string: string; new_string: string; replace_all?: boolean }
 
@@ -45,7 +34,7 @@ describe('edit', () => {
   })
 
   it('replaces the one occurrence, keeps the mode, and acknowledges without echo', async () => {
-    const workspace = await open({ 'a.txt': 'one\ntwo\nthree\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\ntwo\nthree\n' })
     chmodSync(join(workspace.root, 'a.txt'), 0o751)
     const envelope = await workspace.call(editTool, {
       file_path: 'a.txt',
@@ -62,7 +51,7 @@ describe('edit', () => {
   })
 
   it('counts the lines that come and go', async () => {
-    const workspace = await open({ 'a.txt': 'a a\nb\na\nc\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'a a\nb\na\nc\n' })
     expect(await edit(workspace, { old_string: 'a', new_string: 'x', replace_all: true })).toBe(
       'Replaced 3 occurrence(s) in a.txt (+2 -2 lines)',
     )
@@ -75,7 +64,7 @@ describe('edit', () => {
 
   it('leaves the file alone when the text is there more than once, and says where', async () => {
     const before = 'x = 1\ny = 2\nx = 1\naaa\n'
-    const workspace = await open({ 'a.txt': before })
+    const workspace = await toolboxWorkspace({ 'a.txt': before })
     const twice = await edit(workspace, { old_string: 'x = 1', new_string: 'z' })
     expect(twice).toContain('old_string found 2 times in a.txt (at lines 1, 3)')
     expect(twice).toContain('replace_all=true')
@@ -87,7 +76,7 @@ describe('edit', () => {
 
   it('hints at what was probably meant when the text is not there', async () => {
     const before = 'function add(a, b) {\n\treturn a + b\n}\nconst total = add(1, 2)\n'
-    const workspace = await open({ 'a.txt': before })
+    const workspace = await toolboxWorkspace({ 'a.txt': before })
     const says = (old_string: string): Promise<string> => edit(workspace, { old_string, new_string: '!' })
     expect(await says('    return a + b')).toMatch(
       /not found in a.txt; .* other whitespace is at line 2: "\\treturn a \+ b"/,
@@ -104,7 +93,7 @@ describe('edit', () => {
 
   it('refuses what would change nothing, and names what it cannot edit', async () => {
     const latin = Buffer.from('caf\xe9', 'latin1')
-    const workspace = await open({ 'a.txt': 'a\r\n', 'latin.txt': latin, 'dir/x': '' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'a\r\n', 'latin.txt': latin, 'dir/x': '' })
     expect(await edit(workspace, { old_string: 'a', new_string: 'a' })).toContain('are the same')
     expect(await edit(workspace, { old_string: '', new_string: 'a' })).toContain(
       'old_string must not be empty',
@@ -125,7 +114,7 @@ describe('edit', () => {
   })
 
   it('edits a file with CRLF by text with LF, and changes nothing else (wish 23)', async () => {
-    const workspace = await open({ 'a.txt': '\uFEFFone\r\ntwo\r\nthree\r\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': '\uFEFFone\r\ntwo\r\nthree\r\n' })
     expect(await edit(workspace, { old_string: 'one\ntwo\n', new_string: 'one\nzwei\nhalf\n' })).toContain(
       '(+2 -1 lines)',
     )
@@ -135,7 +124,7 @@ describe('edit', () => {
   })
 
   it('keeps every byte of mixed line endings that it does not replace', async () => {
-    const workspace = await open({ 'a.txt': 'a\r\nb\nc\r\nd\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'a\r\nb\nc\r\nd\n' })
     await edit(workspace, { old_string: 'a\nb\nc\nd', new_string: 'a\nB\nC\nd' })
     expect(content(workspace)).toBe('a\r\nB\nC\r\nd\n')
     await edit(workspace, { old_string: 'a\nB\nC', new_string: 'A\nb\nX' })
@@ -145,7 +134,10 @@ describe('edit', () => {
   })
 
   it('takes time by the length of a file, however alike its lines and however many the places', async () => {
-    const workspace = await open({ 'long.txt': 'a'.repeat(300_000), 'alike.txt': 'a\n'.repeat(100_000) })
+    const workspace = await toolboxWorkspace({
+      'long.txt': 'a'.repeat(300_000),
+      'alike.txt': 'a\n'.repeat(100_000),
+    })
     const all = { file_path: 'long.txt', replace_all: true }
     expect(await edit(workspace, { ...all, old_string: 'a', new_string: 'b\n' })).toContain('Replaced 300000')
     expect(content(workspace, 'long.txt')).toBe('b\n'.repeat(300_000))
@@ -154,10 +146,10 @@ describe('edit', () => {
     const missing = { file_path: 'alike.txt', old_string: `${'a\n'.repeat(20_000)}b`, new_string: 'c' }
     expect(await edit(workspace, missing)).toContain('Its first 20000 line(s) match at line 1')
     // Minutes, when a line is walked once for each of its places.
-  }, 30_000)
+  })
 
   it('gives up where there are more places than can be replaced at once', async () => {
-    const workspace = await open({ 'a.txt': 'a'.repeat(1_000_001) })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'a'.repeat(1_000_001) })
     for (const replace_all of [true, false])
       expect(await edit(workspace, { old_string: 'a', new_string: 'b', replace_all })).toMatch(
         /^error: old_string found more than 1000000 times in a\.txt; the file was left untouched/,
@@ -165,7 +157,7 @@ describe('edit', () => {
   })
 
   it('edits through a link that stays inside, and not through one that leads out', async () => {
-    const workspace = await open({ 'real.txt': 'x' })
+    const workspace = await toolboxWorkspace({ 'real.txt': 'x' })
     const outside = join(workspace.root, '..', 'C')
     writeFileSync(outside, 'x')
     symlinkSync('real.txt', join(workspace.root, 'in'))
@@ -181,7 +173,7 @@ describe('edit', () => {
   })
 
   it('notices that the file changed between reading and writing', async () => {
-    const workspace = await open({ 'a.txt': 'one\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\n' })
     const files = workspace.runtime.files
     if (files === undefined) throw new Error('no files')
     const racing = {
@@ -203,7 +195,7 @@ describe('edit', () => {
 
   it('loses no edit when many run at once: each is made, or says that it was not', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `word${index}`)
-    const workspace = await open({ 'a.txt': `${names.join('\n')}\n` })
+    const workspace = await toolboxWorkspace({ 'a.txt': `${names.join('\n')}\n` })
     const results = await Promise.all(
       names.map((name) => edit(workspace, { old_string: `${name}\n`, new_string: `done-${name}\n` })),
     )
@@ -251,7 +243,7 @@ describe('edit', () => {
       }),
       { numRuns: propertyRuns(3_000) },
     )
-  }, 60_000)
+  })
 })
 
 /** The parts of a text around the places of another, found unit by unit, a CRLF being one: all bytes that must stay. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { toToolResult } from '../tool/tool-result.js'
 import { gitTool } from './git.js'
@@ -10,7 +10,6 @@ let space: ToolboxWorkspace
 beforeEach(async () => {
   space = await toolboxWorkspace({ 'a.txt': 'one\n' })
 })
-afterEach(() => space.close())
 
 const own = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.test', '-c', 'core.hooksPath=/dev/null']
 function git(...args: string[]): string {

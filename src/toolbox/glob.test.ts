@@ -1,23 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
-import { type ToolboxWorkspace, toolboxWorkspace, type WorkspaceFiles } from '../../test/toolbox/workspace.js'
+import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
+import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { createLocalSearch } from '../workspace/search/index.js'
 import { globTool } from './glob.js'
 
-const open: ToolboxWorkspace[] = []
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((space) => space.close()))
-})
-async function withFiles(files: WorkspaceFiles): Promise<ToolboxWorkspace> {
-  const space = await toolboxWorkspace(files)
-  open.push(space)
-  return space
-}
 async function glob(space: ToolboxWorkspace, args: Record<string, unknown>): Promise<string> {
   const envelope = await space.call(globTool, args)
   if (envelope.type === 'error') return envelope.error_text
@@ -25,20 +17,20 @@ async function glob(space: ToolboxWorkspace, args: Record<string, unknown>): Pro
 }
 
 it('lists files by name, and says that these are all', async () => {
-  const space = await withFiles({ 'b.ts': '', 'src/a.ts': '', 'src/deep/c.ts': '', 'x.js': '' })
+  const space = await toolboxWorkspace({ 'b.ts': '', 'src/a.ts': '', 'src/deep/c.ts': '', 'x.js': '' })
   expect(await glob(space, { pattern: '*.ts' })).toBe('b.ts\nsrc/a.ts\nsrc/deep/c.ts\n\n3 of 3 file(s) shown')
   expect(await glob(space, { pattern: 'src/*.ts' })).toBe('src/a.ts\n\n1 of 1 file(s) shown')
   expect(await glob(space, { pattern: '*.ts', path: 'src/deep' })).toContain('src/deep/c.ts')
 })
 
 it('lists the newest first when asked to', async () => {
-  const space = await withFiles({ a: '', b: '', c: '' })
+  const space = await toolboxWorkspace({ a: '', b: '', c: '' })
   for (const [at, name] of ['b', 'c', 'a'].entries()) utimesSync(join(space.root, name), 1000 - at, 1000 - at)
   expect(await glob(space, { pattern: '*', order: 'newest' })).toBe('b\nc\na\n\n3 of 3 file(s) shown')
 })
 
 it('says when there is nothing, and what to try', async () => {
-  const space = await withFiles({ a: '' })
+  const space = await toolboxWorkspace({ a: '' })
   expect(await glob(space, { pattern: 'src/*.rs' })).toBe(
     'No files found matching pattern: src/*.rs\nA pattern with a slash starts at the searched directory: put **/ in front to match at any depth.',
   )
@@ -49,7 +41,7 @@ it('shows 1,000 files, never as if they were all, and keeps more in a file', asy
   const files = Object.fromEntries(
     Array.from({ length: 1_001 }, (_, at) => [`f${String(at).padStart(4, '0')}`, '']),
   )
-  const space = await withFiles(files)
+  const space = await toolboxWorkspace(files)
   const envelope = await space.call(globTool, { pattern: 'f*' })
   expect(envelope.metadata).toMatchObject({ truncated: true, total: 1_001 })
   const { head } = (envelope as { data: { head: string } }).data
@@ -74,7 +66,7 @@ it('says plainly when it is not complete', async () => {
 })
 
 it('obeys .gitignore, lists hidden files, follows no link and takes any name', async () => {
-  const space = await withFiles({
+  const space = await toolboxWorkspace({
     '.gitignore': '*.log',
     'a.log': '',
     '.h/x': '',
@@ -138,37 +130,33 @@ describe('against ripgrep itself', () => {
     .filter((text) => text.split('/').every((segment) => !/^\.\.?$/.test(segment)))
 
   it('finds the same files', async () => {
-    const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-glob-')))
+    const place = temporaryDirectory()
     let trees = 0
-    try {
-      await fc.assert(
-        fc.asyncProperty(
-          fc.uniqueArray(path, { minLength: 3, maxLength: 15 }),
-          fc.array(pattern, { minLength: 4, maxLength: 4 }),
-          async (paths, patterns) => {
-            const root = join(place, String(trees++))
-            mkdirSync(root)
-            for (const each of paths) write(root, each)
-            const runtime = { search: createLocalSearch({ root, permit: () => undefined }) }
-            for (const wanted of patterns) {
-              // One character there is one byte.
-              if (/\?|\[!/.test(wanted) && paths.some((each) => /\P{ASCII}/u.test(each))) continue
-              const theirs = listed(root, wanted)
-              const envelope = await globTool.execute({ pattern: wanted }, { runtime })
-              // What ripgrep cannot read we may not either.
-              if (theirs === undefined) continue
-              const text = envelope.type === 'output' ? String(envelope.data) : envelope.error_text
-              const ours = text.includes(' file(s) shown') ? (text.split('\n\n')[0] ?? '').split('\n') : []
-              expect({ wanted, files: ours }).toEqual({ wanted, files: theirs })
-            }
-          },
-        ),
-        { numRuns: 25 },
-      )
-    } finally {
-      rmSync(place, { recursive: true, force: true })
-    }
-  }, 60_000)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(path, { minLength: 3, maxLength: 15 }),
+        fc.array(pattern, { minLength: 4, maxLength: 4 }),
+        async (paths, patterns) => {
+          const root = join(place, String(trees++))
+          mkdirSync(root)
+          for (const each of paths) write(root, each)
+          const runtime = { search: createLocalSearch({ root, permit: () => undefined }) }
+          for (const wanted of patterns) {
+            // One character there is one byte.
+            if (/\?|\[!/.test(wanted) && paths.some((each) => /\P{ASCII}/u.test(each))) continue
+            const theirs = listed(root, wanted)
+            const envelope = await globTool.execute({ pattern: wanted }, { runtime })
+            // What ripgrep cannot read we may not either.
+            if (theirs === undefined) continue
+            const text = envelope.type === 'output' ? String(envelope.data) : envelope.error_text
+            const ours = text.includes(' file(s) shown') ? (text.split('\n\n')[0] ?? '').split('\n') : []
+            expect({ wanted, files: ours }).toEqual({ wanted, files: theirs })
+          }
+        },
+      ),
+      { numRuns: propertyRuns(25) },
+    )
+  })
 
   function write(root: string, path: string): void {
     try {

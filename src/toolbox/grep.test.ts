@@ -1,19 +1,10 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import { type ToolboxWorkspace, toolboxWorkspace, type WorkspaceFiles } from '../../test/toolbox/workspace.js'
+import { describe, expect, it } from 'vitest'
+import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import type { GrepOutcome, GrepRequest } from '../tool/runtime.js'
 import { grepTool } from './grep.js'
 
-const open: ToolboxWorkspace[] = []
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((space) => space.close()))
-})
-async function withFiles(files: WorkspaceFiles): Promise<ToolboxWorkspace> {
-  const space = await toolboxWorkspace(files)
-  open.push(space)
-  return space
-}
 async function grep(space: ToolboxWorkspace, args: Record<string, unknown>): Promise<string> {
   const envelope = await space.call(grepTool, args)
   if (envelope.type === 'error') return envelope.error_text
@@ -24,14 +15,14 @@ const lines = ['zero', 'one', 'two foo', 'three', 'four', 'five', 'six', 'seven 
 
 describe('content', () => {
   it('marks matches, and counts matches and files', async () => {
-    const space = await withFiles({ 'b.ts': 'a\nfoo bar\n', 'src/a.ts': 'foo\n' })
+    const space = await toolboxWorkspace({ 'b.ts': 'a\nfoo bar\n', 'src/a.ts': 'foo\n' })
     expect(await grep(space, { pattern: 'fo+' })).toBe(
       '>b.ts:2: foo bar\n>src/a.ts:1: foo\n\n2 match(es) in 2 file(s)',
     )
   })
 
   it('shows context with a blank in front, and groups apart', async () => {
-    const space = await withFiles({ 'a.txt': lines })
+    const space = await toolboxWorkspace({ 'a.txt': lines })
     expect(await grep(space, { pattern: 'foo', context: 1, ignore_case: true })).toBe(
       [
         ' a.txt:2: one',
@@ -53,18 +44,18 @@ describe('content', () => {
   })
 
   it('separates groups of different files', async () => {
-    const space = await withFiles({ a: 'x\n', b: 'x\n' })
+    const space = await toolboxWorkspace({ a: 'x\n', b: 'x\n' })
     expect(await grep(space, { pattern: 'x', context: 1 })).toContain('>a:1: x\n--\n>b:1: x')
     expect(await grep(space, { pattern: 'x' })).not.toContain('--')
   })
 
   it('says when there is nothing', async () => {
-    const space = await withFiles({ a: 'x\n' })
+    const space = await toolboxWorkspace({ a: 'x\n' })
     expect(await grep(space, { pattern: 'nope' })).toBe('No matches found for pattern: nope')
   })
 
   it('keeps to a path, a file and a glob', async () => {
-    const space = await withFiles({ 'a/x.ts': 'foo', 'a/y.tsx': 'foo', 'b/z.js': 'foo' })
+    const space = await toolboxWorkspace({ 'a/x.ts': 'foo', 'a/y.tsx': 'foo', 'b/z.js': 'foo' })
     expect(await grep(space, { pattern: 'foo', path: 'a' })).toContain('2 match(es) in 2 file(s)')
     expect(await grep(space, { pattern: 'foo', path: 'b/z.js' })).toContain('>b/z.js:1: foo')
     expect(await grep(space, { pattern: 'foo', glob: '*.{ts,tsx}' })).not.toContain('z.js')
@@ -73,7 +64,7 @@ describe('content', () => {
   })
 
   it('cuts long lines with a mark', async () => {
-    const space = await withFiles({ 'min.js': `${'a'.repeat(5_000)}needle${'b'.repeat(5_000)}` })
+    const space = await toolboxWorkspace({ 'min.js': `${'a'.repeat(5_000)}needle${'b'.repeat(5_000)}` })
     const text = await grep(space, { pattern: 'needle' })
     expect(text).toMatch(/^>min\.js:1: …a+needleb+…\n/)
     expect(text.length).toBeLessThan(1_300)
@@ -82,7 +73,7 @@ describe('content', () => {
 
 describe('other outputs', () => {
   it('are the files, and the counts', async () => {
-    const space = await withFiles({ a: 'x\nx\n', b: 'x\n', c: 'y\n' })
+    const space = await toolboxWorkspace({ a: 'x\nx\n', b: 'x\n', c: 'y\n' })
     expect(await grep(space, { pattern: 'x', output_mode: 'files_with_matches' })).toBe(
       'a\nb\n\n3 match(es) in 2 file(s)',
     )
@@ -94,7 +85,7 @@ describe('other outputs', () => {
 
 describe('too many matches', () => {
   it('are counted, 200 shown, and more kept in a file', async () => {
-    const space = await withFiles({ a: 'x\n'.repeat(150), b: 'x\n-\n_\n'.repeat(300) })
+    const space = await toolboxWorkspace({ a: 'x\n'.repeat(150), b: 'x\n-\n_\n'.repeat(300) })
     const envelope = await space.call(grepTool, { pattern: 'x', context: 1 })
     expect(envelope.metadata).toMatchObject({ truncated: true, matches: 450, files: 2 })
     const { head, total } = (envelope as { data: { head: string; total: number } }).data
@@ -111,7 +102,7 @@ describe('too many matches', () => {
   })
 
   it('are no different without a place for a file', async () => {
-    const space = await withFiles({ a: 'x\n'.repeat(201) })
+    const space = await toolboxWorkspace({ a: 'x\n'.repeat(201) })
     const { search } = space.runtime
     const envelope = await grepTool.execute({ pattern: 'x' }, { runtime: search ? { search } : {} })
     expect(envelope).toMatchObject({ type: 'output', data: { total: 201 }, metadata: { truncated: true } })
@@ -121,7 +112,7 @@ describe('too many matches', () => {
 
 describe('errors', () => {
   it('name the pattern', async () => {
-    const space = await withFiles({ a: 'x' })
+    const space = await toolboxWorkspace({ a: 'x' })
     expect(await grep(space, { pattern: 'foo(' })).toMatch(/^Invalid regex pattern 'foo\(': unclosed group/)
     expect(await grep(space, { pattern: '(?=a)b' })).toMatch(
       /^Invalid regex pattern '\(\?=a\)b': look-around/,
@@ -135,7 +126,7 @@ describe('errors', () => {
   })
 
   it('refuse arguments that do not exist', async () => {
-    const space = await withFiles({})
+    const space = await toolboxWorkspace({})
     expect(await grep(space, { pattern: 'x', regex: true })).toContain('regex')
   })
 })
@@ -166,7 +157,7 @@ it('says plainly when a search is not complete', async () => {
 
 describe('what is searched', () => {
   it('obeys .gitignore, looks into hidden files, skips binary ones and links', async () => {
-    const space = await withFiles({
+    const space = await toolboxWorkspace({
       '.gitignore': 'ignored/\n*.log\n',
       'ignored/a': 'needle',
       'x.log': 'needle',
@@ -193,7 +184,7 @@ describe('what is searched', () => {
       'tab\there',
       '\u001b[2J',
     ]
-    const space = await withFiles(Object.fromEntries(names.map((name) => [name, 'needle\n'])))
+    const space = await toolboxWorkspace(Object.fromEntries(names.map((name) => [name, 'needle\n'])))
     const text = await grep(space, { pattern: 'needle' })
     expect(text.split('\n')).toHaveLength(names.length + 2)
     for (const shown of [">it's:1", '>"a \\"b\\"":1', '>-rf:1', '>" lead":1', '>ünï 😀:1', '>$(x):1'])
@@ -204,7 +195,7 @@ describe('what is searched', () => {
 
   it('goes deep, and past what may not be read', async () => {
     const deep = Array.from({ length: 60 }, (_, at) => `d${at}`).join('/')
-    const space = await withFiles({ [`${deep}/f`]: 'needle', closed: 'needle', ok: 'needle' })
+    const space = await toolboxWorkspace({ [`${deep}/f`]: 'needle', closed: 'needle', ok: 'needle' })
     mkdirSync(join(space.root, 'no'))
     writeFileSync(join(space.root, 'no/f'), 'needle')
     chmodSync(join(space.root, 'closed'), 0)
@@ -222,7 +213,6 @@ describe('what is searched', () => {
       { '.env': 'needle', a: 'needle' },
       { permit: { path: (_, real) => (real.endsWith('.env') ? 'no' : undefined) } },
     )
-    open.push(space)
     expect(await grep(space, { pattern: 'needle' })).toBe('>a:1: needle\n\n1 match(es) in 1 file(s)')
   })
 })

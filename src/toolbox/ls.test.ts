@@ -1,21 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import { type ToolboxWorkspace, toolboxWorkspace, type WorkspaceFiles } from '../../test/toolbox/workspace.js'
+import { describe, expect, it } from 'vitest'
+import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { checkToolContract } from '../testing/tool-contract.js'
 import { lsTool } from './ls.js'
-
-const opened: ToolboxWorkspace[] = []
-afterEach(async () => {
-  for (const workspace of opened.splice(0)) await workspace.close()
-})
-
-async function open(files: WorkspaceFiles = {}): Promise<ToolboxWorkspace> {
-  const workspace = await toolboxWorkspace(files)
-  opened.push(workspace)
-  return workspace
-}
 
 async function text(workspace: ToolboxWorkspace, args: object): Promise<string> {
   const envelope = await workspace.call(lsTool, args)
@@ -31,7 +20,7 @@ describe('ls', () => {
   })
 
   it('lists names with kinds and sizes, hidden ones too, by name', async () => {
-    const workspace = await open({ 'b.txt': '12345', '.hidden': '', 'src/a.ts': 'x' })
+    const workspace = await toolboxWorkspace({ 'b.txt': '12345', '.hidden': '', 'src/a.ts': 'x' })
     symlinkSync('/etc/passwd', join(workspace.root, 'link'))
     execFileSync('mkfifo', [join(workspace.root, 'pipe')])
     expect(await text(workspace, {})).toBe(
@@ -48,13 +37,13 @@ describe('ls', () => {
   })
 
   it('shows odd names so that each is one line', async () => {
-    const workspace = await open({ 'a\nb': '', '-rf': '', 'with space': '', 'a\u202eb': '' })
+    const workspace = await toolboxWorkspace({ 'a\nb': '', '-rf': '', 'with space': '', 'a\u202eb': '' })
     const lines = (await text(workspace, {})).trimEnd().split('\n')
     expect(lines.map((line) => line.slice(12))).toEqual(['-rf', '"a\\nb"', '"a\\u202eb"', 'with space'])
   })
 
   it('stops at 1000 entries and says how many more there are', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     mkdirSync(join(workspace.root, 'many'))
     for (let index = 0; index < 1007; index++) writeFileSync(join(workspace.root, 'many', `f${index}`), '')
     const listed = await text(workspace, { path: 'many' })
@@ -65,7 +54,7 @@ describe('ls', () => {
   })
 
   it('answers for what is empty, missing, no directory, or outside', async () => {
-    const workspace = await open({ 'src/a.ts': '' })
+    const workspace = await toolboxWorkspace({ 'src/a.ts': '' })
     mkdirSync(join(workspace.root, 'none'))
     symlinkSync('/etc', join(workspace.root, 'etc'))
     expect(await text(workspace, { path: 'none' })).toBe('(none is empty)')

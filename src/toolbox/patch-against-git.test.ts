@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { sharedDirectory } from '../../test/support/temporary-directory.js'
 import { toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { CapstanError } from '../tool/errors.js'
 import { type AppliedHunks, applyHunks } from './apply-hunks.js'
@@ -50,11 +50,7 @@ const pair = fc
     return [before, final && after !== '' && !after.endsWith('\n') ? `${after}\n` : after]
   })
 
-let base: string
-beforeAll(() => {
-  base = mkdtempSync(join(tmpdir(), 'capstan-git-'))
-})
-afterAll(() => rmSync(base, { recursive: true, force: true }))
+const base = sharedDirectory()
 
 const env = {
   PATH: process.env['PATH'],
@@ -206,7 +202,7 @@ describe('patch and git', () => {
       { numRuns: 50 },
     )
     expect(applied).toBeGreaterThan(5)
-  }, 60_000)
+  })
 })
 
 type Damage = { kind: string; at: number; to: string; by: number }

@@ -8,23 +8,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import { type ToolboxWorkspace, toolboxWorkspace, type WorkspaceFiles } from '../../test/toolbox/workspace.js'
+import { describe, expect, it } from 'vitest'
+import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { checkToolContract } from '../testing/tool-contract.js'
 import type { RuntimeFiles } from '../tool/runtime.js'
 import { changeFiles } from '../workspace/files/change-files.js'
 import { patchTool } from './patch.js'
-
-const opened: ToolboxWorkspace[] = []
-afterEach(async () => {
-  for (const workspace of opened.splice(0)) await workspace.close()
-})
-
-async function open(files: WorkspaceFiles = {}): Promise<ToolboxWorkspace> {
-  const workspace = await toolboxWorkspace(files)
-  opened.push(workspace)
-  return workspace
-}
 
 async function patch(workspace: ToolboxWorkspace, diff: string, file_path?: string): Promise<string> {
   const envelope = await workspace.call(patchTool, {
@@ -53,7 +42,7 @@ describe('patch', () => {
   })
 
   it('applies bare hunks to file_path, also without a line feed at the end', async () => {
-    const workspace = await open({ 'a.txt': 'uno\ntwo\ntres\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'uno\ntwo\ntres\n' })
     expect(await patch(workspace, '@@ -1,2 +1,2 @@\n uno\n-two\n+dos', 'a.txt')).toBe(
       'Applied 1 hunk(s) to a.txt (+1 -1 lines)',
     )
@@ -65,7 +54,11 @@ describe('patch', () => {
   })
 
   it('changes, creates, deletes and renames in one diff, and says what it did to each', async () => {
-    const workspace = await open({ 'src/a.txt': numbers, 'old.txt': 'gone\n', 'from.txt': 'keep\nchange\n' })
+    const workspace = await toolboxWorkspace({
+      'src/a.txt': numbers,
+      'old.txt': 'gone\n',
+      'from.txt': 'keep\nchange\n',
+    })
     chmodSync(join(workspace.root, 'from.txt'), 0o755)
     const diff = [
       'Some words before, as in a mail.',
@@ -144,7 +137,7 @@ describe('patch', () => {
   })
 
   it('says which line it expected and which it found, and changes no file at all', async () => {
-    const workspace = await open({ 'a.txt': 'one\n', 'b.txt': 'present\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\n', 'b.txt': 'present\n' })
     const said = await patch(workspace, change('a.txt', 'one', 'uno') + change('b.txt', 'past', 'future'))
     expect(said).toContain(
       'Failed to apply patch to b.txt: Hunk context mismatch at line 1: expected "past", found "present"',
@@ -158,7 +151,7 @@ describe('patch', () => {
   })
 
   it('puts earlier files back when a later one cannot be written', async () => {
-    const workspace = await open({ 'a.txt': 'one\n', 'b.txt': 'two\n', 'gone.txt': 'x\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\n', 'b.txt': 'two\n', 'gone.txt': 'x\n' })
     chmodSync(join(workspace.root, 'b.txt'), 0o444)
     const make = '--- /dev/null\n+++ b/deep/new.txt\n@@ -0,0 +1 @@\n+n\n'
     const rename =
@@ -183,14 +176,13 @@ describe('patch', () => {
     const refuse = (kind: string, path: string): string | undefined =>
       kind === 'write' && path.endsWith('secret.txt') ? 'a rule denies it' : undefined
     const workspace = await toolboxWorkspace(files, { permit: { path: refuse } })
-    opened.push(workspace)
     const said = await patch(workspace, change('a.txt', 'one', 'uno') + change('secret.txt', 'two', 'dos'))
     expect(said).toMatch(/May not write "secret\.txt": a rule denies it.*no file is changed/)
     expect(content(workspace, 'a.txt') + content(workspace, 'secret.txt')).toBe('one\ntwo\n')
   })
 
   it('notices a file that changed meanwhile, and never overwrites what somebody else wrote while undoing', async () => {
-    const workspace = await open({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
     const files = workspace.runtime.files
     if (files === undefined) throw new Error('no files')
     const racing: RuntimeFiles = {
@@ -214,7 +206,7 @@ describe('patch', () => {
   })
 
   it('finds the one place of a hunk whose line numbers are off, and refuses two places', async () => {
-    const workspace = await open({ 'a.txt': numbers, 'b.txt': 'x\ny\n'.repeat(3) })
+    const workspace = await toolboxWorkspace({ 'a.txt': numbers, 'b.txt': 'x\ny\n'.repeat(3) })
     expect(await patch(workspace, '@@ -1,2 +1,2 @@\n seven\n-eight\n+acht', 'a.txt')).toContain(
       'hunk 1 was applied at line 7, its header says 1',
     )
@@ -229,7 +221,7 @@ describe('patch', () => {
   })
 
   it('counts lines itself where a header miscounts, and says so', async () => {
-    const workspace = await open({ 'a.txt': numbers })
+    const workspace = await toolboxWorkspace({ 'a.txt': numbers })
     const said = await patch(
       workspace,
       '@@ -1,9 +1,9 @@\n one\n-two\n+zwei\n three\n\n@@ -9,1 +9,1 @@\n-nine\n+neun\n-ten\n+zehn\n',
@@ -243,14 +235,17 @@ describe('patch', () => {
   })
 
   it('takes lines of content that look like headers for what the counts say', async () => {
-    const workspace = await open({ 'a.sql': '-- comment\n-- x\nselect 1\n' })
+    const workspace = await toolboxWorkspace({ 'a.sql': '-- comment\n-- x\nselect 1\n' })
     const diff = '--- a/a.sql\n+++ b/a.sql\n@@ -1,3 +1,3 @@\n--- comment\n+++ other\n -- x\n select 1\n'
     expect(await patch(workspace, diff)).toContain('(+1 -1 lines)')
     expect(content(workspace, 'a.sql')).toBe('++ other\n-- x\nselect 1\n')
   })
 
   it('keeps CRLF, byte-order mark and a missing last line ending when the diff knows nothing of them (wish 23)', async () => {
-    const workspace = await open({ 'dos.txt': '\uFEFFone\r\ntwo\r\nthree', 'plain.txt': 'one\ntwo' })
+    const workspace = await toolboxWorkspace({
+      'dos.txt': '\uFEFFone\r\ntwo\r\nthree',
+      'plain.txt': 'one\ntwo',
+    })
     expect(
       await patch(workspace, '@@ -1,3 +1,4 @@\n one\n-two\n+zwei\n+half\n three\n', 'dos.txt'),
     ).toContain('line endings of the file were kept')
@@ -270,7 +265,7 @@ describe('patch', () => {
   })
 
   it('adds and removes the last line ending when the diff says so', async () => {
-    const workspace = await open({ 'a.txt': 'one\ntwo' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\ntwo' })
     expect(
       await patch(workspace, '@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+two\n', 'a.txt'),
     ).toContain('Applied')
@@ -284,7 +279,7 @@ describe('patch', () => {
   it('reads names as git writes them: spaces, quotes, octal, newlines, leading dashes', async () => {
     const names = { 'a b.txt': 'a b.txt\t', 'ü "q"\n.txt': '"%\\303\\274 \\"q\\"\\n.txt"', '-x': '-x' }
     for (const [name, written] of Object.entries(names)) {
-      const workspace = await open({ [name]: 'one\n' })
+      const workspace = await toolboxWorkspace({ [name]: 'one\n' })
       const side = (prefix: string): string =>
         written.startsWith('"') ? written.replace('%', prefix) : prefix + written
       expect(
@@ -295,7 +290,7 @@ describe('patch', () => {
   })
 
   it('makes and removes empty files, and notes modes that it does not set', async () => {
-    const workspace = await open({ 'e.txt': '', 'run.sh': 'x\n' })
+    const workspace = await toolboxWorkspace({ 'e.txt': '', 'run.sh': 'x\n' })
     const said = await patch(
       workspace,
       'diff --git a/n.txt b/n.txt\nnew file mode 100644\nindex 0000000..e69de29\ndiff --git a/e.txt b/e.txt\ndeleted file mode 100644\nindex e69de29..0000000\ndiff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n',
@@ -305,7 +300,7 @@ describe('patch', () => {
   })
 
   it('refuses what is no such diff, and says what is wrong with it', async () => {
-    const workspace = await open({ 'a.txt': 'one\n', 'b.txt': 'x\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\n', 'b.txt': 'x\n' })
     for (const [diff, words] of [
       ['', 'No @@ hunk headers found in diff'],
       ['--- a/a.txt\n+++ b/a.txt\n', 'No @@ hunk headers found in diff'],
@@ -329,16 +324,16 @@ describe('patch', () => {
   })
 
   it('looks for its place in a time that goes by the lengths of file and diff, however alike their lines', async () => {
-    const workspace = await open({ 'a.txt': `${'a\n'.repeat(100_000)}b\n` })
+    const workspace = await toolboxWorkspace({ 'a.txt': `${'a\n'.repeat(100_000)}b\n` })
     const hunk = (last: string): string =>
       `--- a/a.txt\n+++ b/a.txt\n@@ -7,20001 +7,20001 @@\n${' a\n'.repeat(20_000)}-${last}\n+x\n`
     expect(await patch(workspace, hunk('c'))).toContain('expected "c", found "a"')
     expect(await patch(workspace, hunk('b'))).toContain('hunk 1 was applied at line 80001, its header says 7')
     expect(content(workspace, 'a.txt')).toBe(`${'a\n'.repeat(100_000)}x\n`)
-  }, 30_000)
+  })
 
   it('SEC-028 applies nothing of a diff with a path that leads out, a link, or a binary part', async () => {
-    const workspace = await open({ 'a.txt': 'one\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\n' })
     const outside = join(workspace.root, '..', 'C')
     writeFileSync(outside, 'one\n')
     symlinkSync(outside, join(workspace.root, 'link'))

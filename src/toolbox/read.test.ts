@@ -11,21 +11,11 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
-import { type ToolboxWorkspace, toolboxWorkspace, type WorkspaceFiles } from '../../test/toolbox/workspace.js'
+import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
+import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { checkToolContract } from '../testing/tool-contract.js'
 import { readTool } from './read.js'
-
-const opened: ToolboxWorkspace[] = []
-afterEach(async () => {
-  for (const workspace of opened.splice(0)) await workspace.close()
-})
-
-async function open(files: WorkspaceFiles = {}): Promise<ToolboxWorkspace> {
-  const workspace = await toolboxWorkspace(files)
-  opened.push(workspace)
-  return workspace
-}
 
 async function output(workspace: ToolboxWorkspace, args: object): Promise<string> {
   const envelope = await workspace.call(readTool, args)
@@ -54,7 +44,7 @@ describe('read', () => {
   })
 
   it('numbers lines, and says how to read on', async () => {
-    const workspace = await open({ 'a.txt': 'one\ntwo\nthree\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\ntwo\nthree\n' })
     expect(await output(workspace, { file_path: 'a.txt' })).toBe('     1\tone\n     2\ttwo\n     3\tthree\n')
     expect(await output(workspace, { file_path: 'a.txt', offset: 1, limit: 1 })).toBe(
       '     2\ttwo\n\n... (more lines available; continue with offset=2)\n',
@@ -84,7 +74,7 @@ describe('read', () => {
   })
 
   it('shows a file of up to 200 KB whole, however many lines it has and however long they are', async () => {
-    const workspace = await open({
+    const workspace = await toolboxWorkspace({
       'many.txt': 'a line\n'.repeat(20_000),
       'one.txt': 'y'.repeat(204_800),
       'wide.txt': `${'y'.repeat(102_399)}\n`.repeat(2),
@@ -102,7 +92,7 @@ describe('read', () => {
   })
 
   it('stops at 200 KB between lines, and says so', async () => {
-    const workspace = await open({
+    const workspace = await toolboxWorkspace({
       'wide.txt': `${'y'.repeat(1_999)}\n`.repeat(103),
       'short.txt': '\n'.repeat(204_800),
     })
@@ -123,12 +113,12 @@ describe('read', () => {
   })
 
   it('says that an empty file is empty', async () => {
-    const workspace = await open({ 'none.txt': '' })
+    const workspace = await toolboxWorkspace({ 'none.txt': '' })
     expect(await output(workspace, { file_path: 'none.txt' })).toBe('(none.txt is empty)')
   })
 
   it('shows CRLF and byte-order marks for what they are, outside the text', async () => {
-    const workspace = await open({
+    const workspace = await toolboxWorkspace({
       'dos.txt': '\uFEFFone\r\ntwo\r\n',
       'mixed.txt': 'one\r\ntwo\nthree',
       'cr.txt': 'a\rb\n',
@@ -145,7 +135,7 @@ describe('read', () => {
 
   it('decodes UTF-16 in both orders, and names what is no UTF-8', async () => {
     const le = Buffer.from('\uFEFFgrüße\r\nzwei\r\n', 'utf16le')
-    const workspace = await open({
+    const workspace = await toolboxWorkspace({
       'le.txt': le,
       'be.txt': Buffer.from(le).swap16(),
       'latin.txt': Buffer.from('caf\xe9\n', 'latin1'),
@@ -160,7 +150,7 @@ describe('read', () => {
 
   it('cuts a line longer than 200 KB between characters and says where the rest is', async () => {
     const line = `x${'ä'.repeat(102_500)}END`
-    const workspace = await open({ 'long.txt': `first\n${line}\nlast\n` })
+    const workspace = await toolboxWorkspace({ 'long.txt': `first\n${line}\nlast\n` })
     const first = await workspace.call(readTool, { file_path: 'long.txt' })
     expect(first.metadata).toMatchObject({ truncated: true, range: { lines: 1, next_offset: 1 } })
     const cut = await workspace.call(readTool, { file_path: 'long.txt', offset: 1 })
@@ -175,7 +165,7 @@ describe('read', () => {
 
   it('reads byte ranges without breaking a character, each byte once', async () => {
     const text = 'aä€😀'.repeat(50)
-    const workspace = await open({ 'u.txt': text })
+    const workspace = await toolboxWorkspace({ 'u.txt': text })
     const size = Buffer.byteLength(text)
     let read = ''
     for (let at = 0; at < size; ) {
@@ -200,7 +190,7 @@ describe('read', () => {
   })
 
   it('shows any window of any text as a plain split would, wherever chunks and limits fall', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const line = fc.oneof(
       fc.string({ maxLength: 12, unit: 'grapheme' }),
       fc.constant(''),
@@ -234,12 +224,12 @@ describe('read', () => {
           )
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     )
   })
 
   it('gives images as images, by their bytes and not by their names', async () => {
-    const workspace = await open({
+    const workspace = await toolboxWorkspace({
       'photo.txt': oneByOne,
       'a.gif': Buffer.from('GIF89a\x01\0\x01\0'),
       'a.jpg': Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0]),
@@ -265,7 +255,7 @@ describe('read', () => {
   })
 
   it('names binary files with their kind and size', async () => {
-    const workspace = await open({
+    const workspace = await toolboxWorkspace({
       'a.bin': new Uint8Array([1, 2, 0, 3]),
       'few.dat': `${'text\n'.repeat(50)}\0`,
       'x.pdf': '%PDF-1.7\nlooks like text\n',
@@ -283,7 +273,7 @@ describe('read', () => {
   })
 
   it('answers missing files and directories with the nearest names', async () => {
-    const workspace = await open({ 'src/parser.ts': '', 'src/lexer.ts': '', 'docs/guide.md': '' })
+    const workspace = await toolboxWorkspace({ 'src/parser.ts': '', 'src/lexer.ts': '', 'docs/guide.md': '' })
     expect(await failure(workspace, { file_path: 'src/parsre.ts' })).toContain('Did you mean src/parser.ts?')
     expect(await failure(workspace, { file_path: 'scr/lexer.ts' })).toContain('Did you mean src/lexer.ts?')
     expect(await failure(workspace, { file_path: 'guide.md' })).toContain('Did you mean docs/guide.md?')
@@ -300,27 +290,27 @@ describe('read', () => {
 
   it('reads names with spaces, quotes, newlines and leading dashes, and shows them escaped', async () => {
     const names = ['a b.txt', '-rf', '"q".txt', "it's", 'new\nline', 'ünï', '%20', '$(x)', '*']
-    const workspace = await open(Object.fromEntries(names.map((name) => [name, 'ok'])))
+    const workspace = await toolboxWorkspace(Object.fromEntries(names.map((name) => [name, 'ok'])))
     for (const name of names) expect(await output(workspace, { file_path: name })).toBe('     1\tok\n')
     expect(await failure(workspace, { file_path: 'new\nlien' })).toContain('Did you mean "new\\nline"?')
   })
 
   it('reads in a deep tree, and through links that stay inside', async () => {
     const deep = Array.from({ length: 60 }, (_, index) => `d${index}`).join('/')
-    const workspace = await open({ [`${deep}/f.txt`]: 'deep' })
+    const workspace = await toolboxWorkspace({ [`${deep}/f.txt`]: 'deep' })
     symlinkSync(deep, join(workspace.root, 'short'))
     expect(await output(workspace, { file_path: `${deep}/f.txt` })).toBe('     1\tdeep\n')
     expect(await output(workspace, { file_path: 'short/f.txt' })).toBe('     1\tdeep\n')
   })
 
   it('reads what a call left in the scratch directory', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const path = (await workspace.runtime.scratch?.write('out', 'long output\n')) ?? ''
     expect(await output(workspace, { file_path: path })).toBe('     1\tlong output\n')
   })
 
   it('SEC-001 SEC-002 SEC-005 SEC-012 SEC-014 reads nothing outside, and nothing but files', async () => {
-    const workspace = await open({ 'a.txt': '' })
+    const workspace = await toolboxWorkspace({ 'a.txt': '' })
     const outside = join(workspace.root, '..', 'C')
     writeFileSync(outside, 'canary')
     symlinkSync(outside, join(workspace.root, 'link'))
@@ -348,7 +338,7 @@ describe('read', () => {
   })
 
   it('SEC-022 reads a sparse file of 10 GB in little memory', async () => {
-    const workspace = await open({ 'text-first.log': 'a line of text\n'.repeat(20_000) })
+    const workspace = await toolboxWorkspace({ 'text-first.log': 'a line of text\n'.repeat(20_000) })
     writeFileSync(join(workspace.root, 'hole.bin'), '')
     truncateSync(join(workspace.root, 'hole.bin'), 10 * 1024 ** 3)
     truncateSync(join(workspace.root, 'text-first.log'), 10 * 1024 ** 3)
@@ -364,7 +354,7 @@ describe('read', () => {
   })
 
   it('reads the middle of 100 MB without holding it', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const line = 'x'.repeat(99)
     const file = openSync(join(workspace.root, 'big.txt'), 'w')
     const block = Buffer.from(`${line}\n`.repeat(10_000))
@@ -387,7 +377,7 @@ describe('read', () => {
   })
 
   it('stops between chunks when the run is aborted', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const file = openSync(join(workspace.root, 'big.txt'), 'w')
     writeSync(file, 'text\n'.repeat(20_000))
     ftruncateSync(file, 4 * 1024 ** 3)
@@ -412,7 +402,7 @@ describe('read', () => {
   })
 
   it('says when the file changed under its hands', async () => {
-    const workspace = await open({ 'big.txt': 'old line\n'.repeat(200_000) })
+    const workspace = await toolboxWorkspace({ 'big.txt': 'old line\n'.repeat(200_000) })
     const files = workspace.runtime.files
     if (files === undefined) throw new Error('no files')
     let calls = 0

@@ -51,7 +51,7 @@ async function search(
   name: string,
   listener: Listener,
   args: Record<string, unknown> = {},
-  timeoutMs = 5_000,
+  timeoutMs = 60_000,
 ): Promise<Envelope<{ results: WebSearchResult[] }>> {
   const server = await serve(listener)
   const tool = createWebSearchTool({ providers: [make(name, server.url)], timeoutMs })

@@ -4,32 +4,19 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import { type ToolboxWorkspace, toolboxWorkspace, type WorkspaceFiles } from '../../test/toolbox/workspace.js'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../test/support/temporary-directory.js'
+import { toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { checkToolContract } from '../testing/tool-contract.js'
 import { openWorkspace, type WorkspacePermit } from '../workspace/open-workspace.js'
 import { writeTool } from './write.js'
-
-const opened: ToolboxWorkspace[] = []
-afterEach(async () => {
-  for (const workspace of opened.splice(0)) await workspace.close()
-})
-
-async function open(files: WorkspaceFiles = {}): Promise<ToolboxWorkspace> {
-  const workspace = await toolboxWorkspace(files)
-  opened.push(workspace)
-  return workspace
-}
 
 describe('write', () => {
   it('keeps the contract of a tool, in few words', async () => {
@@ -42,7 +29,7 @@ describe('write', () => {
   })
 
   it('creates with its directories, replaces, acknowledges, and never echoes', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const made = await workspace.call(writeTool, { file_path: 'a/b/c.txt', content: 'grüße\nsecret' })
     expect(made).toMatchObject({
       data: 'Wrote 14 bytes (2 lines) to a/b/c.txt (created)',
@@ -55,7 +42,7 @@ describe('write', () => {
   })
 
   it('writes exactly what is given: line endings, byte-order mark, odd names', async () => {
-    const workspace = await open({ 'dos.txt': 'a\r\nb\r\n' })
+    const workspace = await toolboxWorkspace({ 'dos.txt': 'a\r\nb\r\n' })
     for (const [name, content] of [
       ['dos.txt', 'a\nb\n'],
       ['bom.txt', '\uFEFFx\r\n'],
@@ -68,7 +55,7 @@ describe('write', () => {
   })
 
   it('SEC-027 keeps the mode of a file, without setuid, and makes new ones not executable', async () => {
-    const workspace = await open({ 'run.sh': 'x' })
+    const workspace = await toolboxWorkspace({ 'run.sh': 'x' })
     chmodSync(join(workspace.root, 'run.sh'), 0o4755)
     await workspace.call(writeTool, { file_path: 'run.sh', content: 'y' })
     expect(statSync(join(workspace.root, 'run.sh')).mode & 0o7777).toBe(0o755)
@@ -77,7 +64,7 @@ describe('write', () => {
   })
 
   it('SEC-007 SEC-008 SEC-018 refuses paths that lead out or are protected, and leaves no trace', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const outside = join(workspace.root, '..', 'new.txt')
     symlinkSync(outside, join(workspace.root, 'link'))
     symlinkSync('..', join(workspace.root, 'up'))
@@ -101,7 +88,7 @@ describe('write', () => {
   })
 
   it('names what stands in the way: a directory, a file on the way, a read-only file', async () => {
-    const workspace = await open({ 'file.txt': 'x', 'dir/a': '' })
+    const workspace = await toolboxWorkspace({ 'file.txt': 'x', 'dir/a': '' })
     chmodSync(join(workspace.root, 'file.txt'), 0o444)
     const says = async (path: string): Promise<string> => {
       const envelope = await workspace.call(writeTool, { file_path: path, content: 'y' })
@@ -114,7 +101,7 @@ describe('write', () => {
   })
 
   it('gives a hard-linked file a content of its own', async () => {
-    const workspace = await open({ 'a.txt': 'shared' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'shared' })
     const other = join(workspace.root, '..', 'other.txt')
     linkSync(join(workspace.root, 'a.txt'), other)
     await workspace.call(writeTool, { file_path: 'a.txt', content: 'mine' })
@@ -122,7 +109,7 @@ describe('write', () => {
   })
 
   it('never interleaves two writers of one file', async () => {
-    const workspace = await open()
+    const workspace = await toolboxWorkspace()
     const contents = Array.from({ length: 12 }, (_, index) => `${index}`.repeat(200_000))
     const results = await Promise.all(
       contents.map((content) => workspace.call(writeTool, { file_path: 'one.txt', content })),
@@ -175,7 +162,7 @@ const everything: WorkspacePermit = {
 
 /** A file system of 64 KB where one can be mounted; else the limit that the workspace itself holds. */
 function smallDisk(): { path: string; tooMuch: number; says: RegExp; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'capstan-disk-'))
+  const path = temporaryDirectory()
   const mounted = mount(path)
   return {
     path,
@@ -183,7 +170,6 @@ function smallDisk(): { path: string; tooMuch: number; says: RegExp; remove(): v
     says: mounted ? /disk is full.*ENOSPC/ : /too large/,
     remove() {
       if (mounted) execFileSync('umount', [path])
-      rmSync(path, { recursive: true, force: true })
     },
   }
 }

@@ -21,11 +21,6 @@ export class ReportBook {
     return [...this.#reports]
   }
 
-  /** Those of these runs. */
-  ofRuns(runIds: ReadonlySet<string>): VerificationReport[] {
-    return this.#reports.filter(({ run_id }) => run_id !== undefined && runIds.has(run_id))
-  }
-
   summary(): VerificationSummary {
     return summarise(this.#reports)
   }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../test/support/property-runs.js'
 import { readFrontMatter } from './front-matter.js'
 
 describe('the fields at the head of a Markdown file', () => {
@@ -37,7 +38,7 @@ describe('the fields at the head of a Markdown file', () => {
           expect(readFrontMatter(`x${text}`).body).toBe(`x${text}`)
         },
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
   })
 })

@@ -40,6 +40,8 @@ export type WorkspaceOptions = {
   readonly root: string
   /** Further directories that belong to it. */
   readonly roots?: readonly string[]
+  /** The directories that `{ad-hoc}` and `{user-data}` mean, at this moment; a new object when that has changed. */
+  readonly places?: () => OpenPlaces
   /** `auto` (the default) confines commands where the machine can, and says once where it cannot. */
   readonly sandbox?: SandboxMode
   readonly sandboxOptions?: Omit<SandboxOptions, 'network' | 'scratch' | 'scratchBase'>
@@ -57,6 +59,9 @@ export type WorkspaceOptions = {
   readonly onNotice?: (text: string) => void
 }
 
+/** Directories outside the workspace that a host opened for tools that declare them. Real paths. */
+export type OpenPlaces = { readonly adHoc: readonly string[]; readonly userData: readonly string[] }
+
 /** What a call may touch, asked at the moment of use; words when it may not. */
 export type WorkspacePermit = {
   path(kind: 'read' | 'write', realPath: string): string | undefined
@@ -65,6 +70,8 @@ export type WorkspacePermit = {
   grantsCommand(what: { readonly write: string } | { readonly host: string }): boolean
   /** What a sandbox hides from the call's commands. Absent: nothing. */
   unreadable?(): UnreadablePaths | undefined
+  /** Whether rules deny a host to the call's commands. Absent: none is denied. */
+  deniesHost?(host: string, port: number): boolean
 }
 
 /** A tool tried what its call may not do. */
@@ -103,6 +110,7 @@ export interface Workspace {
 
 /** Opens a directory as a workspace. Nothing is started or written until it is used. */
 export function openWorkspace(options: WorkspaceOptions): Workspace {
+  const places = options.places ?? (() => noPlaces)
   const scratch = createScratch({ baseDir: options.scratchDir ?? defaultScratchBase() })
   const further = (options.roots ?? []).map((path) => realpathSync(path))
   const closed = closePaths(options.closed ?? [], [realpathSync(options.root), ...further])
@@ -114,6 +122,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
     root: options.root,
     scratch,
     roots: further,
+    opened: () => [...places().adHoc, ...places().userData],
     ...(closed.paths.length > 0 && { permit: (_: string, path: string) => closed.refusal(path) }),
     protectPaths: closed.paths,
   })
@@ -122,7 +131,8 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
   const common = commonShellOptions(roots, scratch, options)
   const shell = openShell(common, scratch, options)
   const servers = new Set<Promise<PipedProcess>>()
-  let scope: Scope = { variables: { workspace: roots }, home: homedir() }
+  let seen = places()
+  let scope = scopeOf(roots, seen, undefined)
 
   return {
     root,
@@ -131,9 +141,11 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
     scratch,
     closed: closed.paths,
     get scope() {
-      if (scratch.path !== undefined && scope.variables.scratch === undefined) {
-        scope = { ...scope, variables: { ...scope.variables, scratch: [scratch.path] } }
-      }
+      const now = places()
+      const isNew = scratch.path !== undefined && scope.variables.scratch === undefined
+      if (now === seen && !isNew) return scope
+      seen = now
+      scope = scopeOf(roots, now, scratch.path)
       return scope
     },
     realPath: (path) => files.resolve(path).catch(() => undefined),
@@ -172,6 +184,24 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
       await shell.close()
       await scratch.close()
     },
+  }
+}
+
+const noPlaces: OpenPlaces = { adHoc: [], userData: [] }
+
+function scopeOf(
+  roots: readonly string[],
+  { adHoc, userData }: OpenPlaces,
+  scratch: string | undefined,
+): Scope {
+  return {
+    variables: {
+      workspace: roots,
+      ...(scratch !== undefined && { scratch: [scratch] }),
+      ...(adHoc.length > 0 && { 'ad-hoc': adHoc }),
+      ...(userData.length > 0 && { 'user-data': userData }),
+    },
+    home: homedir(),
   }
 }
 
@@ -290,6 +320,7 @@ function shellFor(
       : { writable: writableIn(roots, permit) }),
     ...(masked.length > 0 && { masked }),
     unreadable: permit.unreadable?.(),
+    deniesHost: permit.deniesHost,
   })
   return {
     run: async (command, request = {}) => {

@@ -1,21 +1,32 @@
-import { resolve } from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
 import { NetError, privateAccess, resolveChecked, systemResolver } from './net/index.js'
 import type { CheckHost } from './sandbox/index.js'
 import { createLocalShell, type LocalShellOptions, type PipedProcess } from './shell/index.js'
+import { directoryInside } from './shell/working-directory.js'
 
-/** A program that a person configured, with what it may do beyond reading the workspace. */
+/** A program that a person configured, and whether and how it is confined. */
 export type ServerProgram = {
   /** Its words; no shell reads them. */
   readonly argv: readonly [string, ...string[]]
-  /** Inside the workspace; absent: its root. */
+  /** Relative to the root of the workspace; absent: the root. Inside the workspace, unless the program runs as the user. */
   readonly cwd?: string
-  /** All the variables it has beside the fixed harmless list. */
+  /** The variables of its entry. */
   readonly env?: Readonly<Record<string, string>>
   /** Where programs are looked for. */
   readonly path?: string
-  /** Hosts it may reach when a sandbox confines it, private ones too where they are named. None: no network. */
+  /**
+   * `workspace`: in a sandbox, or not at all. `off`: as the user would start it, with network and the user's home. Absent: as commands of
+   * the workspace run.
+   */
+  readonly sandbox?: 'workspace' | 'off'
+  /** The entry came with the workspace: its directory must be inside. */
+  readonly fromWorkspace?: boolean
+  /** Hosts it may reach when it is confined, private ones too where they are named. None: no network. */
   readonly allowHosts?: readonly string[]
-  /** Directories of the workspace it may write to when a sandbox confines it; `.` is all of it. None: it only reads. */
+  /** Directories of the workspace it may write to when it is confined; `.` is all of it. None: it only reads. */
   readonly writable?: readonly string[]
   /** Places it sees although the sandbox hides what is around them, such as the directory it is installed in. */
   readonly readOnly?: readonly string[]
@@ -28,21 +39,17 @@ export async function startServerProgram(
   },
   program: ServerProgram,
 ): Promise<PipedProcess> {
-  const { allowHosts = [], readOnly = [], env, path } = program
-  const { network: _, scratch: __, ...options } = base.sandboxOptions
+  const { env, path, cwd, argv } = program
   const shell = createLocalShell({
     ...base,
-    sandboxOptions: {
-      ...options,
-      readOnly: [...(options.readOnly ?? []), ...readOnly],
-      ...(allowHosts.length > 0 && { network: { allowHosts, checkHost: checkFor(allowHosts) } }),
-    },
+    ...(program.sandbox === 'off' ? asUser : await confinementOf(base, program)),
     ...(env !== undefined && { env }),
     ...(path !== undefined && { path }),
   })
   try {
-    const process = await shell.open(program.argv, {
-      ...(program.cwd !== undefined && { cwd: program.cwd }),
+    if (program.fromWorkspace) await directoryInside([base.root, ...(base.roots ?? [])], cwd)
+    const process = await shell.open(argv, {
+      ...(cwd !== undefined && { cwd }),
       confine: writableOf(base.root, program.writable ?? []),
     })
     return {
@@ -56,6 +63,47 @@ export async function startServerProgram(
     await shell.close()
     throw error
   }
+}
+
+/** With the limits that the user's own programs have. */
+const asUser = { sandbox: 'off', asUser: true, limits: {} } as const
+
+async function confinementOf(
+  base: Parameters<typeof startServerProgram>[0],
+  { sandbox, allowHosts = [], writable = [], readOnly = [] }: ServerProgram,
+): Promise<Pick<LocalShellOptions, 'sandbox' | 'sandboxOptions'>> {
+  const { network: _, scratch: __, ...options } = base.sandboxOptions
+  const shown = await Promise.all(readOnly.map((place) => existing('readOnly', base.root, place)))
+  for (const place of writable)
+    await directoryInside([base.root, ...(base.roots ?? [])], place).catch((error: unknown) => {
+      throw new ServerPlaceError('writable', place, messageOf(error))
+    })
+  return {
+    // A server that is to be confined is not started where nothing can confine it.
+    sandbox: sandbox === 'workspace' ? 'required' : base.sandbox,
+    sandboxOptions: {
+      ...options,
+      readOnly: [...(options.readOnly ?? []), ...shown],
+      ...(allowHosts.length > 0 && { network: { allowHosts, checkHost: checkFor(allowHosts) } }),
+    },
+  }
+}
+
+/** A place that the entry of a server names cannot be used. */
+class ServerPlaceError extends CapstanError {
+  constructor(option: string, place: string, why: string) {
+    super('server_place_refused', `${option} of the server names ${JSON.stringify(place)}: ${why}`)
+  }
+}
+
+markErrorClass(ServerPlaceError, 'ServerPlaceError')
+
+/** An absolute path, one in the user's home (`~/…`), or one of the workspace. */
+async function existing(option: string, root: string, place: string): Promise<string> {
+  const path = /^~(?:\/|$)/.test(place) ? join(homedir(), place.slice(1)) : resolve(root, place)
+  return realpath(path).catch(() => {
+    throw new ServerPlaceError(option, place, `${path} does not exist.`)
+  })
 }
 
 function writableOf(root: string, writable: readonly string[]): { writable?: readonly string[] } {

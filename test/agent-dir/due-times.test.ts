@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readCron } from '../../src/agent/dir/cron.js'
 import { dueTimes, toleranceMs } from '../../src/agent/dir/due-times.js'
 import { FiredTimes } from '../../src/agent/dir/fired-times.js'
+import { propertyRuns } from '../support/property-runs.js'
 
 const at = (text: string): number => Date.parse(text)
 const texts = (times: readonly number[]): string[] => times.map((time) => new Date(time).toISOString())
@@ -66,7 +67,7 @@ describe('the times of a pattern', () => {
           expect(times.next(until) ?? 0).toBeGreaterThan(until)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 })

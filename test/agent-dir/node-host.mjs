@@ -1,14 +1,10 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // One node of several that serve the same directory. Started by two-nodes.test.ts with an order.
-import { writeSync } from 'node:fs'
-import { Agent, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { Agent } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
+import { openStore, order, say } from '../support/host-parts.mjs'
 
-const [, , given] = process.argv
-const order = JSON.parse(given)
-const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
-const store =
-  order.backend === 'file' ? new FileSessionStore(order.place) : new SqliteSessionStore(order.place)
+const store = openStore()
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
 const served = await agent.serveAgentDir(order.dir, order.workspace, {
   sessionStore: store,

@@ -33,12 +33,12 @@ describe('serveAgentDir', () => {
         model,
         onEvent: told.onEvent,
       })
-      expect(served).toMatchObject({ state: 'serving', isReady: true, isStopped: false })
+      expect([served.state, served.isReady(), served.isStopped()]).toEqual(['serving', true, false])
       expect(await agent.listSessions()).toEqual(['schedule:tick'])
       const reports = await told.made(count)
       const history = served.session('tick')?.history() ?? []
       await served.stop()
-      expect(served).toMatchObject({ state: 'stopped', isReady: false, isStopped: true })
+      expect([served.state, served.isReady(), served.isStopped()]).toEqual(['stopped', false, true])
       expect(await agent.listSessions()).toEqual([])
       await agent.close()
       return { reports, history, model, told }
@@ -378,10 +378,10 @@ describe('serveAgentDir', () => {
     const served = await agent.serveAgentDir(dir, work, { model: counting(), signal: controller.signal })
     controller.abort()
     await served.stop()
-    expect(served.isStopped).toBe(true)
+    expect(served.isStopped()).toBe(true)
     const other = await agent.serveAgentDir(dir, work, { model: counting() })
     await agent.close()
-    expect(other.isStopped).toBe(true)
+    expect(other.isStopped()).toBe(true)
     await expect(agent.serveAgentDir(dir, work)).rejects.toMatchObject({ code: 'session_closed' })
   })
 
@@ -389,7 +389,7 @@ describe('serveAgentDir', () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *', 'enabled: false\n') })
     const agent = await newAgent()
     const served = await agent.serveAgentDir(dir, await directoryWith({}))
-    expect(served.isReady).toBe(true)
+    expect(served.isReady()).toBe(true)
     expect(served.schedules()).toEqual([])
     await expect(served.runNow('a')).rejects.toThrow(
       /No schedule 'a' is served: there is none, or it is not enabled/,

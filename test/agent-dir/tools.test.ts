@@ -1,6 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ServeAgentDirOptions } from '../../src/agent/dir/serve-options.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
@@ -126,7 +127,65 @@ describe('kind: script', () => {
   })
 })
 
-describe('kind: mcp', { timeout: 60_000 }, () => {
+describe('kind: mcp', () => {
+  /** The sample of the contract, to the letter. */
+  const github = `---
+kind: mcp
+name: github
+transport: stdio
+command: npx
+args: ["-y", "@modelcontextprotocol/server-github"]
+env:
+  GITHUB_TOKEN: "\${GITHUB_TOKEN}"
+---
+GitHub issues and pull request tools.
+`
+
+  it('starts npx as written, with the home of the user, and the body of the file describes the server to the model', async () => {
+    // An npx that needs what npx needs: the user's home, and somewhere to write.
+    const world = new URL('../mcp/world-server.mjs', import.meta.url).pathname
+    const bin = await directoryWith({
+      npx: `#!/bin/sh\ntest "$*" = "-y @modelcontextprotocol/server-github" || exit 9\nexec ${process.execPath} ${world}\n`,
+    })
+    await chmod(join(bin, 'npx'), 0o755)
+    const before = process.env['PATH']
+    process.env['PATH'] = `${bin}:${before}`
+    onTestFinished(() => {
+      process.env['PATH'] = before
+    })
+    const written = join(bin, 'note')
+    const { told, model, session, served } = await fire(
+      { 'tools/github.md': github },
+      [call('mcp__github__look', { write: written }), 'done'],
+      { permissionPolicy: { allow: ['mcp__github__*'] }, sandbox: 'auto' },
+      { GITHUB_TOKEN: 'ghp_not-for-the-model' },
+    )
+    expect(await readFile(written, 'utf8')).toBe('x')
+    expect(told).toContain(homedir())
+    expect(told).not.toContain('ghp_not-for-the-model')
+    expect(model.requests[0]?.instructions).toContain(
+      '- mcp__github__*: GitHub issues and pull request tools.',
+    )
+    expect(model.requests[0]?.tools?.map(({ name }) => name)).toContain('mcp__github__look')
+    expect(await session?.mcpStatus()).toMatchObject([{ name: 'github', connected: true, confined: false }])
+    await served.stop()
+  })
+
+  it('takes the settings of a sandbox, with checked values', async () => {
+    const agent = await newAgent({}, { GITHUB_TOKEN: 'x' })
+    const work = await directoryWith({})
+    const serve = async (fields: string) => {
+      const tool = github.replace('transport: stdio\n', `transport: stdio\n${fields}\n`)
+      const dir = await directoryWith({ 'instructions.md': 'x', 'schedules/a.md': never, 'tools/g.md': tool })
+      return agent.serveAgentDir(dir, work, { model: scriptedModel(['x']) })
+    }
+    await expect(serve('sandbox: on')).rejects.toThrow(/tools\/g\.md:5: .*sandbox/)
+    await expect(serve('sandbox: off\nwritable: ["."]')).rejects.toThrow(
+      /'writable' .* no effect with sandbox/,
+    )
+    await expect(serve('allow_hosts: ["http://a"]')).rejects.toThrow(/is not a host to allow/)
+  })
+
   const echo = (word: string, fault = 'none'): string =>
     `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", ${fault}, "${word}"]\nenv: { TOKEN: "\${ECHO_TOKEN}" }\n---\nEchoes.\n`
 
@@ -230,7 +289,7 @@ describe('kind: mcp', { timeout: 60_000 }, () => {
   })
 })
 
-describe('an ordinary session beside a served directory', { timeout: 60_000 }, () => {
+describe('an ordinary session beside a served directory', () => {
   it('has none of its tools: not shown, not found, not callable by a model, a program or the host', async () => {
     const echo = `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", none, agent-dir-echo-three]\n---\nEchoes.\n`
     const { agent, served, session, work } = await fire(

@@ -78,7 +78,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     for (const time of all()) expect(fired).toContain(time)
     expectWhole(messages.map(({ message }) => message))
     await store.close?.()
-  }, 60_000)
+  })
 
   it('make a fire no second time whose node was killed in the middle of it, and go on with the next', async () => {
     const dir = await directoryWith({
@@ -112,5 +112,5 @@ describe.each<[string, (place: string) => SessionStore]>([
     expect(others.map(({ trigger }) => trigger?.fired_at)).toEqual(expect.arrayContaining(second.made))
     expectWhole(messages.map(({ message }) => message))
     await store.close?.()
-  }, 60_000)
+  })
 })

@@ -506,7 +506,7 @@ describe('capstan doctor', () => {
   })
 })
 
-describe('the sessions of subagents', { timeout: 60_000 }, () => {
+describe('the sessions of subagents', () => {
   it('are listed only when that is asked for, and are never the ones that --continue opens', async () => {
     const place = await openPlace()
     const { flags } = await place.model(({ body }) => {

@@ -13,7 +13,7 @@ import { openPlace } from './drive.js'
 const page = readFileSync(join(packageRoot, 'docs/command.md'), 'utf8')
 const shown = extractBlocks('docs/command.md', page).filter(({ code }) => code.startsWith('$ '))
 
-describe('the page about the command', { timeout: 60_000 }, () => {
+describe('the page about the command', () => {
   it.each(shown.map((block) => [block.line, block] as const))(
     'shows in line %i what really happens',
     async (_, block) => {

@@ -8,7 +8,7 @@ import { openPlace, type Place } from './drive.js'
 /** The command as it is installed: a process of its own, with pipes. */
 const main = join(packageRoot, 'dist/cli/main.js')
 
-describe('the built command', { timeout: 60_000 }, () => {
+describe('the built command', () => {
   it('runs in pipes', async () => {
     const place = await openPlace()
     const { flags } = await place.model(() => 'Reviewed.')

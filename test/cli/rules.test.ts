@@ -8,7 +8,7 @@ import { keys } from './interactive/virtual-terminal.js'
 const rules = 'allow bash(make *)\ndeny read(**/.env*)\n'
 const servers = JSON.stringify({ mcpServers: { ship: { command: 'node', args: ['ship.js'] } } })
 
-describe('capstan rules', { timeout: 60_000 }, () => {
+describe('capstan rules', () => {
   it('lists rules by their origin, with the file that each is stored in', async () => {
     const place = await openPlace({ '.capstan/rules': rules })
     await place.run(['rules', 'add', 'ask', 'bash(git push*)', '--reason', 'others see it'])
@@ -117,7 +117,7 @@ describe('capstan rules', { timeout: 60_000 }, () => {
   })
 })
 
-describe.runIf(hasScript)('capstan rules confirm in a terminal', { timeout: 60_000 }, () => {
+describe.runIf(hasScript)('capstan rules confirm in a terminal', () => {
   it.each([
     { before: '', press: 'y\r', code: 0 },
     { before: '', press: '\r', code: 3 },

@@ -9,7 +9,7 @@ import { openPlace, type Place } from './drive.js'
 /** What the built command loads before the model is asked, and what it keeps of it for the next time. */
 const command = join(packageRoot, 'dist/cli')
 
-describe('the built command', { timeout: 60_000 }, () => {
+describe('the built command', () => {
   it('loads little to ask a model and tell the answer', async () => {
     const { place, run } = await opened()
     expect(await run()).toEqual({ code: 0, stdout: 'Done.\n', stderr: '' })

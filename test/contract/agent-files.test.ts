@@ -124,6 +124,80 @@ describe('agents in files', () => {
     )
   })
 
+  it.each([
+    [
+      'reviewer.yaml',
+      'name: reviewer\ndescription: Reviews changes.\nmax_steps: 4\npermissions:\n  allow: [read, grep]\n  deny: [write]\n',
+    ],
+    [
+      'reviewer.md',
+      '---\nname: reviewer\ndescription: Reviews changes.\nmax_steps: 4\npermissions:\n  allow: [read, grep]\n  deny: [write]\n---\n',
+    ],
+    [
+      'reviewer.yml',
+      'description: Reviews changes.\nmax_steps: 4\nprompt: "  "\npermissions: { allow: [read, grep], deny: [write] }\n',
+    ],
+  ])('without a prompt work by their description: %s', async (file, text) => {
+    const { server, session, agent, root } = await openSession(
+      ['from the child', 'as itself'],
+      {},
+      { [`agents/${file}`]: text },
+    )
+    expect(session.registerAgentDir(join(root, 'agents'))).toBe(1)
+    expect(session.agentProblems()).toEqual([])
+    expect(session.agents()[0]).toMatchObject({
+      name: 'reviewer',
+      description: 'Reviews changes.',
+      maxSteps: 4,
+    })
+    expect((await session.task({ agent: 'reviewer', prompt: 'p' })).output).toContain('from the child')
+    expect(systemPromptOf(server, 0)).toContain('Reviews changes.')
+    const own = agent.sessionForAgent(root, 'reviewer', ['agents'], { sandbox: 'off' })
+    expect((await own.send('go')).text).toBe('as itself')
+    expect(systemPromptOf(server, 1)).toContain('Reviews changes.')
+  })
+
+  it.each([
+    [
+      'x.yaml',
+      'name: x\npermissions: { allow: [read] }\n',
+      /x\.yaml is no agent: it has no prompt and no description/,
+    ],
+    [
+      'x.md',
+      '---\nname: x\ndescription: d\nmax_steps: many\n---\nGo.',
+      /x\.md is no agent: max_steps must be a whole number of at least 1, not 'many'/,
+    ],
+    ['x.yaml', 'name: x\ndescription: [', /x\.yaml is no agent: line 2/],
+    [
+      'other.yaml',
+      'name: x\ndescription: d\npermisions: {}\n',
+      /other\.yaml is no agent: line 3: .*did you mean "permissions"/,
+    ],
+    ['x.md', '# Just a text', /x\.md is no agent: it does not begin with fields/],
+    ['x.yaml', `name: x\ndescription: ${'d'.repeat(200_000)}\n`, /x\.yaml was not read/],
+    ['y.yaml', 'name: y\ndescription: fine\n', /agent 'x' not found\. Known are/],
+  ])(
+    'that cannot be used are reported by name to a host that asks for one: %s (%#)',
+    async (file, text, words) => {
+      const { session, agent, root } = await openSession(
+        [],
+        { agentDirs: ['agents'] },
+        { [`agents/${file}`]: text },
+      )
+      expect(() => agent.sessionForAgent(root, 'x', ['agents'])).toThrow(words)
+      expect(() => agent.sessionForAgent(root, 'x', ['agents'])).toThrow(/^agent 'x' not found/)
+      expect((await session.task({ agent: 'x', prompt: 'p' })).output).toMatch(words)
+    },
+  )
+
+  it('are missed in words where the directory itself is missing', async () => {
+    const { agent, root } = await openSession([])
+    expect(() => agent.sessionForAgent(root, 'x', ['nowhere'])).toThrow(
+      /nowhere is no directory that can be read/,
+    )
+  })
+
   it('are not looked for when a host does not want that', async () => {
     const { session } = await openSession(
       [],

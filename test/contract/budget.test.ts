@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { BudgetExhaustedError } from '../../src/index.js'
 import type { BudgetGuard } from '../../src/loop/budget.js'
 import { calls, eventsOf, ofType, openSession, toolResults } from './open-session.js'
 
@@ -203,5 +204,77 @@ describe('budget guard', () => {
     const { session } = await openSession([five, 'never'], { budgetGuard: new Guard() })
     await session.send('x')
     await expect(session.send('y')).rejects.toThrow(/Budget exhausted/)
+  })
+
+  it('says in the error what is used up and why', async () => {
+    const { session } = await openSession(['never'])
+    session.setBudgetGuard({
+      checkBeforeLlm: () => ({ decision: 'deny', resource: 'llm_tokens', reason: 'the daily cap' }),
+    })
+    const error = await session.send('x').catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(BudgetExhaustedError)
+    expect(error).toMatchObject({
+      code: 'budget_exhausted',
+      resource: 'llm_tokens',
+      reason: 'the daily cap',
+    })
+  })
+
+  const wrongGuards: readonly [what: string, guard: unknown, says: RegExp][] = [
+    ['a string', 'deny', /must be an object, not a string/],
+    ['a number', 7, /must be an object/],
+    ['a function', () => null, /must be an object/],
+    ['a list', [], /must be an object, not a list/],
+    ['a misspelt callback', { checkBeforeLLm: () => null, timeoutMs: 5 }, /Did you mean "checkBeforeLlm"/],
+    ['a callback in snake case', { check_before_llm: () => null }, /Did you mean "checkBeforeLlm"/],
+    [
+      'a second callback that is misspelt',
+      { checkBeforeLlm: () => null, recordAftrLlm: () => undefined },
+      /recordAftrLlm/,
+    ],
+    [
+      'a misspelt method of a class',
+      new (class {
+        checkBeforeTools(): null {
+          return null
+        }
+      })(),
+      /checkBeforeTools/,
+    ],
+    ['functions that are no callbacks', { decide: () => null }, /none of the callbacks/],
+    ['a callback that is no function', { checkBeforeLlm: 'deny' }, /checkBeforeLlm must be a function/],
+    ['a time that is NaN', { checkBeforeLlm: () => null, timeoutMs: Number.NaN }, /timeoutMs/],
+    ['a negative time', { checkBeforeLlm: () => null, timeoutMs: -1 }, /timeoutMs/],
+    ['a misspelt time', { checkBeforeLlm: () => null, timeoutMS: 5 }, /Did you mean "timeoutMs"/],
+    ['an unknown answer for failures', { checkBeforeLlm: () => null, onError: 'maybe' }, /onError/],
+  ]
+  it.each(wrongGuards)('is refused when it is %s, and the one before it stays', async (_, guard, says) => {
+    const { session, agent, root } = await openSession(['never'])
+    session.setBudgetGuard({ checkBeforeLlm: () => ({ decision: 'deny' }) })
+    expect(() => session.setBudgetGuard(guard as never)).toThrow(says)
+    await expect(session.send('x')).rejects.toThrow('Budget exhausted')
+    expect(() => agent.session(root, { budgetGuard: guard as never })).toThrow(says)
+  })
+
+  it('can be empty, and can be an object of a class with members of its own', async () => {
+    const { session } = await openSession([five, five])
+    session.setBudgetGuard({})
+    expect((await session.send('x')).text).toBe('ok')
+    class Guard {
+      readonly limits = new Map<string, number>()
+      seen = 0
+      checkBeforeLlm(): null {
+        this.seen++
+        this.report()
+        return null
+      }
+      report(): void {
+        this.limits.set('calls', this.seen)
+      }
+    }
+    const guard = new Guard()
+    session.setBudgetGuard(guard)
+    await session.send('x')
+    expect(guard.seen).toBe(1)
   })
 })

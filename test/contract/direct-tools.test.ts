@@ -253,41 +253,42 @@ describe('the tools of a session', () => {
     expect(toolResults(server, 1)[0]).toContain('the disk is on fire')
   })
 
-  it('of which there are many are shown up to 20; the others are found, and added at the end', async () => {
-    const many = Array.from({ length: 15 }, (_, at) =>
+  it('of which a host gives many are shown up to 20 or a tenth of the window; the others are found, and added at the end', async () => {
+    // 25 of about 780 tokens each are more than a tenth of the 128,000 that are assumed: 16 fit, and 20 are shown in any case.
+    const padding = ' '.padEnd(3_000, 'x')
+    const many = Array.from({ length: 25 }, (_, at) =>
       createTool({
         name: `unit_${at}`,
-        description: at === 14 ? 'Converts parsecs to furlongs.' : `Converts unit number ${at}.`,
+        description: `${at === 24 ? 'Converts parsecs to furlongs.' : `Converts unit number ${at}.`}${padding}`,
         input: z.object({}),
         execute: () => `converted by ${at}`,
       }),
     )
     const { server, session } = await openSession(
       [
-        calls(['unit_14', {}]),
         calls(['tool_search', { query: 'parsecs furlongs', limit: 1 }]),
-        calls(['unit_14', {}]),
+        calls(['unit_24', {}]),
         'done',
         'later',
       ],
-      { tools: many, permissionPolicy: { allow: ['unit_14'] } },
+      { tools: many, permissionPolicy: { allow: ['unit_24'] } },
     )
     await session.send('x')
     const first = shownTools(server, 0)
-    expect(first).toHaveLength(21)
+    expect(first).toEqual(expect.arrayContaining(['read', 'bash', 'unit_0', 'unit_19']))
     expect(first).toContain('tool_search')
-    expect(first).not.toContain('unit_14')
-    expect(toolResults(server, 1)[0]).toContain('Unknown tool')
-    expect(toolResults(server, 2)[1]).toContain('unit_14')
-    expect(shownTools(server, 2)).toEqual([...first, 'unit_14'])
+    expect(first).not.toContain('unit_24')
+    expect(first.filter((name) => name.startsWith('unit_'))).toHaveLength(20)
+    expect(toolResults(server, 1)[0]).toContain('unit_24')
+    expect(shownTools(server, 1)).toEqual([...first, 'unit_24'])
     expect(
-      JSON.stringify(bodyOf(server, 2).tools).startsWith(
+      JSON.stringify(bodyOf(server, 1).tools).startsWith(
         JSON.stringify(bodyOf(server, 0).tools).slice(0, -1),
       ),
     ).toBe(true)
-    expect(toolResults(server, 3)[2]).toBe('converted by 14')
+    expect(toolResults(server, 2)[1]).toBe('converted by 24')
     await session.send('y')
-    expect(shownTools(server, 4)).toEqual(shownTools(server, 3))
-    expect(await session.tool('unit_13')).toMatchObject({ output: 'converted by 13' })
+    expect(shownTools(server, 3)).toEqual(shownTools(server, 2))
+    expect(await session.tool('unit_23')).toMatchObject({ output: 'converted by 23' })
   })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentEvent } from '../../src/loop/events.js'
+import { createModel } from '../../src/model/provider.js'
 import type { ServedStep } from '../../src/testing/index.js'
 import type { JsonObject } from '../../src/tool/json.js'
 import {
@@ -8,8 +9,10 @@ import {
   collect,
   eventsOf,
   later,
+  type Opened,
   ofType,
   openSession,
+  type Script,
   toolResults,
   until,
 } from './open-session.js'
@@ -140,8 +143,33 @@ describe('generate_object called by the host', () => {
     expect(toolResults(server, 1)[0]).toContain('next.next.name: required field is missing')
   })
 
-  it('asks for the structured output of the provider by itself, and for a tool where the server refuses that', async () => {
-    const native = await openSession([JSON.stringify(fits)])
+  it.each([
+    ['left out', {}],
+    ['auto', { mode: 'auto' }],
+  ])('calls a tool on a server at an address of its own when the mode is %s', async (_, mode) => {
+    const { server, session } = await openSession([emits(fits)])
+    const { mode: __, ...rest } = request
+    const result = await session.tool('generate_object', { ...rest, ...mode })
+    expect(JSON.parse(result.output)).toMatchObject({ object: fits, mode_used: 'tool' })
+    expect(result.metadata).toMatchObject({ mode_used: 'tool' })
+    const body: AskedBody = bodyOf(server, 0)
+    expect(body.response_format).toBeUndefined()
+    expect(JSON.stringify(body.tools)).toContain('emit_')
+  })
+
+  it('asks for the structured output of a provider that has it, and for a tool where the server refuses that', async () => {
+    const withFacts = async (script: Script): Promise<Pick<Opened, 'server' | 'session'>> => {
+      const { server, agent, root } = await openSession(script)
+      const model = createModel({
+        provider: 'openai',
+        id: 'docs-model',
+        apiKey: 'test-key',
+        baseUrl: `${server.url}/v1`,
+        facts: { structuredOutput: true },
+      })
+      return { server, session: agent.session(root, { model }) }
+    }
+    const native = await withFacts([JSON.stringify(fits)])
     const { mode: _, ...auto } = request
     const result = await native.session.tool('generate_object', auto)
     expect(JSON.parse(result.output)).toMatchObject({ object: fits, mode_used: 'native' })
@@ -149,7 +177,7 @@ describe('generate_object called by the host', () => {
     expect(body.response_format).toMatchObject({ type: 'json_schema', json_schema: { schema: sentiment } })
     expect(body.tools).toBeUndefined()
 
-    const refusing = await openSession([
+    const refusing = await withFacts([
       { status: 400, message: 'response_format is not supported' },
       emits(fits),
       emits(fits),

@@ -6,6 +6,7 @@ import { coreOf } from '../../src/session/surface/session-surface.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { expectWhole, stateOf } from '../persistence/kept.js'
 import { processesWith } from '../security/sandbox/support/processes.js'
+import { propertyRuns } from '../support/property-runs.js'
 import { byPrompt, call, type Opened, open } from './subagents.js'
 
 /** Children that run commands, wait for a person, hang, and hand on again; one in the background. */
@@ -82,7 +83,7 @@ it.skipIf(process.platform !== 'linux')(
           expectWhole(messages.map(({ message }) => message))
         },
       ),
-      { numRuns: 30 },
+      { numRuns: propertyRuns(30) },
     )
   },
   120_000,

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Session } from '../../src/session/session.js'
+import type { TaskOptions } from '../../src/session/surface/tasks.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { recordsOf, storeWith } from '../persistence/kept.js'
 import { byPrompt, call, open, textOf } from './subagents.js'
@@ -48,6 +50,49 @@ describe('tasks at the same time', () => {
     expect(some.output).toMatch(/Task 1 \(general\) \[ERR\][\s\S]*no luck[\s\S]*Task 2 \(general\) \[OK\]/)
     const none = await session.tasks([{ prompt: 'bad' }, { prompt: 'bad' }])
     expect(none.exitCode).toBe(1)
+  })
+
+  it.each([
+    ['session.tasks', (session: Session, tasks: TaskOptions[]) => session.tasks(tasks)],
+    ['parallel_task', (session: Session, tasks: TaskOptions[]) => session.tool('parallel_task', { tasks })],
+    ['session.task', (session: Session, tasks: TaskOptions[]) => session.task({ tasks })],
+    ['task', (session: Session, tasks: TaskOptions[]) => session.tool('task', { tasks })],
+  ] as const)('one with an unknown agent fails only itself, by %s', async (_, hand) => {
+    const { session } = await open({ model: byPrompt(({ prompt }) => `answer to ${prompt}`) })
+    const some = await hand(session, [
+      { agent: 'explore', prompt: 'a' },
+      { agent: 'exploer', prompt: 'b' },
+      { prompt: 'c' },
+    ])
+    expect(some).toMatchObject({
+      exitCode: 0,
+      metadata: { task_count: 3, success_count: 2, failed_count: 1 },
+    })
+    expect(some.output).toMatch(
+      /Task 1 \(explore\) \[OK\][\s\S]*answer to a[\s\S]*Task 2 \(exploer\) \[ERR\] ---\nError: agent 'exploer' not found\. Did you mean "explore"[\s\S]*Task 3 \(general\) \[OK\][\s\S]*answer to c/,
+    )
+    const none = await hand(session, [
+      { agent: 'nobody', prompt: 'a' },
+      { agent: 'nobody', prompt: 'b' },
+    ])
+    expect(none).toMatchObject({ exitCode: 1, metadata: { task_count: 2, failed_count: 2 } })
+    // Nothing of a task that was not begun is counted or listed.
+    expect(await session.subagentTasks()).toHaveLength(2)
+    expect(await session.pendingSubagentTasks()).toEqual([])
+  })
+
+  it.each([
+    [{ tasks: [{ prompt: 'a' }], prompt: 'b' }, '"tasks" and "prompt" cannot be combined'],
+    [{ tasks: [{ prompt: 'a' }], background: true }, '"tasks" and "background" cannot be combined'],
+    [{ agent: 'explore' }, '"prompt" is missing. Give "prompt" for one task, or "tasks" for several.'],
+    [{ tasks: [] }, 'tasks'],
+    [{ tasks: 'a' }, 'tasks'],
+    [{ tasks: [{ agent: 'explore' }] }, 'prompt'],
+  ])('task refuses what is neither one nor several: %j', async (args, words) => {
+    const { session } = await open({ model: byPrompt(() => 'x') })
+    const refused = await session.task(args as never)
+    expect(refused.exitCode).toBe(1)
+    expect(refused.output).toContain(words)
   })
 
   it('says what is wrong with a task of the list', async () => {

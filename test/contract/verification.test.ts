@@ -166,7 +166,7 @@ describe('verifying commands', () => {
 })
 
 describe('what a run verified', () => {
-  it('is counted in its result, and what was verified before it is not', async () => {
+  it('is counted in its result with what was verified before it, as the session counts it', async () => {
     const script = [bash('until [ -e go ]; do sleep 0.05; done'), 'done', 'again']
     const { session } = await openSession(script, { permissionPolicy: { allow: ['bash(*)'] } })
     await session.verifyCommands('before', [{ id: 'no', command: 'false' }])
@@ -179,10 +179,11 @@ describe('what a run verified', () => {
     expect(end?.result).toMatchObject({
       verificationStatus: 'failed',
       pendingVerificationCount: 0,
-      failedVerificationCount: 1,
-      verificationReportCount: 1,
-      verificationSummaryText: 'Verification failed: 1 failed check across subjects: meanwhile.',
+      failedVerificationCount: 2,
+      verificationReportCount: 2,
+      verificationSummaryText: 'Verification failed: 2 failed checks across subjects: before, meanwhile.',
     })
+    expect(end?.result.verificationSummary).toEqual(session.verificationSummary())
     expect(JSON.parse(end?.result.verificationSummaryJson ?? '')).toEqual(end?.result.verificationSummary)
     expect(events.filter(({ type }) => type.startsWith('verification'))).toMatchObject([
       { type: 'verification_start', subject: 'meanwhile', checkCount: 2 },
@@ -193,10 +194,17 @@ describe('what a run verified', () => {
       { type: 'verification_end', status: 'failed', failedCheckCount: 1, pendingCheckCount: 0 },
     ])
     expect(session.verificationSummary().failed_subjects).toEqual(['before', 'meanwhile'])
-    expect(await session.send('more')).toMatchObject({
-      verificationStatus: 'skipped',
-      verificationReportCount: 0,
-    })
+    await session.verifyCommands('before', [echo])
+    await session.verifyCommands('meanwhile', [echo])
+    for (const prompt of ['more', '/help'])
+      expect(await session.send(prompt)).toMatchObject({
+        verificationStatus: 'passed',
+        pendingVerificationCount: 0,
+        failedVerificationCount: 0,
+        verificationReportCount: 4,
+        verificationSummaryText: session.verificationSummaryText(),
+        verificationSummaryJson: JSON.stringify(session.verificationSummary()),
+      })
   })
 
   it('can be recorded by the host, checked and kept', async () => {
@@ -272,7 +280,7 @@ describe('a tool that verifies', () => {
       permissionPolicy: { allow: ['check_work(*)', 'bash(true)'] },
     })
     await session.verifyCommands('release', [{ id: 'unit', command: 'false' }])
-    expect(await session.send('check')).toMatchObject({ verificationStatus: 'passed' })
+    expect(await session.send('check')).toMatchObject({ verificationStatus: 'failed' })
     expect(session.verificationSummary()).toMatchObject({ status: 'failed', report_count: 2 })
   })
 })

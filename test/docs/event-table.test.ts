@@ -8,11 +8,11 @@ type Of<Type, Event = AgentEvent> = Event extends { readonly type: infer Own }
     ? Event
     : never
   : never
-/** Every field of an event but its type, with whether it may be absent. */
+/** Every field of an event but its type and those that it only shares the name of, with whether it may be absent. */
 type Fields<Event> = {
-  readonly [Name in Exclude<keyof Event, 'type'>]-?: Event extends Readonly<Record<Name, unknown>>
-    ? 'always'
-    : 'maybe'
+  readonly [Name in Exclude<keyof Event, 'type'> as Event[Name] extends undefined
+    ? never
+    : Name]-?: Event extends Readonly<Record<Name, unknown>> ? 'always' : 'maybe'
 }
 
 /** The compiler holds this list to the union of events, and the test holds the page to this list. */
@@ -50,10 +50,24 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
     reason: 'always',
     agent: 'maybe',
   },
-  tool_start: { toolId: 'always', toolName: 'always' },
+  tool_start: { toolId: 'always', toolName: 'always', kind: 'maybe', title: 'maybe' },
   tool_input_delta: { toolId: 'always', text: 'always' },
-  tool_execution_start: { toolId: 'always', toolName: 'always', args: 'always' },
-  tool_output_delta: { toolId: 'always', toolName: 'always', text: 'always', whole: 'maybe' },
+  tool_execution_start: {
+    toolId: 'always',
+    toolName: 'always',
+    args: 'always',
+    kind: 'maybe',
+    title: 'maybe',
+    paths: 'maybe',
+  },
+  tool_output_delta: {
+    toolId: 'always',
+    toolName: 'always',
+    text: 'always',
+    whole: 'maybe',
+    kind: 'maybe',
+    title: 'maybe',
+  },
   tool_end: {
     toolId: 'always',
     toolName: 'always',
@@ -61,14 +75,28 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
     exitCode: 'always',
     isError: 'always',
     metadata: 'always',
+    kind: 'maybe',
+    title: 'maybe',
+    paths: 'maybe',
   },
-  permission_denied: { toolId: 'always', toolName: 'always', reason: 'always' },
+  permission_denied: {
+    toolId: 'always',
+    toolName: 'always',
+    reason: 'always',
+    kind: 'maybe',
+    title: 'maybe',
+    paths: 'maybe',
+  },
   confirmation_required: {
     toolId: 'always',
     toolName: 'always',
     args: 'always',
     reasons: 'always',
     timeoutMs: 'maybe',
+    suggestion: 'maybe',
+    kind: 'maybe',
+    title: 'maybe',
+    paths: 'maybe',
   },
   confirmation_received: { toolId: 'always', approved: 'always', reason: 'maybe' },
   confirmation_timeout: { toolId: 'always', actionTaken: 'always' },

@@ -1,15 +1,15 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { printed, root, runNode } from '../house/run.js'
 import { listFiles } from '../house/source-tree.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 const page = readFileSync(join(root, 'examples/README.md'), 'utf8')
 const named = [...page.matchAll(/^\| `([^`]+)`/gm)].map(([, path = '']) => `examples/${path}`)
 
-describe('the examples', { timeout: 60_000 }, () => {
+describe('the examples', () => {
   it('are all on their page, each by the file to start', () => {
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
     const folders = listFiles('examples', /\.mjs$/).map((path) => path.split('/').slice(0, 2).join('/'))
@@ -27,7 +27,7 @@ describe('the examples', { timeout: 60_000 }, () => {
   })
 
   it('offer a session to another agent', async () => {
-    const place = mkdtempSync(join(tmpdir(), 'capstan-examples-'))
+    const place = temporaryDirectory()
     writeFileSync(join(place, 'log.txt'), 'fair wind\n')
     const agent = await Agent.create({}, { userDir: join(place, 'user') })
     // Without a sandbox around it: the session behind it has its own.
@@ -36,6 +36,5 @@ describe('the examples', { timeout: 60_000 }, () => {
     const { output } = await session.tool('mcp__ship__read', { file_path: 'log.txt' })
     expect(output).toContain('fair wind')
     await agent.close()
-    rmSync(place, { recursive: true })
   })
 })

@@ -6,9 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Agent, createJsonTool } from 'capstan'
-
-const [, , text] = process.argv
-const order = JSON.parse(text)
+import { order, say } from '../support/host-parts.mjs'
 
 const base = mkdtempSync(join(tmpdir(), 'capstan-many-'))
 const echo = createJsonTool({
@@ -27,7 +25,6 @@ const agent = await Agent.create(
   { userDir: join(base, 'user'), env: {} },
 )
 const options = { sandbox: 'off', tools: [echo], permissionPolicy: { allow: ['echo'] } }
-const say = (line) => console.log(JSON.stringify(line))
 
 async function heap() {
   for (let n = 0; n < 4; n++) {

@@ -8,8 +8,8 @@
  */
 import { describe, expect, it } from 'vitest'
 import { openServer } from '../contract/open-session.js'
+import { factor } from '../support/fault-factor.js'
 import { startHost } from '../support/host-process.js'
-import { factor } from './support.js'
 
 const size = factor >= 5 ? { open: 1000, running: 200 } : { open: 200, running: 40 }
 

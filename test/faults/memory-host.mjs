@@ -1,12 +1,8 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process that remembers one thing after the other, and says when each is safe. Started by memory.test.ts with
 // an order.
-import { writeSync } from 'node:fs'
 import { Agent, FileMemoryStore, SequentialIdGenerator } from 'capstan'
-
-const [, , given] = process.argv
-const order = JSON.parse(given)
-const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
+import { order, say } from '../support/host-parts.mjs'
 
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
 // Ids that every host counts alike: the names of their memories collide all the time.

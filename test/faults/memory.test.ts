@@ -10,8 +10,9 @@ import { itemText } from '../../src/memory/file/item-text.js'
 import { FileMemoryStore } from '../../src/memory/index.js'
 import { searchOf } from '../../src/memory/search/memory-search.js'
 import { makeWorkspace } from '../contract/open-session.js'
+import { factor } from '../support/fault-factor.js'
 import { type Host, startHost } from '../support/host-process.js'
-import { factor, percentile } from './support.js'
+import { percentile } from './support.js'
 
 const kills = 3 * factor
 
@@ -27,7 +28,7 @@ describe('memories on one directory', () => {
     for (const { id, mark } of told.flat()) expect(items.get(id)?.content).toMatch(whole(mark))
     // Both counted their ids alike.
     expect([...items.keys()].filter((id) => /-m1(-\d+)?$/.test(id))).toHaveLength(2)
-  }, 60_000)
+  })
 
   it('survive a process that is killed at any moment: all that it acknowledged, and nothing half written', async () => {
     const { base, root, userDir } = await makeWorkspace()
@@ -88,7 +89,7 @@ describe('two thousand memories', () => {
     console.info(
       `memory: 2,000 items: read in ${readMs.toFixed(0)} ms, first recall ${firstMs.toFixed(0)} ms more, then p50 ${percentile(times, 0.5).toFixed(1)} ms, p90 ${percentile(times, 0.9).toFixed(1)} ms`,
     )
-  }, 60_000)
+  })
 })
 
 async function allOf(host: Host): Promise<Acknowledged[]> {

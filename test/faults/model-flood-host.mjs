@@ -1,44 +1,51 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process that asks a model server which sends too much, and says how the run ended and how much memory it took. Started by
-// model-flood.test.ts with an order.
-import { writeSync } from 'node:fs'
+// A process that asks model servers which send too much, one after the other, and says how each run ended and how much memory it took.
+// Started by model-flood.test.ts with an order.
 import { Agent } from 'capstan'
+import { order, say } from '../support/host-parts.mjs'
 
-const [, , given] = process.argv
-const order = JSON.parse(given)
-const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
 const megabytes = () => process.memoryUsage().rss / 1024 / 1024
 
 const agent = await Agent.create(
   {
-    defaultModel: 'flood/m',
+    defaultModel: 'calm/m',
     providers: [
-      { name: 'flood', api: order.api, apiKey: 'key-0123456789', baseUrl: order.url, models: [{ id: 'm' }] },
-    ],
+      { name: 'calm', url: order.calm },
+      ...order.floods.map(({ url, api }, at) => ({ name: `flood-${at}`, url, api })),
+    ].map(({ name, url, api }) => ({
+      name,
+      api,
+      apiKey: 'key-0123456789',
+      baseUrl: url,
+      models: [{ id: 'm' }],
+    })),
   },
   { userDir: order.userDir, env: {} },
 )
-const open = () => agent.session(order.workspace, { circuitBreakerThreshold: 1, sandbox: 'off' })
+const send = (model) =>
+  agent
+    .session(order.workspace, { model, circuitBreakerThreshold: 1, sandbox: 'off' })
+    .send('Go.')
+    .then(
+      ({ text }) => ({ text: text.slice(0, 100) }),
+      ({ code, message }) => ({ code, message }),
+    )
 // Once without harm, so that everything is loaded.
-await open()
-  .send('calm')
-  .catch(() => undefined)
+await send('calm/m')
 globalThis.gc?.()
+// What all floods took together is compared with this: memory that one leaves behind counts for the next as well.
 const before = megabytes()
-let peak = before
-let ticks = 0
-const timer = setInterval(() => {
-  ticks++
+for (const at of order.floods.keys()) {
+  let peak = megabytes()
+  let ticks = 0
+  const timer = setInterval(() => {
+    ticks++
+    peak = Math.max(peak, megabytes())
+  }, 5)
+  const outcome = await send(`flood-${at}/m`)
   peak = Math.max(peak, megabytes())
-}, 5)
-say({ ready: true })
-const outcome = await open()
-  .send('flood')
-  .then(
-    ({ text }) => ({ text: text.slice(0, 100) }),
-    ({ code, message }) => ({ code, message }),
-  )
-peak = Math.max(peak, megabytes())
-clearInterval(timer)
-say({ ...outcome, grown: Math.round(peak - before), ticks })
+  clearInterval(timer)
+  say({ ...outcome, grown: Math.round(peak - before), ticks })
+  globalThis.gc?.()
+}
 await agent.close()

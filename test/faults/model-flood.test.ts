@@ -1,12 +1,15 @@
 /** A model server that sends without end, or too much at once, ends the run with an error and takes no memory that counts. */
+import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import { describe, expect, it } from 'vitest'
-import { makeWorkspace, whenDone } from '../contract/open-session.js'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { startHost } from '../support/host-process.js'
+import { sharedDirectory } from '../support/temporary-directory.js'
 
-const mostGrownMb = 100
+/** For all floods of one process together. */
+const maxGrownMb = 150
 
 type Flood = {
   /** What comes first, and then again and again until the client has had enough. */
@@ -22,8 +25,8 @@ const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
 const delta = (fields: object): string => event({ choices: [{ delta: fields }] })
 const call = (index: number, given: object): object => ({ tool_calls: [{ index, ...given }] })
 const zeros = Buffer.alloc(256 * 1024 * 1024, 32)
-const gzipBomb = gzipSync(zeros)
-const brotliBomb = brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })
+const gzipBomb = gzipSync(zeros, { level: 1 })
+const brotliBomb = brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })
 let index = 0
 
 const chatFloods: Readonly<Record<string, () => Flood>> = {
@@ -81,27 +84,28 @@ const chatFloods: Readonly<Record<string, () => Flood>> = {
 }
 const anyFloods = ['comments', 'an event that never ends', 'a gzip bomb', 'an error without end'] as const
 
-/** A server that floods every request but the first. */
-async function floodServer(flood: Flood): Promise<string> {
-  let requests = 0
+/** A server that answers the paths below `/calm` with an error, and floods every other with the flood whose number it begins with. */
+async function floodServer(floods: readonly Flood[]): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, response) => {
     request.resume()
-    requests++
-    if (requests === 1) response.writeHead(400).end('{"error":{"message":"calm"}}')
+    const flood = floods[Number(/^\/(\d+)\//.exec(request.url ?? '')?.[1])]
+    if (flood === undefined) response.writeHead(400).end('{"error":{"message":"calm"}}')
     else void send(response, flood)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  whenDone(async () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
 }
 
 async function send(response: ServerResponse, flood: Flood): Promise<void> {
-  const { first, status = 200, headers, once } = flood
+  const { first, status = 200, headers } = flood
   let gone = false
-  response.on('close', () => {
+  const closed = once(response, 'close').then(() => {
     gone = true
   })
   response.on('error', () => undefined)
@@ -109,53 +113,50 @@ async function send(response: ServerResponse, flood: Flood): Promise<void> {
   if (first !== undefined) response.write(first)
   do {
     if (!response.write(flood.piece))
-      await new Promise<void>((resolve) => {
-        response.once('drain', resolve)
-        response.once('close', resolve)
-      })
+      await Promise.race([closed, new Promise((resolve) => response.once('drain', resolve))])
     else await new Promise((resolve) => setImmediate(resolve))
-  } while (!gone && once !== true)
+  } while (!gone && flood.once !== true)
   response.end()
 }
 
-async function flooded(api: string, flood: Flood): Promise<Record<string, unknown>> {
-  const { root, userDir } = await makeWorkspace()
-  const url = await floodServer(flood)
-  const order = { url, api, workspace: root, userDir }
-  const host = startHost('faults/model-flood-host.mjs', order, ['--expose-gc'])
-  await host.next()
-  const end = await host.next()
-  await host.exited
-  return end
-}
-
+type End = Readonly<Record<string, unknown>>
 const ends = /^model_(answer_too_large|bad_response|request_refused|unreachable|server_error)$/
 
-describe('a chat server that sends too much', () => {
-  it.each(Object.entries(chatFloods))(
-    '%s',
-    async (name, flood) => {
-      const end = await flooded('chat', flood())
-      console.info(`${name}: ${end['code']}, ${end['grown']} MB, ${end['ticks']} ticks: ${end['message']}`)
-      expect(end['code']).toMatch(ends)
-      expect(end['grown']).toBeLessThan(mostGrownMb)
-      // Timers ran all the while. Headers that are too long end the request before a timer is due.
-      if (name !== 'headers without end') expect(end['ticks']).toBeGreaterThan(0)
-    },
-    120_000,
-  )
-})
+describe.each<[string, readonly string[]]>([
+  ['chat', Object.keys(chatFloods)],
+  ['messages', anyFloods],
+  ['google', anyFloods],
+  ['responses', anyFloods],
+])('a server of the api "%s" that sends too much', (api, names) => {
+  const base = sharedDirectory()
+  const ended = new Map<string, End>()
 
-describe.each(['messages', 'google', 'responses'])('a server of the api "%s" that sends too much', (api) => {
-  it.each(anyFloods)(
-    '%s',
-    async (name) => {
-      const flood = chatFloods[name]?.()
-      const end = await flooded(api, flood ?? { piece: '' })
-      console.info(`${api}, ${name}: ${end['code']}, ${end['grown']} MB: ${end['message']}`)
-      expect(end['code']).toMatch(ends)
-      expect(end['grown']).toBeLessThan(mostGrownMb)
-    },
-    120_000,
-  )
+  // One process for all: starting one for each took longer than the floods.
+  beforeAll(async () => {
+    const floods = names.flatMap((name) => chatFloods[name]?.() ?? [])
+    const server = await floodServer(floods)
+    const order = {
+      calm: `${server.url}/calm/v1`,
+      floods: floods.map((_, at) => ({ api, url: `${server.url}/${at}/v1` })),
+      workspace: base,
+      userDir: join(base, 'user'),
+    }
+    const host = startHost('faults/model-flood-host.mjs', order, ['--expose-gc'])
+    try {
+      for (const name of names) ended.set(name, await host.next())
+      await host.exited
+    } finally {
+      host.child.kill('SIGKILL')
+      server.close()
+    }
+  }, 600_000)
+
+  it.each(names)('%s', (name) => {
+    const end = ended.get(name)
+    console.info(`${api}, ${name}: ${end?.['code']}, ${end?.['grown']} MB, ${end?.['ticks']} ticks`)
+    expect(end?.['code'], String(end?.['message'])).toMatch(ends)
+    expect(end?.['grown']).toBeLessThan(maxGrownMb)
+    // Timers ran all the while. Headers that are too long, and an error, end the request before a timer is due.
+    if (api === 'chat' && name !== 'headers without end') expect(end?.['ticks']).toBeGreaterThan(0)
+  })
 })

@@ -5,9 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent } from 'capstan'
-
-const [, , text] = process.argv
-const order = JSON.parse(text)
+import { order } from '../support/host-parts.mjs'
 
 const base = mkdtempSync(join(tmpdir(), 'capstan-signals-'))
 const agent = await Agent.create(

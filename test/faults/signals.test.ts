@@ -53,7 +53,7 @@ describe('FT-26: a host that is told to stop', () => {
     host.child.stdout.destroy()
     expect(await host.exited).toEqual({ code: 7, signal: null })
     expect(await waitForProcesses(word, (left) => left === 0)).toEqual([])
-  }, 30_000)
+  })
 
   it('by nothing but the end of its work ends by itself', async () => {
     const word = randomUUID()
@@ -67,5 +67,5 @@ describe('FT-26: a host that is told to stop', () => {
     expect(await host.exited).toEqual({ code: 7, signal: null })
     expect(closed['left']).toEqual([])
     expect(await waitForProcesses(word, (left) => left === 0)).toEqual([])
-  }, 30_000)
+  })
 })

@@ -12,9 +12,6 @@ import type { Session } from '../../src/session/session.js'
 import { CapstanError } from '../../src/tool/errors.js'
 import { makeWorkspace, whenDone } from '../contract/open-session.js'
 
-/** Tests run in a short form; `FAULT_FACTOR=10` multiplies what is worth repeating, up to the figures of the long form. */
-export const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
-
 /** Never shown, and never sent to anyone but the server it is for. */
 export const key = 'sk-fault-test-0123456789'
 

@@ -10,7 +10,8 @@ import { describe, expect, it } from 'vitest'
 import { scriptedModel } from '../../src/testing/index.js'
 import { until } from '../contract/open-session.js'
 import { processesWith, waitForProcesses } from '../security/sandbox/support/processes.js'
-import { expectWellFormed, factor, sessionWith } from './support.js'
+import { factor } from '../support/fault-factor.js'
+import { expectWellFormed, sessionWith } from './support.js'
 
 const allowed = { permissionPolicy: { allow: ['bash'] }, onAsk: () => ({ decision: 'once' as const }) }
 
@@ -29,7 +30,7 @@ describe('FT-14: a command that is aborted', () => {
   it.each(stubborn)(
     'and %s: ends, with no process left',
     async (_, command) => {
-      const rounds = Math.ceil((20 * Math.min(factor, 10)) / stubborn.length)
+      const rounds = Math.ceil((10 * Math.min(factor, 20)) / stubborn.length)
       const word = randomUUID()
       const model = scriptedModel((_request, n) =>
         n % 2 === 0 ? { toolCalls: [{ name: 'bash', args: { command: `echo up; ${command}` } }] } : 'Fine.',

@@ -2,19 +2,19 @@
  * Files that earlier versions stored are opened by this one. The writer of this version is compared with the newest golden files: a
  * format that changes needs new ones (docs/design/formats.md).
  */
-import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { cp, mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 import { type Format, formats, goldenDirectory, shapeIn, versionsOf } from './formats.js'
 import { readers } from './readers.js'
 import type { Places } from './writers.js'
 
 let base: string
 beforeEach(async () => {
-  base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-golden-')))
+  base = temporaryDirectory()
 })
-afterEach(() => rm(base, { recursive: true, force: true }))
 
 describe.each(formats)('the stored format $name', (format) => {
   it('has golden files of every version, and this version writes what the newest of them have', {

@@ -166,6 +166,8 @@ function expectHistory(session: Session): void {
   expect(texts[0]).toBe('user: Do all of it.')
   expect(texts).toContain(`user: ${longPrompt}`)
   expect(texts.join('\n')).not.toContain('This is rewound.')
+  // The first files have no title.
+  expect([null, 'Do all of it.']).toContain(session.title)
 }
 
 async function withAgent(userDir: string, work: (agent: Agent) => Promise<void>): Promise<void> {

@@ -1,27 +1,73 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { type Block, placeOf } from './docs-blocks.js'
-import { root, runTsc } from './run.js'
+import { type Outcome, root, runNode, runTsc } from './run.js'
 
-/** Blocks of code as files: where each is run from, and what the compiler says about it. */
+/** Blocks of code as programs: what the compiler says about each, and how it ended. */
 export type Programs = {
-  scriptOf(block: Block): string
   complaintsAbout(block: Block): readonly string[]
+  outcomeOf(block: Block): Outcome
 }
 
 /**
- * Writes blocks of code below a folder of the package (so that `capstan` means this package) and compiles those in TypeScript,
- * all in one run of the compiler.
+ * Writes blocks of code below a folder of the package (so that `capstan` means this package), compiles those in TypeScript in one run of
+ * the compiler, and runs all that compile. Examples may write files, so each runs in an empty directory of its own below `elsewhere`.
  */
-export async function preparePrograms(folder: string, blocks: readonly Block[]): Promise<Programs> {
+export async function runPrograms(
+  folder: string,
+  blocks: readonly Block[],
+  elsewhere: string,
+): Promise<Programs> {
   rmSync(join(root, folder), { recursive: true, force: true })
   for (const block of blocks) write(posix.join(folder, pathOf(block)), block.code)
   const typed = blocks.filter(({ language }) => language === 'ts')
   const complaints = typed.length > 0 ? await compile(folder, typed) : new Map<Block, string[]>()
-  return {
-    scriptOf: (block) => join(root, folder, scriptPathOf(block)),
-    complaintsAbout: (block) => complaints.get(block) ?? [],
+  const outcomes = new Map<Block, Outcome>()
+  let left = blocks.filter((block) => !complaints.has(block))
+  while (left.length > 0) {
+    const ended = await runTogether(
+      left.map((block) => ({
+        script: join(root, folder, scriptPathOf(block)),
+        cwd: mkdtempSync(join(elsewhere, 'block-')),
+      })),
+    )
+    for (const [at, outcome] of ended.entries()) {
+      const block = left[at]
+      if (block !== undefined) outcomes.set(block, outcome)
+    }
+    left = left.slice(ended.length)
   }
+  return {
+    complaintsAbout: (block) => complaints.get(block) ?? [],
+    outcomeOf(block) {
+      const outcome = outcomes.get(block)
+      if (outcome === undefined) throw new Error(`${placeOf(block)} was not run`)
+      return outcome
+    },
+  }
+}
+
+/** Runs programs in one process (docs-runner.mjs), up to the first that ends the process. Returns how each that ran ended. */
+async function runTogether(
+  programs: readonly { readonly script: string; readonly cwd: string }[],
+): Promise<Outcome[]> {
+  const mark = `end-${randomUUID()}`
+  const runner = join(import.meta.dirname, 'docs-runner.mjs')
+  const whole = await runNode([runner, JSON.stringify({ programs, mark })], { timeout: 600_000 })
+  const [stdout, stderr] = [whole.stdout, whole.stderr].map((text) =>
+    text.split(new RegExp(`${mark} (\\d+)\\n`)),
+  )
+  const outcomes = programs.flatMap((_, at): Outcome[] => {
+    const code = stdout?.[2 * at + 1]
+    if (code === undefined) return []
+    return [{ code: Number(code), stdout: stdout?.[2 * at] ?? '', stderr: stderr?.[2 * at] ?? '' }]
+  })
+  if (outcomes.length === programs.length) {
+    if (whole.code !== 0) throw new Error(`The runner of the examples failed: ${whole.stderr}`)
+    return outcomes
+  }
+  return [...outcomes, { code: whole.code, stdout: stdout?.at(-1) ?? '', stderr: stderr?.at(-1) ?? '' }]
 }
 
 async function compile(folder: string, blocks: readonly Block[]): Promise<Map<Block, string[]>> {

@@ -1,15 +1,15 @@
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { sharedDirectory } from '../support/temporary-directory.js'
 import { type Block, extractBlocks, pairOutputs, placeOf, type Trial } from './docs-blocks.js'
 import { tryCommands } from './docs-commands.js'
 import { tryConfig } from './docs-configs.js'
-import { type Programs, preparePrograms } from './docs-programs.js'
-import { printed, root, runNode } from './run.js'
+import { type Programs, runPrograms } from './docs-programs.js'
+import { printed, root } from './run.js'
 import { listFiles } from './source-tree.js'
 
-const timeout = 120_000
+const timeout = 600_000
 const elsewhere = sharedDirectory()
 
 describe('the documents', { timeout }, () => {
@@ -23,7 +23,7 @@ describe('the documents', { timeout }, () => {
 
   beforeAll(async () => {
     const code = trials.map(({ block }) => block).filter(({ language }) => isProgram(language))
-    programs = await preparePrograms('.build/docs', code)
+    programs = await runPrograms('.build/docs', code, elsewhere)
   }, timeout)
 
   it('begin with a README', () => {
@@ -47,11 +47,17 @@ describe('the trial of a block', { timeout }, () => {
     ),
     modern: block('mjs', `import { readdir } from 'node:fs/promises'\nconsole.log(await readdir('.'))\n`),
     unusedName: block('ts', 'const unused = 1\nexport {}\n'),
+    throwsLater: block('js', `setTimeout(() => { throw new Error('it broke later') })\n`),
+    exits: block('js', `process.exit(3)\n`),
+    neverSettles: block('mjs', 'await new Promise(() => {})\n'),
+    leavesState: block('mjs', `process.env.LEFT = 'behind'\nprocess.exitCode = 4\n`),
+    seesNoState: block('mjs', 'console.log(process.env.LEFT, process.exitCode)\n'),
+    printsLater: block('js', `setTimeout(() => console.log('later'), 50)\n`),
   }
   let programs: Programs
 
   beforeAll(async () => {
-    programs = await preparePrograms('.build/docs-made-up', Object.values(made))
+    programs = await runPrograms('.build/docs-made-up', Object.values(made), elsewhere)
   }, timeout)
 
   const attempt = (each: Block, output?: string) =>
@@ -74,6 +80,18 @@ describe('the trial of a block', { timeout }, () => {
 
   it('fails when the code throws', async () => {
     await expect(attempt(made.throws)).rejects.toThrow('it broke')
+    await expect(attempt(made.throwsLater)).rejects.toThrow('it broke later')
+  })
+
+  it('fails when the code ends with an exit code, or never', async () => {
+    await expect(attempt(made.exits)).rejects.toThrow('exit code 3')
+    await expect(attempt(made.leavesState)).rejects.toThrow('exit code 4')
+    await expect(attempt(made.neverSettles)).rejects.toThrow('never settles')
+  })
+
+  it('waits for the end of each program, and hands nothing on to the next', async () => {
+    await attempt(made.printsLater, 'later\n')
+    await attempt(made.seesNoState, 'undefined undefined\n')
   })
 
   it('fails when the code prints something else than the document says', async () => {
@@ -199,7 +217,7 @@ async function attemptBlock(info: string, block: Block, programs: Programs): Pro
     case 'ts':
     case 'js':
     case 'mjs':
-      return runProgram(block, programs)
+      return outputOf(block, programs)
     case 'json':
       return void parseJson(block)
     case 'sh':
@@ -217,12 +235,11 @@ async function attemptBlock(info: string, block: Block, programs: Programs): Pro
   }
 }
 
-async function runProgram(block: Block, programs: Programs): Promise<string> {
+function outputOf(block: Block, programs: Programs): string {
   expect(programs.complaintsAbout(block).join('\n'), `what the compiler says about ${placeOf(block)}`).toBe(
     '',
   )
-  // Examples may write files, so each has a directory of its own.
-  const outcome = await runNode([programs.scriptOf(block)], { cwd: mkdtempSync(join(elsewhere, 'block-')) })
+  const outcome = programs.outcomeOf(block)
   if (outcome.code !== 0) throw new Error(`${placeOf(block)} fails: ${printed(outcome)}`)
   return outcome.stdout
 }

@@ -15,7 +15,7 @@ export type RunOptions = {
 
 /** Runs a program to its end; a code other than 0 is an answer, not an exception. */
 export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
-  const { cwd = root, timeout = 60_000 } = options
+  const { cwd = root, timeout = 300_000 } = options
   // npm is a script there, not a program, and only a shell starts those.
   const shell = process.platform === 'win32' && (file === 'npm' || file.endsWith('.cmd'))
   const env = { ...cleanEnvironment(), ...options.env }

@@ -41,7 +41,7 @@ describe('FT-16: a server that cannot be started says why', { timeout: limit }, 
     expect(error).toMatchObject({ name: 'McpError', message: expect.stringMatching(words) })
     expect((error as Error).message).toContain('mcp server bad is unavailable')
     expect((error as Error).message).not.toContain('s3cr3t')
-    expect(await session.mcpStatus()).toEqual([])
+    expect(await session.mcpStatus()).toMatchObject([{ name: 'bad', connected: false, state: 'down' }])
     expect(await session.readFile('.').catch((thrown: Error) => thrown.name)).toBe('ToolFailedError')
   })
 

@@ -10,19 +10,20 @@ const newWord = (): string => `orphan-${randomBytes(6).toString('hex')}`
 describe('no process of a server is left', { timeout: limit }, () => {
   it.each(['off', 'auto'] as const)('after close, removal and a loss (sandbox %s)', async (sandbox) => {
     const options = { sandbox }
-    const readOnly = [badEntry.replace(/[^/]*$/, '')]
+    const confined =
+      sandbox === 'off' ? {} : ({ sandbox: 'workspace', readOnly: [badEntry.replace(/[^/]*$/, '')] } as const)
     for (const fault of ['none', 'ignores-sigterm', 'daemonises', 'hang-call'])
       for (const how of ['close', 'remove'] as const) {
         const word = newWord()
         const { session } = await openSession([], options)
-        await session.addMcp(badServer(fault, word, { readOnly }))
+        await session.addMcp(badServer(fault, word, confined))
         expect(processesWith(word).length).toBeGreaterThan(0)
         await (how === 'close' ? session.close() : session.removeMcp('bad'))
         expect(processesWith(word), `${fault} ${how}`).toEqual([])
       }
     const word = newWord()
     const { session } = await openSession([], options)
-    await session.addMcp(badServer('daemonises', word, { readOnly }))
+    await session.addMcp(badServer('daemonises', word, confined))
     const [pid = 0] = [Number((await session.tool('mcp__bad__echo', { message: 'pid' })).output)]
     // Inside a sandbox its number means nothing here.
     if (sandbox === 'off') process.kill(pid, 'SIGKILL')

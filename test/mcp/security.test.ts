@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { AskRequest } from '../../src/loop/ask.js'
@@ -248,19 +249,19 @@ describe('SEC-179 and SEC-180: what a server asks for', { timeout: limit }, () =
 })
 
 describe('SEC-181 and SEC-182: the process of a server', { timeout: limit }, () => {
-  it.each(['off', 'auto'] as const)(
+  it.each(['off', 'workspace'] as const)(
     'has its own variables and none of ours (sandbox %s)',
     async (sandbox) => {
       process.env['OPENAI_API_KEY'] = 'sk-should-not-travel'
       try {
-        const { session } = await openSession([], { sandbox, env: { FOR_COMMANDS: 'only' } })
-        const readOnly = [join(badEntry, '..')]
-        await session.addMcp(badServer('none', '', { env: { MINE: 'yes' }, readOnly }))
+        const { session } = await openSession([], { env: { FOR_COMMANDS: 'only' } })
+        const confined = sandbox === 'off' ? {} : { sandbox, readOnly: [join(badEntry, '..')] }
+        await session.addMcp(badServer('none', '', { env: { MINE: 'yes' }, ...confined }))
         const env = JSON.parse((await session.tool('mcp__bad__echo', { message: 'env' })).output)
         expect(env).toMatchObject({ MINE: 'yes' })
         expect(env).not.toHaveProperty('OPENAI_API_KEY')
         expect(env).not.toHaveProperty('FOR_COMMANDS')
-        expect(env.HOME).not.toBe(process.env['HOME'])
+        expect(env.HOME === homedir()).toBe(sandbox === 'off')
       } finally {
         delete process.env['OPENAI_API_KEY']
       }
@@ -279,10 +280,16 @@ describe('SEC-181 and SEC-182: the process of a server', { timeout: limit }, () 
     const { session, root } = await openSession([], { sandbox: 'auto' })
     const script = `require('fs').writeFileSync(${JSON.stringify(join(root, 'owned'))}, 'x')`
     const added = await session
-      .addMcp({ name: 'x', command: process.execPath, args: ['-e', script], startTimeoutMs: 5_000 })
+      .addMcp({
+        name: 'x',
+        command: process.execPath,
+        args: ['-e', script],
+        sandbox: 'workspace',
+        startTimeoutMs: 60_000,
+      })
       .catch((error: Error) => error.message)
-    if (String(added).includes('EROFS')) await expect(readFile(join(root, 'owned'))).rejects.toThrow()
-    else expect(String(added)).toContain('unavailable')
+    expect(String(added)).toContain('EROFS')
+    await expect(readFile(join(root, 'owned'))).rejects.toThrow()
   })
 })
 

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of a configuration file look like that
 import { writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { FixedClock } from '../../src/loop/host-env.js'
@@ -67,7 +67,11 @@ describe('a server over stdio', { timeout: limit }, () => {
         calls(['mcp__bad__tool37', { message: 'hi' }]),
         'done',
       ],
-      { ...allow, mcpServers: { bad: { command: process.execPath, args: [badEntry, 'many'] } } },
+      {
+        ...allow,
+        toolSearch: 'always',
+        mcpServers: { bad: { command: process.execPath, args: [badEntry, 'many'] } },
+      },
     )
     expect(await session.mcpStatus()).toMatchObject([{ name: 'bad', connected: false, state: 'idle' }])
     expect((await session.send('go')).text).toBe('done')
@@ -204,6 +208,12 @@ describe('a server over stdio', { timeout: limit }, () => {
     await session.touchMcp('bad')
     expect(await agent.disconnectIdleMcp(5_000)).toEqual([])
     now += 6_000
+    // Not waited for: it counts from the moment it is called.
+    const touched = session.touchMcp('bad')
+    expect(await agent.disconnectIdleMcp(5_000)).toEqual([])
+    await touched
+    await expect(session.touchMcp('bed')).rejects.toThrow('Did you mean "bad"?')
+    now += 6_000
     expect(await agent.disconnectIdleMcp(5_000)).toEqual(['bad'])
     expect(await session.mcpStatus()).toMatchObject([{ connected: false, state: 'idle', toolCount: 1 }])
     expect(await agent.disconnectIdleMcp(5_000)).toEqual([])
@@ -211,6 +221,20 @@ describe('a server over stdio', { timeout: limit }, () => {
     expect(after).not.toBe(before)
     expect(await session.mcpStatus()).toMatchObject([{ connected: true }])
   })
+})
+
+describe('disconnectIdleMcp', () => {
+  it.each([['5000'], [Number.NaN], [-1], [undefined], [null], [{}], [true]])(
+    'refuses %s for a number of milliseconds, with or without servers',
+    async (thresholdMs) => {
+      const { session, agent } = await openSession([])
+      const says = /number of milliseconds of at least 0/
+      await expect(agent.disconnectIdleMcp(thresholdMs as never)).rejects.toThrow(says)
+      await expect(session.disconnectIdleMcp(thresholdMs as never)).rejects.toThrow(says)
+      await session.close()
+      await expect(agent.disconnectIdleMcp(thresholdMs as never)).rejects.toThrow(says)
+    },
+  )
 })
 
 describe('a server over HTTP', { timeout: limit }, () => {
@@ -258,13 +282,19 @@ describe('the filesystem server', { timeout: limit }, () => {
     const { session, root } = await openSession([], { sandbox: 'auto' }, { 'a.txt': 'hello from here' })
     const args = [entryOf('filesystem'), root]
     // Where the server is installed may lie in a place that the sandbox hides, such as below the temporary directory.
-    const server = { name: 'fs', command: process.execPath, args, readOnly: [resolve('node_modules')] }
+    const server = {
+      name: 'fs',
+      command: process.execPath,
+      args,
+      sandbox: 'workspace',
+      readOnly: [resolve('node_modules')],
+    } as const
     await session.addMcp(server)
-    const [status] = await session.mcpStatus()
+    expect(await session.mcpStatus()).toMatchObject([{ confined: true, sandbox: 'bubblewrap' }])
     const read = await session.tool('mcp__fs__read_text_file', { path: join(root, 'a.txt') })
     expect(read.output).toContain('hello from here')
     const write = () => session.tool('mcp__fs__write_file', { path: join(root, 'b.txt'), content: 'x' })
-    if (status?.sandbox === 'bubblewrap') expect((await write()).exitCode).toBe(1)
+    expect((await write()).exitCode).toBe(1)
     await session.removeMcp('fs')
     await session.addMcp({ ...server, writable: ['.'] })
     expect(await write()).toMatchObject({ exitCode: 0 })
@@ -273,7 +303,14 @@ describe('the filesystem server', { timeout: limit }, () => {
 
 describe('.mcp.json', { timeout: limit }, () => {
   const file = JSON.stringify({
-    mcpServers: { bad: { command: process.execPath, args: [badEntry, 'none'], env: { TOKEN: '${TOKEN}' } } },
+    mcpServers: {
+      bad: {
+        command: process.execPath,
+        args: [badEntry, 'none'],
+        env: { TOKEN: '${TOKEN}' },
+        readOnly: [dirname(badEntry), dirname(process.execPath)],
+      },
+    },
   })
 
   it('starts nothing before the user has confirmed it, and nothing again once it has changed', async () => {
@@ -319,7 +356,7 @@ describe('.mcp.json', { timeout: limit }, () => {
     const { session } = await openSession([], {}, { '.mcp.json': text })
     const shown = await session.mcpFile()
     delete process.env['CAPSTAN_TEST_SECRET']
-    expect(shown?.servers).toEqual([{ name: 'b', runs: 'x c' }])
+    expect(shown?.servers).toMatchObject([{ name: 'b', runs: 'x c', confined: true }])
     expect(shown?.problems[0]).toContain('CAPSTAN_TEST_SECRET')
     expect(JSON.stringify(shown)).not.toContain('hunter2')
   })

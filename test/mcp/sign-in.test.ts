@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { openSession, whenDone } from '../contract/open-session.js'
 import { type Behave, type HttpServer, startHttp } from './http-server.js'
 
-describe('SEC-183: signing in', { timeout: 30_000 }, () => {
+describe('SEC-183: signing in', () => {
   type Kept = Map<string, string>
   const storeOf = (kept: Kept) => ({
     load: (key: string) => kept.get(key),

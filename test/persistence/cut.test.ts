@@ -124,7 +124,7 @@ describe.each([1, 2, 5])('a log that ends behind any write of a run with %i call
     }
     expect(resumedTimes).toBeGreaterThan(recorded.cuts.length / 3)
     console.info(`FT-02: ${calls} call(s) at once: ${recorded.cuts.length} places, ${records.length} records`)
-  }, 60_000)
+  })
 })
 
 describe('a run that is gone on with again and again', () => {
@@ -307,5 +307,5 @@ describe('FT-29: a log that ends behind any write around a compaction', () => {
           before.messages.filter(({ message }) => message.content.length > 0).length + 2,
         )
       }
-  }, 60_000)
+  })
 })

@@ -15,7 +15,7 @@ import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-mod
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { makeWorkspace, whenDone } from '../contract/open-session.js'
 import { byPrompt, call } from '../contract/subagents.js'
-import { factor } from '../faults/support.js'
+import { factor } from '../support/fault-factor.js'
 import { recordsOf, storeWith } from './kept.js'
 
 const sessionId = 'again'
@@ -95,7 +95,7 @@ it('the same run twice gives byte-identical records', async () => {
   const file = new FileSessionStore(join(base, 'sessions'))
   await record(base, userDir, file)
   expect(await lines(file)).toBe(expected)
-}, 120_000)
+})
 
 it('so does one that runs commands, a program, another agent and what verifies it', async () => {
   const { base, userDir } = await makeWorkspace()
@@ -132,7 +132,7 @@ it('so does one that runs commands, a program, another agent and what verifies i
   }
   expect(made[1]).toBe(made[0])
   for (const type of ['tool_step', 'task', 'verification']) expect(made[0]).toContain(`"type":"${type}"`)
-}, 120_000)
+})
 
 it('what goes on from the same log with the same ids and times goes on the same way', async () => {
   const { base, userDir } = await makeWorkspace()

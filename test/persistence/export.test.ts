@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Agent } from '../../src/agent/agent.js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Agent } from '../../src/agent/agent.js'
 import { exportSession } from '../../src/store/export-session.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { importSession } from '../../src/store/import-session.js'
@@ -12,20 +11,16 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { stateOf } from './kept.js'
+import { openAgentPlace } from './open-agent.js'
 
 let base: string
 let work: string
 let agent: Agent
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-export-'))
-  work = join(base, 'work')
-  await mkdir(work)
-  await writeFile(join(work, 'a.txt'), 'one\n')
-  agent = await Agent.create({}, { userDir: join(base, 'user') })
-})
-afterEach(async () => {
-  await agent.close()
-  await rm(base, { recursive: true, force: true })
+  const place = await openAgentPlace({ 'a.txt': 'one\n' })
+  base = place.base
+  work = place.work
+  agent = place.agent
 })
 
 const now = () => 5

@@ -1,20 +1,16 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process that begins a run and hangs in its first round: in the model's answer, or before the model is asked. It waits to be killed.
 // Started by first-round.test.ts with an order.
-import { writeSync } from 'node:fs'
-import { Agent, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { Agent } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
+import { openStore, order, say } from '../support/host-parts.mjs'
 
-const [, , given] = process.argv
-const order = JSON.parse(given)
-const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
 const hang = () => {
   say({ hanging: true })
   return new Promise(() => setInterval(() => undefined, 1000))
 }
 
-const sessionStore =
-  order.backend === 'file' ? new FileSessionStore(order.place) : new SqliteSessionStore(order.place)
+const sessionStore = openStore()
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
 const session = agent.session(order.workspace, {
   sessionId: 'killed',

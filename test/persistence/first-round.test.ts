@@ -60,5 +60,5 @@ describe.each<[string, (place: string) => SessionStore]>([
     const [run] = await session.runs()
     await session.rewind(session.messages()[0]?.id ?? '')
     await expect(session.resumeRun(run?.id ?? '')).rejects.toMatchObject({ code: 'no_checkpoint' })
-  }, 60_000)
+  })
 })

@@ -1,27 +1,22 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Agent } from '../../src/agent/agent.js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Agent } from '../../src/agent/agent.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { foldSession } from '../../src/store/fold-session.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
+import { openAgentPlace } from './open-agent.js'
 
 let base: string
 let work: string
 let agent: Agent
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-fork-'))
-  work = join(base, 'work')
-  await mkdir(work)
-  await writeFile(join(work, 'a.txt'), 'one\n')
-  agent = await Agent.create({}, { userDir: join(base, 'user') })
-})
-afterEach(async () => {
-  await agent.close()
-  await rm(base, { recursive: true, force: true })
+  const place = await openAgentPlace({ 'a.txt': 'one\n' })
+  base = place.base
+  work = place.work
+  agent = place.agent
 })
 
 const usage = { inputTokens: 10, outputTokens: 1, totalTokens: 11 }

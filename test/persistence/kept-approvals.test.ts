@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
@@ -12,20 +11,20 @@ import type { PartRow, SessionRecord } from '../../src/store/records.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 import { expectWhole, type Ledger, notingTool, recordsOf, stateOf, storeWith } from './kept.js'
 
 let base: string
 let work: string
 let agents: Agent[]
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-approvals-'))
+  base = temporaryDirectory()
   work = join(base, 'work')
   await mkdir(work)
   agents = []
 })
 afterEach(async () => {
   for (const agent of agents) await agent.close()
-  await rm(base, { recursive: true, force: true })
 })
 
 const id = 'asked'

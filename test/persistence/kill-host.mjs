@@ -1,16 +1,12 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process that works through a plan in a kept session, and goes on with what an earlier one of its kind left behind. It may be killed at any
 // moment. Started by kill.test.ts with an order.
-import { appendFileSync, writeSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Agent, createJsonTool, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { Agent, createJsonTool } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
+import { openStore, order, say } from '../support/host-parts.mjs'
 
-const [, , given] = process.argv
-const order = JSON.parse(given)
-
-// At once, so that what was said was said even when the process is killed right behind it.
-const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
 const note = (line) => appendFileSync(order.ledger, `${line}\n`)
 
 const tool = (name, idempotent) =>
@@ -64,8 +60,7 @@ const model = scriptedModel(({ chatHistory }) => {
   }
 })
 
-const store =
-  order.backend === 'file' ? new FileSessionStore(order.place) : new SqliteSessionStore(order.place)
+const store = openStore()
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
 say({ ready: true })
 const startedAt = performance.now()

@@ -1,7 +1,7 @@
 /**
  * FT-01: a process works through 20 rounds in a kept session, some with calls side by side, and is killed with SIGKILL at a random
- * moment; another goes on, and is killed too, until the work is done; then the next session begins. Short form: 15 kills with each store;
- * `FAULT_FACTOR=67` makes it 1,000. `FAULT_SEED` repeats a sequence of moments, as far as the machine repeats itself.
+ * moment; another goes on, and is killed too, until the work is done; then the next session begins. Short form: 8 kills with each store;
+ * `FAULT_FACTOR=125` makes it 1,000. `FAULT_SEED` repeats a sequence of moments, as far as the machine repeats itself.
  *
  * FT-02: the same, killed exactly where it enters the k-th write to its store, sync, rename or link, where `strace` can do that. Short
  * form: some of them; `FAULT_FACTOR=10` or more: every one.
@@ -16,12 +16,13 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import type { Message, ToolCallContent } from '../../src/tool/completion.js'
 import { makeWorkspace } from '../contract/open-session.js'
-import { factor, percentile } from '../faults/support.js'
+import { percentile } from '../faults/support.js'
+import { factor } from '../support/fault-factor.js'
 import { startHost } from '../support/host-process.js'
 import { flawOf, resultsIn, stateOf } from './kept.js'
 import { numbersFrom } from './numbers-from.js'
 
-const kills = 15 * factor
+const kills = 8 * factor
 const seed = Number(process.env['FAULT_SEED'] ?? randomInt(2 ** 31))
 
 /** Rounds of one, two and three calls; every third call may be repeated. */

@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Agent } from '../../src/agent/agent.js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Agent } from '../../src/agent/agent.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { pruneSession } from '../../src/store/prune-session.js'
@@ -11,19 +10,16 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { type Ledger, notingTool, planModel, recordsOf, stateOf, storeWith } from './kept.js'
+import { openAgentPlace } from './open-agent.js'
 
 let base: string
 let work: string
 let agent: Agent
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-prune-'))
-  work = join(base, 'work')
-  await mkdir(work)
-  agent = await Agent.create({}, { userDir: join(base, 'user') })
-})
-afterEach(async () => {
-  await agent.close()
-  await rm(base, { recursive: true, force: true })
+  const place = await openAgentPlace()
+  base = place.base
+  work = place.work
+  agent = place.agent
 })
 
 const words = ['a', 'b', 'c', 'd', 'e', 'f']

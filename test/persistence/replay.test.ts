@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Agent } from '../../src/agent/agent.js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import {
   type ReplayOptions,
@@ -17,20 +16,16 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { recordedModel } from '../../src/testing/index.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
 import type { Message } from '../../src/tool/completion.js'
+import { openAgentPlace } from './open-agent.js'
 
 let base: string
 let work: string
 let agent: Agent
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-replay-'))
-  work = join(base, 'work')
-  await mkdir(work)
-  await writeFile(join(work, 'a.txt'), 'one\n')
-  agent = await Agent.create({}, { userDir: join(base, 'user') })
-})
-afterEach(async () => {
-  await agent.close()
-  await rm(base, { recursive: true, force: true })
+  const place = await openAgentPlace({ 'a.txt': 'one\n' })
+  base = place.base
+  work = place.work
+  agent = place.agent
 })
 
 const read: ScriptedStep = { text: 'looking', toolCalls: [{ name: 'read', args: { file_path: 'a.txt' } }] }
@@ -53,6 +48,60 @@ async function steps(source: SessionState, options?: ReplayOptions): Promise<Rep
   for await (const step of replaySession(source, options)) all.push(step)
   return all
 }
+
+const wrongSources: readonly [what: string, source: () => unknown][] = [
+  ['nothing', () => undefined],
+  ['null', () => null],
+  ['a text', () => 'session-1'],
+  ['a number', () => 7],
+  ['an empty object', () => ({})],
+  ['the records of a log', () => [{ type: 'session', data: {} }]],
+  ['what a store gives', () => ({ records: [] })],
+  ['an order that is no list', () => ({ order: 'a' })],
+  ['an order of messages without rows', () => ({ order: [{ role: 'user', content: [] }] })],
+  ['messages with a text for their content', () => [{ role: 'user', content: 'hi' }]],
+  ['a role that is not known', () => [{ role: 'human', content: [] }]],
+  ['no role', () => [{ content: [{ type: 'text', text: 'hi' }] }]],
+  [
+    'parts of another API',
+    () => [{ role: 'assistant', content: [{ type: 'tool_use', id: 'x', name: 'read' }] }],
+  ],
+  ['a list with holes', () => [undefined]],
+]
+describe('a source of the wrong shape', () => {
+  it.each(wrongSources)('is refused: %s', (_, source) => {
+    expect(() => replaySession(source() as never)).toThrow(/^A recording is a session/)
+    expect(() => recordedModel(source() as never)).toThrow(/^A recording is a session/)
+  })
+
+  it('is refused when it is an open session or its history, and names the message', async () => {
+    const session = agent.session(work, { model: scriptedModel([read, 'done']) })
+    await session.send('look')
+    expect(() => replaySession(session as never)).toThrow(TypeError)
+    expect(() => replaySession(session.history() as never)).toThrow(/but message 2 has a part 2/)
+  })
+
+  it('ends, whatever the order of its messages is', async () => {
+    const user: Message = { role: 'user', content: [{ type: 'text', text: 'a' }] }
+    const says: Message = { role: 'assistant', content: [{ type: 'text', text: 'b' }] }
+    const empty: Message = { role: 'assistant', content: [] }
+    const result: Message = { role: 'tool', content: [{ type: 'tool_result', id: 'x', content: [] }] }
+    for (const source of [
+      [],
+      [says],
+      [empty],
+      [result],
+      [result, says],
+      [says, says],
+      [user, user],
+      [user, empty, says],
+    ]) {
+      const found: ReplayStep[] = []
+      for await (const step of replaySession(source)) found.push(step)
+      expect(found.at(-1)?.type).toMatch(/^(end|difference)$/)
+    }
+  })
+})
 
 /** The same session with another text in one of its messages. */
 function changed(state: SessionState, position: number, change: (message: Message) => Message): SessionState {

@@ -1,23 +1,22 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 let base: string
 let work: string
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-resume-'))
+  base = temporaryDirectory()
   work = join(base, 'work')
   await mkdir(work)
   await writeFile(join(work, 'a.txt'), 'one\n')
 })
-afterEach(() => rm(base, { recursive: true, force: true }))
 
 const newAgent = (): Promise<Agent> => Agent.create({}, { userDir: join(base, 'user') })
 const read = (n: number): ScriptedStep => ({

@@ -1,23 +1,20 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Agent } from '../../src/agent/agent.js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Agent } from '../../src/agent/agent.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
+import { openAgentPlace } from './open-agent.js'
 
 let base: string
+let work: string
 let agent: Agent
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-rewind-'))
-  await mkdir(join(base, 'work'))
-  agent = await Agent.create({}, { userDir: join(base, 'user') })
-})
-afterEach(async () => {
-  await agent.close()
-  await rm(base, { recursive: true, force: true })
+  const place = await openAgentPlace()
+  base = place.base
+  work = place.work
+  agent = place.agent
 })
 
 const spoken = (session: { history(): { content: readonly { text?: string }[] }[] }): string[] =>
@@ -30,7 +27,7 @@ describe.each<[string, () => SessionStore | undefined]>([
 ])('a session that is kept %s', (_, makeStore) => {
   const open = (answers: string[], store = makeStore()) => {
     const model = scriptedModel(answers)
-    const session = agent.session(join(base, 'work'), {
+    const session = agent.session(work, {
       sessionId: 's',
       model,
       ...(store !== undefined && { sessionStore: store }),
@@ -116,7 +113,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     const [, answer] = session.messages()
     await expect(session.rewind(answer?.id ?? '')).rejects.toMatchObject({ code: 'not_a_user_message' })
     await expect(session.rewind('nowhere')).rejects.toMatchObject({ code: 'message_not_found' })
-    const busy = agent.session(join(base, 'work'), { model: scriptedModel([{ text: 'so', hang: true }]) })
+    const busy = agent.session(work, { model: scriptedModel([{ text: 'so', hang: true }]) })
     const running = await busy.stream('wait')
     await running.next()
     await expect(busy.rewind('message-1')).rejects.toMatchObject({ code: 'session_busy' })
@@ -139,7 +136,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     const store = makeStore()
     if (store === undefined) return
     const look = { toolCalls: [{ name: 'ls', args: { path: '.' } }] }
-    const session = agent.session(join(base, 'work'), {
+    const session = agent.session(work, {
       sessionStore: store,
       model: scriptedModel(['a1', look, { error: new Error('gone') }, 'went on']),
     })

@@ -3,16 +3,13 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Agent, createJsonTool, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { Agent, createJsonTool } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
-
-const [, , given] = process.argv
-const order = JSON.parse(given)
+import { openStore, order } from '../support/host-parts.mjs'
 
 const base = mkdtempSync(join(tmpdir(), 'capstan-soak-'))
 const place = join(base, 'sessions')
-const store =
-  order.backend === 'file' ? new FileSessionStore(place) : new SqliteSessionStore(join(place, 'all.db'))
+const store = openStore(order.backend === 'file' ? place : join(place, 'all.db'))
 const echo = createJsonTool({
   name: 'echo',
   description: 'Says it again.',

@@ -4,7 +4,7 @@
  * What a round writes does not depend on how many there were.
  */
 import { expect, it } from 'vitest'
-import { factor } from '../faults/support.js'
+import { factor } from '../support/fault-factor.js'
 import { startHost } from '../support/host-process.js'
 
 const rounds = Math.min(10_000, 300 * factor)

@@ -116,7 +116,7 @@ describe('a store that fails at its k-th operation', () => {
     )
     expect(seen).toEqual(new Set(['append', 'blob']))
     expect(told).toBeGreaterThan(0)
-  }, 60_000)
+  })
 
   it('fails a save that cannot be made, and the session with it', async () => {
     class NoFlush extends MemorySessionStore {

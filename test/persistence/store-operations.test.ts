@@ -1,9 +1,6 @@
-/** Any sequence of operations on a store gives what it gives on the store in memory: the same records, lists, digests and refusals. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { pruneSession } from '../../src/store/prune-session.js'
@@ -11,10 +8,10 @@ import type { SessionRecord } from '../../src/store/records.js'
 import type { Durability, SessionLog, SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { CapstanError } from '../../src/tool/errors.js'
-import { factor } from '../faults/support.js'
+import { factor } from '../support/fault-factor.js'
+import { sharedDirectory } from '../support/temporary-directory.js'
 
-const top = mkdtempSync(join(tmpdir(), 'capstan-operations-'))
-afterAll(() => rmSync(top, { recursive: true, force: true }))
+const top = sharedDirectory()
 let made = 0
 
 /** A store with the logs that somebody has open in it. */

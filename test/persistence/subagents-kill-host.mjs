@@ -1,15 +1,10 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process whose session hands work to subagents on two levels, some of it in the background, and goes on with what an earlier one of its
 // kind left behind. It may be killed at any moment. Started by subagents-kill.test.ts with an order.
-import { writeSync } from 'node:fs'
-import { Agent, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { Agent } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
+import { openStore, order, say } from '../support/host-parts.mjs'
 
-const [, , given] = process.argv
-const order = JSON.parse(given)
-
-// At once, so that what was said was said even when the process is killed right behind it.
-const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
 const textOf = ({ content }) => (typeof content === 'string' ? content : JSON.stringify(content))
 
 /** The first round that no call was made for; each hands on a piece to wait for, and one that nobody waits for. */
@@ -48,8 +43,7 @@ const model = scriptedModel(({ chatHistory }) => {
   return call('bash', { command: 'sleep 0.02' })
 })
 
-const store =
-  order.backend === 'file' ? new FileSessionStore(order.place) : new SqliteSessionStore(order.place)
+const store = openStore()
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
 say({ ready: true })
 const session = agent.session(order.workspace, {

@@ -1,6 +1,6 @@
 /**
  * A process whose session has subagents at work, on two levels and in the background, is killed with SIGKILL at a random moment; another
- * goes on, and is killed too, until the work is done. Short form: 6 kills with each store; `FAULT_FACTOR=10` makes it 60. `FAULT_SEED`
+ * goes on, and is killed too, until the work is done. Short form: 4 kills with each store; `FAULT_FACTOR=15` makes it 60. `FAULT_SEED`
  * repeats a sequence of moments, as far as the machine repeats itself.
  */
 import { randomInt } from 'node:crypto'
@@ -12,13 +12,13 @@ import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { makeWorkspace } from '../contract/open-session.js'
 import { textOf } from '../contract/subagents.js'
-import { factor } from '../faults/support.js'
 import { processesWith, waitForProcesses } from '../security/sandbox/support/processes.js'
+import { factor } from '../support/fault-factor.js'
 import { startHost } from '../support/host-process.js'
 import { expectWhole, stateOf } from './kept.js'
 import { numbersFrom } from './numbers-from.js'
 
-const kills = 6 * factor
+const kills = 4 * factor
 const seed = Number(process.env['FAULT_SEED'] ?? randomInt(2 ** 31))
 const ended = ['completed', 'failed', 'cancelled', 'interrupted']
 

@@ -1,6 +1,6 @@
 /**
- * FT-18: several processes want to write one session at the same moment. Short form: 3 races of 4 processes with each store;
- * `FAULT_FACTOR=25` or more makes it 75 with 8.
+ * FT-18: several processes want to write one session at the same moment. Short form: 2 races of 4 processes with each store;
+ * `FAULT_FACTOR=38` or more makes it 75 with 8.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,11 +9,12 @@ import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { makeWorkspace } from '../contract/open-session.js'
-import { factor, percentile } from '../faults/support.js'
+import { percentile } from '../faults/support.js'
+import { factor } from '../support/fault-factor.js'
 import { type Host, startHost } from '../support/host-process.js'
 import { expectWhole, stateOf } from './kept.js'
 
-const races = Math.min(75, 3 * factor)
+const races = Math.min(75, 2 * factor)
 const writers = factor >= 25 ? 8 : 4
 
 describe.each<[string, (place: string) => SessionStore]>([

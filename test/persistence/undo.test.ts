@@ -1,7 +1,6 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
@@ -11,19 +10,16 @@ import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import type { JsonValue } from '../../src/tool/json.js'
+import { openAgentPlace } from './open-agent.js'
 
 let base: string
 let work: string
 let agent: Agent
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-undo-'))
-  work = join(base, 'work')
-  await mkdir(work)
-  agent = await Agent.create({}, { userDir: join(base, 'user') })
-})
-afterEach(async () => {
-  await agent.close()
-  await rm(base, { recursive: true, force: true })
+  const place = await openAgentPlace()
+  base = place.base
+  work = place.work
+  agent = place.agent
 })
 
 const call = (name: string, args: JsonValue): ScriptedStep => ({ toolCalls: [{ name, args }] })

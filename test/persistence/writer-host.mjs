@@ -1,15 +1,11 @@
 // @ts-nocheck: plain JavaScript, run as it is.
 // A process that wants to write one session, and holds it once it may. Started by two-processes.test.ts with an order.
-import { writeSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Agent, FileSessionStore, SqliteSessionStore } from 'capstan'
+import { Agent } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
+import { openStore, order, say } from '../support/host-parts.mjs'
 
-const [, , given] = process.argv
-const order = JSON.parse(given)
-const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
-const store =
-  order.backend === 'file' ? new FileSessionStore(order.place) : new SqliteSessionStore(order.place)
+const store = openStore()
 const agent = await Agent.create({}, { userDir: order.userDir, env: {} })
 say({ ready: true })
 // All begin at the same moment.

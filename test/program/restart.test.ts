@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
@@ -16,12 +15,13 @@ import { scriptedModel } from '../../src/testing/scripted-model.js'
 import type { AnyTool } from '../../src/tool/contract.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { BatchStore, expectWhole, recordsOf, stateOf, storeWith } from '../persistence/kept.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 let base: string
 let work: string
 let agents: Agent[]
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-programs-'))
+  base = temporaryDirectory()
   work = join(base, 'work')
   await mkdir(work)
   await writeFile(join(work, 'a.txt'), 'one\r\n')
@@ -29,7 +29,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const agent of agents) await agent.close()
-  await rm(base, { recursive: true, force: true })
 })
 
 const sessionId = 'paused'

@@ -1,26 +1,23 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Agent } from '../../src/agent/agent.js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Agent } from '../../src/agent/agent.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
+import { openAgentPlace } from '../persistence/open-agent.js'
 
 let base: string
 let work: string
 let agent: Agent
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-program-'))
-  work = join(base, 'work')
-  await mkdir(join(work, 'crates/a'), { recursive: true })
-  await writeFile(join(work, 'README.md'), 'planningMode is here\n')
-  await writeFile(join(work, 'crates/a/lib.rs'), 'struct PermissionPolicy;\n')
-  await writeFile(join(work, '.env'), 'SECRET=1\n')
-  agent = await Agent.create({}, { userDir: join(base, 'user') })
-})
-afterEach(async () => {
-  await agent.close()
-  await rm(base, { recursive: true, force: true })
+  const place = await openAgentPlace({
+    'README.md': 'planningMode is here\n',
+    'crates/a/lib.rs': 'struct PermissionPolicy;\n',
+    '.env': 'SECRET=1\n',
+  })
+  base = place.base
+  work = place.work
+  agent = place.agent
 })
 
 describe('session.program', () => {

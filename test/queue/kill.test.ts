@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readQueueConfig } from '../../src/queue/config.js'
@@ -9,9 +8,10 @@ import { LaneQueue } from '../../src/queue/lane-queue.js'
 import { LocalEngine } from '../../src/queue/local-engine.js'
 import { serveHttp } from '../../src/queue/serve/http.js'
 import type { Envelope } from '../../src/tool/envelope.js'
+import { factor } from '../support/fault-factor.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 /** In the long form, 10,000 tasks and 200 killed workers. */
-const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
 const taskCount = Math.min(10_000, 300 * factor)
 const killCount = Math.min(200, 6 * factor)
 const workerCount = 3
@@ -39,12 +39,9 @@ describe('FT-23: workers that are killed at random', () => {
       const engine = new LocalEngine(settings, () => `lease-${++leases}`)
       const queue = new LaneQueue({ sessionId: 's', settings, engine, emit: () => undefined, now: () => 0 })
       const door = await serveHttp(engine.board, { token })
-      const directory = await mkdtemp(join(tmpdir(), 'capstan-queue-'))
+      const directory = temporaryDirectory()
       const log = join(directory, 'log')
-      ends.push(
-        () => rm(directory, { recursive: true, force: true }),
-        () => door.close(),
-      )
+      ends.push(() => door.close())
       const workers = await startWorkers(door.url, log)
 
       let settled = 0

@@ -18,7 +18,7 @@ afterEach(async () => {
 function openQueue(more: object = {}) {
   const settings = readQueueConfig({
     executeConcurrency: 20,
-    laneHandlers: { execute: { mode: 'external', timeoutMs: 15_000 } },
+    laneHandlers: { execute: { mode: 'external', timeoutMs: 60_000 } },
     retryPolicy: { initialDelayMs: 1 },
     ...more,
   })

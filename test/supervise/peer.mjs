@@ -8,8 +8,8 @@ const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0
 const hello = {
   protocol_version: '2.4',
   harness_info: { name: 'peer', version: '1', capabilities: ['pre_action'] },
-  // Starting may take long on a busy machine; answers are not waited for.
-  config: { timeout_ms: 300 },
+  // Short only for those whose answer never comes: on a busy machine any other may take long.
+  config: { timeout_ms: ['silent', 'wrong-id'].includes(how) ? 300 : 60_000 },
 }
 
 const faults = {

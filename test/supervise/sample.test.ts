@@ -10,7 +10,7 @@ import { sampleEntry, type Told } from './support.js'
 
 const all: SessionOptions = { permissionPolicy: { defaultDecision: 'allow' }, instructionFiles: false }
 
-describe('the sample supervisor', { timeout: 60_000 }, () => {
+describe('the sample supervisor', () => {
   it('supervises over its streams', async () => {
     const log = join((await makeWorkspace()).base, 'log')
     await supervise(

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ModeName } from '../../src/authority/mode.js'
@@ -16,12 +15,13 @@ import { globTool } from '../../src/toolbox/glob.js'
 import { grepTool } from '../../src/toolbox/grep.js'
 import { openWorkspace, type Workspace } from '../../src/workspace/open-workspace.js'
 import { describeWithBubblewrap } from '../security/sandbox/support/needs-bubblewrap.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 let base: string
 let root: string
 let open: Workspace[]
 beforeEach(() => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-git-gate-')))
+  base = temporaryDirectory()
   root = join(base, 'work')
   mkdirSync(root)
   open = []
@@ -32,7 +32,6 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await Promise.all(open.map((workspace) => workspace.close()))
-  rmSync(base, { recursive: true, force: true })
 })
 
 function git(...args: string[]): void {

@@ -46,7 +46,7 @@ export function webContext(
   const net = createGuardedFetch({
     permitHost: (host, port) => (hosts.includes(`${host}:${port}`) ? undefined : 'the host is not granted'),
     allowPrivate: hosts,
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
   })
   return { ...context, runtime: { net, ...context.runtime } }
 }

@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import type { AnyGovernedTool, ToolCallContext } from '../../src/tool/contract.js'
 import type { Envelope } from '../../src/tool/envelope.js'
 import type { ToolRuntime } from '../../src/tool/runtime.js'
@@ -9,6 +9,7 @@ import {
   type WorkspaceOptions,
   type WorkspacePermit,
 } from '../../src/workspace/open-workspace.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 
 export type ToolboxWorkspace = {
   /** The real path of the workspace's directory. */
@@ -25,12 +26,15 @@ export type ToolboxWorkspaceOptions = Omit<Partial<WorkspaceOptions>, 'root'> & 
   readonly permit?: Partial<WorkspacePermit>
 }
 
-/** A real workspace in a directory of its own, with these files in it. Commands are not confined unless the options say so. */
+/**
+ * Opens a real workspace in a directory of its own, with these files in it, and closes it after the test. For tests and `beforeEach`.
+ * Commands are not confined unless the options say so.
+ */
 export async function toolboxWorkspace(
   files: WorkspaceFiles = {},
   { permit, ...options }: ToolboxWorkspaceOptions = {},
 ): Promise<ToolboxWorkspace> {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-toolbox-')))
+  const base = temporaryDirectory()
   const root = join(base, 'work')
   mkdirSync(root)
   for (const [path, content] of Object.entries(files)) {
@@ -46,15 +50,16 @@ export async function toolboxWorkspace(
   })
   const ended = new AbortController()
   const runtime = workspace.runtimeFor({ ...everything, ...permit }, ended.signal)
+  const close = async () => {
+    ended.abort()
+    await workspace.close()
+  }
+  onTestFinished(close)
   return {
     root,
     runtime,
     call: (tool, args, context = {}) => tool.execute(args, { runtime, ...context }),
-    async close() {
-      ended.abort()
-      await workspace.close()
-      rmSync(base, { recursive: true, force: true })
-    },
+    close,
   }
 }
 

@@ -1,18 +1,24 @@
-import { type HostEnv, randomIds, systemClock } from '../../loop/host-env.js'
+import { type HostEnv, randomIds, readHostEnv, systemClock } from '../../loop/host-env.js'
 import { isCompletionModel } from '../../model/completion-model.js'
 import type { ToolApprovalsOptions } from '../../tool/approval.js'
 import type { ContextDocument, ToolChoice } from '../../tool/completion.js'
 import type { AnyTool } from '../../tool/contract.js'
 import type { JsonObject, JsonSchema } from '../../tool/json.js'
+import { mergeMetadata } from '../../tool/metadata.js'
 import type { AgentMiddleware } from '../../tool/middleware.js'
 import { type DynamicToolIndex, isDynamicToolIndex } from '../../tool/search/tool-index.js'
+import type { VectorSearchIndex } from '../../tool/search/vector-index.js'
 import { type AnySchema, isStandardSchema, parametersOf } from '../../tool/standard-schema.js'
 import { ToolSet } from '../../tool/tool-set.js'
 import { BuiltAgent } from './built-agent.js'
+import type { DynamicContext, DynamicContextOptions } from './dynamic-context.js'
+import type { AgentHook } from './hook.js'
+import type { ConversationOptions, ConversationStore } from './prompt-memory.js'
 import type { AgentSettings, BuilderModel, DynamicTools, DynamicToolsOptions } from './settings.js'
 import { wholeNumber } from './whole-number.js'
 
 const defaultMaxTurns = 20
+const savePolicies: readonly string[] = ['message', 'turn', 'run']
 
 /**
  * Puts an agent together from a model and tools of the host, with no workspace: what such an agent can do is what its tools can do.
@@ -33,7 +39,10 @@ export class AgentBuilder {
   readonly #liveSets: ToolSet[] = []
   readonly #dynamicTools: DynamicTools[] = []
   readonly #middleware: AgentMiddleware[] = []
-  #given: Partial<Pick<AgentSettings, 'name' | 'description' | 'approvals'>> = {}
+  readonly #dynamicContexts: DynamicContext[] = []
+  #given: Partial<
+    Pick<AgentSettings, 'name' | 'description' | 'approvals' | 'hook' | 'memory' | 'metadata'>
+  > = {}
   #request: AgentSettings['request'] = {}
   #maxTurns = defaultMaxTurns
   #env: HostEnv = {}
@@ -101,6 +110,19 @@ export class AgentBuilder {
     return this
   }
 
+  /** Adds to each request the documents that a search of the index finds for its newest message. */
+  dynamicContext<Document>(
+    index: Pick<VectorSearchIndex<Document>, 'search'>,
+    options: DynamicContextOptions<Document>,
+  ): this {
+    if (typeof index?.search !== 'function')
+      throw new TypeError('dynamicContext takes an index with a search() method.')
+    wholeNumber('topK', options.topK, 1)
+    // The index gives `format` what it finds, whatever that is.
+    this.#dynamicContexts.push({ index, options } as DynamicContext)
+    return this
+  }
+
   temperature(temperature: number): this {
     return this.#ask({ temperature })
   }
@@ -155,6 +177,32 @@ export class AgentBuilder {
     return this
   }
 
+  /** Looks at the steps of each prompt and decides whether it continues. A later hook takes its place. */
+  hook(hook: AgentHook): this {
+    this.#given = { ...this.#given, hook }
+    return this
+  }
+
+  /** Where `agent.session(id)` keeps its messages. */
+  memory(store: ConversationStore, options: ConversationOptions = {}): this {
+    for (const name of ['load', 'append', 'clear'] as const)
+      if (typeof store?.[name] !== 'function')
+        throw new TypeError(
+          `memory takes a store with the methods load, append and clear; ${name} is missing.`,
+        )
+    const { savePolicy = 'message' } = options
+    if (!savePolicies.includes(savePolicy))
+      throw new TypeError(`savePolicy is ${JSON.stringify(savePolicy)}; use ${savePolicies.join(', ')}.`)
+    this.#given = { ...this.#given, memory: { store, savePolicy } }
+    return this
+  }
+
+  /** What approval policies and tools find in `run.metadata`. Each call adds to it; a session and a prompt can add more. */
+  metadata(metadata: JsonObject): this {
+    this.#given = { ...this.#given, metadata: mergeMetadata(this.#given.metadata, metadata) }
+    return this
+  }
+
   /** Where ids and the time come from; ones that repeat themselves make runs repeatable. */
   hostEnv(env: HostEnv): this {
     this.#env = env
@@ -163,7 +211,7 @@ export class AgentBuilder {
 
   /** The agent as it is described so far. What is added to the builder later does not reach it. */
   build(): BuiltAgent {
-    const { idGenerator = randomIds, clock = systemClock } = this.#env
+    const { idGenerator = randomIds, clock = systemClock } = readHostEnv(this.#env)
     return new BuiltAgent({
       ...this.#given,
       id: this.#id,
@@ -173,6 +221,7 @@ export class AgentBuilder {
       tools: ToolSet.fromTools(this.#tools.values()),
       liveSets: [...this.#liveSets],
       dynamicTools: [...this.#dynamicTools],
+      dynamicContexts: [...this.#dynamicContexts],
       request: this.#request,
       defaultMaxTurns: this.#maxTurns,
       middleware: [...this.#middleware],

@@ -47,11 +47,12 @@ function requestFor(
   agent: AskedAgent,
   prompt: string,
   { maxTurns }: AgentToolOptions,
-  { signal, approvals }: ToolCallContext,
+  { signal, approvals, run }: ToolCallContext,
 ): PromptRequest {
   const request = agent.prompt(prompt)
   if (maxTurns !== undefined) request.maxTurns(maxTurns)
   if (signal !== undefined) request.withSignal(signal)
+  if (run?.metadata !== undefined) request.metadata(run.metadata)
   if (agent.approvals === undefined && approvals !== undefined) request.approvals(approvals)
   return request
 }

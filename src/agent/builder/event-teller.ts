@@ -1,9 +1,10 @@
+import { toResponse } from '../../loop/ask-model.js'
 import type { AgentEvent } from '../../loop/events.js'
 import type { CallRecord } from '../../loop/gate-parts.js'
-import { modelText } from '../../loop/tool-message.js'
+import { blocksOf, modelText } from '../../loop/tool-message.js'
 import type { ModelAnswer } from '../../model/model.js'
 import type { Message, ToolCallContent } from '../../tool/completion.js'
-import { isToolResultContentArray, toolResultContentToText } from '../../tool/content.js'
+import { toolResultContentToText } from '../../tool/content.js'
 import type { Envelope } from '../../tool/envelope.js'
 import type { ToolCallDelta } from './model-for.js'
 import type { AgentStreamEvent, PromptToolResult } from './prompt-events.js'
@@ -15,6 +16,8 @@ export interface EventTeller {
   /** What became of a call; told with the event of its end. */
   record(record: CallRecord): void
   delta(delta: ToolCallDelta): void
+  /** The id under which hosts know a call of the last answer. */
+  callIdOf(toolId: string): string
 }
 
 type TellerParts = {
@@ -72,24 +75,16 @@ export function createEventTeller({ tell, said, ownDeltas }: TellerParts): Event
         }
       }
     },
-    answered({ content, usage, response }) {
-      calls = content.flatMap((part) => (part.type === 'tool_call' ? [part] : []))
+    answered(answer) {
+      calls = answer.content.flatMap((part) => (part.type === 'tool_call' ? [part] : []))
       for (const toolCall of calls) tell({ type: 'tool_call', turn, toolCall })
-      tell({
-        type: 'turn_end',
-        turn,
-        response: {
-          choice: content,
-          usage,
-          rawResponse: response,
-          ...(response.id !== undefined && { messageId: response.id }),
-        },
-      })
+      tell({ type: 'turn_end', turn, response: toResponse(answer) })
     },
     record(record) {
       if (record.toolCallId !== undefined) records.set(record.toolCallId, record)
     },
     delta: (delta) => tell({ ...delta, turn }),
+    callIdOf,
   }
 
   function tellStart(): void {
@@ -120,7 +115,8 @@ export function createEventTeller({ tell, said, ownDeltas }: TellerParts): Event
 }
 
 function shown(envelope: Envelope): Pick<PromptToolResult, 'result' | 'structuredResult'> {
-  if (envelope.type === 'output' && isToolResultContentArray(envelope.data))
-    return { result: toolResultContentToText(envelope.data), structuredResult: envelope.data }
-  return { result: modelText(envelope) }
+  const structuredResult = blocksOf(envelope)
+  return structuredResult === undefined
+    ? { result: modelText(envelope) }
+    : { result: toolResultContentToText(structuredResult), structuredResult }
 }

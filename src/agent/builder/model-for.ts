@@ -1,3 +1,4 @@
+import { assertMediaSupported } from '../../model/completion-capability.js'
 import {
   type CompletionModel,
   type CompletionStreamEvent,
@@ -17,6 +18,8 @@ export type ModelUse = {
   onDelta(delta: ToolCallDelta): void
   /** Every answer costs, also one that middleware then throws away. */
   onUsage(usage: ModelUsage): void
+  /** A request has failed for good. What it throws takes the error's place. */
+  onError?(error: unknown): Promise<void>
 }
 
 /** The model of an agent, for one run. */
@@ -27,9 +30,15 @@ export function modelFor(model: BuilderModel, use: ModelUse): Model {
     id: asked.id,
     facts: asked.facts,
     async answer(request, call) {
-      const answer = await asked.answer(request, call)
-      use.onUsage(answer.usage)
-      return answer
+      assertMediaSupported(asked, request)
+      try {
+        const answer = await asked.answer(request, call)
+        use.onUsage(answer.usage)
+        return answer
+      } catch (error) {
+        await use.onError?.(error)
+        throw error
+      }
     },
   }
 }

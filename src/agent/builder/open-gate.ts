@@ -5,7 +5,7 @@ import type { GateParts } from '../../loop/gate-parts.js'
 
 type OpenGateParts = Pick<
   GateParts,
-  'tools' | 'approvals' | 'middleware' | 'record' | 'run' | 'now' | 'newId'
+  'tools' | 'approvals' | 'middleware' | 'before' | 'record' | 'run' | 'now' | 'newId'
 >
 
 /**
@@ -17,6 +17,8 @@ export function openGate(parts: OpenGateParts): Gate {
   return createGate({
     ...parts,
     authorityFor: () => open,
+    // A hook is the host's own code, and may ask a person.
+    guardTimeoutMs: 2 ** 31 - 1,
     outputLimits: { maxBytes: Number.POSITIVE_INFINITY },
     spill: () => Promise.reject(new Error('this agent has no workspace, so the rest is kept nowhere')),
   })

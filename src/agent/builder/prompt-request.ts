@@ -1,10 +1,16 @@
 import type { ToolApprovalsOptions } from '../../tool/approval.js'
 import type { Message, UserMessage } from '../../tool/completion.js'
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
+import type { JsonObject } from '../../tool/json.js'
 import { Message as make } from '../../tool/message.js'
+import { mergeMetadata } from '../../tool/metadata.js'
 import type { AgentMiddleware } from '../../tool/middleware.js'
+import { type CompletionRetries, type CompletionRetryOptions, readRetries } from './completion-retries.js'
+import type { AgentHook } from './hook.js'
 import type { AgentStreamEvent, PromptResponse } from './prompt-events.js'
+import type { PromptMemory } from './prompt-memory.js'
 import { PromptStream } from './prompt-stream.js'
+import { toReadableStream } from './readable-stream.js'
 import { type PromptOptions, runPrompt } from './run-prompt.js'
 import type { AgentSettings } from './settings.js'
 import { createSteering } from './steering.js'
@@ -40,17 +46,21 @@ markErrorClass(PromptUsedError, 'PromptUsedError')
 export class PromptRequest {
   readonly #settings: AgentSettings
   readonly #messages: readonly Message[]
+  readonly #memory: PromptMemory | undefined
   readonly #steering = createSteering()
   readonly #middleware: AgentMiddleware[] = []
   #maxTurns: number | undefined
-  #maxAttempts: number | undefined
+  #retries: CompletionRetries | undefined
   #toolConcurrency = 1
   #approvals: ToolApprovalsOptions | undefined
+  #hook: AgentHook | undefined
+  #metadata: JsonObject | undefined
   #signal: AbortSignal | undefined
   #isUsed = false
 
-  constructor(settings: AgentSettings, input: PromptInput) {
+  constructor(settings: AgentSettings, input: PromptInput, memory?: PromptMemory) {
     this.#settings = settings
+    this.#memory = memory
     this.#messages = messagesOf(input)
   }
 
@@ -93,9 +103,24 @@ export class PromptRequest {
     return this.withMiddlewares(middlewares)
   }
 
-  /** How often a request that failed before the model said anything is sent. A host's completion model is asked once unless told. */
-  withCompletionRetries(options: { readonly maxAttempts?: number } = {}): this {
-    this.#maxAttempts = wholeNumber('maxAttempts', options.maxAttempts ?? 3, 1)
+  /** In place of the agent's own hook. */
+  withHook(hook: AgentHook): this {
+    this.#hook = hook
+    return this
+  }
+
+  /** What approval policies and tools find in `run.metadata`, over that of the agent and the session. */
+  metadata(metadata: JsonObject): this {
+    this.#metadata = mergeMetadata(this.#metadata, metadata)
+    return this
+  }
+
+  /**
+   * Sends a request again that failed for a passing reason (a broken connection, HTTP 408, 409, 425, 429 or 5xx) or that `shouldRetry`
+   * accepts. Without this call a host's completion model is asked once.
+   */
+  withCompletionRetries(options: CompletionRetryOptions = {}): this {
+    this.#retries = readRetries(options)
     return this
   }
 
@@ -126,6 +151,11 @@ export class PromptRequest {
     return this.#begin(true, includeToolCallDeltas)
   }
 
+  /** The events as lines of JSON, for the body of a response. */
+  readableStream(options?: PromptStreamOptions): ReadableStream<Uint8Array> {
+    return toReadableStream(this.stream(options))
+  }
+
   #begin(streaming: boolean, includeToolCallDeltas: boolean): PromptStream {
     if (this.#isUsed) throw new PromptUsedError()
     this.#isUsed = true
@@ -136,7 +166,10 @@ export class PromptRequest {
       toolConcurrency: this.#toolConcurrency,
       middleware: this.#middleware,
       ...(this.#maxTurns !== undefined && { maxTurns: this.#maxTurns }),
-      ...(this.#maxAttempts !== undefined && { maxAttempts: this.#maxAttempts }),
+      ...(this.#retries !== undefined && { retries: this.#retries }),
+      ...(this.#hook !== undefined && { hook: this.#hook }),
+      ...(this.#metadata !== undefined && { metadata: this.#metadata }),
+      ...(this.#memory !== undefined && { memory: this.#memory }),
       ...(this.#approvals !== undefined && { approvals: this.#approvals }),
     }
     return new PromptStream((tell, left) =>
@@ -150,7 +183,8 @@ export class PromptRequest {
   }
 }
 
-function messagesOf(input: PromptInput): readonly Message[] {
+/** The messages that a prompt, or a question to a model, is made of. */
+export function messagesOf(input: PromptInput): readonly Message[] {
   if (typeof input === 'string') return [make.user(input)]
   const messages = isList(input) ? [...input] : [input]
   if (messages.length === 0) throw new TypeError('A prompt needs at least one message.')

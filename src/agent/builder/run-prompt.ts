@@ -1,27 +1,41 @@
+import { toResponse } from '../../loop/ask-model.js'
 import { createConversation } from '../../loop/conversation.js'
 import { run } from '../../loop/run.js'
 import type { RunParts } from '../../loop/run-parts.js'
 import { isCompletionModel } from '../../model/completion-model.js'
+import type { ModelUsage } from '../../model/model.js'
+import type { RetryTiming } from '../../model/retry.js'
 import type { ToolApprovalsOptions } from '../../tool/approval.js'
 import type { Message, UserMessage } from '../../tool/completion.js'
+import type { RunIdentity } from '../../tool/contract.js'
+import type { JsonObject } from '../../tool/json.js'
 import { Usage } from '../../tool/message.js'
+import { mergeMetadata } from '../../tool/metadata.js'
 import { type AgentMiddleware, composeMiddleware } from '../../tool/middleware.js'
+import type { CompletionRetries } from './completion-retries.js'
+import { dynamicContext } from './dynamic-context.js'
 import { createEventTeller } from './event-teller.js'
+import type { AgentHook } from './hook.js'
+import { hookRun } from './hooked-run.js'
 import { answersAtOnce, modelFor } from './model-for.js'
 import type { AgentStreamEvent } from './prompt-events.js'
+import { type PromptMemory, saveConversation } from './prompt-memory.js'
 import type { AgentSettings } from './settings.js'
 import type { Steering } from './steering.js'
 import { createToolSelection, type ToolSelection, textOf } from './tool-selection.js'
 
-/** What one prompt is run with, beside what its agent is made of. */
+/** What one prompt is run with, in addition to what its agent is made of. */
 export type PromptOptions = {
   readonly messages: readonly Message[]
   readonly steering: Steering
   readonly toolConcurrency: number
   readonly middleware: readonly AgentMiddleware[]
   readonly maxTurns?: number
-  readonly maxAttempts?: number
+  readonly retries?: CompletionRetries
   readonly approvals?: ToolApprovalsOptions
+  readonly hook?: AgentHook
+  readonly metadata?: JsonObject
+  readonly memory?: PromptMemory
 }
 
 export type PromptReader = {
@@ -30,7 +44,7 @@ export type PromptReader = {
   tell(event: AgentStreamEvent): void
 }
 
-/** Runs a prompt in the one loop. All that is to be known of it, its result or failure included, is told as events. */
+/** Runs a prompt in the one loop. Everything about it, its result or failure included, is reported as events. */
 export async function runPrompt(
   settings: AgentSettings,
   options: PromptOptions,
@@ -39,14 +53,28 @@ export async function runPrompt(
 ): Promise<void> {
   // With the first prompt: what judges calls is no part of what importing the package costs.
   const { openGate } = await import('./open-gate.js')
-  const { id: agentId, env, model } = settings
+  const { env, model } = settings
+  const { memory } = options
   const runId = env.idGenerator.next()
   const approvals = options.approvals ?? settings.approvals
   const { history, prompt } = split(options.messages)
-  const conversation = createConversation({ messages: history })
+  const loaded = memory === undefined ? [] : await loadMessages(memory, reader)
+  const live: { turn: number } = { turn: 0 }
+  const plain = createConversation({ messages: [...loaded, ...history] })
+  const saved = memory && saveConversation(plain, memory, { runId, turn: () => live.turn })
+  const conversation = saved ?? plain
+  const ownFrom = loaded.length + options.messages.length - 1
+  const own = (): readonly Message[] => conversation.messages.slice(ownFrom)
+  const hooked = hookRun(options.hook ?? settings.hook ?? {}, { said: () => conversation.messages, own })
   const selection = createToolSelection(settings, goalOf(options.messages))
-  const middleware = [...composeMiddleware(settings.middleware, options.middleware), offers(selection)]
-  let usage = Usage.empty()
+  const middleware = [
+    ...hooked.first,
+    ...dynamicContext(settings.dynamicContexts, () => conversation.messages),
+    ...composeMiddleware(settings.middleware, options.middleware),
+    ...hooked.last,
+    offers(selection),
+  ]
+  const spent = new SpentTokens()
   const teller = createEventTeller({
     tell: reader.tell,
     said: () => conversation.messages,
@@ -55,9 +83,8 @@ export async function runPrompt(
   const asked = modelFor(model, {
     streaming: reader.streaming,
     onDelta: (delta) => reader.includeToolCallDeltas && teller.delta(delta),
-    onUsage: (more) => {
-      usage = Usage.add(usage, more)
-    },
+    onUsage: (usage) => spent.answered(usage),
+    onError: (error) => hooked.completionFailed(error),
   })
   const parts: RunParts = {
     model: () => asked,
@@ -67,32 +94,99 @@ export async function runPrompt(
     gate: openGate({
       tools: selection,
       middleware,
-      record: (record) => teller.record(record),
-      run: { agentId, runId },
+      record: async (record) => {
+        teller.record(record)
+        await hooked.recorded(record, record.toolCallId && teller.callIdOf(record.toolCallId))
+      },
+      run: identityOf(settings, options, runId),
       now: () => env.clock.now(),
       newId: () => env.idGenerator.next(),
+      ...(hooked.before !== undefined && { before: hooked.before }),
       ...(approvals !== undefined && { approvals }),
     }),
-    ...limitsOf(settings, options, reader),
+    ...limitsOf(settings, options, reader, () => live.turn),
+    strictCapabilities: true,
     request: { ...settings.request, documents: [...settings.documents] },
     middleware,
     takeSteering: () => options.steering.take(),
     answered: (answer) => {
       options.steering.answered(answer.toolCalls.length > 0)
+      spent.taken(answer.usage)
       teller.answered(answer)
+      return hooked.turnEnded(live.turn, toResponse(answer))
     },
-    emit: (event) => teller.event(event),
+    emit: (event) => {
+      if (event.type === 'turn_start') live.turn = event.turn
+      teller.event(event)
+    },
     signal,
     now: () => env.clock.now(),
   }
   try {
+    await hooked.started(options.messages, maxTurnsOf(settings, options))
     const { text: output } = await run(parts, prompt)
+    await saved?.finish()
+    await hooked.ended({ output, usage: spent.usage })
     options.steering.close()
-    reader.tell({ type: 'final', runId, output, usage, messages: [...conversation.messages] })
+    reader.tell({ type: 'final', runId, output, usage: spent.usage, messages: [...own()] })
   } catch (error) {
     options.steering.close()
+    const usage = spent.usage
+    // The first failure is the one to report, whatever those who hear of it do.
+    await Promise.allSettled([
+      hooked.failed(error, usage),
+      memory?.store.recordError?.({ context: memory.context, runId, error, messages: [...own()] }),
+    ])
     reader.tell({ type: 'error', error, usage })
     throw error
+  }
+}
+
+async function loadMessages({ store, context }: PromptMemory, { tell }: PromptReader): Promise<Message[]> {
+  try {
+    return await store.load(context)
+  } catch (error) {
+    tell({ type: 'error', error, usage: Usage.empty() })
+    throw error
+  }
+}
+
+/** The tokens of a run. A replaced answer counts with the usage that it was given; one that middleware failed on, with its own. */
+class SpentTokens {
+  #total = Usage.empty()
+  #open: ModelUsage | undefined
+
+  get usage(): Usage {
+    return this.#open === undefined ? this.#total : Usage.add(this.#total, countable(this.#open))
+  }
+
+  answered(usage: ModelUsage): void {
+    this.#total = this.usage
+    this.#open = usage
+  }
+
+  taken(usage: ModelUsage): void {
+    this.#open = undefined
+    this.#total = Usage.add(this.#total, countable(usage))
+  }
+}
+
+/** Models of ours have another name for what was written to a cache. */
+function countable({ cacheWriteTokens, ...usage }: ModelUsage): Usage {
+  return cacheWriteTokens === undefined ? usage : { cacheCreationInputTokens: cacheWriteTokens, ...usage }
+}
+
+function identityOf(
+  { id: agentId, metadata: own }: AgentSettings,
+  { metadata: given, memory }: PromptOptions,
+  runId: string,
+): RunIdentity {
+  const metadata = mergeMetadata(own, given)
+  return {
+    agentId,
+    runId,
+    ...(memory !== undefined && { sessionId: memory.context.sessionId }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
   }
 }
 
@@ -115,22 +209,54 @@ function offers(selection: ToolSelection): AgentMiddleware {
   }
 }
 
+function maxTurnsOf(
+  { defaultMaxTurns }: AgentSettings,
+  { maxTurns = defaultMaxTurns }: PromptOptions,
+): number {
+  return maxTurns
+}
+
 function limitsOf(
-  { defaultMaxTurns, model }: AgentSettings,
-  { maxTurns, maxAttempts, toolConcurrency }: PromptOptions,
+  settings: AgentSettings,
+  options: PromptOptions,
   { streaming }: PromptReader,
+  turn: () => number,
 ): Pick<RunParts, 'limits' | 'retry' | 'roundsOption'> {
+  const { model } = settings
   return {
     limits: {
-      maxToolRounds: maxTurns ?? defaultMaxTurns,
-      maxParallelTasks: toolConcurrency,
+      maxToolRounds: maxTurnsOf(settings, options),
+      maxParallelTasks: options.toolConcurrency,
       // The turns are the limit here; how a model spends them is its own affair, and an answer is whatever it said.
       duplicateToolCallThreshold: Number.POSITIVE_INFINITY,
       continuationEnabled: false,
-      // A model that says all at once is silent until then, and a host's own model has its own idea of when to try again.
+      // A model that answers at once is silent until then, and a host's own model decides itself when to try again.
       ...(answersAtOnce(model, streaming) && { modelIdleTimeoutMs: Number.POSITIVE_INFINITY }),
     },
-    retry: { maxAttempts: maxAttempts ?? (isCompletionModel(model) ? 1 : undefined) },
-    roundsOption: maxTurns === undefined ? 'defaultMaxTurns' : 'maxTurns',
+    retry: retryOf(settings, options.retries, streaming, turn),
+    roundsOption: options.maxTurns === undefined ? 'defaultMaxTurns' : 'maxTurns',
+  }
+}
+
+function retryOf(
+  { model, env: { clock } }: AgentSettings,
+  retries: CompletionRetries | undefined,
+  streaming: boolean,
+  turn: () => number,
+): RetryTiming {
+  const { sleep } = clock
+  const waits =
+    sleep === undefined ? {} : { sleep: (ms: number, stop: AbortSignal) => sleep.call(clock, ms, stop) }
+  if (retries === undefined) return { ...waits, maxAttempts: isCompletionModel(model) ? 1 : undefined }
+  const { maxAttempts, initialDelayMs: baseDelayMs, maxDelayMs, shouldRetry } = retries
+  return {
+    ...waits,
+    maxAttempts,
+    baseDelayMs,
+    maxDelayMs,
+    ...(shouldRetry !== undefined && {
+      shouldRetry: ({ error, attempt }) =>
+        shouldRetry({ error, attempt, maxAttempts, turn: turn(), streaming }),
+    }),
   }
 }

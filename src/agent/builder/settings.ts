@@ -4,10 +4,14 @@ import type { Model } from '../../model/model.js'
 import type { ToolApprovalsOptions } from '../../tool/approval.js'
 import type { CompletionRequest, ContextDocument } from '../../tool/completion.js'
 import type { Tool } from '../../tool/contract.js'
+import type { JsonObject } from '../../tool/json.js'
 import type { AgentMiddleware } from '../../tool/middleware.js'
 import type { VectorFilter } from '../../tool/search/filter.js'
 import type { DynamicToolIndex } from '../../tool/search/tool-index.js'
 import type { ToolSet } from '../../tool/tool-set.js'
+import type { DynamicContext } from './dynamic-context.js'
+import type { AgentHook } from './hook.js'
+import type { ConversationOptions, ConversationStore } from './prompt-memory.js'
 
 /** A host's own completion model, or one of ours. */
 export type BuilderModel = CompletionModel | Model
@@ -40,6 +44,11 @@ export type AgentSettings = {
   readonly defaultMaxTurns: number
   readonly middleware: readonly AgentMiddleware[]
   readonly approvals?: ToolApprovalsOptions
+  readonly dynamicContexts: readonly DynamicContext[]
+  readonly hook?: AgentHook
+  readonly memory?: ConversationOptions & { readonly store: ConversationStore }
+  /** For approval policies and tools: who is asking, in the words of the host. */
+  readonly metadata?: JsonObject
   readonly env: Required<Pick<HostEnv, 'idGenerator' | 'clock'>>
 }
 

@@ -26,7 +26,7 @@ export function createToolSelection(settings: AgentSettings, goal: string): Tool
   let sent: ReadonlySet<string> = new Set()
 
   const search = async (text: string): Promise<void> => {
-    const query = text.slice(0, longestQuery)
+    const query = text.slice(0, maxQueryLength)
     if (query.trim() === '' || searched.has(query)) return
     searched.add(query)
     for (const registered of settings.dynamicTools)
@@ -84,7 +84,7 @@ function named(name: string, definition: ToolDefinition): ToolDefinition {
 type Found = { readonly tool: Tool; readonly definition: ToolDefinition; readonly toolSet: ToolSet }
 
 /** Embedding models take no more, and what matters is said early. */
-const longestQuery = 4_000
+export const maxQueryLength = 4_000
 
 async function searchIndex(
   { index, topK, threshold, filter }: DynamicTools,

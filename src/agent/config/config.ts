@@ -1,3 +1,4 @@
+import type { Manifest } from '../../authority/manifest.js'
 import type { ModelPrice } from '../../model/model.js'
 import type { ModelConfig } from '../../model/provider.js'
 import type { Lane, LaneMode } from '../../queue/lane.js'
@@ -28,6 +29,8 @@ export type AgentConfig = {
   readonly autoDelegation?: AutoDelegationConfig
   readonly thinkingBudget?: number
   readonly llmApiTimeoutMs?: number
+  /** What every session of the agent declares. */
+  readonly manifest?: Manifest
   readonly memory?: MemoryConfig
   readonly queue?: QueueConfig
   readonly taskScheduler?: TaskSchedulerConfig
@@ -64,6 +67,7 @@ export type ModelEntry = Reach & {
   readonly reasoning?: boolean
   readonly toolCall?: boolean
   readonly temperature?: boolean
+  readonly structuredOutput?: boolean
   readonly releaseDate?: string
   readonly contextTokens?: number
   readonly outputTokens?: number
@@ -164,11 +168,14 @@ export type McpServerConfig = {
   readonly transport: McpTransport
   readonly command?: string
   readonly args?: readonly string[]
+  readonly cwd?: string
+  readonly description?: string
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
   readonly enabled?: boolean
   readonly toolTimeoutSecs?: number
+  readonly sandbox?: 'workspace' | 'off'
   readonly allowHosts?: readonly string[]
   readonly writable?: readonly string[]
   readonly readOnly?: readonly string[]

@@ -110,6 +110,7 @@ function factsOf(model: ModelEntry): Partial<ModelFacts> {
     ...(model.toolCall !== undefined && { tools: model.toolCall }),
     ...(model.reasoning !== undefined && { reasoning: model.reasoning }),
     ...(model.temperature !== undefined && { temperature: model.temperature }),
+    ...(model.structuredOutput !== undefined && { structuredOutput: model.structuredOutput }),
     ...(images !== undefined && { images }),
     ...(documents !== undefined && { documents }),
   }

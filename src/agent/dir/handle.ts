@@ -3,12 +3,12 @@ import type { FireReport, ScheduleStatus, ServeListener } from './serve-events.j
 
 export type ServeState = 'starting' | 'serving' | 'stopping' | 'stopped'
 
-/** An agent directory that is being served. It goes on until it is stopped, whether or not anybody holds this. */
+/** An agent directory that is being served. It runs until it is stopped, also when nothing refers to this object. */
 export interface AgentDirHandle {
   readonly state: ServeState
   /** Every schedule has its session, and fires when it is due. */
-  readonly isReady: boolean
-  readonly isStopped: boolean
+  isReady(): boolean
+  isStopped(): boolean
   /** The schedules that are served. */
   schedules(): ScheduleStatus[]
   /** The session of a schedule, while it is open: to look at, and to answer what it asks. */
@@ -22,3 +22,6 @@ export interface AgentDirHandle {
   /** Begins no further fire, lets those at work end, and closes their sessions. `drainMs` says for how long they may. */
   stop(options?: { readonly drainMs?: number }): Promise<void>
 }
+
+/** The same, by its name in other SDKs. */
+export type ServeHandle = AgentDirHandle

@@ -25,7 +25,8 @@ export function readMcpTool(
   fields.refuseOthers(['kind', 'name', 'description', ...own])
   if (serverLabel(name) === undefined || name.length > 100)
     return fields.fail('name must be 1 to 100 characters, a letter or digit among them', fields.named('name'))
-  const given = Object.entries(fields.all).filter(([key]) => own.includes(key))
+  // What describes it is read with the body of the file.
+  const given = Object.entries(fields.all).filter(([key]) => own.includes(key) && key !== 'description')
   const items = itemsOfObject(
     Object.fromEntries(
       given.map(([key, value]) => [

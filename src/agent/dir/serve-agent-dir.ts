@@ -2,6 +2,7 @@ import { onAbort } from '../../loop/on-abort.js'
 import { ownTools } from '../../session/builtin-tools.js'
 import { checkOptions } from '../../session/check-options.js'
 import type { SessionOptions } from '../../session/options.js'
+import { retentionCaps } from '../../session/retention.js'
 import { coreOf } from '../../session/surface/session-surface.js'
 import { messageOf } from '../../tool/errors.js'
 import type { AgentConfig } from '../config/config.js'
@@ -86,6 +87,7 @@ async function openSession(
   )
   const limits = [timeoutMs, options.maxExecutionTimeMs].filter((limit) => limit !== undefined)
   const opened = await opener({
+    retentionLimits: retentionCaps,
     ...options,
     sessionId: sessionIdOf(schedule),
     role: read.dir.instructions,

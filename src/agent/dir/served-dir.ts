@@ -89,11 +89,11 @@ export class ServedDir implements AgentDirHandle {
     return this.#state
   }
 
-  get isReady(): boolean {
+  isReady(): boolean {
     return this.#state === 'serving'
   }
 
-  get isStopped(): boolean {
+  isStopped(): boolean {
     return this.#state === 'stopped'
   }
 

@@ -66,9 +66,9 @@ export function readTools(
           fields.named('name'),
         )
       labels.set(label, file.file)
-      servers.push(server)
       const { transport, enabled = true } = server
       const description = fields.text('description') ?? fields.body
+      servers.push(description === '' ? server : { ...server, description })
       tools.push({ kind, name, file: file.file, transport, enabled, description })
     } else if (kind === 'script') {
       const allowedTools = fields.texts('allowed_tools')

@@ -33,10 +33,12 @@ export function lookUpAgent(
     (one) => one.name === name || one.aliases?.includes(name),
   )
   const project = isKnown || !discover ? none : readProjectAgents(root, builtinAgents)
+  const read = [...given, user, project]
+  const unread = read.flatMap((place) => place.unread)
   return {
-    agent: findAgent(name, [...trusted, ...project.agents.map(askingFirst)]),
-    problems: [...given, user, project].flatMap(({ problems }) => problems),
+    agent: findAgent(name, [...trusted, ...project.agents.map(askingFirst)], unread),
+    problems: read.flatMap(({ problems }) => problems),
   }
 }
 
-const none = { agents: [], problems: [] } as const
+const none = { agents: [], problems: [], unread: [] } as const

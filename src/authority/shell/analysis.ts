@@ -29,6 +29,11 @@ export type CommandUnit = {
    * as it has no doubts it needs no allow of its own. Denies bind it like any other unit.
    */
   readonly transparent?: true
+  /**
+   * The position of the word that names a script file which a shell runs (`sh build.sh`). The file is not read, so only an allow
+   * that names it covers the unit.
+   */
+  readonly scriptFile?: number
 }
 
 /**

@@ -39,7 +39,10 @@ export function patternDenies(pattern: CommandPattern, unit: CommandUnit): boole
   )
 }
 
-/** Whether a pattern allows a command, strictly: no doubts, every word known, and the name exactly as it is written. */
+/**
+ * Whether a pattern allows a command, strictly: no doubts, every word known, the name exactly as it is written, and a script file
+ * that a shell runs named without a star.
+ */
 export function patternAllows(pattern: CommandPattern, unit: CommandUnit): boolean {
   if (unit.doubts.length > 0) return false
   const values = unit.words.flatMap((word) => (word.value === undefined ? [] : [word.value]))
@@ -48,8 +51,11 @@ export function patternAllows(pattern: CommandPattern, unit: CommandUnit): boole
   const [first, ...more] = pattern.words
   if (first === undefined) return true
   if (values.length === 0) return false
+  if (unit.scriptFile !== undefined && hasStar(pattern.words[unit.scriptFile] ?? anyWord)) return false
   return namesIt(first, name) && fitsInOrder(more, args, pattern.rest, fitsStarWord)
 }
+
+const anyWord: StarWord = ['', '']
 
 /** How closely a pattern describes a command, for ranking: words without a star, then literal characters. */
 export function patternSpecificity(

@@ -64,6 +64,7 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
   const unit = findings.units.length
   const cwd = onlyPlace(places)
   const another = startsAnother(words)
+  const isElsewhere = cwd !== findings.start && !(scriptWord(words, unwrapped) ?? '/').startsWith('/')
   const doubts = new Set([
     ...scope.inherited,
     ...draft.doubts,
@@ -72,6 +73,7 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
     ...hazardsOf(words),
     ...unwrapped.doubts,
     ...(another === undefined ? [] : [another]),
+    ...(isElsewhere ? ['it runs a script file of another directory'] : []),
     ...(cwd === undefined ? ['it cannot be known in which directory it runs'] : []),
   ])
   findings.units.push({
@@ -82,6 +84,7 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
     cwd,
     doubts: [...doubts],
     ...(isTransparent(draft, unwrapped) && { transparent: true as const }),
+    ...(unwrapped.scriptFile !== undefined && { scriptFile: unwrapped.scriptFile }),
   })
   for (const path of draft.paths) findings.paths.push({ ...path, unit })
   if (scope.possible) return
@@ -100,6 +103,10 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
     }
   }
   for (const host of [...draft.hosts, ...hostArguments(words)]) findings.hosts.add(host)
+}
+
+function scriptWord(words: readonly Word[], { scriptFile }: Unwrapped): string | undefined {
+  return scriptFile === undefined ? undefined : words[scriptFile]?.value
 }
 
 /** A directory under another name takes its files along, past the rules for their old names. */

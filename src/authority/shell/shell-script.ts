@@ -16,7 +16,10 @@ export function shellScript(name: string, args: readonly Word[], input: string |
   }
   // A word that is only known when it runs may come to nothing, and then the input counts.
   const mayReadInput = operand === undefined || operand.value === undefined || flags.includes('s')
-  if (!mayReadInput) return unseen(`${name} runs a script file`)
+  if (!mayReadInput) {
+    if (odd !== undefined) return unseen(`${name} runs a script file`)
+    return { inner: [], doubts: [], transparent: false, scriptFile: 1 + args.indexOf(operand) }
+  }
   const doubt = `${name} runs what it reads from its input`
   return input === undefined
     ? unseen(doubt)

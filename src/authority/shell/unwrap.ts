@@ -21,6 +21,8 @@ export type Unwrapped = {
   readonly doubts: readonly string[]
   /** It does nothing else than start them. */
   readonly transparent: boolean
+  /** The position of the word that names a script file, where a shell runs one. */
+  readonly scriptFile?: number
 }
 
 /** Looks into commands that start other commands; `input` is what a here-document or here-string feeds it, when that is literal. */

@@ -3,7 +3,6 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -11,19 +10,13 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { readKeptCode, writeKeptCode } from './kept-code.js'
 
-const made: string[] = []
-afterEach(() => {
-  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true })
-})
-
 function place() {
-  const userDir = mkdtempSync(join(tmpdir(), 'capstan-code-'))
-  made.push(userDir)
+  const userDir = temporaryDirectory()
   return { userDir, file: join(userDir, 'cache', 'v1', 'run.code') }
 }
 

@@ -1,17 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { loadScripts } from './load-scripts.js'
 
-const made: string[] = []
-afterEach(() => {
-  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true })
-})
-
 function folder(files: Readonly<Record<string, string>>): string {
-  const directory = mkdtempSync(join(tmpdir(), 'capstan-scripts-'))
-  made.push(directory)
+  const directory = temporaryDirectory()
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
   return directory
 }

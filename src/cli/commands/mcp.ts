@@ -1,4 +1,3 @@
-import { workspaceRoot } from '../../agent/workspace-root.js'
 import type { Command } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
@@ -55,7 +54,7 @@ about is refused. Standard output belongs to the protocol; everything else is on
         io.signal.removeEventListener('abort', stop)
         return exitCodes.done
       },
-      { onAsk: refused.handlerFor(workspaceRoot(args.value('directory') ?? '.', io.cwd)) },
+      { onAsk: refused.handler },
     )
     if (refused.calls.length > 0) await write(io.stderr, `${refused.report()}\n`)
     return code

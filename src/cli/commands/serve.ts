@@ -68,7 +68,7 @@ async function serve(
   const served = await agent.serveAgentDir(path, workspace, {
     ...rest,
     ...(!ownModel && chosen !== undefined && { model: chosen }),
-    onAsk: refused.handlerFor(workspace),
+    onAsk: refused.handler,
     onEvent: teller.tell,
     reload: args.has('reload'),
     ...(timeZone !== undefined && { timeZone }),

@@ -1,12 +1,45 @@
+import { dirname } from 'node:path'
 import { workspaceRoot } from '../../agent/workspace-root.js'
+import { messageOf } from '../../tool/errors.js'
 import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
-import { write } from '../io.js'
+import { type Io, write } from '../io.js'
 import { userDirOf } from '../setup/user-dir.js'
-import { configName, confirmWorkspaceConfig, readWorkspaceConfig } from '../setup/workspace-config.js'
+import {
+  configName,
+  confirmWorkspaceConfig,
+  readWorkspaceConfig,
+  type WorkspaceConfig,
+} from '../setup/workspace-config.js'
 import { askLine } from '../terminal/ask-line.js'
 import { safeText } from '../terminal/safe-text.js'
+
+/** The programs that the file would start, and whether a sandbox confines them. */
+async function serverLines({ path, text }: WorkspaceConfig, io: Io): Promise<string[]> {
+  const [{ loadConfig }, { readServer }, { withheldFrom }] = await Promise.all([
+    import('../../agent/config/index.js'),
+    import('../../mcp/server-options.js'),
+    import('../../mcp/describe-failure.js'),
+  ])
+  try {
+    const { config } = await loadConfig(path, { env: io.env, cwd: dirname(path), readFile: async () => text })
+    const lines = config.mcpServers.flatMap((given) => {
+      const { name, reach } = readServer(given)
+      if (reach.by === 'http') return []
+      const withheld = withheldFrom(reach)
+      const how =
+        withheld === undefined
+          ? 'not confined: it has the network and your home directory'
+          : `confined: the sandbox keeps from it ${withheld}`
+      return [`  ${name}: ${reach.argv.join(' ')}\n    ${how}`]
+    })
+    return lines.length === 0 ? [] : ['It starts these programs:', ...lines, '']
+  } catch (error) {
+    // A file that cannot be read now is shown whole, and fails again where it is used.
+    return [`It cannot be read as a configuration: ${messageOf(error)}`, '']
+  }
+}
 
 export const command: Command = {
   usage: ['[--yes]'],
@@ -30,6 +63,7 @@ after you have confirmed its very text; when it changes, you are asked again.`,
       return exitCodes.done
     }
     await write(io.stdout, `${file.path}:\n\n${safeText(file.text).trimEnd()}\n\n`)
+    for (const line of await serverLines(file, io)) await write(io.stdout, `${safeText(line)}\n`)
     if (!args.has('yes')) {
       if (!io.isTTY.stdin || !io.isTTY.stdout)
         throw new UsageError('Nobody can be asked here.', 'Read the file, then run: capstan trust --yes')

@@ -12,10 +12,11 @@ import { isInstalled } from '../setup/is-installed.js'
 import { keyedProviders } from '../setup/known-models.js'
 import { loadSettings } from '../setup/load-settings.js'
 import { userDirOf } from '../setup/user-dir.js'
+import { serverFindings } from './servers.js'
 
 /** One thing that was looked at. `warn`: it works, with less. */
 export type Finding = {
-  readonly area: 'node' | 'search' | 'sandbox' | 'config' | 'models' | 'store'
+  readonly area: 'node' | 'search' | 'sandbox' | 'config' | 'models' | 'mcp' | 'store'
   readonly state: 'ok' | 'warn' | 'fail'
   readonly says: string
   readonly hint?: string
@@ -25,8 +26,10 @@ export type Finding = {
 export async function* look(args: Args, io: Io): AsyncGenerator<Finding, void, undefined> {
   yield nodeVersion()
   yield await ripgrep()
-  yield* await sandbox()
+  const confining = await sandbox()
+  yield* confining
   yield* await models(args, io)
+  yield* await servers(args, io, !confining.some(({ state }) => state !== 'ok'))
   yield await store(args, io)
 }
 
@@ -112,6 +115,17 @@ async function models(args: Args, io: Io): Promise<Finding[]> {
     findings.push({ area, state: 'fail', says: messageOf(error), ...(hint !== undefined && { hint }) })
   }
   return findings
+}
+
+/** A configuration that cannot be read is reported with the models. */
+async function servers(args: Args, io: Io, hasSandbox: boolean): Promise<Finding[]> {
+  try {
+    const place = { root: workspaceRoot(args.value('directory') ?? '.', io.cwd), userDir: userDirOf(io) }
+    const { config } = await loadSettings(place, io, args.value('config'))
+    return await serverFindings(config, place, io, hasSandbox)
+  } catch {
+    return []
+  }
 }
 
 function modelFinding({ name, from }: ChosenModel, { env }: Io, named: string | undefined): Finding {

@@ -39,7 +39,7 @@ export class Progress {
     const { dim, yellow } = this.#colors
     switch (event.type) {
       case 'notice':
-        return dim(safeLine(`note from ${event.source}: ${ownWords(event.message)}`, 500))
+        return dim(safeLine(`note from ${event.source}: ${ownWords(event.message)}`, 2_500))
       case 'model_retry':
       case 'model_fallback':
       case 'model_circuit_opened':

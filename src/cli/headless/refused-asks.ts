@@ -1,7 +1,7 @@
 import type { AskAnswer, AskRequest } from '../../loop/ask.js'
 import { ownWords } from '../own-words.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
-import type { Remedy } from './ready-rules.js'
+import { type Remedy, remedyFor } from './ready-rules.js'
 
 /** A call that needed a person, when there was none. */
 export type RefusedCall = {
@@ -20,19 +20,16 @@ export type RefusedCall = {
 export class RefusedAsks {
   readonly calls: RefusedCall[] = []
 
-  /** The handler for a session that works in this directory. */
-  handlerFor(root: string): (request: AskRequest) => Promise<AskAnswer> {
-    return async (request) => {
-      const { remedyFor } = await import('./ready-rules.js')
-      const { toolName, args } = request
-      const reasons = request.reasons.map(ownWords)
-      const remedy = printable(remedyFor(request, root))
-      this.calls.push({ toolName, args, reasons, rules: [], ...remedy })
-      return {
-        decision: 'reject',
-        automatic: true,
-        message: `Refused: ${reasons.join('; ')}. Nobody is there to be asked. Go on without it, and say what could not be done${wayOf(remedy)}.`,
-      }
+  /** The handler for a session. */
+  readonly handler = (request: AskRequest): AskAnswer => {
+    const { toolName, args } = request
+    const reasons = request.reasons.map(ownWords)
+    const remedy = printable(remedyFor(request))
+    this.calls.push({ toolName, args, reasons, rules: [], ...remedy })
+    return {
+      decision: 'reject',
+      automatic: true,
+      message: `Refused: ${reasons.join('; ')}. Nobody is there to be asked. Go on without it, and say what could not be done${wayOf(remedy)}.`,
     }
   }
 

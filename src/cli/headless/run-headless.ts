@@ -23,7 +23,7 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
   try {
     const refused = new RefusedAsks()
     const session = await prepared.open({
-      onAsk: refused.handlerFor(prepared.workspace),
+      onAsk: refused.handler,
       ...verifyOption(args),
     })
     requireModel(prepared, io)

@@ -145,7 +145,7 @@ export class PlainChat {
   #person(prepared: Prepared): Person {
     const edits = new EditDiffs(prepared.workspace, (diffs) => this.#view?.edited(diffs, this.#io.columns()))
     if (!this.#io.isTTY.stdin && !this.#agrees)
-      return { middleware: [edits.middleware], onAsk: this.#refused.handlerFor(prepared.workspace) }
+      return { middleware: [edits.middleware], onAsk: this.#refused.handler }
     return {
       middleware: [edits.middleware],
       onAsk: (request) => {

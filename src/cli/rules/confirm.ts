@@ -1,4 +1,5 @@
 import { parseProjectRules, projectConfirmation } from '../../authority/project-rules.js'
+import type { McpFileServer } from '../../mcp/host-types.js'
 import { confirmMcpFile, readMcpFile } from '../../mcp/index.js'
 import { openConfirmations } from '../../workspace/rules/confirmations.js'
 import { readIfThere } from '../../workspace/rules/read-if-there.js'
@@ -94,12 +95,21 @@ async function mcpFile({ root, userDir }: RulePlace): Promise<FoundFile[]> {
   const { path, text, confirmed, confirmation, servers, problems } = file
   const effect = [
     'Sessions here will start or reach:',
-    ...servers.map(({ name, runs }) => `  ${name}: ${runs}`),
+    ...servers.flatMap(serverLines),
     ...problems.map((problem) => `  note: ${problem}`),
   ].join('\n')
   return [
     { kind: 'mcp', path, text, confirmed, effect, confirm: () => confirmMcpFile(options, confirmation) },
   ]
+}
+
+function serverLines({ name, by, runs, env = {}, confined, withheld }: McpFileServer): string[] {
+  if (by === 'http') return [`  ${name}: ${runs}`]
+  const words = Object.entries(env).map(([key, value]) => `    with ${key}=${value}`)
+  const bounds = confined
+    ? `    confined: the sandbox keeps from it ${withheld}`
+    : '    not confined: it has the network and your home directory'
+  return [`  ${name}: ${runs}`, ...words, bounds]
 }
 
 const maxBytes = 1_048_576

@@ -21,14 +21,17 @@ type Row = SessionInfo & {
   readonly parentId?: string
 }
 
-/** Lists the sessions of this directory, or of all, newest first. Those of subagents are listed with `--subagents`. */
+/**
+ * Lists the sessions of this directory, or of all, newest first. Those of subagents are listed with `--subagents`; those in which nothing
+ * was said are not listed.
+ */
 export async function listKept(args: Args, io: Io): Promise<number> {
   const kept = await openKept(args, io)
   const isWanted = ({ workspaceRoot }: SessionInfo): boolean =>
     args.has('all') || workspaceRoot === kept.workspace
   const found: SessionInfo[] = []
-  if (args.has('subagents')) found.push(...(await kept.store.list()).filter(isWanted))
-  else for await (const info of mainSessions(kept.store, isWanted)) found.push(info)
+  const subagents = args.has('subagents')
+  for await (const info of mainSessions(kept.store, isWanted, { subagents })) found.push(info)
   const shown = found.slice(0, args.count('limit') ?? 20)
   const rows: Row[] = []
   for (const info of shown) rows.push(await rowOf(kept, info))
@@ -61,11 +64,13 @@ async function rowOf({ store }: Kept, info: SessionInfo): Promise<Row> {
   try {
     const state = await load(store, info.id)
     const messages = state?.messages.map(({ message }) => message) ?? []
-    const { task, parentId } = state?.session ?? {}
+    // The log may have a newer title than a list that read only its beginning and end.
+    const { task, parentId, title = info.title } = state?.session ?? {}
     const cutOff = cutOffRun(state?.runs.values() ?? [])
     return {
       ...info,
-      prompt: info.title === undefined ? firstWords(messages, 80) : safeLine(info.title, 80),
+      ...(title !== undefined && { title }),
+      prompt: title === undefined ? firstWords(messages, 80) : safeLine(title, 80),
       messages: messages.length,
       ...(cutOff !== undefined && { interrupted: true as const }),
       ...(task !== undefined && parentId !== undefined && { parentId }),

@@ -1,20 +1,27 @@
 import { load } from '../../session/journal/restore.js'
 import type { SessionInfo, SessionStore } from '../../store/session-store.js'
+import { isEmptySession } from './empty-session.js'
 
-/** Yields the sessions that users opened, newest first: those of subagents belong to the session that started them, and are left out. */
+/**
+ * Yields the sessions that users opened and said something in, newest first. Sessions of subagents belong to the session that started
+ * them, and are left out unless they are asked for.
+ */
 export async function* mainSessions(
   store: SessionStore,
   isWanted: (info: SessionInfo) => boolean,
+  { subagents = false }: { readonly subagents?: boolean } = {},
 ): AsyncGenerator<SessionInfo, void, undefined> {
   for (const info of await store.list())
-    if (isWanted(info) && !(await isSubagentSession(store, info.id))) yield info
+    if (isWanted(info) && (await isShown(store, info.id, subagents))) yield info
 }
 
-/** A session that cannot be read counts as the user's: it is listed with what is wrong with it. */
-async function isSubagentSession(store: SessionStore, id: string): Promise<boolean> {
+/** A session that cannot be read is shown with what is wrong with it. */
+async function isShown(store: SessionStore, id: string, subagents: boolean): Promise<boolean> {
   try {
-    return (await load(store, id))?.session?.task !== undefined
+    const state = await load(store, id)
+    if (state === undefined || state.damage !== undefined) return true
+    return !isEmptySession(state) && (subagents || state.session?.task === undefined)
   } catch {
-    return false
+    return true
   }
 }

@@ -46,7 +46,7 @@ async function goOn(args: Args, io: Io, runId: string): Promise<number> {
   const prepared = await prepare(args, io)
   try {
     const refused = new RefusedAsks()
-    const session = await prepared.open({ onAsk: refused.handlerFor(prepared.workspace) })
+    const session = await prepared.open({ onAsk: refused.handler })
     requireModel(prepared, io)
     const progress = new Progress(io, args.has('quiet') ? 'quiet' : 'plain')
     for (const warning of warningsOf(prepared, session)) await progress.warn(warning)

@@ -6,7 +6,12 @@ import { UsageError } from '../errors.js'
 import { mainSessions } from '../sessions/main-sessions.js'
 
 /** The session that the flags mean, and what is to be said about going on with it. */
-export type KeptSession = { readonly id: string; readonly note?: string }
+export type KeptSession = {
+  readonly id: string
+  readonly note?: string
+  /** The store has no session of this id yet. */
+  readonly isNew?: true
+}
 
 /** Reads `--session` and `--continue`. A session goes on in its own directory, and with the permissions it was given. */
 export async function keptSession(
@@ -35,7 +40,7 @@ async function checked(
   id: string,
 ): Promise<KeptSession> {
   const session = store === undefined ? undefined : (await load(store, id))?.session
-  if (session === undefined) return { id }
+  if (session === undefined) return { id, isNew: true }
   const { workspaceRoot, options, mode = options?.['mode'] } = session
   if (workspaceRoot !== undefined && workspaceRoot !== workspace && !args.has('directory'))
     throw new UsageError(

@@ -6,14 +6,16 @@ import { modeNames } from '../../authority/mode.js'
 import { compilePolicy } from '../../authority/policy.js'
 import type { ModelPrice } from '../../model/model.js'
 import type { SessionOptions } from '../../session/options.js'
+import { retentionCaps } from '../../session/retention.js'
 import type { Session } from '../../session/session.js'
 import type { SessionStore } from '../../store/session-store.js'
 import type { Args } from '../args.js'
 import type { Io } from '../io.js'
+import { removeEmptySessions } from '../sessions/empty-session.js'
 import { budgetGuard, readBudget } from './budget.js'
 import { type ChosenModel, chooseModel, namedModel } from './choose-model.js'
 import { readDuration } from './duration.js'
-import { keptSession } from './kept-session.js'
+import { type KeptSession, keptSession } from './kept-session.js'
 import { loadSettings } from './load-settings.js'
 import { openStore } from './open-store.js'
 import { userDirOf } from './user-dir.js'
@@ -65,7 +67,10 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
     ...(fallbackModels.length > 0 && { fallbackModels }),
     ...(maxRetries !== undefined && { retry: { ...config.retry, maxRetries } }),
     ...(store !== undefined && { sessionStore: store }),
+    retentionLimits: retentionCaps,
   }
+  /** The sessions that this command made. */
+  const made: Session[] = []
   return {
     agent,
     workspace,
@@ -80,15 +85,28 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
     open: async (more = {}) => {
       const all = { ...given, ...(kept !== undefined && { sessionId: kept.id }), ...more }
       const name = args.value('agent')
-      return name === undefined
-        ? agent.session(workspace, all)
-        : agent.sessionForAgent(workspace, name, [], all)
+      const isNew = await isNewSession(store, kept, all.sessionId)
+      const session =
+        name === undefined ? agent.session(workspace, all) : agent.sessionForAgent(workspace, name, [], all)
+      if (isNew) made.push(session)
+      return session
     },
     close: async () => {
       await agent.close()
+      if (store !== undefined) await removeEmptySessions(store, made)
       await store?.close?.()
     },
   }
+}
+
+async function isNewSession(
+  store: SessionStore | undefined,
+  kept: KeptSession | undefined,
+  sessionId: string | undefined,
+): Promise<boolean> {
+  if (sessionId === undefined || store === undefined) return true
+  if (sessionId === kept?.id) return kept.isNew === true
+  return (await store.read(sessionId)) === undefined
 }
 
 /** All that is odd before anything is done: about the configuration, and about the session that was opened. */

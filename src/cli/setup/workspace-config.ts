@@ -33,9 +33,19 @@ export async function readWorkspaceConfig(place: ConfigPlace): Promise<Workspace
     throw new CommandLineError(`${path} cannot be used: ${messageOf(error)}.`)
   })
   if (text === undefined) return undefined
-  const confirmation = createHash('sha256').update(`capstan-config-1\0${place.root}\0${text}`).digest('hex')
+  const confirmation = createHash('sha256')
+    .update(`capstan-config-${versionOf(text)}\0${place.root}\0${text}`)
+    .digest('hex')
   const confirmed = (await openConfirmations(place).all()).has(confirmation)
   return { path, text, confirmed, confirmation }
+}
+
+/**
+ * The version of what a text means. Programs of MCP servers used to be confined and start as written since: a file that may name some has
+ * to be confirmed again.
+ */
+function versionOf(text: string): 1 | 2 {
+  return /mcp/i.test(text) ? 2 : 1
 }
 
 export async function confirmWorkspaceConfig(place: ConfigPlace, confirmation: string): Promise<void> {

@@ -1,5 +1,6 @@
 import type { PipedProcess } from '../../workspace/shell/index.js'
 import { within } from '../../workspace/shell/within.js'
+import { endsOf, type ProcessFacts } from '../describe-failure.js'
 import { McpError } from '../errors.js'
 import type { Redact } from '../secrets.js'
 import { shownLine } from '../secrets.js'
@@ -11,10 +12,12 @@ export type StdioChannelOptions = {
   readonly redact: Redact
 }
 
-/** How much of what a server complains about is kept, for the error when it dies. */
+/** How much of the beginning and of the end of standard error is kept, for the error when the server dies. */
 const complaintBytes = 4_096
 /** How much may wait for a server that does not read. */
 const maxUnread = 32 * 1024 * 1024
+type Exit = Awaited<PipedProcess['exit']>
+
 /** How long a server whose input is closed is given to end. */
 const longestDeathMs = 1_000
 
@@ -27,7 +30,11 @@ export class StdioChannel implements Channel {
   #process: PipedProcess | undefined
   /** Settles when it has ended and was heard to the end. */
   #told: Promise<void> = Promise.resolve()
-  #complaints = Buffer.alloc(0)
+  /** The beginning and the end of what it wrote to standard error. */
+  #firstErrors = Buffer.alloc(0)
+  #lastErrors = Buffer.alloc(0)
+  #errorBytes = 0
+  #exit: Exit | undefined
   #reader: LineReader | undefined
   #why: string | undefined
   #ending: Promise<void> | undefined
@@ -57,13 +64,18 @@ export class StdioChannel implements Channel {
       if (problem !== undefined) this.#fail(problem)
     })
     process.stderr.on('data', (chunk: Buffer) => {
-      this.#complaints = Buffer.concat([this.#complaints, chunk.subarray(-complaintBytes)]).subarray(
+      this.#errorBytes += chunk.length
+      const room = complaintBytes - this.#firstErrors.length
+      if (room > 0) this.#firstErrors = Buffer.concat([this.#firstErrors, chunk.subarray(0, room)])
+      this.#lastErrors = Buffer.concat([this.#lastErrors, chunk.subarray(-complaintBytes)]).subarray(
         -complaintBytes,
       )
     })
     for (const stream of [process.stdout, process.stderr])
       stream.on('error', (error) => this.onerror?.(error))
-    this.#told = process.exit.then(async ({ exitCode, signal }) => {
+    this.#told = process.exit.then(async (exit) => {
+      const { exitCode, signal } = exit
+      this.#exit = exit
       // What it said last may still be in the pipe.
       await new Promise<void>((resolve) => setTimeout(resolve, 20))
       this.#fail(signal === undefined ? `it ended with exit code ${exitCode}` : `it was ended by ${signal}`)
@@ -81,14 +93,23 @@ export class StdioChannel implements Channel {
     stdin.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** Why it ended by itself, with the last thing that the server complained about; undefined while it has not, or when we ended it. */
+  /** Why it ended by itself, with what it wrote to standard error; undefined while it has not, or when we ended it. */
   get why(): string | undefined {
     if (this.#why === undefined) return undefined
-    const { redact } = this.#options
-    const said = this.#complaints.toString('utf8').trim().split('\n').slice(-5).join(' | ')
+    const { stderr } = this.facts
     const noise = this.#reader?.firstSkipped
-    if (said !== '') return `${this.#why}; it said: ${shownLine(said, redact, 500)}`
-    return noise === undefined ? this.#why : `${this.#why}; its output was: ${shownLine(noise, redact, 200)}`
+    if (stderr !== undefined) return `${this.#why}; it said: ${stderr.join(' | ')}`
+    return noise === undefined
+      ? this.#why
+      : `${this.#why}; its output was: ${shownLine(noise, this.#options.redact, 200)}`
+  }
+
+  /** How it ended, where it has, and what it wrote to standard error. */
+  get facts(): ProcessFacts {
+    const head = this.#firstErrors.toString('utf8')
+    const isWhole = this.#errorBytes === this.#firstErrors.length
+    const stderr = endsOf(head, this.#lastErrors.toString('utf8'), isWhole, this.#options.redact)
+    return { ...this.#exit, ...(this.#errorBytes > 0 && stderr.length > 0 && { stderr }) }
   }
 
   /** What confines the program. */

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -12,10 +11,11 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { nodeFiles } from '../../store/file/file-layer.js'
 import { checkMemoryStore } from '../../testing/memory-store-kit.js'
 import { InProcessMemoryStore } from '../in-process-store.js'
@@ -23,15 +23,8 @@ import { checkMemoryItem, type MemoryItem } from '../memory-item.js'
 import { FileMemoryStore } from './file-memory-store.js'
 import { itemText, readItem } from './item-text.js'
 
-const made: string[] = []
-
-afterEach(() => {
-  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true })
-})
-
 function directory(): string {
-  const path = mkdtempSync(join(tmpdir(), 'capstan-memory-'))
-  made.push(path)
+  const path = temporaryDirectory()
   return path
 }
 
@@ -112,7 +105,7 @@ describe('the file of an item', () => {
           expect(JSON.parse(JSON.stringify(back))).toEqual(JSON.parse(JSON.stringify(checked)))
         },
       ),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     )
   })
 

@@ -142,7 +142,7 @@ function missingPackage(
   const name = packages[kind]
   return new ModelError(
     'model_unavailable',
-    `${nameOf(place)} needs the package "${name}", which is not installed: run "npm install ${name}@3 zod" (${messageOf(cause)})`,
+    `${nameOf(place)} needs the package "${name}", which is not installed: run 'npm install "${name}@^3 || ^4" zod' (${messageOf(cause)})`,
     { cause },
   )
 }

@@ -46,7 +46,6 @@ export const unknownFacts: ModelFacts = {
   documents: true,
   reasoning: false,
   temperature: true,
-  structuredOutput: true,
 }
 
 /** What speaks to such models is only loaded once one of them is asked. */

@@ -33,7 +33,7 @@ export function toCallOptions(
     ...(tools.length > 0 && request.toolChoice !== undefined && { toolChoice: toChoice(request.toolChoice) }),
     ...(request.maxTokens !== undefined && { maxOutputTokens: request.maxTokens }),
     ...(facts.temperature && request.temperature !== undefined && { temperature: request.temperature }),
-    ...(facts.structuredOutput &&
+    ...(facts.structuredOutput !== false &&
       request.outputSchema !== undefined && {
         responseFormat: { type: 'json', schema: request.outputSchema, name: 'answer' },
       }),

@@ -438,7 +438,7 @@ describe('the package of a provider', () => {
     const model = createAiSdkModel({ provider: 'google', kind: 'google', id: 'gemini', load })
     const error = await ask(model).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'model_unavailable', retryable: false })
-    expect(String(error)).toContain('npm install @ai-sdk/google@3')
+    expect(String(error)).toContain('npm install "@ai-sdk/google@^3 || ^4" zod')
   })
 
   it('tells of a missing key before anything is sent', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import type { Message } from '../../tool/completion.js'
 import { createMessageText } from './message-text.js'
 
@@ -55,7 +56,7 @@ describe('the text of messages', () => {
           )
         }
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     )
   })
 

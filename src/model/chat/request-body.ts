@@ -62,7 +62,7 @@ function parametersOf(
     model,
     ...(facts.temperature && request.temperature !== undefined && { temperature: request.temperature }),
     ...(request.maxTokens !== undefined && { [maxTokensField]: request.maxTokens }),
-    ...(facts.structuredOutput &&
+    ...(facts.structuredOutput !== false &&
       request.outputSchema !== undefined && { response_format: responseFormat(request.outputSchema) }),
     ...additional,
     stream: true,

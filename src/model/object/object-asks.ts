@@ -20,7 +20,8 @@ export function waysFor(
   const called: [ObjectWay, ...ObjectWay[]] = ['forced', 'called']
   if (mode === 'tool') return called
   const rest: [ObjectWay, ...ObjectWay[]] = tools ? [...called, 'prompt'] : ['prompt']
-  return structuredOutput ? ['native', ...rest] : rest
+  // A server that is not known to have it may ignore the schema without a word.
+  return structuredOutput === true ? ['native', ...rest] : rest
 }
 
 export function modeOf(way: ObjectWay): 'native' | 'tool' | 'prompt' {

@@ -33,7 +33,13 @@ describe.each([
       if (called === undefined) return JSON.stringify({ value: given })
       return { toolCalls: [{ name: called, args: { value: given } }] }
     })
-    const model = createModel({ provider, id, apiKey: 'k', baseUrl: `${server.url}${path}` })
+    const model = createModel({
+      provider,
+      id,
+      apiKey: 'k',
+      baseUrl: `${server.url}${path}`,
+      facts: { structuredOutput: true },
+    })
     const partials: unknown[] = []
     const made = await generateObject(
       { schema, prompt: 'List them.', schemaName: 'list', mode },

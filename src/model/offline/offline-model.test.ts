@@ -1,12 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import {
-  type ToolboxWorkspace,
-  toolboxWorkspace,
-  type WorkspaceFiles,
-} from '../../../test/toolbox/workspace.js'
+import { describe, expect, it } from 'vitest'
+import { toolboxWorkspace, type WorkspaceFiles } from '../../../test/toolbox/workspace.js'
 import { toolMessage } from '../../loop/tool-message.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../../tool/envelope.js'
 import type { JsonObject } from '../../tool/json.js'
@@ -26,17 +22,6 @@ import { offlineModel } from './offline-model.js'
 
 const toolbox = [bashTool, editTool, gitTool, globTool, grepTool, lsTool, readTool, writeTool]
 const names = toolbox.map(({ name }) => name)
-
-const opened: ToolboxWorkspace[] = []
-afterEach(async () => {
-  for (const workspace of opened.splice(0)) await workspace.close()
-})
-
-async function workspaceOf(files: WorkspaceFiles): Promise<ToolboxWorkspace> {
-  const workspace = await toolboxWorkspace(files)
-  opened.push(workspace)
-  return workspace
-}
 
 type Execute = (tool: string, args: JsonObject) => Envelope | Promise<Envelope>
 type Talk = { words: string; calls: [string, JsonObject][]; history: Message[]; events: ModelEvent[] }
@@ -73,7 +58,7 @@ async function talk(
 
 /** With the real tools, in a real directory. */
 async function work(prompt: string, files: WorkspaceFiles): Promise<Talk & { root: string }> {
-  const workspace = await workspaceOf(files)
+  const workspace = await toolboxWorkspace(files)
   const execute: Execute = (name, args) => {
     const tool = toolbox.find((each) => each.name === name)
     return tool === undefined ? errorEnvelope(`no tool ${name}`) : workspace.call(tool, args)
@@ -202,7 +187,7 @@ describe('the offline model, with real tools', () => {
   })
 
   it('shows what git knows', async () => {
-    const workspace = await workspaceOf({ 'a.txt': 'one\n' })
+    const workspace = await toolboxWorkspace({ 'a.txt': 'one\n' })
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: workspace.root })
     git('init', '-q', '-b', 'trunk')

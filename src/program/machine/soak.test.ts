@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { factor } from '../../../test/support/fault-factor.js'
 import { outputEnvelope } from '../../tool/envelope.js'
 import type { ProgramHost } from './host.js'
 import { createProgramMachine } from './machine.js'
 
 /** Short form: 100 in a row and 16 at once; `FAULT_FACTOR=10`: 1,000 and 50. */
-const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
 const inARow = Math.min(1_000, 100 * factor)
 const atOnce = Math.min(50, 16 * factor)
 

@@ -1,4 +1,4 @@
-import { damagedLog, StoreError } from '../../store/errors.js'
+import { damagedLog, SessionLockedError, StoreError } from '../../store/errors.js'
 import type { SessionRecord } from '../../store/records.js'
 import type { Durability, SessionLog, SessionStore } from '../../store/session-store.js'
 import { SessionClosedError } from '../errors.js'
@@ -47,9 +47,37 @@ export class Journal {
   #givenBack = false
   /** The first write that failed: nothing may follow it. */
   #failure: { readonly error: unknown } | undefined
+  /** Settles, without ever failing, when the store was asked to make the session; undefined for one that was there before. */
+  #creation: Promise<void> | undefined
+  /** Whether the log has what comes first. */
+  #introduced = false
+  /** Whether the store has the session, made here or by another process. */
+  #isThere = false
+  #known: JournalOptions['known']
+  /** Whether the session is had for as long as it lives: somebody writes. */
+  #taken = false
+  /** Settles when the session that was had only to be saved is given back. */
+  #released: Promise<void> = Promise.resolve()
 
   constructor(options: JournalOptions) {
     this.#options = options
+    this.#known = options.known
+  }
+
+  /** Makes the session in the store before anything is said in it. One that cannot be made now is made with its first record. */
+  create(): void {
+    this.#creation = this.#create().catch(() => undefined)
+  }
+
+  async #create(): Promise<void> {
+    const { store, sessionId, holder, first, now } = this.#options
+    if (store.create === undefined) return
+    const records = this.#clean(first(undefined))
+    const isMade = await store.create(sessionId, records, { holder, now })
+    this.#isThere = true
+    if (!isMade) return
+    this.#introduced = true
+    this.#known = { records: records.length, whole: true }
   }
 
   /**
@@ -99,24 +127,42 @@ export class Journal {
   /** Takes the session for writing. Nothing has happened when it cannot be had; one that has failed is not had again. */
   async open(): Promise<void> {
     this.#refuseWhenFailed()
+    this.#taken = true
     await this.#open()
   }
 
   async writeBlob(bytes: Uint8Array): Promise<string> {
+    this.#taken = true
     const log = await this.#open()
     return log.writeBlob(bytes)
   }
 
-  /** Everything handed over so far is on disk. */
+  /** Everything handed over so far is on disk; a session in which nothing was said yet, too. */
   async flush(): Promise<void> {
     await this.#writeRest()
     this.#refuseWhenFailed()
+    if (this.#log === undefined && this.#creation !== undefined && !this.#closed) return this.#flushCreated()
     const log = await this.#log
     try {
       await log?.flush()
     } catch (error) {
       throw this.#failed(error)
     }
+  }
+
+  /** Has the session only for this: whoever says something in it first, here or elsewhere, takes it. */
+  async #flushCreated(): Promise<void> {
+    const log = await this.#open().catch((error: unknown) => {
+      // Another process has said something in it since: what was written here is there, and it has nothing of ours to wait for.
+      if (this.#isThere && isElsewhere(error)) return undefined
+      throw error
+    })
+    if (log === undefined) return
+    await log.flush()
+    if (this.#taken || this.#log === undefined) return
+    this.#log = undefined
+    this.#released = log.close()
+    await this.#released
   }
 
   /** What is handed over from now on is not written; the session is still had until it is given back. */
@@ -134,6 +180,7 @@ export class Journal {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    await this.#creation
     await this.#writeRest()
     clearTimeout(this.#soon)
     this.#givenBack = true
@@ -172,6 +219,7 @@ export class Journal {
       throw this.#failed(error)
     }
     if (records.length === 0) return
+    this.#taken = true
     const log = await this.#open()
     try {
       await log.append(this.#clean(records), { soon })
@@ -201,10 +249,15 @@ export class Journal {
 
   async #start(): Promise<SessionLog> {
     const { store, sessionId, holder, durability, now } = this.#options
+    await this.#creation
+    await this.#released.catch(() => undefined)
     const log = await store.open(sessionId, { holder, now, ...(durability !== undefined && { durability }) })
     try {
-      await this.#refuseStale(log)
-      await log.append(this.#clean(this.#options.first(log.damage)), { soon: true })
+      const there = await this.#refuseStale(log)
+      const first = this.#introduced && log.damage === undefined ? [] : this.#options.first(log.damage)
+      if (first.length > 0) await log.append(this.#clean(first), { soon: true })
+      this.#introduced = true
+      this.#known = { records: there + first.length, whole: true }
       return log
     } catch (error) {
       await log.close()
@@ -212,24 +265,32 @@ export class Journal {
     }
   }
 
-  /** Between reading and taking a session somebody else may have gone on with it. */
-  async #refuseStale({ recordCount }: SessionLog): Promise<void> {
-    const { store, sessionId, known } = this.#options
+  /** Between reading and taking a session another process may have written to it. Returns how many records there are. */
+  async #refuseStale({ recordCount }: SessionLog): Promise<number> {
+    const { store, sessionId } = this.#options
+    const known = this.#known
     // It was whole when it was read here, and it is as long as it was then: reading all of it again would tell nothing more.
-    if (known.whole && recordCount === known.records) return
+    if (known.whole && recordCount === known.records) return known.records
     const stored = await store.read(sessionId)
     // A store that could mend itself has done so when it was opened: behind what is still broken nothing would be read again.
     if (stored?.damage !== undefined) throw damagedLog(sessionId, stored.damage)
     const there = stored?.records.length ?? 0
-    if (there !== known.records)
+    // Two processes that open a new session of one id both make it; as long as neither said anything, neither is too late.
+    const isEmpty = known.records === 0 && stored?.records.every(({ type }) => type === 'session')
+    if (there !== known.records && !isEmpty)
       throw new StoreError(
         'store_stale',
         `Session '${sessionId}' has changed since it was read here (${there} records, ${known.records} were known). Resume it again.`,
       )
+    return there
   }
 
   #clean(records: readonly SessionRecord[]): readonly SessionRecord[] {
     const { redact } = this.#options
     return redact === undefined ? records : records.map((record) => redactValue(record, redact))
   }
+}
+
+function isElsewhere(error: unknown): boolean {
+  return error instanceof SessionLockedError || (error instanceof StoreError && error.code === 'store_stale')
 }

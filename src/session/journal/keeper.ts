@@ -80,6 +80,11 @@ export class Keeper {
     })
   }
 
+  /** Makes a new session in the store, before anything is said in it. */
+  create(): void {
+    this.#journal.create()
+  }
+
   /** Takes the session for writing, before anything is said in it. One that somebody else went on with is not gone on with here. */
   async open(): Promise<void> {
     await this.#journal.open()
@@ -102,6 +107,11 @@ export class Keeper {
   /** What changed about the session itself. */
   session(fields: Partial<Omit<SessionRow, 'id' | 'schemaVersion'>>): Promise<void> {
     return this.#journal.append([{ type: 'session', data: { ...this.#base(), ...fields } }])
+  }
+
+  /** The title, with the next record: nothing is waited for. */
+  title(title: string): void {
+    this.#journal.note([{ type: 'session', data: { ...this.#base(), title } }])
   }
 
   /** That a run begins, or how it ended: only the end is told to anybody. */

@@ -86,6 +86,11 @@ export const restrictions = {
   // A name of the host's configuration, which says where the model is and which key it gets.
   model: asItIs,
   permissionPolicy: restrictingPolicy,
+  // Its denies hold again; what it asks for is the host's to say.
+  manifest: (value: unknown) => {
+    const permissions = isRecord(value) ? restrictingPolicy(value['permissions']) : undefined
+    return permissions && { permissions }
+  },
   mode: restrictingMode,
   sandbox: (value: unknown) => (value === 'required' ? value : undefined),
   // Cuts what everything else grants.
@@ -106,6 +111,8 @@ export const restrictions = {
   confirmationPolicy: never,
   network: never,
   roots: never,
+  adHocFiles: never,
+  userDataDir: never,
   skillDirs: never,
   inlineSkills: never,
   agentDirs: never,

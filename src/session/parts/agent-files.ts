@@ -57,7 +57,8 @@ function lookNow({ parts: { root, userDir, children } }: SessionCore): Discovere
   return { project: readProjectAgents(root, known), user: readUserAgents(userDir, known) }
 }
 
-export function addAgents(shelf: AgentShelf, { agents, problems }: ReadAgents): void {
+export function addAgents(shelf: AgentShelf, { agents, problems, unread }: ReadAgents): void {
   for (const agent of agents) shelf.add(agent)
   shelf.problems.push(...problems)
+  shelf.unread.push(...unread)
 }

@@ -3,15 +3,31 @@ import { join } from 'node:path'
 import { parseCommand } from '../../commands/index.js'
 import { onAbort } from '../../loop/on-abort.js'
 import type { McpFile, McpServerStatus } from '../../mcp/host-types.js'
-import type { McpServer, McpServerParts, McpServerSpec, McpServers, OfferedPrompt } from '../../mcp/index.js'
-import type { AnyGovernedTool } from '../../tool/contract.js'
+import type {
+  KnownOffer,
+  McpServer,
+  McpServerParts,
+  McpServerSpec,
+  McpServers,
+  OfferedPrompt,
+} from '../../mcp/index.js'
+import { serverLabel, toolId } from '../../mcp/names.js'
+import type { AnyGovernedTool, AnyTool } from '../../tool/contract.js'
 import { messageOf } from '../../tool/errors.js'
+import { visibleText } from '../../toolbox/untrusted-text.js'
 import type { SessionCore } from '../core.js'
+import type { EngineParts } from '../engine-parts.js'
 import type { SessionPart } from '../part.js'
 import type { RunRequest } from '../request.js'
 
-/** How long the first run waits for servers to come up; those that take longer join a later one. */
-const patienceMs = 5_000
+/** How long the first run waits for servers to start. The tools of a server that takes longer are there from a later run on. */
+const patienceMs = 10_000
+
+/** What the servers of the configuration offered when the agent last asked them, with the code that makes tools of it. */
+export type KnownServers = {
+  readonly module: Pick<typeof import('../../mcp/index.js'), 'McpServers' | 'readServer'>
+  readonly offers: ReadonlyMap<string, KnownOffer>
+}
 
 /** The servers of a session: nothing is loaded before one is used. */
 export const mcpPart: SessionPart<SessionServers> = {
@@ -50,10 +66,41 @@ export async function withServerPrompt(
   }
 }
 
-/** For the slash commands. */
+/** For the slash commands: those that are connected. */
 export function serverCounts(core: SessionCore): { readonly name: string; readonly toolCount: number }[] {
   const known = core.peekPart(mcpPart)?.status() ?? []
   return known.filter(({ connected }) => connected).map(({ name, toolCount }) => ({ name, toolCount }))
+}
+
+/** Every server, once those that are configured had their time to start. */
+export async function serversNow(core: SessionCore, signal: AbortSignal): Promise<McpServerStatus[]> {
+  await prepareServers(core, signal)
+  return core.peekPart(mcpPart)?.status() ?? []
+}
+
+/** The tool of a server that has not started yet, or is down: a call of it waits for the server, or is told why it cannot be used. */
+export function awaitedTool(parts: Pick<EngineParts, 'part'>, name: string): AnyTool | undefined {
+  return name.startsWith('mcp__') ? parts.part(mcpPart).awaited(name) : undefined
+}
+
+/** What the host says about its servers, for the model. The same for the whole session, whichever of them are connected. */
+export function serversSection(core: SessionCore): string[] {
+  const { options, mcpServers = [] } = core.parts
+  const described = [...listed(options.mcpServers), ...mcpServers].flatMap(descriptionIn)
+  const lines = new Map([...described].reverse())
+  for (const { label, description } of core.peekPart(mcpPart)?.specs() ?? [])
+    if (description !== undefined) lines.set(label, description)
+  if (lines.size === 0) return []
+  const shown = [...lines].map(([label, text]) => `- mcp__${label}__*: ${visibleText(text).slice(0, 4_000)}`)
+  return [`# Tools of MCP servers\n${shown.join('\n')}`]
+}
+
+/** Undefined members of what was checked before are servers without one. */
+function descriptionIn(given: object): [string, string][] {
+  const { name, description, enabled } = given as Readonly<Record<string, unknown>>
+  const label = typeof name === 'string' ? serverLabel(name) : undefined
+  if (label === undefined || enabled === false || typeof description !== 'string') return []
+  return description.trim() === '' ? [] : [[label, description.trim()]]
 }
 
 function mayHaveServers({ parts }: SessionCore): boolean {
@@ -78,32 +125,54 @@ class SessionServers {
   /** What we have put on the shelf. */
   readonly #shelved = new Map<string, AnyGovernedTool>()
   readonly #commands = new Set<string>()
+  /** Servers that were added and did not start. They are listed, and not tried again. */
+  readonly #failed = new Map<string, McpServerStatus>()
   #stale = false
+  #slowTold = false
 
   constructor(core: SessionCore) {
     this.#core = core
+    const { knownServers } = core.parts
+    if (knownServers !== undefined) this.#begin(knownServers)
+  }
+
+  /** Shows the tools of servers that the agent has asked before, without a connection. */
+  #begin({ module, offers }: KnownServers): void {
+    this.#servers = this.#makeNow(module)
+    for (const server of this.#servers.all()) {
+      const known = this.#inherited.includes(server.spec) ? offers.get(server.spec.label) : undefined
+      if (known !== undefined) server.begin(known)
+    }
+    this.#show()
   }
 
   async prepare(signal: AbortSignal): Promise<void> {
     const servers = await this.#load()
     const lost = servers.all().filter(({ isDue }) => isDue)
     // Once: who is not there after that is not waited for again.
-    this.#begun ??= patiently(Promise.all(servers.all().map((server) => this.#begin(server))), signal)
+    this.#begun ??= patiently(Promise.all(servers.all().map((server) => this.#connect(server))), signal)
     await this.#begun
+    if (!signal.aborted) this.#tellSlow(servers)
     if (lost.length > 0) await patiently(Promise.all(lost.map((server) => this.#restore(server))), signal)
     if (this.#stale) this.#show()
   }
 
-  /** Starts a server and shows its tools at once. One that does not start is not kept. */
+  /** Starts a server and shows its tools at once. One that does not start is listed as down, and not tried again. */
   async add(given: unknown): Promise<number> {
     this.#core.assertOpen()
     const servers = await this.#load()
     const { readServer } = await import('../../mcp/index.js')
     const server = servers.addInFront(readServer(given), (spec) => this.#inherited.includes(spec))
+    const { name, label } = server.spec
+    this.#failed.delete(label)
     try {
       if (server.spec.enabled) await server.connect()
     } catch (error) {
-      await servers.remove(server.spec.name)
+      this.#tell(server)
+      const status = server.status()
+      await servers.remove(name)
+      // One of the configuration that stands in its place again says for itself how it is.
+      if (servers.find(label) === undefined) this.#failed.set(label, status)
       throw error
     }
     this.#tell(server)
@@ -111,18 +180,41 @@ class SessionServers {
     return server.tools.length
   }
 
+  awaited(name: string): AnyTool | undefined {
+    const server = this.#servers?.all().find(({ spec }) => name.startsWith(toolId(spec.label, '')))
+    if (server === undefined || server.isConnected) return undefined
+    return {
+      name,
+      definition: () => ({ name, description: '', parameters: { type: 'object' } }),
+      call: () => Promise.reject(new TypeError(`"${name}" is not known yet.`)),
+      current: async () => {
+        const tool = await server.toolWhenReady(name)
+        this.#show()
+        return tool
+      },
+    }
+  }
+
   async remove(name: string): Promise<boolean> {
-    const removed = await (await this.#load()).remove(name)
+    const servers = await this.#load()
+    const [failed] = [...this.#failed].find(([label, status]) => label === name || status.name === name) ?? []
+    if (failed !== undefined) return this.#failed.delete(failed)
+    const removed = await servers.remove(name)
     this.#show()
     return removed
   }
 
   async list(): Promise<McpServerStatus[]> {
-    return (await this.#load()).status()
+    await this.#load()
+    return this.status()
   }
 
   status(): McpServerStatus[] {
-    return this.#servers?.status() ?? []
+    return [...(this.#servers?.status() ?? []), ...this.#failed.values()]
+  }
+
+  specs(): readonly McpServerSpec[] {
+    return this.#servers?.all().map(({ spec }) => spec) ?? []
   }
 
   /** Reads the lists again, of one server or of all that have been used, and connects those that were lost. */
@@ -135,8 +227,9 @@ class SessionServers {
     if (name !== undefined && failed !== undefined) throw failed.reason
   }
 
+  /** At once where the servers are there: a caller need not wait before it looks for idle ones. */
   async touch(name: string): Promise<void> {
-    const servers = await this.#load()
+    const servers = this.#servers ?? (await this.#load())
     servers.get(name).touch()
   }
 
@@ -167,7 +260,7 @@ class SessionServers {
 
   async close(): Promise<void> {
     const servers = await this.#loading?.catch(() => undefined)
-    await servers?.close()
+    await (servers ?? this.#servers)?.close()
   }
 
   #load(): Promise<McpServers> {
@@ -179,14 +272,18 @@ class SessionServers {
   }
 
   async #make(): Promise<McpServers> {
-    const { McpServers, readServer } = await import('../../mcp/index.js')
+    const servers = this.#servers ?? this.#makeNow(await import('../../mcp/index.js'))
+    await this.#takeFile(servers)
+    this.#servers = servers
+    return servers
+  }
+
+  #makeNow({ McpServers, readServer }: KnownServers['module']): McpServers {
     const { options, mcpServers = [] } = this.#core.parts
     const servers = new McpServers((spec) => this.#partsFor(spec))
     for (const given of listed(options.mcpServers)) servers.add(readServer(given))
     this.#inherited = mcpServers.map((given) => readServer(given))
     servers.inherit(this.#inherited)
-    await this.#takeFile(servers)
-    this.#servers = servers
     return servers
   }
 
@@ -235,7 +332,7 @@ class SessionServers {
     }
   }
 
-  async #begin(server: McpServer): Promise<void> {
+  async #connect(server: McpServer): Promise<void> {
     if (!server.spec.enabled || server.isConnected) return
     await this.#restore(server)
   }
@@ -247,8 +344,21 @@ class SessionServers {
 
   #tell(server: McpServer): void {
     const { name, error, problems = [] } = server.status()
-    for (const message of [...(error === undefined ? [] : [error]), ...problems])
+    const about = (message: string): void =>
       this.#core.emit({ type: 'notice', source: `mcp ${name}`, message })
+    if (error !== undefined) about(`mcp server ${name} is unavailable: ${error}`)
+    for (const problem of problems) about(`mcp server ${name}: ${problem}`)
+  }
+
+  /** Says once which servers a run begins without. */
+  #tellSlow(servers: McpServers): void {
+    if (this.#slowTold) return
+    this.#slowTold = true
+    for (const server of servers.all()) {
+      const { name, state } = server.status()
+      const message = `mcp server ${name} has not started within ${patienceMs / 1_000} s: the run begins without its tools`
+      if (state === 'connecting') this.#core.emit({ type: 'notice', source: `mcp ${name}`, message })
+    }
   }
 
   /** Puts what the servers offer now on the shelf: what stays keeps its place, what is new stands behind it. */

@@ -1,5 +1,5 @@
 import type { TaskNote } from '../../store/records.js'
-import type { AgentDefinition } from '../../subagents/agent-definition.js'
+import { type AgentDefinition, AgentNotFoundError } from '../../subagents/agent-definition.js'
 import { defaultParallelTasks, defaultTaskTimeoutMs, Slots, TaskFamily } from '../../subagents/limits.js'
 import { performTask, type TaskSession, type TaskWork } from '../../subagents/perform-task.js'
 import { type SharedTokens, sharedBudget } from '../../subagents/shared-tokens.js'
@@ -13,7 +13,6 @@ import type { ChildTask } from '../child.js'
 import type { SessionCore } from '../core.js'
 import { hostCalls } from '../history/file-changes.js'
 import type { SessionPart } from '../part.js'
-import { defaultRetention } from '../runs.js'
 import { agentsPart } from './agents.js'
 import { OpenAsks } from './open-asks.js'
 import { doneBy, noteOf, snapshotOf } from './task-notes.js'
@@ -46,6 +45,26 @@ export type RunTasksOptions = {
 
 type Begun = { readonly record: TaskRecord; readonly request: TaskRequest; readonly agent: AgentDefinition }
 
+type ReadyTask = Pick<Begun, 'request' | 'agent'>
+
+function isReady(task: ReadyTask | TaskOutcome): task is ReadyTask {
+  return 'request' in task
+}
+
+/** The outcome of a task that has no agent: no session was opened for it. */
+function notBegun({ agent, description }: TaskRequest, error: AgentNotFoundError): TaskOutcome {
+  return {
+    taskId: '',
+    sessionId: '',
+    agent: typeof agent === 'string' ? agent : agent.name,
+    description,
+    success: false,
+    output: '',
+    error: error.message,
+    counters: { rounds: 0, toolCalls: 0, totalTokens: 0 },
+  }
+}
+
 class Tasks implements RuntimeTasks {
   readonly #core: SessionCore
   readonly #board: TaskBoard
@@ -67,9 +86,8 @@ class Tasks implements RuntimeTasks {
     this.#slots = new Slots(maxParallelTasks)
     this.#family = parent?.family ?? new TaskFamily(options.delegation)
     this.mostAtOnce = Math.max(1, Math.min(maxParallelTasks, this.#family.maxTasks))
-    const { maxTerminalSubagentTasks = defaultRetention.maxTerminalSubagentTasks } =
-      options.retentionLimits ?? {}
-    this.#board = new TaskBoard(maxTerminalSubagentTasks, core.now, (taskId) => this.#steps.has(taskId))
+    const maxEnded = options.retentionLimits?.maxTerminalSubagentTasks ?? Number.POSITIVE_INFINITY
+    this.#board = new TaskBoard(maxEnded, core.now, (taskId) => this.#steps.has(taskId))
     for (const note of restored?.tasks.values() ?? []) this.#restore(note)
   }
 
@@ -77,14 +95,19 @@ class Tasks implements RuntimeTasks {
     requests: readonly TaskRequest[],
     options: RunTasksOptions = {},
   ): Promise<readonly TaskOutcome[]> {
-    const begun = this.#begin(requests, false)
+    const found = requests.map((request) => this.#findAgent(request, requests.length > 1))
+    const begun = this.#begin(found.filter(isReady), false)
     if (options.workflow !== undefined)
       for (const { record } of begun) this.#steps.set(record.id, options.workflow)
-    return Promise.all(begun.map((task) => this.#perform(task, options)))
+    const performed = begun.map((task) => this.#perform(task, options))
+    let next = 0
+    return Promise.all(found.map((task) => (isReady(task) ? performed[next++] : task))) as Promise<
+      readonly TaskOutcome[]
+    >
   }
 
   async start(request: TaskRequest): Promise<{ readonly taskId: string; readonly sessionId: string }> {
-    const [task] = this.#begin([request], true)
+    const [task] = this.#begin([{ request, agent: this.#agent(request.agent) }], true)
     if (task === undefined) throw new TypeError('There is no task to be started.')
     void this.#perform(task)
     const { taskId, childSessionId } = task.record.snapshot()
@@ -154,15 +177,12 @@ class Tasks implements RuntimeTasks {
     return this.stopAll('the session was closed')
   }
 
-  #begin(requests: readonly TaskRequest[], background: boolean): Begun[] {
-    const { core, parent } = { core: this.#core, parent: this.#core.parts.parent }
-    core.assertOpen()
-    if (core.parts.children === undefined) throw new DelegationError()
-    const agents = requests.map(({ agent }) => this.#agent(agent))
-    this.#family.take(requests.length, parent?.depth ?? 0)
-    return requests.map((request, at) => {
+  #begin(tasks: readonly ReadyTask[], background: boolean): Begun[] {
+    const core = this.#core
+    this.#assertAble()
+    this.#family.take(tasks.length, core.parts.parent?.depth ?? 0)
+    return tasks.map(({ request, agent }) => {
       const taskId = core.newId()
-      const agent = agents[at] ?? this.#agent(request.agent)
       const record = this.#board.add({
         taskId,
         parentSessionId: core.parts.sessionId,
@@ -173,6 +193,22 @@ class Tasks implements RuntimeTasks {
       })
       return { record, request, agent }
     })
+  }
+
+  #assertAble(): void {
+    this.#core.assertOpen()
+    if (this.#core.parts.children === undefined) throw new DelegationError()
+  }
+
+  /** The task with its agent. Among several, an agent that does not exist fails its own task and no other. */
+  #findAgent(request: TaskRequest, amongSeveral: boolean): ReadyTask | TaskOutcome {
+    this.#assertAble()
+    try {
+      return { request, agent: this.#agent(request.agent) }
+    } catch (error) {
+      if (!amongSeveral || !(error instanceof AgentNotFoundError)) throw error
+      return notBegun(request, error)
+    }
   }
 
   #agent(wanted: string | TaskAgent): AgentDefinition {

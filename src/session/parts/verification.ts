@@ -203,11 +203,11 @@ function bashFor(core: SessionCore, timeoutMs: number | undefined): string {
 
 const longestOfModel = 600_000
 
-/** What was verified while these runs were at work. A session that never verified anything has nothing to look through. */
-export function reportsOf(core: SessionCore, runIds: ReadonlySet<string>): readonly VerificationReport[] {
-  const isKept = core.parts.restored?.reports.some(({ run_id }) => run_id !== undefined && runIds.has(run_id))
-  const made = isKept ? core.part(verificationPart) : core.peekPart(verificationPart)
-  return made?.book.ofRuns(runIds) ?? []
+/** Everything that was verified in the session so far. One that never verified anything has nothing to look through. */
+export function reportsOf(core: SessionCore): readonly VerificationReport[] {
+  const isStored = (core.parts.restored?.reports.length ?? 0) > 0
+  const made = isStored ? core.part(verificationPart) : core.peekPart(verificationPart)
+  return made?.book.list() ?? []
 }
 
 type RequirementOfRun = (verifier: Verifier) => Promise<UserMessage | undefined>

@@ -2,6 +2,7 @@ import { platform } from 'node:process'
 import { readInstructions } from '../../workspace/instructions/read-instructions.js'
 import type { SessionCore } from '../core.js'
 import { agentsSection, lookForAgents } from '../parts/agents.js'
+import { serversSection } from '../parts/mcp.js'
 import { lookForSkills, skillsSection } from '../parts/skills.js'
 import { Together } from '../together.js'
 import { sharedText } from './shared-text.js'
@@ -16,7 +17,7 @@ export async function makePrompt(core: SessionCore, found: FoundInstructions): P
     slots: options,
     planning: options.planningMode !== 'disabled' && core.shelf.isShown('todo'),
     instructions: found.files,
-    sections: [...skills, ...agentsSection(core)],
+    sections: [...skills, ...agentsSection(core), ...serversSection(core)],
     environment: { workspace: root, platform, date: dayOf(core.now()) },
   })
   return sharedText(text)

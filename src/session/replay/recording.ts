@@ -1,20 +1,58 @@
 import { noUsage, type Usage } from '../../loop/usage.js'
 import type { ModelAnswer, ModelCall, ModelFacts, ModelUsage } from '../../model/model.js'
+import { contentProblem } from '../../store/record-problem.js'
 import type { StoredMessage } from '../../store/session-state.js'
 import type { AssistantMessage, Message } from '../../tool/completion.js'
+import { isRecord } from '../../tool/json.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 
 /** A session as its log tells it, or what was said in one. */
 export type RecordedSource = { readonly order: readonly StoredMessage[] } | readonly Message[]
 
-/** What was said and not taken back, compactions among it. */
+/** What was said and not taken back, compactions among it. Throws for what is neither a session nor a list of messages. */
 export function recordingOf(source: RecordedSource): readonly StoredMessage[] {
+  assertSource(source)
   if ('order' in source) return source.order.filter(({ hidden }) => !hidden)
   return source.map((message, at) => {
     const id = `message-${at + 1}`
     const row = { id, sessionId: '', role: message.role, createdAtMs: 0 }
     return { id, row, message, hidden: false, pruned: false }
   })
+}
+
+function assertSource(source: unknown): asserts source is RecordedSource {
+  const order = isRecord(source) ? source['order'] : undefined
+  if (!Array.isArray(source) && !Array.isArray(order))
+    throw wrongSource(`not ${source === null ? 'null' : `a value of type ${typeof source}`}`)
+  const messages: unknown[] = Array.isArray(source)
+    ? source
+    : (order as unknown[]).map((entry) =>
+        isRecord(entry) && isRecord(entry['row']) && typeof entry['id'] === 'string'
+          ? entry['message']
+          : undefined,
+      )
+  for (const [at, message] of messages.entries()) {
+    const problem = messageProblem(message)
+    if (problem !== undefined) throw wrongSource(`but message ${at + 1} ${problem}`)
+  }
+}
+
+function wrongSource(problem: string): TypeError {
+  return new TypeError(
+    `A recording is a session as foldSession() gives it, or a list of messages, ${problem}. For a stored session: foldSession((await store.read(id))?.records ?? []).`,
+  )
+}
+
+function messageProblem(message: unknown): string | undefined {
+  if (!isRecord(message)) return 'is no message'
+  const { role, content } = message
+  if (role === 'system') return typeof content === 'string' ? undefined : 'has no text'
+  if (role !== 'user' && role !== 'assistant' && role !== 'tool')
+    return 'has none of the roles user, assistant, tool and system'
+  if (!Array.isArray(content)) return 'has no list of parts as its content'
+  const problems = content.map((part) => contentProblem(part, 'blob'))
+  const at = problems.findIndex((problem) => problem !== undefined)
+  return at < 0 ? undefined : `has a part ${at + 1} that ${problems[at]}`
 }
 
 /** A recorded answer as a model gives it. Words are handed on as they would be. */

@@ -1,4 +1,5 @@
 import type { Model } from '../../model/model.js'
+import type { StoredMessage } from '../../store/session-state.js'
 import type { Message } from '../../tool/completion.js'
 import type { ToolDefinition } from '../../tool/definition.js'
 import type { Envelope } from '../../tool/envelope.js'
@@ -34,17 +35,25 @@ export type ReplayStep =
 
 /**
  * Runs a recorded session again, offline: through the same loop, with the answers and the results of its own log. It goes step by step
- * as it is read, and the last step is its end or the first difference. Nothing is touched and nothing is written.
+ * as it is read, and the last step is its end or the first difference. Nothing is touched and nothing is written. Throws for a source
+ * that is no recording.
  *
  * @example
  * for await (const step of replaySession(state)) if (step.type === 'difference') console.log(step.difference.words)
  */
-export async function* replaySession(
+export function replaySession(
   source: RecordedSource,
   options: ReplayOptions = {},
 ): AsyncGenerator<ReplayStep, void, undefined> {
+  return replayOf(recordingOf(source), options)
+}
+
+async function* replayOf(
+  recording: readonly StoredMessage[],
+  options: ReplayOptions,
+): AsyncGenerator<ReplayStep, void, undefined> {
   // The loop is loaded with the first replay: most programs that import this never make one.
   const { Replay } = await import('./replay.js')
-  const replay = new Replay(recordingOf(source), options)
+  const replay = new Replay(recording, options)
   yield* stepByStep<ReplayStep>((handOver, signal) => replay.run(handOver, signal), options.signal)
 }

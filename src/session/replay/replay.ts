@@ -46,8 +46,17 @@ export class Replay {
     this.#seed()
     this.#handOver = handOver
     try {
-      for (let entry = this.#ahead(); entry !== undefined; entry = this.#ahead())
+      for (let entry = this.#ahead(); entry !== undefined; entry = this.#ahead()) {
         await this.#runFrom(entry, signal)
+        // A run that took nothing of the recording would take nothing again, for good.
+        if (this.#ahead() === entry)
+          throw new Differs({
+            position: this.#messages.length,
+            messageId: entry.id,
+            expected: entry.message,
+            words: `Message ${this.#messages.length + 1} (${entry.message.role}) was recorded, and no run gave it.`,
+          })
+      }
     } catch (error) {
       if (!(error instanceof Differs)) throw error
       await handOver({ type: 'difference', difference: error.difference })
@@ -166,6 +175,7 @@ export class Replay {
           origin: request.origin,
           args: textOf(request),
           endedAt: 'done',
+          startedAtMs: 0,
           durationMs: 0,
           envelope,
         } as const

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { DefaultSecurityProvider, SecurityOptionsError } from './default-provider.js'
 import { redactValue } from './redact-value.js'
 
@@ -148,7 +149,7 @@ describe('named secrets', () => {
           }
         },
       ),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     )
   })
 
@@ -158,7 +159,7 @@ describe('named secrets', () => {
         const redacted = new DefaultSecurityProvider({ secrets, kinds: [] }).redactOutput(text)
         for (const one of secrets) expect(redacted).not.toContain(one)
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 
@@ -179,7 +180,7 @@ describe('named secrets', () => {
         result += stream.end()
         expect(result).toBe(one.redactOutput(text))
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 

@@ -1,6 +1,7 @@
 import type { McpFile, McpServerStatus } from '../../mcp/host-types.js'
 import type { McpServerOptions, McpTransportName } from '../../mcp/server-options.js'
 import type { SupervisorStatus } from '../../supervise/supervisor.js'
+import { assertIdleThreshold } from '../idle-threshold.js'
 import { mcpPart } from '../parts/mcp.js'
 import { supervisorStatus } from '../parts/supervision.js'
 import { RecallSurface } from './recall.js'
@@ -9,8 +10,20 @@ import { coreOf } from './session-surface.js'
 /** Servers that bring further tools. */
 export abstract class ConnectionSurface extends RecallSurface {
   /** Starts or reaches an MCP server. Its tools are called `mcp__<name>__<tool>`; gives how many there are. */
+  async addMcpServer(server: McpServerOptions): Promise<number>
+  /** The same by position. */
   async addMcpServer(
     name: string,
+    transport?: McpTransportName,
+    command?: string,
+    args?: readonly string[],
+    url?: string,
+    headers?: Readonly<Record<string, string>>,
+    env?: Readonly<Record<string, string>>,
+    timeoutMs?: number,
+  ): Promise<number>
+  async addMcpServer(
+    name: string | McpServerOptions,
     transport: McpTransportName = 'stdio',
     command?: string,
     args?: readonly string[],
@@ -19,6 +32,7 @@ export abstract class ConnectionSurface extends RecallSurface {
     env?: Readonly<Record<string, string>>,
     timeoutMs?: number,
   ): Promise<number> {
+    if (typeof name === 'object') return this.addMcp(name)
     return coreOf(this).part(mcpPart).add({ name, transport, command, args, url, headers, env, timeoutMs })
   }
 
@@ -57,12 +71,13 @@ export abstract class ConnectionSurface extends RecallSurface {
     await coreOf(this).peekPart(mcpPart)?.refresh()
   }
 
-  /** Lets go of servers that nobody has used for so long; their next call connects them again. Gives their names. */
+  /** Disconnects servers that were not used for this long; their next call connects them again. Returns their names. */
   async disconnectIdleMcp(thresholdMs: number): Promise<string[]> {
+    assertIdleThreshold(thresholdMs)
     return (await coreOf(this).peekPart(mcpPart)?.disconnectIdle(thresholdMs)) ?? []
   }
 
-  /** A server was used by a way that the session does not see: it is not idle. */
+  /** Marks a server as used at this moment, for hosts that reach it by a way that the session does not see. */
   async touchMcp(name: string): Promise<void> {
     return coreOf(this).part(mcpPart).touch(name)
   }

@@ -7,7 +7,7 @@ export function coreOf(session: SessionSurface): SessionCore {
 
 let readCore: (session: SessionSurface) => SessionCore
 
-/** The ground of what a host sees of a session: each file beside this one adds the methods of one concern. */
+/** The base class of what a host sees of a session: each file next to this one adds the methods of one concern. */
 export abstract class SessionSurface {
   readonly #core: SessionCore
 
@@ -16,6 +16,11 @@ export abstract class SessionSurface {
   }
 
   constructor(core: SessionCore) {
+    if (new.target === SessionSurface)
+      throw new TypeError('A session is opened by agent.session(workspace, options).')
     this.#core = core
   }
 }
+
+// What a host imports as `Session` is this class.
+Object.defineProperty(SessionSurface, 'name', { value: 'Session' })

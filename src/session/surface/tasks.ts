@@ -53,9 +53,14 @@ export abstract class TaskSurface extends ObjectSurface {
     return coreOf(this).part(agentsPart).problems
   }
 
-  /** Hands one piece of work to an agent: the same as its tool `task`. */
-  async task(task: TaskOptions, options: { readonly signal?: AbortSignal } = {}): Promise<ToolResult> {
-    return callTool(coreOf(this), 'task', argsOf(task), options.signal)
+  /** Hands one piece of work to an agent, or several with `{ tasks: [...] }`: the same as its tool `task`. */
+  async task(
+    task: TaskOptions | { readonly tasks: readonly Omit<TaskOptions, 'background'>[] },
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<ToolResult> {
+    const several = 'tasks' in task && Array.isArray(task.tasks)
+    const args = several ? { ...task, tasks: task.tasks.map(argsOf) } : argsOf(task as TaskOptions)
+    return callTool(coreOf(this), 'task', args, options.signal)
   }
 
   /** Several that are worked on at the same time: the same as its tool `parallel_task`. */

@@ -1,25 +1,23 @@
 import {
   appendFileSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { factor } from '../../../test/support/fault-factor.js'
+import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { type SessionRecord, schemaVersion } from '../records.js'
 import { FileSessionStore } from './file-session-store.js'
 
 /** Tests run in a short form; `FAULT_FACTOR=20` gives the figures of the long form. */
-const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
 const reopenEvery = factor > 1 ? 1 : 29
-const top = mkdtempSync(join(tmpdir(), 'capstan-damage-'))
+const top = sharedDirectory()
 let made = 0
-afterAll(() => rmSync(top, { recursive: true, force: true }))
 
 const opener = { holder: 'test', durability: 'exit', now: () => 1 } as const
 const part = (id: number, text: string): SessionRecord => ({

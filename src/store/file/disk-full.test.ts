@@ -1,14 +1,14 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { rolldown } from 'rolldown'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
+import { factor } from '../../../test/support/fault-factor.js'
+import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 
-const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
-const top = mkdtempSync(join(tmpdir(), 'capstan-full-'))
+const top = sharedDirectory()
 
 /** Fills small disks of several sizes, one after the other, and tells how each ended. */
 const program = `
@@ -58,8 +58,6 @@ beforeAll(async () => {
   await bundle.close()
   writeFileSync(join(top, 'fill.mjs'), program)
 })
-
-afterAll(() => rmSync(top, { recursive: true, force: true }))
 
 it.skipIf(!canMount)(
   'a full disk: the batch is refused by name, all before is there, and it goes on when there is space',

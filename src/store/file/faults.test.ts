@@ -1,7 +1,7 @@
-import { chmodSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { messageOf } from '../../tool/errors.js'
 import { StoreError, storeErrorCodes } from '../errors.js'
 import type { SessionRecord } from '../records.js'
@@ -9,9 +9,8 @@ import type { SessionLog } from '../session-store.js'
 import { type FileLayer, nodeFiles } from './file-layer.js'
 import { FileSessionStore } from './file-session-store.js'
 
-const top = mkdtempSync(join(tmpdir(), 'capstan-faults-'))
+const top = sharedDirectory()
 let made = 0
-afterAll(() => rmSync(top, { recursive: true, force: true }))
 
 const opener = { holder: 'test', now: () => 1 } as const
 const part = (id: number): SessionRecord => ({

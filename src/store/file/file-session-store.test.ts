@@ -1,17 +1,8 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { checkSessionStore } from '../../testing/session-store-kit.js'
 import { type SessionRecord, schemaVersion } from '../records.js'
 import { type FileLayer, nodeFiles } from './file-layer.js'
@@ -23,11 +14,9 @@ const session = (id: string, updatedAtMs = 1): SessionRecord => ({
   type: 'session',
   data: { id, schemaVersion, updatedAtMs },
 })
-const top = mkdtempSync(join(tmpdir(), 'capstan-store-'))
+const top = sharedDirectory()
 let made = 0
 const fresh = (): string => join(top, `store-${made++}`, 'sessions')
-
-afterAll(() => rmSync(top, { recursive: true, force: true }))
 
 it('keeps every promise of a session store', async () => {
   const problems = await checkSessionStore(() => new FileSessionStore(fresh()), {

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { CapstanError, messageOf } from '../../tool/errors.js'
 import { type Owner, thisProcess } from '../../workspace/scratch/owner.js'
 import { damagedLog } from '../errors.js'
+import type { SessionRecord } from '../records.js'
 import { newestFirst } from '../session-info.js'
 import type {
   EditRecords,
@@ -24,7 +25,7 @@ import {
 import { FileLog } from './file-log.js'
 import { type HeldLease, releaseLease, takeLease } from './lease-file.js'
 import { infoOf } from './list-sessions.js'
-import { damageOf, logName, mendLog, replaceLog } from './mend-log.js'
+import { damageOf, logName, mendLog, replaceLog, writeFirstLog } from './mend-log.js'
 import { type LogEnd, LogScan, scanFile, scanFileSync } from './scan-log.js'
 import { directoryName, isLongName, sessionIdOf } from './session-directory.js'
 import { storeFailure } from './system-failure.js'
@@ -52,6 +53,8 @@ export class FileSessionStore implements SessionStore {
   readonly #files: FileLayer
   readonly #owner: Owner
   readonly #leaseExpiryMs: number
+  /** The topmost directory that was made for a session and not opened since: its name may not be on disk. */
+  #topmostMade: string | undefined
   #lastRead: (LogEnd & { readonly facts: FileFacts; readonly recordCount: number }) | undefined
 
   constructor(directory: string, options: FileSessionStoreOptions = {}) {
@@ -98,6 +101,25 @@ export class FileSessionStore implements SessionStore {
       return this.#stored(fd, scanSync(this.#files, fd, scan))
     } finally {
       this.#files.close(fd)
+    }
+  }
+
+  async create(sessionId: string, records: readonly SessionRecord[]): Promise<boolean> {
+    const files = this.#files
+    const directory = this.#directoryOf(sessionId)
+    try {
+      const made = files.makeDirectory(directory)
+      if (made === undefined && this.#hasTraces(directory)) return false
+      this.#topmostMade = topmostOf(this.#topmostMade, made)
+      this.#writeId(sessionId, directory)
+      const written = writeFirstLog(files, directory, records)
+      if (written === undefined) return false
+      const facts = files.factsAt(join(directory, logName))
+      if (facts !== undefined)
+        this.#lastRead = { ...written, problem: undefined, facts, recordCount: records.length }
+      return true
+    } catch (error) {
+      throw storeFailure(error, sessionId, 'made')
     }
   }
 
@@ -250,7 +272,7 @@ export class FileSessionStore implements SessionStore {
         heartbeatMs: this.#leaseExpiryMs / 3,
         recordCount: logEnd.recordCount,
         damage: lost ? `${logName}: it was missing, and is begun anew` : mended,
-        newNamesIn: namesToSync(directory, made ?? directory),
+        newNamesIn: namesToSync(directory, topmostOf(this.#topmostMade, made) ?? directory),
       })
     } catch (error) {
       files.close(fd)
@@ -321,6 +343,11 @@ function scanSync(files: FileLayer, fd: number, scan: LogScan): LogScan {
 function noteUnreadable(scan: LogScan, error: unknown): void {
   if (error instanceof CapstanError) throw error
   scan.problem = `it could not be read further (${errnoOf(error) ?? messageOf(error)})`
+}
+
+function topmostOf(one: string | undefined, other: string | undefined): string | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return one.length <= other.length ? one : other
 }
 
 /** From the directory that holds the topmost new name down to the session's own. */

@@ -1,19 +1,19 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { factor } from '../../../test/support/fault-factor.js'
+import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { thisProcess } from '../../workspace/scratch/owner.js'
 import type { SessionRecord } from '../records.js'
 import { type FileLayer, nodeFiles } from './file-layer.js'
 import { FileSessionStore } from './file-session-store.js'
 import { type HeldLease, isStillHeld, releaseLease, takeLease } from './lease-file.js'
 
-const factor = Math.max(1, Number(process.env['FAULT_FACTOR'] ?? 1) || 1)
-const top = mkdtempSync(join(tmpdir(), 'capstan-lease-'))
+const top = sharedDirectory()
 const opener = { holder: 'test', now: () => 1 } as const
 const children: ChildProcess[] = []
 let made = 0
@@ -50,7 +50,6 @@ beforeAll(async () => {
 
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL')
-  rmSync(top, { recursive: true, force: true })
 })
 
 async function startChild(): Promise<ChildProcess> {
@@ -77,7 +76,7 @@ describe('the lease of a session', () => {
   it('goes to exactly one of several processes, however they race, and a dead one is followed at once', async () => {
     const rivals = await Promise.all([0, 1, 2, 3].map(startChild))
     const directory = join(top, 'races')
-    const races = 200 * Math.min(factor, 5)
+    const races = 60 * Math.min(factor, 16)
     const fences = new Map<string, number>()
     for (let race = 0; race < races; race++) {
       // New sessions and known ones, given back or left by the dead.
@@ -112,7 +111,7 @@ describe('the lease of a session', () => {
     expect(new Set(sequence).size).toBe(races - Math.ceil(races / 3))
     const leftovers = readdirSync(join(directory, 'known')).filter((name) => !name.startsWith('lease-'))
     expect(leftovers).toEqual(['log.jsonl'])
-  }, 120_000)
+  })
 
   it('of a living process is refused, and taken over at once when it was killed', async () => {
     const child = await startChild()

@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { SessionRecord } from '../records.js'
-import { createNew, type FileLayer, writeAll } from './file-layer.js'
+import { createNew, errnoOf, type FileLayer, writeAll } from './file-layer.js'
 import { encodeBatch } from './log-line.js'
 import type { LogEnd } from './scan-log.js'
 
@@ -29,6 +30,31 @@ export async function mendLog(
   files.truncate(fd, logEnd.end)
   await files.sync(fd)
   return `${damage} (kept in ${name})`
+}
+
+/** Writes the log of a new session, whole under its name or not at all. Undefined when there is one; else where it ends. */
+export function writeFirstLog(
+  files: FileLayer,
+  directory: string,
+  records: readonly SessionRecord[],
+): { readonly end: number; readonly checksum: number } | undefined {
+  const draft = join(directory, `.${logName}.${randomBytes(9).toString('hex')}`)
+  const { bytes, checksum } = encodeBatch(records, 0)
+  const fd = files.open(draft, createNew)
+  try {
+    try {
+      writeAll(files, fd, bytes, 0)
+    } finally {
+      files.close(fd)
+    }
+    files.link(draft, join(directory, logName))
+    return { end: bytes.length, checksum }
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return undefined
+    throw error
+  } finally {
+    files.unlink(draft)
+  }
 }
 
 /** Copies a log into a new file in its place: whoever still writes to the old one writes to a file that no longer has a name. */

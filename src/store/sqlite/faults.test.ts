@@ -1,18 +1,18 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { rolldown } from 'rolldown'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sharedDirectory, temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { checkSessionStore } from '../../testing/session-store-kit.js'
 import type { SessionRecord } from '../records.js'
 import type { StoredSession } from '../session-store.js'
 import { openDatabase } from './driver.js'
 import { SqliteSessionStore } from './sqlite-store.js'
 
-const base = mkdtempSync(join(tmpdir(), 'capstan-sqlite-faults-'))
+const base = sharedDirectory()
 const bundle = join(base, 'store.mjs')
 let count = 0
 let file: string
@@ -31,8 +31,6 @@ beforeAll(async () => {
 beforeEach(() => {
   file = join(base, `${count++}.db`)
 })
-
-afterAll(() => rmSync(base, { recursive: true, force: true }))
 
 describe('the interface of stores', () => {
   it('is kept', async () => {
@@ -125,18 +123,14 @@ describe('FT-25: several processes', () => {
   it.skipIf(process.getBuiltinModule('node:sqlite') !== undefined)(
     'load the store without its driver, and hear which package is missing',
     () => {
-      const lonely = mkdtempSync(join(tmpdir(), 'capstan-sqlite-lonely-'))
-      try {
-        writeFileSync(join(lonely, 'store.mjs'), readFileSync(bundle))
-        const script = `${prelude(join(lonely, 'store.mjs'), join(lonely, 'x.db'))}
+      const lonely = temporaryDirectory()
+      writeFileSync(join(lonely, 'store.mjs'), readFileSync(bundle))
+      const script = `${prelude(join(lonely, 'store.mjs'), join(lonely, 'x.db'))}
           await store.open('s', opener).catch(({ code, message }) => console.log(code, message))`
-        const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
-          encoding: 'utf8',
-        })
-        expect(said).toMatch(/^store_failed .*npm install libsql/)
-      } finally {
-        rmSync(lonely, { recursive: true, force: true })
-      }
+      const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+        encoding: 'utf8',
+      })
+      expect(said).toMatch(/^store_failed .*npm install libsql/)
     },
   )
 })

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { SessionLockedError } from '../errors.js'
 import { MemorySessionStore } from '../memory-store.js'
 import type { SessionRecord } from '../records.js'
@@ -17,7 +18,7 @@ let store: SqliteSessionStore
 const opened: SqliteSessionStore[] = []
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'capstan-sqlite-'))
+  directory = temporaryDirectory()
   file = join(directory, 'sessions.db')
   store = storeOn(file)
 })
@@ -25,7 +26,6 @@ beforeEach(() => {
 afterEach(async () => {
   // Some tests take the file away on purpose; what is left of it is of no interest.
   await Promise.allSettled(opened.splice(0).map((one) => one.close()))
-  rmSync(directory, { recursive: true, force: true })
 })
 
 function storeOn(path: string): SqliteSessionStore {
@@ -82,7 +82,7 @@ describe('SqliteSessionStore', () => {
         expect(await here.list()).toEqual(await other.list())
         await here.close()
       }),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     )
   })
 

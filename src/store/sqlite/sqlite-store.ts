@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { damagedLog, StoreError } from '../errors.js'
+import type { SessionRecord } from '../records.js'
 import { refuseFutureSchema } from '../schema.js'
 import { newestFirst, sessionInfo } from '../session-info.js'
 import type {
@@ -20,7 +21,7 @@ import { assertFree, releaseLease, renewEveryMs, renewLeases, takeLease } from '
 import { assertWhole, readRecords } from './read-records.js'
 import { bytesIn, textIn } from './row.js'
 import { SqliteLog } from './sqlite-log.js'
-import { replaceRecords } from './write-records.js'
+import { encodeBatch, replaceRecords, writeBatch } from './write-records.js'
 
 /**
  * Sessions in one SQLite file, which several processes may use at once. The file is made when the first session is opened.
@@ -57,6 +58,27 @@ export class SqliteSessionStore implements SessionStore {
   readSync(sessionId: string): StoredSession | undefined {
     assertId(sessionId)
     return this.#read(({ database }) => readRecords(database, sessionId))
+  }
+
+  async create(
+    sessionId: string,
+    records: readonly SessionRecord[],
+    { holder, now }: Omit<OpenLogOptions, 'durability'>,
+  ): Promise<boolean> {
+    assertId(sessionId)
+    const at = now()
+    const batch = encodeBatch(sessionId, records)
+    return this.#queue.add({
+      durable: false,
+      work: ({ database }) => {
+        if (database.prepare('SELECT 1 FROM chat_sessions WHERE id = ?').get(sessionId) !== undefined)
+          return false
+        const { lease } = takeLease(database, sessionId, holder, at)
+        writeBatch(database, sessionId, lease, batch)
+        releaseLease(database, lease)
+        return true
+      },
+    })
   }
 
   async open(sessionId: string, { holder, durability = 'sync', now }: OpenLogOptions): Promise<SessionLog> {

@@ -1,7 +1,9 @@
+import { checkManifest } from '../../authority/check-manifest.js'
 import { compilePolicy, type PermissionPolicy } from '../../authority/policy.js'
 import { readToolList, toolsOf } from '../../authority/tool-list.js'
 import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
+import type { RequirementSet } from '../../tool/requirement.js'
 import type { AgentDefinition } from '../agent-definition.js'
 import { AgentFileError } from './errors.js'
 
@@ -91,6 +93,27 @@ export function permissionsOf(given: unknown): PermissionPolicy | undefined {
     ...listField(given, 'ask'),
     ...listField(given, 'deny'),
     ...(fallback !== undefined && { defaultDecision: fallback }),
+  }
+}
+
+/** `manifest`: what the agent asks for, and rules that come with it. */
+export function manifestOf(given: unknown): Pick<AgentDefinition, 'manifest'> {
+  if (given === undefined) return {}
+  if (!isRecord(given)) throw new AgentFileError('manifest must have the fields requires and permissions')
+  const odd = Object.keys(given).find((name) => name !== 'requires' && name !== 'permissions')
+  if (odd !== undefined)
+    throw new AgentFileError(`manifest has no field "${odd}"; known: requires, permissions`)
+  const permissions = permissionsOf(fieldOf(given, 'permissions'))
+  const requires = fieldOf(given, 'requires') as RequirementSet | undefined
+  const manifest = {
+    ...(requires !== undefined && { requires }),
+    ...(permissions !== undefined && { permissions }),
+  }
+  try {
+    checkManifest(manifest)
+    return { manifest }
+  } catch (error) {
+    throw new AgentFileError(messageOf(error))
   }
 }
 

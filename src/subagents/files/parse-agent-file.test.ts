@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import type { PermissionPolicy } from '../../authority/policy.js'
 import { CapstanError } from '../../tool/errors.js'
 import type { AgentDefinition } from '../agent-definition.js'
@@ -18,6 +19,31 @@ const explore: AgentDefinition = {
 const markdown = (fields: string, body = 'You work.'): ReturnType<typeof parseAgentFile> =>
   parseAgentFile({ text: `---\n${fields}\n---\n${body}\n`, stem: 'stem', format: 'markdown' }, [explore])
 const agentOf = (fields: string): AgentDefinition => markdown(fields).agent
+
+describe('the manifest of an agent file', () => {
+  it('has requirements and permissions', () => {
+    expect(
+      agentOf(
+        'manifest:\n  requires:\n    fs:\n      read: ["{workspace}/docs/**"]\n  permissions:\n    deny: [bash]\n    default: ask',
+      ).manifest,
+    ).toEqual({
+      requires: { fs: { read: ['{workspace}/docs/**'] } },
+      permissions: { deny: ['bash'], defaultDecision: 'ask' },
+    })
+  })
+
+  it.each([
+    ['{ requires: { fs: { read: ["{workspce}/**"] } } }', '{workspace}'],
+    ['{ requires: { fs: { read: ["src/["] } } }', 'position'],
+    ['{ permissions: { denny: ["bash"] } }', 'denny'],
+    ['{ permissions: { deny: ["bash("] } }', 'bash('],
+    ['{ rules: [] }', 'rules'],
+    ['all', 'requires and permissions'],
+  ])('that cannot be used makes the file invalid: %s', (manifest, words) => {
+    expect(() => agentOf(`manifest: ${manifest}`)).toThrow(words)
+    expect(() => agentOf('manfest: {}')).toThrow('did you mean "manifest"?')
+  })
+})
 
 describe('an agent file', () => {
   it('is Markdown with fields at its head and the prompt below', () => {
@@ -151,8 +177,12 @@ describe('an agent file', () => {
     expect(() => markdown(fields)).toThrow(words)
   })
 
-  it('is refused without a prompt', () => {
-    expect(() => markdown('name: a', '  ')).toThrow('it has no prompt')
+  it('works by its description without a prompt, and is refused without both', () => {
+    expect(markdown('name: a\ndescription: Does it.', '  ').agent).toMatchObject({
+      description: 'Does it.',
+      prompt: 'Does it.',
+    })
+    expect(() => markdown('name: a', '  ')).toThrow('it has no prompt and no description')
   })
 
   it('is an agent or refused, whatever is in it', () => {
@@ -192,7 +222,7 @@ describe('an agent file', () => {
           expect(error).toBeInstanceOf(CapstanError)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 })

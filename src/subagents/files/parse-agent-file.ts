@@ -7,6 +7,7 @@ import {
   type Fields,
   fieldOf,
   flagField,
+  manifestOf,
   modelOf,
   nameOf,
   rightsOf,
@@ -27,7 +28,8 @@ export type AgentText = {
 export type ParsedAgent = { readonly agent: AgentDefinition; readonly problems: readonly string[] }
 
 /**
- * Makes an agent of a file: YAML, or Markdown with fields at its head and the prompt below. One with a `kind` is a worker. Throws
+ * Makes an agent of a file: YAML, or Markdown with fields at its head and the prompt below. Without a prompt, the description is the
+ * prompt. One with a `kind` is a worker. Throws
  * {@link AgentFileError} or `YamlError` for what cannot be used: half an agent would do more than it was meant to.
  */
 export function parseAgentFile(
@@ -36,12 +38,15 @@ export function parseAgentFile(
 ): ParsedAgent {
   const { fields, lines, body } = format === 'yaml' ? { ...readYaml(text), body: '' } : readFrontMatter(text)
   const problems = oddFields(fields, lines)
-  const prompt = textField(fields, 'prompt') ?? visibleText(body).trim()
+  const written = textField(fields, 'prompt') ?? visibleText(body).trim()
   if (fieldOf(fields, 'kind') !== undefined) {
-    const spec = { ...fields, name: fields['name'] ?? stem, ...(prompt !== '' && { prompt }) }
+    const spec = { ...fields, name: fields['name'] ?? stem, ...(written !== '' && { prompt: written }) }
     return { agent: workerAgent(spec, known), problems }
   }
-  if (prompt === '') throw new AgentFileError('it has no prompt')
+  const description = textField(fields, 'description')
+  // An agent that only has a description works by it.
+  const prompt = written === '' ? description : written
+  if (prompt === undefined) throw new AgentFileError('it has no prompt and no description; write one of them')
   const mode = wordField(fieldOf(fields, 'mode'), 'mode', ['primary', 'subagent', 'all'])
   const caller = wordField(fieldOf(fields, 'caller'), 'caller', ['agent'])
   const inheritance = wordField(
@@ -52,9 +57,10 @@ export function parseAgentFile(
   return {
     agent: {
       name: nameOf(fieldOf(fields, 'name'), stem),
-      description: oneLine(textField(fields, 'description') ?? prompt),
+      description: oneLine(description ?? prompt),
       prompt,
       ...rightsOf(fields),
+      ...manifestOf(fieldOf(fields, 'manifest')),
       ...stepsOf(fieldOf(fields, 'max_steps', 'maxSteps', 'max-steps', 'maxTurns')),
       ...modelOf(fieldOf(fields, 'model'), problems),
       ...flagField(fields, 'hidden'),
@@ -77,6 +83,7 @@ const restricting = [
   'disallowed_tools',
   'disallowed-tools',
   'permissions',
+  'manifest',
   'max_steps',
   'maxSteps',
   'max-steps',
@@ -90,6 +97,7 @@ const plainNames = [
   'allowedTools',
   'disallowedTools',
   'permissions',
+  'manifest',
   'max_steps',
   'confirmation_inheritance',
 ]

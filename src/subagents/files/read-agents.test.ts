@@ -1,14 +1,13 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { askingFirst, readAgentDirectory, readProjectAgents, readUserAgents } from './read-agents.js'
 
 let base: string
 beforeEach(async () => {
-  base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-agents-')))
+  base = temporaryDirectory()
 })
-afterEach(() => rm(base, { recursive: true, force: true }))
 
 async function put(files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
@@ -47,7 +46,7 @@ describe('readAgentDirectory', () => {
   })
 
   it('is empty, with a problem, where there is no directory', () => {
-    expect(readAgentDirectory(join(base, 'none'), [])).toEqual({
+    expect(readAgentDirectory(join(base, 'none'), [])).toMatchObject({
       agents: [],
       problems: [expect.stringContaining('is no directory that can be read')],
     })
@@ -73,7 +72,7 @@ describe('readProjectAgents', () => {
   it('reads the agents of a project', async () => {
     await put({ 'work/.capstan/agents/a.md': agentFile('A.'), 'work/.claude/agents/b.md': agentFile('B.') })
     expect(namesOf(readProjectAgents(join(base, 'work'), []))).toEqual(['a', 'b'])
-    expect(readProjectAgents(base, [])).toEqual({ agents: [], problems: [] })
+    expect(readProjectAgents(base, [])).toEqual({ agents: [], problems: [], unread: [] })
   })
 })
 

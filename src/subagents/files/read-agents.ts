@@ -2,17 +2,25 @@ import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../tool/errors.js'
 import { findFiles, isDirectory, type SearchedDirectory } from '../../workspace/find-files.js'
 import { projectDirectories } from '../../workspace/project-directories.js'
-import type { AgentDefinition } from '../agent-definition.js'
+import type { AgentDefinition, UnreadAgent } from '../agent-definition.js'
 import { parseAgentFile } from './parse-agent-file.js'
 
-export type ReadAgents = { readonly agents: readonly AgentDefinition[]; readonly problems: readonly string[] }
+export type ReadAgents = {
+  readonly agents: readonly AgentDefinition[]
+  readonly problems: readonly string[]
+  /** Files that gave no agent. A search for an agent that is not there reports them. */
+  readonly unread: readonly UnreadAgent[]
+}
 
 /**
  * The agents of a directory that a host names, of each name the first. Read at once; what is wrong with a file is told, and the
  * others count.
  */
 export function readAgentDirectory(path: string, known: readonly AgentDefinition[]): ReadAgents {
-  if (!isDirectory(path)) return { agents: [], problems: [`${path} is no directory that can be read`] }
+  if (!isDirectory(path)) {
+    const problem = `${path} is no directory that can be read`
+    return { agents: [], problems: [problem], unread: [{ names: [], problem }] }
+  }
   return readDirectories([{ path, trees: [path] }], known)
 }
 
@@ -51,31 +59,50 @@ function readDirectories(
 ): ReadAgents {
   const agents = new Map<string, AgentDefinition>()
   const problems: string[] = []
+  const unread: UnreadAgent[] = []
   const seen = new Set<string>()
+  const leaveOut = (problem: string, ...names: string[]): void => {
+    problems.push(problem)
+    unread.push({ names, problem })
+  }
   for (const directory of directories)
     for (const found of findFiles(directory, { ...wanted, seen })) {
-      if ('problem' in found) problems.push(found.problem)
+      if ('problem' in found) leaveOut(found.problem)
       else if (agents.size >= mostAgents)
-        problems.push(`${found.path} was left out: there are ${mostAgents} agents already`)
+        leaveOut(`${found.path} was left out: there are ${mostAgents} agents already`, stemOf(found.path))
       else read(found)
     }
-  return { agents: [...agents.values()], problems }
+  return { agents: [...agents.values()], problems, unread }
 
   function read({ path, text }: { readonly path: string; readonly text: string }): void {
     const format = /\.md$/i.test(path) ? 'markdown' : 'yaml'
-    // Beside agents there are files for people.
-    if (format === 'markdown' && !/^\ufeff?---[ \t]*\r?\n/.test(text)) return
+    const stem = stemOf(path)
+    // A README next to agents is no problem. It is one for a caller that wants an agent of its name.
+    if (format === 'markdown' && !/^\ufeff?---[ \t]*\r?\n/.test(text)) {
+      const problem = `${path} is no agent: it does not begin with fields between two lines of ---`
+      unread.push({ names: [stem], problem, onlyByName: true })
+      return
+    }
     try {
-      const stem = basename(path).replace(/\.[^.]*$/, '')
       const { agent, problems: odd } = parseAgentFile({ text, stem, format }, known)
       problems.push(...odd.map((problem) => `${path}: ${problem}`))
       if (agents.has(agent.name))
         problems.push(`${path} was left out: there is an agent "${agent.name}" already`)
       else agents.set(agent.name, agent)
     } catch (error) {
-      problems.push(`${path} is no agent: ${messageOf(error)}`)
+      leaveOut(`${path} is no agent: ${messageOf(error)}`, stem, ...nameWritten(text))
     }
   }
+}
+
+function stemOf(path: string): string {
+  return basename(path).replace(/\.[^.]*$/, '')
+}
+
+/** The name that a file gives itself, also where the rest of it cannot be read. */
+function nameWritten(text: string): string[] {
+  const [, name] = /^[ \t]*["']?name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9._:-]+)/m.exec(text) ?? []
+  return name === undefined ? [] : [name]
 }
 
 /**

@@ -1,10 +1,9 @@
-/** What both kinds of connection that stay must do alike. */
-import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocketServer } from 'ws'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { type AhpOptions, UnixSocketTransport, WebSocketTransport } from '../transport.js'
 import { openUnixSocket } from './unix-socket.js'
 import { openWebSocket } from './websocket.js'
@@ -15,8 +14,7 @@ type Other = { say(text: string): void; heard: string[]; cut(): void }
 type Listening = { readonly open: (options?: AhpOptions) => OpenWire; other(): Promise<Other> }
 
 async function onSocket(): Promise<Listening> {
-  const directory = await mkdtemp(join(tmpdir(), 'capstan-wire-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = temporaryDirectory()
   const path = join(directory, 'guard')
   const sockets: Socket[] = []
   const others: Other[] = []

@@ -69,7 +69,6 @@ function planOf({ url: written, path, branch, depth = 1 }: RepoCloneArgs): Plan 
     )
   const command = quoteArgv([
     ...['git', 'clone', '--quiet', '--depth', String(depth), '--single-branch', '--no-tags'],
-    ...['--no-recurse-submodules', '--template='],
     ...(branch === undefined ? [] : ['--branch', branch]),
     ...['--', url.href, target],
   ])

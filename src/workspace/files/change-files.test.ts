@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import type { FileChange } from '../../tool/runtime.js'
 import { FilesNotChangedError } from './errors.js'
 import { createLocalFiles, type LocalFiles } from './local-files.js'
@@ -9,10 +9,9 @@ import { createMemoryFiles } from './memory-files.js'
 
 let root: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'capstan-change-'))
+  root = temporaryDirectory()
   for (const name of ['a', 'b', 'c']) await writeFile(join(root, name), `${name}\n`)
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const text = (name: string): Promise<string> => readFile(join(root, name), 'utf8')
 async function rewriting(files: Pick<LocalFiles, 'read'>, ...names: string[]): Promise<FileChange[]> {

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { CapstanError } from '../../tool/errors.js'
 import type { RuntimeFiles } from '../../tool/runtime.js'
 import type { Permit } from './access.js'
@@ -17,13 +17,11 @@ type Options = {
   readonly maxEntries?: number
 }
 type Backend = RuntimeFiles & { resolve(path: string): Promise<string> }
-const made: string[] = []
 const onDisk =
   (method?: 'compare') =>
   (options: Options): Backend => {
     // One level deeper than needed, so that a path which gets out by mistake still ends in a directory of ours.
-    const top = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-kit-')))
-    made.push(top)
+    const top = temporaryDirectory()
     const root = join(top, 'w')
     mkdirSync(root)
     return createLocalFiles({ root, durable: false, ...options, ...(method === undefined ? {} : { method }) })
@@ -39,10 +37,6 @@ const code = async (work: Promise<unknown>): Promise<string> =>
     () => 'done',
     (thrown: unknown) => (thrown instanceof CapstanError ? thrown.code : `not ours: ${thrown}`),
   )
-
-afterEach(() => {
-  for (const root of made.splice(0)) rmSync(root, { recursive: true, force: true })
-})
 
 describe.each(backends)('files: %s', (_name, create) => {
   it('reads back what it wrote, with a version of the content', async () => {

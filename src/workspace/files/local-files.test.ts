@@ -5,7 +5,6 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -14,9 +13,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { FileSystemError } from './errors.js'
 import { keysInUse } from './in-turn.js'
 import { createLocalFiles } from './local-files.js'
@@ -32,7 +31,7 @@ const leftovers = (directory = root): string[] =>
   })
 
 beforeEach(() => {
-  top = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-local-')))
+  top = temporaryDirectory()
   root = join(top, 'w')
   mkdirSync(root)
   // What links to outside lead to: were containment broken, nothing of the machine itself would be harmed.
@@ -40,12 +39,8 @@ beforeEach(() => {
   writeFileSync(join(top, 'outside', 'passwd'), 'theirs')
 })
 afterEach(() => {
-  try {
-    expect(leftovers()).toEqual([])
-    expect(keysInUse()).toBe(0)
-  } finally {
-    rmSync(top, { recursive: true, force: true })
-  }
+  expect(leftovers()).toEqual([])
+  expect(keysInUse()).toBe(0)
 })
 
 describe('local files', () => {
@@ -193,31 +188,27 @@ describe('local files', () => {
   it('reaches further roots and scratch by absolute paths, and moves files between them', async () => {
     const [more, scratch] = [
       at('more'),
-      existsSync('/dev/shm') ? mkdtempSync('/dev/shm/capstan-local-') : at('scratch'),
+      existsSync('/dev/shm') ? temporaryDirectory('/dev/shm') : at('scratch'),
     ]
     mkdirSync(at('w'))
     mkdirSync(more)
     mkdirSync(scratch, { recursive: true })
     const lazy: { path: string | undefined } = { path: undefined }
     const files = createLocalFiles({ root: at('w'), roots: [more], scratch: lazy, durable: false })
-    try {
-      await expect(files.write(join(scratch, 'x'), '')).rejects.toMatchObject({ code: 'path_outside' })
-      lazy.path = realpathSync(scratch)
-      expect((await files.write(join(scratch, 'x'), 'big')).path).toBe(join(lazy.path, 'x'))
-      await expect(files.write(join(scratch, '.git/hooks/x'), '')).rejects.toMatchObject({
-        code: 'path_protected',
-      })
-      await files.write(join(more, 'y'), 'other')
-      // Scratch may be on another file system: then the bytes are carried over.
-      chmodSync(join(scratch, 'x'), 0o640)
-      await files.move(join(scratch, 'x'), 'kept/x')
-      expect(readFileSync(at('w', 'kept', 'x'), 'utf8')).toBe('big')
-      expect(statSync(at('w', 'kept', 'x')).mode & 0o777).toBe(0o640)
-      expect(readdirSync(scratch)).toEqual([])
-      await expect(files.remove(more)).rejects.toMatchObject({ code: 'path_protected' })
-    } finally {
-      rmSync(scratch, { recursive: true, force: true })
-    }
+    await expect(files.write(join(scratch, 'x'), '')).rejects.toMatchObject({ code: 'path_outside' })
+    lazy.path = realpathSync(scratch)
+    expect((await files.write(join(scratch, 'x'), 'big')).path).toBe(join(lazy.path, 'x'))
+    await expect(files.write(join(scratch, '.git/hooks/x'), '')).rejects.toMatchObject({
+      code: 'path_protected',
+    })
+    await files.write(join(more, 'y'), 'other')
+    // Scratch may be on another file system: then the bytes are carried over.
+    chmodSync(join(scratch, 'x'), 0o640)
+    await files.move(join(scratch, 'x'), 'kept/x')
+    expect(readFileSync(at('w', 'kept', 'x'), 'utf8')).toBe('big')
+    expect(statSync(at('w', 'kept', 'x')).mode & 0o777).toBe(0o640)
+    expect(readdirSync(scratch)).toEqual([])
+    await expect(files.remove(more)).rejects.toMatchObject({ code: 'path_protected' })
   })
 
   it('works in deep trees, up to the longest path there is', async () => {

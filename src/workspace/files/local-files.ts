@@ -27,6 +27,8 @@ export type LocalFilesOptions = {
   readonly root: string
   /** Further directories that paths may lie in, written as absolute paths. */
   readonly roots?: readonly string[]
+  /** Directories that were opened while the session runs, as real paths; asked at each use. */
+  readonly opened?: () => readonly string[]
   /** The session's scratch directory; without a path as long as nothing was put there. */
   readonly scratch?: { readonly path: string | undefined }
   /** Names (at any depth) and paths from the root that no tool may write, beside `.git`, `.capstan` and `.mcp.json`. */
@@ -227,7 +229,13 @@ function areaOf(options: LocalFilesOptions): Area {
     workspace,
     roots() {
       const scratch = options.scratch?.path
-      return scratch === undefined ? fixed : [...fixed, { kind: 'scratch', path: scratch, given: scratch }]
+      const opened = options.opened?.() ?? []
+      if (scratch === undefined && opened.length === 0) return fixed
+      return [
+        ...fixed,
+        ...opened.map((path): Root => ({ kind: 'additional', path, given: path })),
+        ...(scratch === undefined ? [] : [{ kind: 'scratch', path: scratch, given: scratch } as const]),
+      ]
     },
   }
 }

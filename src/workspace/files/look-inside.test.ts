@@ -1,20 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { lookInside } from './look-inside.js'
 
 let base: string
 let root: string
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-look-'))
+  base = temporaryDirectory()
   root = join(base, 'root')
   await mkdir(join(root, 'inner'), { recursive: true })
   await writeFile(join(root, 'a.txt'), 'inside\n')
   await writeFile(join(base, 'secret.txt'), 'outside\n')
 })
-afterEach(() => rm(base, { recursive: true, force: true }))
 
 describe('a look inside a directory', () => {
   it('gives names and small texts at once', () => {

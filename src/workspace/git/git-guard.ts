@@ -30,10 +30,10 @@ const minIntervalMs = 200
 const share = 1 / 10
 
 /**
- * Watches a workspace for repositories that commands make. A mount keeps existing repositories unchanged, but no mount can keep a
- * new `.git` from being made in a writable directory: so the workspace is searched while commands run and when they end, and a
- * repository that could make git start a program is renamed at once. One that could not (what `git init` makes) may stay, and is
- * read-only for the next command.
+ * Watches a workspace for repositories that commands make. A mount keeps existing repositories unchanged, and the guard inside the
+ * sandbox keeps a new `.git` from being made. Left are bare repositories, which have no such name, what approved git commands make, and
+ * machines without a guard: so the workspace is searched while commands run and when they end, and a repository that could make git
+ * start a program is renamed at once. One that could not (what `git init` makes) may stay, and is read-only for the next command.
  */
 class GitGuard {
   readonly #root: string

@@ -13,6 +13,8 @@ export type GitPins = {
   readonly pins: readonly Pin[]
   /** Placeholders for what must not appear; to be made before and removed after the command. */
   readonly absent: readonly { readonly kind: 'file' | 'directory'; readonly path: string }[]
+  /** Paths in directories that are no mounts: a guard keeps these directories from being moved away and made again. */
+  readonly named: readonly { readonly path: string }[]
   /** Repositories outside the workspace that a worktree in it belongs to, and that the command may write to. */
   readonly outside: readonly { readonly worktree: string; readonly directory: string }[]
 }
@@ -38,11 +40,13 @@ const maxPins = 300
 export function gitPins({ roots, found, work, isAbsent }: GitPinOptions): GitPins {
   const pins: Pin[] = found.closed.filter((path) => !roots.includes(path)).map(readOnly)
   const absent: { kind: 'file' | 'directory'; path: string }[] = []
+  const named: { path: string }[] = []
   const outside: { worktree: string; directory: string }[] = []
   const worked = new Set((work?.directories ?? []).flatMap((directory) => nearest(directory, roots) ?? []))
   const add = (held: Held): void => {
     pins.push(...held.pins)
     absent.push(...held.absent)
+    named.push(...(held.named ?? []))
   }
   for (const { kind, directory } of found.repositories) {
     if (kind === 'bare') {
@@ -65,7 +69,7 @@ export function gitPins({ roots, found, work, isAbsent }: GitPinOptions): GitPin
     if (!(changed && work.opens.has('modules'))) add(holdGitlinks(entry, directory, isAbsent))
     add(holdConfigured(entry, directory, roots, isAbsent))
   }
-  return { pins: ordered(collapsed(pins, roots)), absent: unique(absent), outside }
+  return { pins: ordered(collapsed(pins, roots)), absent: unique(absent), named, outside }
 }
 
 function isWorktreeOf({ kind, gitDirectory }: GitEntry, worked: ReadonlySet<string>): boolean {
@@ -73,7 +77,7 @@ function isWorktreeOf({ kind, gitDirectory }: GitEntry, worked: ReadonlySet<stri
   return [...worked].some((directory) => dirname(gitDirectory) === join(directory, '.git/worktrees'))
 }
 
-type Held = Pick<GitPins, 'pins' | 'absent'>
+type Held = Pick<GitPins, 'pins' | 'absent'> & { readonly named?: GitPins['named'] | undefined }
 
 const readOnly = (path: string): Pin => ({ path, how: 'read-only' })
 const ownMount = (path: string): Pin => ({ path, how: 'own-mount' })
@@ -102,7 +106,7 @@ function openRepository(
   const common = pointedTo(join(gitDirectory, 'commondir'), /^(.+)\n?$/)
   if (common === undefined) {
     const own = openDirectory(gitDirectory, work, isAbsent)
-    return { pins: [readOnly(path), ...own.pins], absent: own.absent }
+    return { ...own, pins: [readOnly(path), ...own.pins] }
   }
   // The `.git` file is content of the workspace and may point anywhere. It is believed only if the place it points to points back,
   // which only the owner of that repository can arrange.
@@ -119,6 +123,7 @@ function openRepository(
     common,
     pins: [readOnly(path), ...repository.pins, ownMount(gitDirectory), ...own.pins],
     absent: [...repository.absent, ...own.absent],
+    named: repository.named,
   }
 }
 
@@ -134,7 +139,8 @@ function openDirectory(git: string, { opens }: GitWork, isAbsent: IsAbsent): Hel
     ...(opens.has('worktrees') ? [] : ([['worktrees', 'directory']] as const)),
     ...(isDirectory(join(git, 'objects/info')) ? ([['objects/info/alternates', 'file']] as const) : []),
   ])
-  return { pins: [ownMount(git), ...held.pins], absent: held.absent }
+  const named = held.pins.filter(({ path }) => dirname(path) !== git)
+  return { pins: [ownMount(git), ...held.pins], absent: held.absent, named }
 }
 
 /**
@@ -183,7 +189,7 @@ function holdConfigured(
     else if (lstatSync(path).isSymbolicLink()) continue
     pins.push(readOnly(path))
   }
-  return { pins, absent }
+  return { pins, absent, named: pins }
 }
 
 function hold(

@@ -40,9 +40,9 @@ export function gitWorkOf(command: string, cwd: string): GitWork | undefined {
   return changes ? { directories: [...directories], opens } : undefined
 }
 
-/** What a line of git commands has beside them: it prints, looks or moves about, and starts nothing. */
+/** What a line of git commands has beside them: it prints, looks, moves about or makes directories, and starts nothing. */
 const harmlessBeside = new Set(
-  'cd true false : echo printf cat pwd head tail grep wc sleep test [ set exit'.split(' '),
+  'cd true false : echo printf cat pwd ls mkdir head tail grep wc sleep test [ set exit'.split(' '),
 )
 
 /** Commands that write to the git directory. Any other name may be an alias, which runs any program. */

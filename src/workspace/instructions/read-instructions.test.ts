@@ -1,20 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { type InstructionOptions, readInstructions } from './read-instructions.js'
-
-const made: string[] = []
-
-afterEach(async () => {
-  for (const path of made.splice(0)) await rm(path, { recursive: true, force: true })
-})
 
 /** A directory with these files; a text that begins with `->` is a link to what follows. */
 async function directory(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<string> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'capstan-instructions-')))
-  made.push(base)
+  const base = temporaryDirectory()
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(base, path)), { recursive: true })
     if (typeof content === 'string' && content.startsWith('->'))

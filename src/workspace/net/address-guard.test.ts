@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { refuseAddress, refuseName } from './address-guard.js'
 
 describe('refuseAddress', () => {
@@ -101,7 +102,7 @@ describe('refuseAddress', () => {
       fc.property(fc.oneof(v4, v6), (ip) => {
         if (ipaddr.parse(ip).range() !== 'unicast') expect(refuseAddress(ip)).toBeTypeOf('string')
       }),
-      { numRuns: 5_000 },
+      { numRuns: propertyRuns(5_000) },
     )
   })
 
@@ -113,7 +114,7 @@ describe('refuseAddress', () => {
           expect(refuseAddress(ip)).toBeUndefined()
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: propertyRuns(3_000) },
     )
   })
 })

@@ -1,18 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { hostname, tmpdir } from 'node:os'
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { exclusively } from './exclusive.js'
 
 let base: string
 let file: string
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-exclusive-'))
+  base = temporaryDirectory()
   file = join(base, 'f')
 })
-afterEach(() => rm(base, { recursive: true, force: true }))
 
 const times = { staleAfterMs: 10_000, giveUpAfterMs: 50 }
 const gone = Number(execFileSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }))

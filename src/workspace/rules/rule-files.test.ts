@@ -1,20 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process'
-import {
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  truncate,
-  utimes,
-  writeFile,
-} from 'node:fs/promises'
-import { hostname, tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { judge } from '../../authority/judge.js'
 import type { Rule } from '../../authority/rule.js'
 import { createRuleBook } from '../../authority/rule-book.js'
@@ -24,12 +14,11 @@ let base: string
 let root: string
 let files: RuleFiles
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-rules-'))
+  base = temporaryDirectory()
   root = join(base, 'work')
   await mkdir(join(root, '.capstan'), { recursive: true })
   files = await openRuleFiles({ root, userDir: join(base, 'user') })
 })
-afterEach(() => rm(base, { recursive: true, force: true }))
 
 const scope = (): { variables: { workspace: string[] } } => ({ variables: { workspace: [root] } })
 const verdict = async (tool: string, command: string): Promise<string> => {

@@ -26,6 +26,8 @@ export type SandboxProfile = {
   readonly sockets: readonly string[]
   /** The only way to the network, when there is one: the proxy's socket, and the Node that relays to it. */
   readonly network?: { readonly socket: string; readonly node: string } | undefined
+  /** The guard is the first program; bubblewrap reads it from a descriptor. */
+  readonly guarded?: boolean | undefined
 }
 
 export type Shown = { readonly path: string; readonly how: 'read-only' | 'writable' }
@@ -42,6 +44,7 @@ export const insideTmp = '/tmp'
 export const insideHome = '/run/capstan/home'
 export const insideSocket = '/run/capstan/proxy.sock'
 export const insideNode = '/run/capstan/node'
+export const insideGuard = '/run/capstan/guard'
 
 /**
  * The arguments for bubblewrap up to and including `--`. Order matters, since later mounts cover earlier ones: everything
@@ -63,6 +66,7 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
     ...hidden.filter((entry) => !within.includes(entry)).flatMap(hide),
     // Hidden, and made anew: the home of the command, and the ends of the proxy.
     ...[...emptyDirectory('/run'), '--bind', profile.home, insideHome],
+    ...(profile.guarded === true ? guardArgs : []),
     ...waysThroughTmp(profile).flatMap(emptyDirectory),
     ...shown.flatMap(show),
     ...profile.pins.flatMap(pin),
@@ -84,6 +88,13 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
 
 /** Where bubblewrap finds the seccomp filter. */
 export const seccompDescriptor = 3
+/** Where the guard reports what it refused. */
+export const reportDescriptor = 4
+/** Where bubblewrap finds the guard. Copied into the sandbox, so the file on the host needs no permission to be executed. */
+export const guardDescriptor = 5
+
+/** As process 1 the guard cannot be killed from inside, and its end is the end of every process. */
+const guardArgs = ['--perms', '0555', '--file', String(guardDescriptor), insideGuard, '--as-pid-1']
 
 /** What a sandbox has of its own in place of the host's. */
 const replaced = ['/tmp', '/run', '/dev', '/proc']

@@ -4,7 +4,7 @@ import type { Ledger } from '../shell/ledger.js'
 import type { ResourceLimits } from '../shell/resource-limits.js'
 import { unconfined } from '../shell/unconfined.js'
 import { bubblewrapConfinement, type SandboxNetwork } from './confine-bubblewrap.js'
-import { provenSandbox } from './doctor.js'
+import { guardOf, provenSandbox } from './doctor.js'
 import { SandboxRootError, SandboxUnavailableError } from './errors.js'
 import { checkRoot, hiddenPaths } from './hidden-paths.js'
 
@@ -41,6 +41,8 @@ export type Choice = {
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined
   readonly limits: ResourceLimits
+  /** With the mode `off`: commands have the environment of the user. */
+  readonly asUser?: boolean | undefined
   readonly options: SandboxOptions
   readonly onNotice?: ((text: string) => void) | undefined
 }
@@ -48,7 +50,7 @@ export type Choice = {
 /** Decides once per shell what confines its commands; a command never changes it (SEC-138). */
 export async function chooseConfinement(choice: Choice): Promise<Confinement> {
   const { env, path, limits, roots, ledger, directory, options } = choice
-  if (choice.mode === 'off') return unconfined({ env, path, limits })
+  if (choice.mode === 'off') return unconfined({ env, path, limits, asUser: choice.asUser })
   // The ledger says which processes to kill: not for the eyes or hands of a command.
   const own = [ledger.directory, ...(await madeBase(options.scratchBase))]
   for (const root of roots) {
@@ -59,6 +61,7 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
   if (sandbox.kind === 'bubblewrap') {
     return bubblewrapConfinement({
       bwrap: sandbox.path,
+      guard: await guardOf(sandbox),
       roots,
       ledger,
       directory,

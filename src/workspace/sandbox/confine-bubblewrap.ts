@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
@@ -10,6 +11,8 @@ import type { Ledger } from '../shell/ledger.js'
 import { limited, type ResourceLimits } from '../shell/resource-limits.js'
 import {
   bubblewrapArgs,
+  guardDescriptor,
+  insideGuard,
   insideHome,
   insideNode,
   insideTmp,
@@ -17,21 +20,25 @@ import {
   isVisible,
   type PathOfKind,
   placesOf,
+  reportDescriptor,
   seccompDescriptor,
 } from './bubblewrap.js'
 import { grantedDirectories, mountsOf } from './call-mounts.js'
 import { type Covers, findCovers } from './covers.js'
 import { SandboxUnavailableError } from './errors.js'
+import { refusedPaths, underGuard } from './guard/guard.js'
 import { type InsideUser, insideUser } from './inside-user.js'
 import { kernelFiles } from './kernel-files.js'
 import { type ProtectedName, type Protection, protect, protectedNames } from './protected-paths.js'
 import { type CheckHost, type FilteringProxy, startProxy } from './proxy.js'
-import { explainRefusals } from './refusals.js'
+import { explainRefusals, explainRefusedPaths } from './refusals.js'
 import { proxyVariables, relayed } from './relay.js'
 import { seccompFilter } from './seccomp.js'
 
 export type BubblewrapOptions = {
   readonly bwrap: string
+  /** The program that keeps missing names from being made, where it works; without it placeholders are made in the workspace. */
+  readonly guard: Uint8Array | undefined
   readonly roots: readonly [string, ...string[]]
   readonly ledger: Ledger
   /** A private directory of the shell. */
@@ -59,7 +66,7 @@ export type SandboxNetwork = {
 export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   const names = [...protectedNames, ...(options.protect ?? [])]
   const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
-  const own = ownFiles(options.directory)
+  const own = ownFiles(options)
   const coversFor = findCovers({
     trees: [...options.roots, ...(options.writable ?? []), ...(options.readOnly ?? [])],
     ledger: options.ledger,
@@ -71,7 +78,7 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
       const protection = await watchedProtection(options, names, command, watches)
       let proxy: FilteringProxy | undefined
       try {
-        proxy = await proxyFor(options, command.call?.hosts)
+        proxy = await proxyFor(options, command.call)
         const covers = await coversFor(visiblePart(command.call, options), options.scratch?.())
         const guarded = command.guardGit === true ? await guardGit(options, command, watches) : undefined
         return plan(options, own, command, { protection, covers, proxy, guarded })
@@ -96,7 +103,12 @@ function visiblePart(
   return { ...call, unreadable: { ...call.unreadable, outside } }
 }
 
-type OwnFiles = { readonly user: InsideUser; readonly filter: string; readonly blankFile: string }
+type OwnFiles = {
+  readonly user: InsideUser
+  readonly filter: string
+  readonly blankFile: string
+  readonly guard: string | undefined
+}
 
 /** What was made for one command. */
 type Held = {
@@ -107,7 +119,7 @@ type Held = {
 }
 
 /** What every sandbox of a shell is built with, written once. */
-function ownFiles(directory: string): OwnFiles {
+function ownFiles({ directory, guard }: BubblewrapOptions): OwnFiles {
   const filter = join(directory, 'seccomp')
   const bytes = seccompFilter()
   if (bytes === undefined)
@@ -115,14 +127,16 @@ function ownFiles(directory: string): OwnFiles {
   writeFileSync(filter, bytes, { mode: 0o600 })
   const blankFile = join(directory, 'blank')
   writeFileSync(blankFile, '', { mode: 0 })
-  return { user: insideUser(directory), filter, blankFile }
+  const guardFile = join(directory, 'guard')
+  if (guard !== undefined) writeFileSync(guardFile, guard, { mode: 0o600 })
+  return { user: insideUser(directory), filter, blankFile, guard: guard && guardFile }
 }
 
 const noFilter = 'Run on x64 or arm64, or set sandbox to "off" to run commands without one.'
 
 /** Holds what is there; at the end, after the placeholders are gone, also what the command made is judged. */
 async function watchedProtection(
-  { roots, ledger }: BubblewrapOptions,
+  { roots, ledger, guard }: BubblewrapOptions,
   names: readonly ProtectedName[],
   command: ConfinedCommand,
   watches: readonly GitWatch[],
@@ -134,7 +148,15 @@ async function watchedProtection(
       repositories: watches.flatMap((watch) => watch.found.repositories),
       closed: watches.flatMap((watch) => watch.found.closed),
     }
-    const protection = await protect({ roots, found, work: command.call?.git, ledger, names, writable })
+    const protection = await protect({
+      roots,
+      found,
+      work: command.call?.git,
+      ledger,
+      names,
+      guarded: guard !== undefined,
+      writable,
+    })
     return { ...protection, release: async () => [...(await protection.release()), ...(await end())] }
   } catch (error) {
     await end()
@@ -168,19 +190,34 @@ function plan(
       (path) => isVisible(path, places) && !masked.some((mask) => isInside(mask.path, path)),
     ),
     network: proxy === undefined ? undefined : { socket: proxy.socket, node: process.execPath },
+    guarded: own.guard !== undefined,
   })
   const extra = { ...options.env, ...(proxy === undefined ? {} : proxyVariables) }
-  const argv = limited(
+  const limitedArgv = limited(
     proxy === undefined ? command.argv : relayed(command.argv, insideNode),
     options.limits,
     {
       streams: command.streams,
     },
   )
+  const { rules } = protection
+  const report = join(options.directory, `refused-${randomBytes(9).toString('base64url')}`)
+  const visible = rules && {
+    ...rules,
+    names: rules.names.filter(({ directory }) => isVisible(directory, places)),
+  }
+  const argv =
+    visible === undefined
+      ? limitedArgv
+      : underGuard(limitedArgv, visible, { program: insideGuard, report: reportDescriptor })
+  // bubblewrap reads its filter and the guard from descriptors.
+  const start =
+    own.guard === undefined
+      ? ['-c', `exec "$@" ${seccompDescriptor}<"$0"`, own.filter]
+      : ['-c', startGuarded, own.filter, own.guard, report]
   return {
-    // bubblewrap reads its filter from a descriptor.
     file: '/bin/sh',
-    args: ['-c', `exec "$@" ${seccompDescriptor}<"$0"`, own.filter, options.bwrap, ...args, ...argv],
+    args: [...start, options.bwrap, ...args, ...argv],
     // bubblewrap goes to the command's directory itself, once it is mounted.
     cwd: '/',
     // The whole environment of bubblewrap, not only of the command: it can be read in /proc/1/environ inside (SEC-112).
@@ -195,7 +232,9 @@ function plan(
     async finish(outcome) {
       await proxy?.close()
       await guarded?.remove()
+      const refused = rules === undefined ? [] : await takeReport(report)
       return [
+        ...explainRefusedPaths(refused, options.roots),
         ...(await protection.release()),
         ...(proxy?.refused() ?? []),
         ...explainRefusals(outcome, {
@@ -206,6 +245,15 @@ function plan(
       ]
     },
   }
+}
+
+const startGuarded = `filter=$0 guard=$1 report=$2; shift 2; exec "$@" ${seccompDescriptor}<"$filter" ${reportDescriptor}>>"$report" ${guardDescriptor}<"$guard"`
+
+async function takeReport(file: string): Promise<string[]> {
+  // Not there when the command was never started.
+  const text = await readFile(file, 'utf8').catch(() => '')
+  await rm(file, { force: true })
+  return refusedPaths(text)
 }
 
 type GuardedGit = {
@@ -255,14 +303,15 @@ function tellGit(home: string, ignored: readonly string[]): void {
 /** One proxy for each command: its grant, its refusals and its end are that command's own. */
 async function proxyFor(
   options: BubblewrapOptions,
-  hosts: readonly string[] | undefined,
+  call: CallConfinement | undefined,
 ): Promise<FilteringProxy | undefined> {
+  const { hosts, deniesHost } = call ?? {}
   const { network } = options
   if (network === undefined || network.allowHosts.length === 0 || hosts?.length === 0) return undefined
   // The name of a socket ends at 107 bytes.
   const base = Buffer.byteLength(options.directory) < 90 ? options.directory : tmpdir()
   const directory = await mkdtemp(join(base, 'p-'))
-  const proxy = await startProxy({ socket: join(directory, 's'), hosts, ...network })
+  const proxy = await startProxy({ socket: join(directory, 's'), hosts, deniesHost, ...network })
   return {
     ...proxy,
     async close() {

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
 import { homedir } from 'node:os'
@@ -32,7 +32,8 @@ export type Trap = {
 const secret = 'capstan-canary-5f1c'
 const deniedName = 'denied.secret'
 
-export async function buildTrap(place: string): Promise<Trap> {
+/** `guarded`: commands must not be able to make a repository anywhere. Without a guard one is found when it is there. */
+export async function buildTrap(place: string, { guarded }: { readonly guarded: boolean }): Promise<Trap> {
   const root = join(place, 'work')
   const tmp = join(place, 'tmp')
   const home = join(place, 'home')
@@ -73,7 +74,7 @@ export async function buildTrap(place: string): Promise<Trap> {
     home,
     script,
     unreadable: { key: {}, denies: (path) => basename(path) === deniedName },
-    judge: async (output, survivors) => judge({ root, outside, output, survivors, reached }),
+    judge: async (output, survivors) => judge({ root, outside, output, survivors, reached, guarded }),
     async close() {
       for (const server of [tcp, unixOutside, unixInside, unixRenamed]) server.close()
       udp.close()
@@ -156,6 +157,7 @@ echo x > .git/hooks/post-checkout
 echo x >> .git/config
 echo x > .git/info/attributes
 mkdir -p .husky/x .vscode/x
+mkdir -p a/b/nested/.git; mkdir a/moved; mv -T a/moved a/b/.git; ln -s ../inside a/.git
 echo x > .mcp.json
 echo index > .git/index
 echo ../evil > .git/commondir
@@ -177,9 +179,10 @@ type Evidence = {
   readonly output: string
   readonly survivors: number
   readonly reached: { readonly tcp: number; readonly udp: number; readonly unix: number }
+  readonly guarded: boolean
 }
 
-function judge({ root, outside, output, survivors, reached }: Evidence): DoctorCheck[] {
+function judge({ root, outside, output, survivors, reached, guarded }: Evidence): DoctorCheck[] {
   const said = output.split('\n')
   const saw = (...words: string[]): string[] =>
     said.filter((line) => words.some((word) => line === word || line.startsWith(`${word} `)))
@@ -197,6 +200,9 @@ function judge({ root, outside, output, survivors, reached }: Evidence): DoctorC
       .filter((path) => existsSync(inWork(path)))
       .map((path) => `${path} was made`),
     ...saw('moved-git'),
+    ...(guarded ? ['a/b/nested/.git', 'a/b/.git', 'a/.git', '.mcp.json'] : [])
+      .filter((path) => lstatSync(inWork(path), { throwIfNoEntry: false }) !== undefined)
+      .map((path) => `${path} was made`),
   ]
   const works = [
     ...(said.includes('finished') ? [] : ['the test did not run to its end']),

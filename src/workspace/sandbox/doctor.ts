@@ -10,6 +10,7 @@ import { endRun, findMembers } from '../shell/run-trace.js'
 import { bubblewrapConfinement } from './confine-bubblewrap.js'
 import { tryToOutlive } from './doctor-outlive.js'
 import { buildTrap, type DoctorCheck, type Trap } from './doctor-trap.js'
+import { guardProgram } from './guard/guard.js'
 import { hiddenPaths } from './hidden-paths.js'
 import { detectSandbox, type SandboxDetection } from './probe.js'
 
@@ -23,7 +24,13 @@ export async function doctor(bubblewrap?: string): Promise<DoctorCheck[]> {
     return [none, await tryToOutlive()]
   }
   const found = { check: 'sandbox', held: true, detail: `${detection.path}, version ${detection.version}` }
-  return [found, ...(await tryToBreakOut(detection.path)), await tryToOutlive()]
+  const names = { check: 'missing control files', held: true, detail: howMissingFilesAreHeld(detection) }
+  return [found, names, ...(await tryToBreakOut(detection)), await tryToOutlive()]
+}
+
+function howMissingFilesAreHeld({ unguarded }: Bubblewrap): string {
+  if (unguarded === undefined) return 'cannot be made: a guard judges every new name'
+  return `covered by empty placeholders, which other programs see in the workspace while a command runs: ${unguarded}`
 }
 
 const proven = new Map<string | undefined, Promise<SandboxDetection>>()
@@ -47,7 +54,7 @@ export async function provenSandbox(bubblewrap?: string): Promise<SandboxDetecti
 async function prove(bubblewrap: string | undefined): Promise<SandboxDetection> {
   const detection = await detectAt(bubblewrap)
   if (detection.kind === 'none') return detection
-  const broken = (await tryToBreakOut(detection.path)).filter(({ held }) => !held)
+  const broken = (await tryToBreakOut(detection)).filter(({ held }) => !held)
   if (broken.length === 0) return detection
   return {
     kind: 'none',
@@ -61,14 +68,22 @@ function detectAt(bubblewrap: string | undefined): Promise<SandboxDetection> {
   return bubblewrap === undefined ? detectSandbox() : detectSandbox([bubblewrap])
 }
 
-async function tryToBreakOut(bwrap: string): Promise<DoctorCheck[]> {
+type Bubblewrap = Extract<SandboxDetection, { kind: 'bubblewrap' }>
+
+/** The guard of a sandbox that was found; undefined where it does not work. */
+export async function guardOf({ unguarded }: Bubblewrap): Promise<Uint8Array | undefined> {
+  return unguarded === undefined ? guardProgram() : undefined
+}
+
+async function tryToBreakOut(found: Bubblewrap): Promise<DoctorCheck[]> {
   const place = await realpath(await mkdtemp(join(tmpdir(), 'capstan-doctor-')))
   const { ledger, release } = await holdLedger(join(place, 'ledger'))
   let trap: Trap | undefined
   try {
-    trap = await buildTrap(place)
+    trap = await buildTrap(place, { guarded: found.unguarded === undefined })
     const confinement = bubblewrapConfinement({
-      bwrap,
+      bwrap: found.path,
+      guard: await guardOf(found),
       roots: [trap.root],
       ledger,
       directory: ledger.privateDirectory,

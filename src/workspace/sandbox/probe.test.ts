@@ -1,17 +1,17 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { createLocalShell } from '../shell/local-shell.js'
 import { doctor } from './doctor.js'
 import { detectSandbox } from './probe.js'
 
 let place: string
 beforeEach(() => {
-  place = mkdtempSync(join(tmpdir(), 'capstan-probe-'))
+  place = temporaryDirectory()
   mkdirSync(join(place, 'work'))
 })
-afterEach(() => rmSync(place, { recursive: true, force: true }))
 
 function fakeBubblewrap(script: string): string {
   const path = join(place, 'bwrap')

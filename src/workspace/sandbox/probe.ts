@@ -1,9 +1,16 @@
 import { execFile } from 'node:child_process'
 import { access, constants, readFile } from 'node:fs/promises'
 import { childEnvironment } from '../shell/child-env.js'
+import { guardProgram, underGuard } from './guard/guard.js'
 
 export type SandboxDetection =
-  | { readonly kind: 'bubblewrap'; readonly path: string; readonly version: string }
+  | {
+      readonly kind: 'bubblewrap'
+      readonly path: string
+      readonly version: string
+      /** Why missing control files are held by placeholders in the workspace; absent where the guard works. */
+      readonly unguarded?: string | undefined
+    }
   | { readonly kind: 'none'; readonly reason: string; readonly advice: string }
 
 /** Fixed places: a search path could lead to a program that the workspace brought along. */
@@ -24,11 +31,39 @@ export async function detectSandbox(candidates: readonly string[] = places): Pro
   const path = await firstExecutable(candidates)
   if (path === undefined) return { kind: 'none', reason: 'bubblewrap is not installed', advice: install }
   const version = await run(path, ['--version'])
-  const trial = await run(path, [...namespaces, '--', '/bin/sh', '-c', 'exit 0'])
+  const unguarded = await tryGuard(path)
+  const trial =
+    unguarded === undefined
+      ? { code: 0, output: '' }
+      : await run(path, [...namespaces, '--', '/bin/sh', '-c', 'exit 0'])
   if (version.code === 0 && trial.code === 0) {
-    return { kind: 'bubblewrap', path, version: version.output.replace('bubblewrap', '').trim() }
+    return {
+      kind: 'bubblewrap',
+      path,
+      version: version.output.replace('bubblewrap', '').trim(),
+      ...(unguarded === undefined ? {} : { unguarded }),
+    }
   }
   return explain(path, (trial.code === 0 ? version : trial).output.trim())
+}
+
+/** Starts a command under the guard, in a sandbox. Returns why that does not work. */
+async function tryGuard(bwrap: string): Promise<string | undefined> {
+  const program = await guardProgram()
+  if (program === undefined) return `there is no guard for ${process.arch}`
+  const script =
+    'mkdir /run/free || exit 1; mkdir /run/free/.git 2>/dev/null && { echo ".git was made"; exit 1; }; [ -e /run/free/.git ] || echo held'
+  const words = underGuard(
+    ['/bin/sh', '-c', script],
+    { names: [], gitRoots: ['/run'] },
+    { program: '/run/guard' },
+  )
+  const { code, output } = await run(
+    bwrap,
+    [...namespaces, '--perms', '0555', '--file', '0', '/run/guard', '--as-pid-1', '--', ...words],
+    program,
+  )
+  return code === 0 && output === 'held\n' ? undefined : `the guard does not work here (${output.trim()})`
 }
 
 const namespaces = [
@@ -91,11 +126,18 @@ async function firstExecutable(candidates: readonly string[]): Promise<string | 
   return undefined
 }
 
-function run(file: string, args: readonly string[]): Promise<{ code: number; output: string }> {
+function run(
+  file: string,
+  args: readonly string[],
+  input?: Uint8Array,
+): Promise<{ code: number; output: string }> {
   const env = childEnvironment({ home: '/', tmp: '/tmp', marker: 'probe' })
   return new Promise((resolve) => {
-    execFile(file, [...args], { env, cwd: '/', timeout: 10_000 }, (error, stdout, stderr) => {
+    const child = execFile(file, [...args], { env, cwd: '/', timeout: 10_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : 1, output: `${stdout}${stderr}` || (error?.message ?? '') })
     })
+    // It may end without reading.
+    child.stdin?.on('error', () => child.stdin?.destroy())
+    child.stdin?.end(input)
   })
 }

@@ -5,6 +5,7 @@ import type { GitWork } from '../git/git-work.js'
 import type { ScanResult } from '../git/repository-scan.js'
 import type { Ledger } from '../shell/ledger.js'
 import { isInside, type Pin } from './bubblewrap.js'
+import type { GuardRules } from './guard/guard.js'
 import { holdStubs, isAbsent, stubsSettled } from './stubs.js'
 
 export type ProtectedName = {
@@ -40,11 +41,13 @@ export const protectedNames: readonly ProtectedName[] = [
 
 export type Protection = {
   readonly pins: readonly Pin[]
+  /** What the guard keeps from being made; undefined where placeholders do. */
+  readonly rules: GuardRules | undefined
   /** Files in the way of git, which would take them for new ones: nothing but placeholders, named from their repository. */
   readonly ignored: readonly string[]
   /** Repositories outside the workspace that a worktree in it belongs to. */
   readonly repositories: readonly { readonly worktree: string; readonly directory: string }[]
-  /** Removes the placeholders, undoes what could not be prevented, and says what that was. */
+  /** Removes the placeholders if there are any, undoes what could not be prevented, and says what that was. */
   release(): Promise<string[]>
 }
 
@@ -56,6 +59,8 @@ export type ProtectOptions = {
   readonly work?: GitWork | undefined
   readonly ledger: Ledger
   readonly names: readonly ProtectedName[]
+  /** A guard keeps missing names from being made. Without one, placeholders in the workspace do. */
+  readonly guarded: boolean
   /** Where the command may write. Elsewhere it can make nothing, so nothing needs a placeholder. */
   readonly writable: readonly string[]
 }
@@ -67,6 +72,7 @@ export async function protect({
   work,
   ledger,
   names,
+  guarded,
   writable,
 }: ProtectOptions): Promise<Protection> {
   await stubsSettled()
@@ -80,18 +86,32 @@ export async function protect({
   const isReadOnly = (path: string): boolean =>
     roots.some((root) => isInside(root, path)) && !writable.some((one) => isInside(one, dirname(path)))
   const needless = new Set(absent.map(({ path }) => path).filter(isReadOnly))
-  const releaseStubs = holdStubs(
-    absent.filter(({ path }) => !needless.has(path)),
-    ledger,
-  )
+  const missing = absent.filter(({ path }) => !needless.has(path))
+  const links = parts.flatMap((part) => part.links)
+  const unmounted = guarded ? new Set(absent.map(({ path }) => path)) : needless
+  const releaseStubs = guarded ? undefined : holdStubs(missing, ledger)
   return {
-    pins: [...parts.flatMap(({ pins }) => pins), ...git.pins].filter(({ path }) => !needless.has(path)),
-    ignored: parts.flatMap(({ ignored }) => ignored),
+    pins: [...parts.flatMap(({ pins }) => pins), ...git.pins].filter(({ path }) => !unmounted.has(path)),
+    rules: guarded ? rulesFor([...missing, ...links, ...git.named], roots, work) : undefined,
+    ignored: guarded ? [] : parts.flatMap(({ ignored }) => ignored),
     repositories: git.outside,
     async release() {
-      await releaseStubs()
-      return parts.flatMap(({ links }) => links.flatMap(restoreLink))
+      await releaseStubs?.()
+      return links.flatMap(restoreLink)
     },
+  }
+}
+
+function rulesFor(
+  paths: readonly { readonly path: string }[],
+  roots: readonly string[],
+  work: GitWork | undefined,
+): GuardRules {
+  const unique = new Set(paths.map(({ path }) => path))
+  return {
+    names: Array.from(unique, (path) => ({ directory: dirname(path), name: basename(path) })),
+    // Submodules and linked worktrees have a `.git` of their own too.
+    gitRoots: work !== undefined && work.opens.size > 0 ? [] : roots,
   }
 }
 
@@ -111,7 +131,7 @@ function holdRoot(root: string, names: readonly ProtectedName[], nothingAt: IsAb
       pins.push({ path, how: 'read-only' })
     } else if (lstatSync(path).isSymbolicLink()) {
       links.push({ path, target: readlinkSync(path) })
-      // A mount follows the link: what it points to is held, the link itself can only be put back afterwards.
+      // A mount follows the link: what it points to is held. The link itself can be removed, and is put back afterwards.
       if (existsSync(path)) pins.push({ path: realpathSync(path), how: 'read-only' })
     } else if (name !== '.git') {
       // A repository is held with all its parts, and may be one that the command works in.

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { type FilteringProxy, type ProxyOptions, startProxy } from './proxy.js'
 
 let place: string
@@ -14,7 +13,7 @@ let checked: string[]
 let seen: { host: string | undefined; path: string | undefined; hop: unknown }[]
 
 beforeEach(async () => {
-  place = mkdtempSync(join(tmpdir(), 'capstan-proxy-'))
+  place = temporaryDirectory()
   seen = []
   checked = []
   target = createServer((incoming, answer) => {
@@ -32,7 +31,6 @@ afterEach(async () => {
   await proxy.close()
   target.closeAllConnections()
   target.close()
-  rmSync(place, { recursive: true, force: true })
 })
 
 async function start(options: Partial<ProxyOptions> = {}): Promise<void> {

@@ -16,6 +16,8 @@ export type ProxyOptions = {
   readonly allowHosts: readonly string[]
   /** Of those, what this command may reach; absent: all. */
   readonly hosts?: readonly string[] | undefined
+  /** What rules deny to this command, whatever else allows it. */
+  readonly deniesHost?: ((host: string, port: number) => boolean) | undefined
   readonly checkHost: CheckHost
   readonly maxConnections?: number
   readonly idleMs?: number
@@ -50,7 +52,7 @@ export async function startProxy(options: ProxyOptions): Promise<FilteringProxy>
     return why
   }
   const admit = (target: string, defaultPort: number): Promise<Admitted> =>
-    admitTarget(target, defaultPort, { rules, granted, checkHost: options.checkHost })
+    admitTarget(target, defaultPort, { rules, granted, ...options })
 
   const server = createServer({ maxHeaderSize: 32 * 1024 }, (incoming, answer) => {
     void forward(incoming, answer, admit, refuse, idleMs)
@@ -88,6 +90,7 @@ async function admitTarget(
   held: {
     readonly rules: readonly HostRule[]
     readonly granted: readonly HostRule[]
+    readonly deniesHost?: ((host: string, port: number) => boolean) | undefined
     readonly checkHost: CheckHost
   },
 ): Promise<Admitted> {
@@ -102,6 +105,9 @@ async function admitTarget(
   }
   if (!isAllowed(held.granted, host, port)) {
     return { refused: `The network refused ${host}:${port}: it was not granted to this command.` }
+  }
+  if (held.deniesHost?.(host, port) === true) {
+    return { refused: `The network refused ${host}:${port}: a rule denies this host.` }
   }
   try {
     const { address } = await held.checkHost(host, port)

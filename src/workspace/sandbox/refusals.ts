@@ -1,3 +1,32 @@
+/** Says which control files a command tried to make. */
+export function explainRefusedPaths(paths: readonly string[], roots: readonly string[]): string[] {
+  const shown = (path: string): string => {
+    const root = roots.find((one) => path.startsWith(`${one}/`))
+    const name = root === undefined ? path : path.slice(root.length + 1)
+    return name.replaceAll(/\p{C}/gu, '?')
+  }
+  const isGit = (path: string): boolean => /(?:^|\/)\.git(?:\/|$)/i.test(path)
+  const repositories = paths.filter(isGit).map(shown)
+  const others = paths.filter((path) => !isGit(path)).map(shown)
+  return [
+    ...(repositories.length === 0
+      ? []
+      : [
+          `Git repositories cannot be made or changed by this command, so these were refused: ${listOf(repositories)}. Run git init or git clone alone on a line, in the foreground.`,
+        ]),
+    ...(others.length === 0
+      ? []
+      : [
+          `Control files, which programs outside the sandbox obey, cannot be made by commands, so these were refused: ${listOf(others)}.`,
+        ]),
+  ]
+}
+
+function listOf(names: readonly string[]): string {
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : ''
+  return `${names.slice(0, 5).join(', ')}${more}`
+}
+
 /** Explains what a failed command's output says about the limits of its sandbox. */
 export function explainRefusals(
   outcome: { readonly exitCode: number | null; readonly output: string },
@@ -25,9 +54,7 @@ export function explainRefusals(
     )
   }
   if (masked.length > 0 && /permission denied|EACCES/i.test(outcome.output)) {
-    const named = masked.slice(0, 5).join(', ')
-    const more = masked.length > 5 ? ` and ${masked.length - 5} more` : ''
-    found.push(`Files that rules keep from being read are hidden from commands: ${named}${more}.`)
+    found.push(`Files that rules keep from being read are hidden from commands: ${listOf(masked)}.`)
   }
   if (!hasNetwork && noNetwork.test(outcome.output)) {
     found.push('There is no network in the sandbox: no host is allowed.')

@@ -1,18 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, lstat, mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, lstat, mkdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { createScratch } from './scratch.js'
 
 let base: string
 
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-copy-'))
-})
-
-afterEach(async () => {
-  await rm(base, { recursive: true, force: true })
+  base = temporaryDirectory()
 })
 
 async function files(from: string, contents: Readonly<Record<string, string>>): Promise<void> {

@@ -5,19 +5,17 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { createLocalFiles } from '../files/local-files.js'
 import { directoryName, isGone, type Owner, ownerOf, thisProcess } from './owner.js'
 import { removeTree } from './remove-tree.js'
@@ -29,11 +27,8 @@ let base = ''
 const secret = (digit: string): string => digit.repeat(32)
 
 beforeEach(() => {
-  top = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-scratch-')))
+  top = temporaryDirectory()
   base = join(top, 'base')
-})
-afterEach(() => {
-  rmSync(top, { recursive: true, force: true })
 })
 
 describe('scratch', () => {

@@ -1,20 +1,16 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { propertyRuns } from '../../../test/support/property-runs.js'
+import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import type { GlobOutcome, GrepOutcome, RuntimeSearch } from '../../tool/runtime.js'
 import { SearchError } from './errors.js'
 import { createFallbackSearch } from './fallback-search.js'
 import { createLocalSearch } from './local-search.js'
 
 // A failure prints its seed and path: put them into `fc.assert`'s parameters to see it again.
-let place = ''
-beforeAll(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-differential-')))
-})
-afterAll(() => rmSync(place, { recursive: true, force: true }))
+const place = sharedDirectory()
 
 const directory = fc.array(fc.constantFrom('a', 'b', 'build', '.dot', 'c d'), { maxLength: 3 })
 const fileName = fc.constantFrom('a', 'b.ts', 'c.log', '.env', 'x y.ts', 'build', '-d', 'é.ts', 'B.TS')
@@ -221,7 +217,7 @@ describe('ripgrep and the fallback give the same answers', () => {
       ),
       { numRuns: propertyRuns(120) },
     )
-  }, 60_000)
+  })
 
   it('to grep', async () => {
     const requests = fc.record({
@@ -251,5 +247,5 @@ describe('ripgrep and the fallback give the same answers', () => {
       ),
       { numRuns: propertyRuns(100) },
     )
-  }, 60_000)
+  })
 })

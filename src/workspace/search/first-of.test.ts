@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { byName, createFirstOf } from './first-of.js'
 
 it('gives what sorting everything would give', () => {
@@ -11,6 +12,6 @@ it('gives what sorting everything would give', () => {
       expect(first.items()).toEqual(paths.toSorted().slice(0, limit))
       expect(first.total).toBe(paths.length)
     }),
-    { numRuns: 50 },
+    { numRuns: propertyRuns(50) },
   )
 })

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { parseIgnoreRules } from './gitignore.js'
 
 function ignores(text: string, path: string, isDirectory = false): boolean {
@@ -46,49 +47,45 @@ describe('parseIgnoreRules', () => {
   })
 
   it('agrees with git', () => {
-    const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-ignore-')))
+    const place = temporaryDirectory()
     const run = (args: string[], input?: string) =>
       execFileSync('git', args, { cwd: place, input, stdio: ['pipe', 'pipe', 'ignore'], encoding: 'utf8' })
-    try {
-      run(['init', '-q'])
-      mkdirSync(join(place, '.git/info'), { recursive: true })
-      const line = fc.constantFrom(
-        ...[
-          '*.log',
-          '!a.log',
-          '/a',
-          'b',
-          'a/*',
-          '!a/b',
-          '**/c',
-          'a/**',
-          '[ab]',
-          '[!a]',
-          'a?',
-          '\\a',
-          'a/**/c',
-          '!*',
-          '*',
-        ],
-      )
-      const files = ['a', 'b', 'c', 'a.log', 'b.log', 'ab', 'd']
-      fc.assert(
-        fc.property(fc.array(line, { minLength: 1, maxLength: 4 }), (lines) => {
-          writeFileSync(join(place, '.gitignore'), lines.join('\n'))
-          // Only names at the top: deeper ones also depend on the directories above them, which the walk covers.
-          let listed = ''
-          try {
-            listed = run(['check-ignore', '--no-index', '--stdin'], files.join('\n'))
-          } catch {
-            listed = ''
-          }
-          const ours = files.filter((file) => ignores(lines.join('\n'), file))
-          expect(ours).toEqual(listed.split('\n').filter((each) => each !== ''))
-        }),
-        { numRuns: 60 },
-      )
-    } finally {
-      rmSync(place, { recursive: true, force: true })
-    }
+    run(['init', '-q'])
+    mkdirSync(join(place, '.git/info'), { recursive: true })
+    const line = fc.constantFrom(
+      ...[
+        '*.log',
+        '!a.log',
+        '/a',
+        'b',
+        'a/*',
+        '!a/b',
+        '**/c',
+        'a/**',
+        '[ab]',
+        '[!a]',
+        'a?',
+        '\\a',
+        'a/**/c',
+        '!*',
+        '*',
+      ],
+    )
+    const files = ['a', 'b', 'c', 'a.log', 'b.log', 'ab', 'd']
+    fc.assert(
+      fc.property(fc.array(line, { minLength: 1, maxLength: 4 }), (lines) => {
+        writeFileSync(join(place, '.gitignore'), lines.join('\n'))
+        // Only names at the top: deeper ones also depend on the directories above them, which the walk covers.
+        let listed = ''
+        try {
+          listed = run(['check-ignore', '--no-index', '--stdin'], files.join('\n'))
+        } catch {
+          listed = ''
+        }
+        const ours = files.filter((file) => ignores(lines.join('\n'), file))
+        expect(ours).toEqual(listed.split('\n').filter((each) => each !== ''))
+      }),
+      { numRuns: propertyRuns(60) },
+    )
   })
 })

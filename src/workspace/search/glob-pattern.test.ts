@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { compileGlob } from './glob-pattern.js'
 
 describe('compileGlob', () => {
@@ -86,7 +87,7 @@ describe('compileGlob', () => {
         if (!['**', '..'].includes(pattern.join('')))
           expect(compileGlob(pattern.join('')).matches(text.join(''))).toBe(expected)
       }),
-      { numRuns: 3_000 },
+      { numRuns: propertyRuns(3_000) },
     )
   })
 })

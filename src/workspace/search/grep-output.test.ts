@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { createGrepCollector } from './grep-collector.js'
 import { createGrepReader } from './grep-output.js'
 
@@ -59,7 +60,7 @@ describe('createGrepReader', () => {
       fc.property(fc.array(fc.oneof(fc.nat(250), fc.nat(output.length)), { maxLength: 12 }), (cuts) => {
         expect(read(output, cuts)).toEqual(whole)
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
     expect(
       read(

@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import type { RuntimeSearch } from '../../tool/runtime.js'
 import { createFallbackSearch } from './fallback-search.js'
 import { createLocalSearch } from './local-search.js'
 
 let root = ''
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-search-')))
+  root = temporaryDirectory()
 })
-afterEach(() => rmSync(root, { recursive: true, force: true }))
 
 function files(contents: Record<string, string | Buffer>): void {
   for (const [path, content] of Object.entries(contents)) {

@@ -1,14 +1,10 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { ripgrepPath, runRipgrep } from './ripgrep.js'
 
-let place = ''
-beforeAll(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-rg-')))
-})
-afterAll(() => rmSync(place, { recursive: true, force: true }))
+const place = sharedDirectory()
 
 async function output(script: string | undefined, args: string[]) {
   const binary = script === undefined ? await ripgrepPath() : join(place, 'script')
@@ -17,7 +13,7 @@ async function output(script: string | undefined, args: string[]) {
   const end = await runRipgrep(args, {
     cwd: place,
     signal: undefined,
-    deadlineMs: 10_000,
+    deadlineMs: 120_000,
     maxThreads: 3,
     binary,
     onOutput(chunk) {

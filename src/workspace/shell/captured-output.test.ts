@@ -1,16 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/support/property-runs.js'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { CapturedOutput, type CaptureOptions, wholeCharacters } from './captured-output.js'
 
 let place: string
 let count = 0
 beforeEach(() => {
-  place = mkdtempSync(join(tmpdir(), 'capstan-output-'))
+  place = temporaryDirectory()
 })
-afterEach(() => rmSync(place, { recursive: true, force: true }))
 
 async function newFile(): Promise<string> {
   const path = join(place, `file-${++count}`)
@@ -48,7 +48,7 @@ describe('CapturedOutput', () => {
         expect((await cut.read(from, 10)).bytes.equals(all.subarray(from, from + 10))).toBe(true)
         await Promise.all([cut.close(), whole.close()])
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     )
   })
 

@@ -37,6 +37,8 @@ export type CallConfinement = {
    * Absent: all of `allowHosts`.
    */
   readonly hosts?: readonly string[] | undefined
+  /** Hosts among those that rules deny, asked for each connection. Absent: none. */
+  readonly deniesHost?: ((host: string, port: number) => boolean) | undefined
   /**
    * Real directories inside the workspace that stay writable; the rest of it is read-only. What is missing, or leads elsewhere,
    * is left out. Absent: the whole workspace. Scratch and `SandboxOptions.writable` stay writable either way.

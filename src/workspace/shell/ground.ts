@@ -36,6 +36,7 @@ export async function openGround(options: LocalShellOptions): Promise<Ground> {
       env: options.env,
       path: options.path,
       limits: options.limits ?? defaultLimits,
+      asUser: options.asUser,
       options: options.sandboxOptions ?? {},
       onNotice: options.onNotice,
     })

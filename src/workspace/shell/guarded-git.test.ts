@@ -1,31 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { createLocalShell, type LocalShell } from './local-shell.js'
 
 let place: string
 let root: string
 let open: LocalShell[]
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-guarded-')))
+  place = temporaryDirectory()
   root = join(place, 'work')
   mkdirSync(root)
   open = []
 })
 afterEach(async () => {
   await Promise.all(open.map((shell) => shell.close()))
-  rmSync(place, { recursive: true, force: true })
 })
 
 function shellWith(path?: string): LocalShell {

@@ -75,6 +75,8 @@ const cloneVariables: Readonly<Record<string, string>> = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_TERMINAL_PROMPT: '0',
+  // Empty: nothing is copied into the new repository, hooks least of all.
+  GIT_TEMPLATE_DIR: "''",
 }
 
 const toldNames = settings.map(([key]) => key.toLowerCase())

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { hostname, tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { holdLedger } from './ledger.js'
 import { readLedger } from './ledger-file.js'
 import { isAlive, processScope, readProcess } from './process-table.js'
@@ -11,9 +12,8 @@ import { sweepLedgers } from './sweep.js'
 
 let place: string
 beforeEach(() => {
-  place = mkdtempSync(join(tmpdir(), 'capstan-ledger-'))
+  place = temporaryDirectory()
 })
-afterEach(() => rmSync(place, { recursive: true, force: true }))
 
 const token = 'ab'.repeat(12)
 

@@ -1,19 +1,16 @@
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { waitForProcesses } from '../../../test/security/sandbox/support/processes.js'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { createLocalShell, type LocalShell, type LocalShellOptions } from './local-shell.js'
 import { newToken } from './run-marker.js'
 
@@ -23,7 +20,7 @@ let word: string
 let open: LocalShell[]
 
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-shell-')))
+  place = temporaryDirectory()
   root = join(place, 'work')
   mkdirSync(root)
   word = `word-${newToken()}`
@@ -31,7 +28,6 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await Promise.all(open.map((shell) => shell.close()))
-  rmSync(place, { recursive: true, force: true })
   expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
 })
 
@@ -256,7 +252,7 @@ describe('background jobs', () => {
   it('can be read piece by piece when their output is long', async () => {
     const shell = shellWith()
     await shell.start('seq 200000')
-    await expect.poll(() => shell.jobs()[0]?.running, { timeout: 5000 }).toBe(false)
+    await expect.poll(() => shell.jobs()[0]?.running).toBe(false)
     let text = ''
     for (let next = 0; ; ) {
       const part = await shell.readJob('job-1', next)

@@ -20,7 +20,7 @@ import type { ResourceLimits } from './resource-limits.js'
 import { runCommand } from './run-command.js'
 import { markerValue, markerVariable, newToken } from './run-marker.js'
 import { type EndOptions, endRun } from './run-trace.js'
-import { directoryInside } from './working-directory.js'
+import { directoryAt, directoryInside } from './working-directory.js'
 
 export type LocalShellOptions = {
   /** The workspace: where commands run and, in a sandbox, all they can write to. */
@@ -36,6 +36,8 @@ export type LocalShellOptions = {
   /** Where programs are looked for; a fixed list when absent. */
   readonly path?: string
   readonly limits?: ResourceLimits
+  /** With the sandbox `off`: programs have the environment of the user, and `open` takes any working directory. */
+  readonly asUser?: boolean
   /** Makes a new private file for a long output and gives its path; by default one that goes away with the shell. */
   readonly scratchFile?: (label: string) => Promise<string>
   /** Told once when there is no sandbox although one was wanted. */
@@ -164,7 +166,10 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     request: Pick<ConfinedShellOptions, 'cwd' | 'confine'>,
   ): Promise<PipedProcess> {
     const base = await ground()
-    const cwd = await directoryInside(base.roots, request.cwd)
+    const cwd =
+      options.asUser === true
+        ? await directoryAt(base.roots[0], request.cwd)
+        : await directoryInside(base.roots, request.cwd)
     const token = newToken()
     const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))

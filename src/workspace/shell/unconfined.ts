@@ -1,14 +1,17 @@
 import { childEnvironment } from './child-env.js'
 import type { Confinement } from './confinement.js'
 import { limited, type ResourceLimits } from './resource-limits.js'
+import { userEnvironment } from './user-env.js'
 
 export type UnconfinedOptions = {
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined
   readonly limits: ResourceLimits
+  /** Commands have the environment of the user, with the user's home directory. */
+  readonly asUser?: boolean | undefined
 }
 
-/** No sandbox: the command has every right of the host's user. Only its environment is kept apart. */
+/** No sandbox: the command has every right of the host's user. Its environment is kept apart, unless it runs as the user does. */
 export function unconfined(options: UnconfinedOptions): Confinement {
   const { processes: _onlyInSandbox, ...limits } = options.limits
   return {
@@ -19,7 +22,9 @@ export function unconfined(options: UnconfinedOptions): Confinement {
         file,
         args,
         cwd,
-        env: childEnvironment({ home, tmp, marker, path: options.path, extra: options.env }),
+        env: options.asUser
+          ? userEnvironment({ marker, path: options.path, extra: options.env })
+          : childEnvironment({ home, tmp, marker, path: options.path, extra: options.env }),
         namespaced: false,
         finish: async () => [],
       }

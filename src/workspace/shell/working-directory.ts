@@ -9,16 +9,22 @@ export async function directoryInside(
 ): Promise<string> {
   const [root] = roots
   if (wanted === undefined) return root
-  const path = resolve(root, wanted)
-  const real = await realpath(path).catch(() => undefined)
-  if (real === undefined || !(await stat(real)).isDirectory()) {
-    throw new ShellDirectoryError(`${path} is not a directory. Name an existing directory inside ${root}.`)
-  }
+  const real = await directoryAt(root, wanted, ` inside ${root}`)
   if (!roots.some((each) => holds(each, real))) {
     throw new ShellDirectoryError(
       `${wanted} leads outside the workspace ${roots.join(', ')}. Name a directory inside it.`,
     )
   }
+  return real
+}
+
+/** The real directory that a host names, wherever it is; relative paths begin at `root`. */
+export async function directoryAt(root: string, wanted: string | undefined, where = ''): Promise<string> {
+  if (wanted === undefined) return root
+  const path = resolve(root, wanted)
+  const real = await realpath(path).catch(() => undefined)
+  if (real === undefined || !(await stat(real)).isDirectory())
+    throw new ShellDirectoryError(`${path} is not a directory. Name an existing directory${where}.`)
   return real
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { stringify, parse as usual } from 'yaml'
+import { propertyRuns } from '../../../test/support/property-runs.js'
 import { YamlError } from './errors.js'
 import { readYaml } from './read-yaml.js'
 
@@ -64,7 +65,7 @@ describe('the reader of YAML', () => {
           expect(readYaml(written).fields).toEqual(usual(written))
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 
@@ -118,7 +119,7 @@ describe('the reader of YAML', () => {
           expect(fields).toEqual(expected)
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     )
   })
 

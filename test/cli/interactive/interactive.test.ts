@@ -8,7 +8,7 @@ import { keys, sitDown } from './virtual-terminal.js'
 const ready = 'no, and say'
 const edit = { name: 'edit', args: { file_path: 'a.txt', old_string: 'nine', new_string: 'twelve' } }
 
-describe('an interactive session', { timeout: 60_000 }, () => {
+describe('an interactive session', () => {
   it('shows an answer as it comes, with its markdown, and what it cost', async () => {
     const place = await openPlace()
     const { flags } = await place.model(() => ({
@@ -430,7 +430,7 @@ describe('an interactive session', { timeout: 60_000 }, () => {
   })
 })
 
-describe('without a terminal', { timeout: 60_000 }, () => {
+describe('without a terminal', () => {
   it('takes a prompt a line, asks nobody, and says what was refused', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { server, flags } = await place.model([{ toolCalls: [edit] }, 'I could not.', 'Second.'])
@@ -456,7 +456,7 @@ describe('without a terminal', { timeout: 60_000 }, () => {
   })
 })
 
-describe('lines typed before a question', { timeout: 60_000 }, () => {
+describe('lines typed before a question', () => {
   it('are prompts, and never its answer', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { server, flags } = await place.model([{ toolCalls: [edit] }, 'First.', 'Second.'])

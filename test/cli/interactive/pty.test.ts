@@ -8,7 +8,7 @@ import { openPlace } from '../drive.js'
 import { hasScript, lineOf, main, open, openLine } from './real-terminal.js'
 import { keys } from './virtual-terminal.js'
 
-describe.runIf(hasScript)('in a real terminal', { timeout: 60_000 }, () => {
+describe.runIf(hasScript)('in a real terminal', () => {
   it('asks before it edits, runs, and leaves the terminal as it was', async () => {
     const place = await openPlace({ 'a.txt': 'nine knots\n' })
     const terminal = open(place, ['--model', 'offline'], 60)
@@ -59,7 +59,7 @@ describe.runIf(hasScript)('in a real terminal', { timeout: 60_000 }, () => {
   })
 })
 
-describe.runIf(hasScript)('a terminal that is closed', { timeout: 60_000 }, () => {
+describe.runIf(hasScript)('a terminal that is closed', () => {
   it.each([
     { how: 'an interactive session', argv: [], isPrompted: true },
     { how: 'a run', argv: ['run', '--no-stdin'], isPrompted: false },
@@ -84,7 +84,7 @@ describe.runIf(hasScript)('a terminal that is closed', { timeout: 60_000 }, () =
   })
 })
 
-describe.runIf(hasScript)('the exit code of a command whose terminal is closed', { timeout: 60_000 }, () => {
+describe.runIf(hasScript)('the exit code of a command whose terminal is closed', () => {
   it.each([
     { how: 'waits for a prompt', argv: [], press: '', sees: 'offline/rules' },
     { how: 'asks a question', argv: [], press: 'run `touch x`\r', sees: 'no, and say' },
@@ -107,7 +107,7 @@ describe.runIf(hasScript)('the exit code of a command whose terminal is closed',
   })
 })
 
-describe.runIf(hasScript)('a job of a shell', { timeout: 60_000 }, () => {
+describe.runIf(hasScript)('a job of a shell', () => {
   it('is suspended by Ctrl-Z, and is as it was when it comes back, in a terminal of another size', async () => {
     const place = await openPlace()
     const terminal = openLine(place, "PS1='$ ' bash --norc --noprofile -i", 100)
@@ -157,7 +157,7 @@ describe.runIf(hasScript)('a job of a shell', { timeout: 60_000 }, () => {
   })
 })
 
-describe.runIf(hasScript)('other commands in a real terminal', { timeout: 60_000 }, () => {
+describe.runIf(hasScript)('other commands in a real terminal', () => {
   it.each([
     { press: 'y\r', told: 'is used from now on', code: 0 },
     { press: '\r', told: 'It stays unused.', code: 3 },
@@ -221,7 +221,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-describe('the tour without a terminal', { timeout: 60_000 }, () => {
+describe('the tour without a terminal', () => {
   it('goes through all steps by itself', async () => {
     const { code, stdout, stderr } = await runNode([main, 'tour'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

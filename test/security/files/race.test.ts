@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CapstanError } from '../../../src/tool/errors.js'
 import type { LocalFiles } from '../../../src/workspace/files/index.js'
-import { factor } from '../../faults/support.js'
+import { factor } from '../../support/fault-factor.js'
 import { createScene } from './fixture.js'
 
 /** Some 4,000 in `npm test`, at least 20,000 in `npm run faults`. */
-const writes = 4_000 * Math.min(factor, 5)
+const writes = 2_000 * Math.min(factor, 10)
 const atOnce = 8
 
 describe.runIf(process.platform === 'linux')('the gap between check and use', () => {

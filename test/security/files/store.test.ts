@@ -121,7 +121,7 @@ describe.each(stores)('a store "%s" inside the workspace', (backend, openStore) 
     expect(answers.filter((answer) => answer.includes(secret) && !answer.includes('pattern'))).toEqual([])
     const refused = answers.filter((answer) => answer.includes('sessions are stored there'))
     expect(refused.length).toBeGreaterThanOrEqual(10)
-  }, 60_000)
+  })
 
   it('is refused to every command that names it where there is no sandbox', async () => {
     const { answers, stored, root } = await attack(
@@ -133,7 +133,7 @@ describe.each(stores)('a store "%s" inside the workspace', (backend, openStore) 
     const passed = answers.filter((answer) => !answer.includes('"isError":true'))
     expect(passed).toEqual([])
     expect(await readdir(root)).not.toContain('hard')
-  }, 120_000)
+  })
 
   it('is not there for commands in a sandbox, whatever they call it', async () => {
     const hidden = backend === 'file' ? 'sess' : 'all'
@@ -159,7 +159,7 @@ describe.each(stores)('a store "%s" inside the workspace', (backend, openStore) 
     expect(answers.filter((answer) => answer.includes('over'))).toHaveLength(3)
     expect(stored).not.toContain(mark)
     expect(answers.join('')).not.toContain(secret)
-  }, 120_000)
+  })
 })
 
 it('a store that holds the workspace is named, since it cannot be closed', async () => {

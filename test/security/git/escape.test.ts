@@ -43,8 +43,12 @@ function git(directory: string, ...args: string[]): string {
   return execFileSync('git', [...identity, '-C', directory, ...args], {
     encoding: 'utf8',
     stdio: 'pipe',
-    env: { PATH: process.env['PATH'], HOME: base, GIT_CONFIG_NOSYSTEM: '1', GIT_ALLOW_PROTOCOL: 'file' },
+    env: userEnvironment(),
   })
+}
+
+function userEnvironment(): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], HOME: base, GIT_CONFIG_NOSYSTEM: '1', GIT_ALLOW_PROTOCOL: 'file' }
 }
 
 function repository(directory: string): void {
@@ -56,23 +60,18 @@ function repository(directory: string): void {
 
 const canary = (): string => join(base, 'PWN')
 /** A configuration that makes git run a program on `git status`. */
-const evilConfig = (): string =>
-  `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = "touch '${canary()}'; false"\n`
+const evilConfig = (trace = canary()): string =>
+  `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = "touch '${trace}'; false"\n`
 
-/** Looks around as a person or an editor does, everywhere that a repository could be. */
+/** Looks around as a person or an editor does, everywhere that a repository could be. One shell does it: starting git from here is slow. */
 function userLooksAround(): void {
-  const places = execFileSync('find', [root, '-type', 'd', '-not', '-path', '*/objects/*'], {
-    encoding: 'utf8',
-  })
-  for (const place of places.trim().split('\n')) {
-    for (const args of [['status'], ['add', '-A', '--dry-run'], ['diff'], ['stash', 'list'], ['branch']]) {
-      try {
-        git(place, ...args)
-      } catch {
-        // Not a repository there, or a broken one: what counts is what ran.
-      }
-    }
-  }
+  const script = `find "$1" -type d -not -path '*/objects/*' | while IFS= read -r place; do
+    for words in status 'add -A --dry-run' diff 'stash list' branch; do
+      git -c user.name=Ann -c user.email=ann@example.test -C "$place" $words
+    done
+  done; true`
+  // Many places are no repository, or a broken one: what counts is what ran.
+  execFileSync('sh', ['-c', script, 'sh', root], { stdio: 'ignore', env: userEnvironment() })
 }
 
 async function open(script: Parameters<typeof openAgent>[0], options: SessionOptions = {}): Promise<Opened> {
@@ -115,12 +114,13 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
       'packed-refs',
       'gitdir',
     ]
-    const attacks = parts.flatMap((part) => [
-      `mkdir -p .git/${dirname(part)}; echo x > .git/${part}`,
-      `node -e "require('fs').appendFileSync('.git/${part}', 'x')"`,
-      `cp a.txt .git/${part}; ln -sf ../a.txt .git/${part}; mv a.txt .git/${part}`,
-    ])
-    await run(...attacks, 'mv .git x; rm -rf .git; git config core.fsmonitor x; true')
+    const each = (attack: (part: string) => string): string => parts.map(attack).join('; ')
+    await run(
+      each((part) => `mkdir -p .git/${dirname(part)}; echo x > .git/${part}`),
+      `node -e "for (const part of '${parts.join()}'.split(',')) try { require('fs').appendFileSync('.git/' + part, 'x') } catch {}"`,
+      each((part) => `cp a.txt .git/${part}; ln -sf ../a.txt .git/${part}; mv a.txt .git/${part}`),
+      'mv .git x; rm -rf .git; git config core.fsmonitor x; true',
+    )
     expect(snapshot(join(root, '.git'))).toEqual(before)
   })
 
@@ -211,82 +211,97 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
     expect(existsSync(canary())).toBe(false)
   })
 
-  it.each([
+  const plants: readonly (readonly [string, (canary: string) => string])[] = [
     [
       'git init and git config',
-      (): string => `git init -q sub && git -C sub config core.fsmonitor "touch ${canary()}"; true`,
+      (canary) => `git init -q sub && git -C sub config core.fsmonitor "touch ${canary}"; true`,
     ],
     [
       'a script',
-      (): string =>
-        `mkdir -p sub/.git/objects sub/.git/refs && echo 'ref: refs/heads/main' > sub/.git/HEAD && printf '%s' '${evilConfig()}' > sub/.git/config`,
+      (canary) =>
+        `mkdir -p sub/.git/objects sub/.git/refs && echo 'ref: refs/heads/main' > sub/.git/HEAD && printf '%s' '${evilConfig(canary)}' > sub/.git/config`,
     ],
     [
       'a bare layout',
-      (): string =>
-        `mkdir -p sub/objects sub/refs && echo 'ref: refs/heads/main' > sub/HEAD && printf '%s' '${evilConfig()}' > sub/config`,
+      (canary) =>
+        `mkdir -p sub/objects sub/refs && echo 'ref: refs/heads/main' > sub/HEAD && printf '%s' '${evilConfig(canary)}' > sub/config`,
     ],
     [
       'a bare layout with a commondir',
-      (): string =>
-        `mkdir -p sub x/objects x/refs && echo 'ref: refs/heads/main' > sub/HEAD && echo ../x > sub/commondir && printf '%s' '${evilConfig()}' > x/config`,
+      (canary) =>
+        `mkdir -p sub x/objects x/refs && echo 'ref: refs/heads/main' > sub/HEAD && echo ../x > sub/commondir && printf '%s' '${evilConfig(canary)}' > x/config`,
     ],
     [
       'a .git file and a directory',
-      (): string =>
-        `mkdir -p sub d/objects d/refs && echo 'gitdir: ../d' > sub/.git && echo 'ref: refs/heads/main' > d/HEAD && printf '%s' '${evilConfig()}' > d/config`,
+      (canary) =>
+        `mkdir -p sub d/objects d/refs && echo 'gitdir: ../d' > sub/.git && echo 'ref: refs/heads/main' > d/HEAD && printf '%s' '${evilConfig(canary)}' > d/config`,
     ],
     [
       'a .git link',
-      (): string =>
-        `mkdir -p sub d/objects d/refs && ln -s ../d sub/.git && echo 'ref: refs/heads/main' > d/HEAD && printf '%s' '${evilConfig()}' > d/config`,
+      (canary) =>
+        `mkdir -p sub d/objects d/refs && ln -s ../d sub/.git && echo 'ref: refs/heads/main' > d/HEAD && printf '%s' '${evilConfig(canary)}' > d/config`,
     ],
     [
       'a hook',
-      (): string =>
-        `git init -q sub; printf '#!/bin/sh\\ntouch ${canary()}\\n' > sub/.git/hooks/post-index-change; chmod +x sub/.git/hooks/post-index-change; true`,
+      (canary) =>
+        `git init -q sub; printf '#!/bin/sh\\ntouch ${canary}\\n' > sub/.git/hooks/post-index-change; chmod +x sub/.git/hooks/post-index-change; true`,
     ],
     [
       'an included file',
-      (): string =>
-        `git init -q sub; printf '%s' '${evilConfig()}' > sub/more; printf '[include]\\n\\tpath = ../more\\n' >> sub/.git/config; true`,
+      (canary) =>
+        `git init -q sub; printf '%s' '${evilConfig(canary)}' > sub/more; printf '[include]\\n\\tpath = ../more\\n' >> sub/.git/config; true`,
     ],
     [
       'a setting on the line of its section',
-      (): string =>
-        `git init -q sub; printf '[core] fsmonitor = touch ${canary()}; false\\n' >> sub/.git/config; true`,
+      (canary) =>
+        `git init -q sub; printf '[core] fsmonitor = touch ${canary}; false\\n' >> sub/.git/config; true`,
     ],
     [
       'a continued line',
-      (): string =>
-        `git init -q sub; printf '[core]\\n\\tabbrev = 7 \\\\\\n\\n\\tfsmonitor = touch ${canary()}\\n' >> sub/.git/config; true`,
+      (canary) =>
+        `git init -q sub; printf '[core]\\n\\tabbrev = 7 \\\\\\n\\n\\tfsmonitor = touch ${canary}\\n' >> sub/.git/config; true`,
     ],
     [
       'node_modules',
-      (): string =>
-        `mkdir -p node_modules/x && git init -q node_modules/x && git -C node_modules/x config core.fsmonitor "touch ${canary()}"; true`,
+      (canary) =>
+        `mkdir -p node_modules/x && git init -q node_modules/x && git -C node_modules/x config core.fsmonitor "touch ${canary}"; true`,
     ],
     [
       'a directory nobody can list',
-      (): string =>
-        `mkdir -p d/e && git init -q d/e && git -C d/e config core.fsmonitor "touch ${canary()}"; chmod 311 d; true`,
+      (canary) =>
+        `mkdir -p d/e && git init -q d/e && git -C d/e config core.fsmonitor "touch ${canary}"; chmod 311 d; true`,
     ],
     [
       'a moved repository',
-      (): string =>
-        `git init -q tmp && git -C tmp config core.fsmonitor "touch ${canary()}" && mkdir deep && mv tmp deep/er; true`,
+      (canary) =>
+        `git init -q tmp && git -C tmp config core.fsmonitor "touch ${canary}" && mkdir deep && mv tmp deep/er; true`,
     ],
     [
       'a linked .git directory part',
-      (): string =>
-        `git init -q sub && printf '%s' '${evilConfig()}' > c && rm sub/.git/config && ln -s ../../c sub/.git/config; true`,
+      (canary) =>
+        `git init -q sub && printf '%s' '${evilConfig(canary)}' > c && rm sub/.git/config && ln -s ../../c sub/.git/config; true`,
     ],
-  ])('leaves no new repository that runs a program: %s', async (_name, attack) => {
+  ]
+  it('leaves no new repository that runs a program, however it is made', async () => {
     repository(root)
-    await run(attack())
+    // Each in a directory of its own, with a trace of its own.
+    await run(
+      ...plants.map(([, plant], at) => `mkdir p${at} && cd p${at} && { ${plant(`${canary()}-${at}`)}; }`),
+    )
     userLooksAround()
-    expect(existsSync(canary())).toBe(false)
+    expect(plants.filter((_, at) => existsSync(`${canary()}-${at}`)).map(([name]) => name)).toEqual([])
+    for (const at of plants.keys()) expect(existsSync(join(root, `p${at}`)), plants[at]?.[0]).toBe(true)
   })
+
+  it.each(['sub', 'a/b/c/d/e/f/g/h/i', 'node_modules/pkg/deep'])(
+    'is tried with what does run a program: a repository in %s',
+    (place) => {
+      repository(join(root, place))
+      writeFileSync(join(root, place, '.git/config'), evilConfig())
+      userLooksAround()
+      expect(existsSync(canary())).toBe(true)
+    },
+  )
 
   it('says what it refused, and keeps the files under another name', async () => {
     const [result] = await run(
@@ -297,10 +312,11 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
   })
 
   it('renames such a repository while the background command that made it still runs', async () => {
-    const plant = `git init -q sub; git -C sub config core.fsmonitor 'touch ${canary()}'; sleep 600`
+    // Without a `.git`: nothing in its names says that it is a repository before it is complete.
+    const plant = `mkdir -p sub/objects sub/refs; printf '%s' '${evilConfig()}' > sub/config; echo 'ref: refs/heads/main' > sub/HEAD; sleep 600`
     const { session } = await open([calls(['bash', { command: plant, background: true }]), 'done'])
     await session.send('x')
-    await until(() => existsSync(join(root, 'sub/.git.refused')))
+    await until(() => existsSync(join(root, 'sub/HEAD.refused')))
     userLooksAround()
     expect(existsSync(canary())).toBe(false)
   })

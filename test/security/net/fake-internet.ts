@@ -16,7 +16,7 @@ export function fetchOnFakeInternet(
   const { resolver, trustedCertificates, ...rest } = options
   const dialled: string[] = []
   const net = createGuardedFetch(
-    { permitHost: () => undefined, timeoutMs: 5_000, ...rest },
+    { permitHost: () => undefined, timeoutMs: 60_000, ...rest },
     {
       resolver: resolver ?? (async () => [{ address: publicAddress, family: 4 }]),
       reach(address) {

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { hostname, tmpdir } from 'node:os'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { sharedDirectory } from '../../support/temporary-directory.js'
 import { fetchOnFakeInternet, listening, type Running, serve } from './fake-internet.js'
 
 let running: Running[] = []
@@ -63,11 +64,10 @@ describe('what a request carries', () => {
 })
 
 describe('TLS', () => {
-  let directory = ''
+  const directory = sharedDirectory()
   let certificate = ''
   let key = ''
   beforeAll(() => {
-    directory = mkdtempSync(join(tmpdir(), 'capstan-tls-'))
     const args =
       'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=host.example'
     execFileSync(
@@ -78,7 +78,6 @@ describe('TLS', () => {
     certificate = readFileSync(join(directory, 'cert'), 'utf8')
     key = readFileSync(join(directory, 'key'), 'utf8')
   })
-  afterAll(() => rmSync(directory, { recursive: true }))
 
   async function secure(): Promise<Running> {
     const server = await listening(

@@ -1,24 +1,23 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RuntimeSearch } from '../../../src/tool/runtime.js'
 import { createFallbackSearch } from '../../../src/workspace/search/fallback-search.js'
 import { createLocalSearch } from '../../../src/workspace/search/index.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 
 let place = ''
 let root = ''
 const canary = 'canary-1f9c'
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-sec-')))
+  place = temporaryDirectory()
   root = join(place, 'W')
   write('W/a.txt', 'plain text\n')
   write('outside/secret.txt', `${canary}\n`)
 })
 afterEach(() => {
   vi.unstubAllEnvs()
-  rmSync(place, { recursive: true, force: true })
 })
 function write(path: string, content: string): void {
   mkdirSync(dirname(join(place, path)), { recursive: true })
@@ -26,9 +25,9 @@ function write(path: string, content: string): void {
 }
 
 type Make = (permit?: (path: string) => string | undefined, deadlineMs?: number) => RuntimeSearch
-const ripgrep: Make = (permit = () => undefined, deadlineMs = 20_000) =>
+const ripgrep: Make = (permit = () => undefined, deadlineMs = 120_000) =>
   createLocalSearch({ root, permit, deadlineMs })
-const fallback: Make = (permit = () => undefined, deadlineMs = 20_000) =>
+const fallback: Make = (permit = () => undefined, deadlineMs = 120_000) =>
   createFallbackSearch({ root, permit, deadlineMs })
 
 async function everything(search: RuntimeSearch): Promise<string> {

@@ -1,27 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CapstanError } from '../../../src/tool/errors.js'
 import type { RuntimeSearch } from '../../../src/tool/runtime.js'
 import { createFallbackSearch } from '../../../src/workspace/search/fallback-search.js'
 import { createLocalSearch } from '../../../src/workspace/search/index.js'
-import { factor } from '../../faults/support.js'
+import { factor } from '../../support/fault-factor.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 
 const canary = 'canary-7d21'
 /** `npm run faults` races ten times as long. */
-const forMs = 1_500 * factor
+const forMs = 1_000 * factor
 const atOnce = 4
 let place = ''
 let root = ''
@@ -29,7 +20,7 @@ let attacker: ChildProcess | undefined
 
 beforeEach(() => {
   // Memory where there is some: the faster a search, the more of them meet a swap.
-  place = realpathSync(mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'capstan-race-')))
+  place = temporaryDirectory(existsSync('/dev/shm') ? '/dev/shm' : undefined)
   root = join(place, 'W')
   for (const directory of ['W/d', 'W/n/d', 'W/f', 'outside'])
     mkdirSync(join(place, directory), { recursive: true })
@@ -42,7 +33,6 @@ beforeEach(() => {
 })
 afterEach(() => {
   attacker?.kill('SIGKILL')
-  rmSync(place, { recursive: true, force: true })
 })
 
 type Ask = (search: RuntimeSearch) => Promise<object>

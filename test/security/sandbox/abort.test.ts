@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocalShell } from '../../../src/workspace/shell/local-shell.js'
+import { factor } from '../../support/fault-factor.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 import { processesWith, waitForProcesses } from './support/processes.js'
 
@@ -19,7 +20,7 @@ const kinds = [
 ]
 
 async function abortMany(sandbox: 'off' | 'required', count: number, atOnce: number): Promise<void> {
-  const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-abort-')))
+  const place = temporaryDirectory()
   const root = join(place, 'work')
   mkdirSync(root)
   const word = randomUUID()
@@ -54,31 +55,37 @@ async function abortMany(sandbox: 'off' | 'required', count: number, atOnce: num
   } finally {
     await shell.close()
     expect(await waitForProcesses(word, (left) => left === 0)).toEqual([])
-    rmSync(place, { recursive: true, force: true })
   }
 }
 
 describe('abort (FT-14, SEC-132)', () => {
-  it('returns and leaves no process, two hundred times', async () => {
-    await abortMany('off', 200, 20)
-  }, 60_000)
+  it(
+    `returns and leaves no process, ${60 * factor} times`,
+    async () => {
+      await abortMany('off', 60 * factor, 20)
+    },
+    120_000 * factor,
+  )
 })
 
 describeWithBubblewrap('abort inside a sandbox (FT-14, SEC-132)', () => {
-  it('returns and leaves no process and no placeholder, forty times', async () => {
-    await abortMany('required', 40, 10)
-  }, 60_000)
+  it(
+    `returns and leaves no process and no placeholder, ${20 * factor} times`,
+    async () => {
+      await abortMany('required', 20 * factor, 10)
+    },
+    120_000 * factor,
+  )
 })
 
 describeWithBubblewrap('commands side by side in one workspace', () => {
   let place: string
   let root: string
   beforeEach(() => {
-    place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-beside-')))
+    place = temporaryDirectory()
     root = join(place, 'work')
     mkdirSync(root)
   })
-  afterEach(() => rmSync(place, { recursive: true, force: true }))
 
   it('SEC-128 keep their cover when another one ends, and when another shell does', async () => {
     const options = { root, ledgerDir: join(place, 'ledger'), sandbox: 'required' } as const

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createJsonTool } from '../../../src/tool/create-json-tool.js'
 import { bash, calls, openSession, toolResults } from '../../contract/open-session.js'
+import { startGitServer } from './support/git-https-server.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 /** Not among the names that programs reach without a proxy. */
@@ -133,6 +134,68 @@ describeWithBubblewrap('network.allowHosts for commands of bash', () => {
     expect(served).toEqual([])
   })
 
+  it.each([
+    ['by address', () => address],
+    ['with its port', () => host],
+    ['by a pattern for every host', () => '*'],
+  ])(
+    'refuses a host that a rule denies %s, also to a command that does not name it',
+    async (_name, denied) => {
+      const { server, session } = await openSession(
+        [bash('node fetch.mjs'), 'done'],
+        {
+          mode: 'full',
+          permissionPolicy: { allow: ['bash(*)'], deny: [`net.fetch(${denied()})`] },
+          sandbox: 'required',
+          network: { allowHosts: [host], allowPrivate: [host] },
+        },
+        { 'fetch.mjs': fetchThroughProxy(host) },
+      )
+      await session.send('x')
+      expect(toolResults(server, 1)[0]).toContain('a rule denies this host')
+      expect(served).toEqual([])
+    },
+  )
+
+  it('reaches an allowed host from the same script where the rule denies another one', async () => {
+    const { server, session } = await openSession(
+      [bash('node fetch.mjs'), 'done'],
+      {
+        mode: 'full',
+        permissionPolicy: { allow: ['bash(*)'], deny: ['net.fetch(other.example)'] },
+        sandbox: 'required',
+        network: { allowHosts: [host], allowPrivate: [host] },
+      },
+      { 'fetch.mjs': fetchThroughProxy(host) },
+    )
+    await session.send('x')
+    expect(toolResults(server, 1)[0]).toContain('hello from the host')
+  })
+
+  it('pushes to an allowed git server over https, confined, and to no other', async () => {
+    const git = await startGitServer(address)
+    const other = await startGitServer(address)
+    const push = (url: string) => bash(`GIT_SSL_NO_VERIFY=1 git push ${url} HEAD:refs/heads/main`)
+    const { server, session, root } = await openSession([push(git.url), push(other.url), 'done'], {
+      ...allowAll,
+      onAsk: () => ({ decision: 'once' }),
+      sandbox: 'required',
+      network: { allowHosts: [git.host], allowPrivate: [git.host, other.host] },
+    })
+    execFileSync('git', ['init', '--quiet', root])
+    execFileSync('git', [
+      ...['-C', root, '-c', 'user.name=x', '-c', 'user.email=x@example.com'],
+      ...['commit', '--quiet', '--allow-empty', '-m', 'first'],
+    ])
+    const head = execFileSync('git', ['-C', root, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim()
+    await session.send('x')
+    const [pushed, refused] = toolResults(server, 2)
+    expect(pushed).toContain('HEAD -> main')
+    expect(git.branches()).toContain(`${head} commit\trefs/heads/main`)
+    expect(refused).toContain('it is not among the allowed hosts')
+    expect(other.branches()).toBe('')
+  })
+
   it('installs an npm package from an allowed registry, confined', async () => {
     const tarball = packed({ 'package/package.json': '{"name":"tiny","version":"1.0.0"}' })
     answer = ({ url }, response) => {
@@ -224,6 +287,14 @@ describe('the ports of web_fetch', () => {
     expect(toolResults(server, 1)[0]).toContain('hello from the host')
   })
 })
+
+/** A script that asks the proxy for a page without a host in its command line. */
+function fetchThroughProxy(host: string): string {
+  return `import { request } from 'node:http'
+const { hostname, port } = new URL(process.env.http_proxy)
+request({ host: hostname, port, path: 'http://${host}/page' }, (response) => response.pipe(process.stdout)).end()
+`
+}
 
 /** A gzipped tar archive of these files. */
 function packed(files: Readonly<Record<string, string>>): Buffer {

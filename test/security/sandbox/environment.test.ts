@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { detectSandbox } from '../../../src/workspace/sandbox/probe.js'
@@ -9,6 +8,7 @@ import {
   type LocalShell,
   type LocalShellOptions,
 } from '../../../src/workspace/shell/local-shell.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 let place: string
@@ -17,14 +17,13 @@ let shells: LocalShell[]
 const before = { ...process.env }
 
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-env-')))
+  place = temporaryDirectory()
   root = join(place, 'work')
   mkdirSync(root)
   shells = []
 })
 afterEach(async () => {
   await Promise.all(shells.map((shell) => shell.close()))
-  rmSync(place, { recursive: true, force: true })
   for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
   Object.assign(process.env, before)
 })

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { permitFor } from '../../../src/loop/call-permit.js'
@@ -11,6 +10,7 @@ import type { RequirementSet } from '../../../src/tool/requirement.js'
 import { ToolSet } from '../../../src/tool/tool-set.js'
 import { openWorkspace, type Workspace } from '../../../src/workspace/open-workspace.js'
 import { detectSandbox } from '../../../src/workspace/sandbox/probe.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 
 const found = await detectSandbox()
 const name =
@@ -20,13 +20,12 @@ let base: string
 let root: string
 const open: Workspace[] = []
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'capstan-grant-'))
+  base = temporaryDirectory()
   root = join(base, 'work')
   await mkdir(join(root, 'src'), { recursive: true })
 })
 afterEach(async () => {
   for (const workspace of open.splice(0)) await workspace.close()
-  await rm(base, { recursive: true, force: true })
 })
 
 function workspaceAt(): Workspace {

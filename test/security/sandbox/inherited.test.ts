@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { keyctlNumber } from '../../../src/workspace/sandbox/seccomp.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { compileShell } from './support/compiled.js'
 import { serveHost } from './support/host.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
@@ -14,11 +14,10 @@ beforeAll(() => {
 })
 afterAll(() => compiled.remove())
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-inherited-')))
+  place = temporaryDirectory()
   mkdirSync(join(place, 'work'))
   writeFileSync(join(place, 'secret'), 'canary-descriptor')
 })
-afterEach(() => rmSync(place, { recursive: true, force: true }))
 
 async function outputOf(
   front: readonly string[],

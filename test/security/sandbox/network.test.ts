@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createLocalShell, type LocalShell } from '../../../src/workspace/shell/local-shell.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 describeWithBubblewrap('the network of a sandbox, host by host', () => {
@@ -14,7 +14,7 @@ describeWithBubblewrap('the network of a sandbox, host by host', () => {
   let shell: LocalShell
 
   beforeEach(async () => {
-    place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-network-')))
+    place = temporaryDirectory()
     mkdirSync(join(place, 'work'))
     target = createServer((_incoming, answer) => answer.end('hello'))
     await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve))
@@ -31,7 +31,6 @@ describeWithBubblewrap('the network of a sandbox, host by host', () => {
   afterEach(async () => {
     await shell.close()
     target.close()
-    rmSync(place, { recursive: true, force: true })
   })
 
   /** A request through the proxy in nothing but bash. */
@@ -64,7 +63,7 @@ describeWithBubblewrap('the network of a sandbox, host by host', () => {
     expect(await shell.run('exit 7')).toMatchObject({ exitCode: 7 })
     expect(await shell.run('kill -KILL $$')).toMatchObject({ exitCode: 137 })
     expect(
-      await shell.run('trap "echo bye; exit 3" TERM; sleep 300 & wait', { timeoutMs: 500 }),
+      await shell.run('trap "echo bye; exit 3" TERM; sleep 300 & wait', { timeoutMs: 4_000 }),
     ).toMatchObject({
       timedOut: true,
       exitCode: 3,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sweepLedgers } from '../../../src/workspace/shell/sweep.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { compileShell } from './support/compiled.js'
 import { type HostRequest, startHost } from './support/host.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
@@ -17,9 +17,8 @@ beforeAll(() => {
 })
 afterAll(() => compiled.remove())
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-orphans-')))
+  place = temporaryDirectory()
 })
-afterEach(() => rmSync(place, { recursive: true, force: true }))
 
 /** Every way we know to get away from a parent. */
 const clingers = [
@@ -75,7 +74,7 @@ describe('a host that is killed with SIGKILL (SEC-132, I5)', () => {
       1,
     )
     await waitForProcesses(word, (count) => count === 0)
-    await expect.poll(() => readdirSync(ledgerDir), { timeout: 2000 }).toEqual([])
+    await expect.poll(() => readdirSync(ledgerDir)).toEqual([])
   })
 
   it('gets a new watcher when somebody kills it', async () => {
@@ -87,9 +86,7 @@ describe('a host that is killed with SIGKILL (SEC-132, I5)', () => {
     await waitForProcesses(word, (count) => count >= 3)
     const [first = -1] = watchersOf(ledgerDir)
     process.kill(first, 'SIGKILL')
-    await expect
-      .poll(() => watchersOf(ledgerDir).filter((pid) => pid !== first).length, { timeout: 2000 })
-      .toBe(1)
+    await expect.poll(() => watchersOf(ledgerDir).filter((pid) => pid !== first).length).toBe(1)
     host.kill('SIGKILL')
     await once(host, 'exit')
     expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
@@ -125,7 +122,7 @@ describeWithBubblewrap('a host with a sandbox that is killed with SIGKILL (SEC-1
     const lonely = `(env -i setsid bash -c 'sleep 300; : @WORD@' >/dev/null 2>&1 &); sleep 300`
     const { word } = await killHostWhileRunning({ shell, runs: [...clingers, lonely] }, 14)
     expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
-    await expect.poll(() => readdirSync(root), { timeout: 2000 }).toEqual([])
+    await expect.poll(() => readdirSync(root)).toEqual([])
   })
 })
 

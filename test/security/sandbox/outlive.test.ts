@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createLocalShell } from '../../../src/workspace/shell/local-shell.js'
 import { sweepLedgers } from '../../../src/workspace/shell/sweep.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { compileShell } from './support/compiled.js'
 import { startHost } from './support/host.js'
 import { processesWith, waitForProcesses } from './support/processes.js'
@@ -18,10 +18,9 @@ beforeAll(() => {
 })
 afterAll(() => compiled.remove())
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-outlive-')))
+  place = temporaryDirectory()
   mkdirSync(join(place, 'work'))
 })
-afterEach(() => rmSync(place, { recursive: true, force: true }))
 
 /** Ways out of group, session, environment, output and parent at once. The word is in the arguments alone. */
 const ways = (word: string): string[] => [
@@ -43,7 +42,7 @@ async function escaped(word: string): Promise<void> {
         return false
       }
     })
-  await expect.poll(() => out().length, { timeout: 15_000 }).toBeGreaterThanOrEqual(ways(word).length)
+  await expect.poll(() => out().length).toBeGreaterThanOrEqual(ways(word).length)
 }
 
 describe('a process that left everything behind, without a sandbox', () => {
@@ -60,7 +59,7 @@ describe('a process that left everything behind, without a sandbox', () => {
       await escaped(word)
       abort.abort()
       for (const outcome of await Promise.all(running)) expect(outcome.aborted).toBe(true)
-      expect(await waitForProcesses(word, (count) => count === 0, 10_000)).toEqual([])
+      expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
     } finally {
       await shell.close()
     }
@@ -75,7 +74,7 @@ describe('a process that left everything behind, without a sandbox', () => {
     expect(outputs.filter((output) => !output.includes('gone'))).toEqual([])
     await escaped(word)
     await session.close()
-    expect(await waitForProcesses(word, (count) => count === 0, 10_000)).toEqual([])
+    expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
   })
 
   it('ends when the host is killed with SIGKILL', async () => {
@@ -87,7 +86,7 @@ describe('a process that left everything behind, without a sandbox', () => {
     await escaped(word)
     host.kill('SIGKILL')
     await once(host, 'exit')
-    expect(await waitForProcesses(word, (count) => count === 0, 20_000)).toEqual([])
+    expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
   })
 
   it('ends at the next start when host and watcher were killed', async () => {
@@ -101,8 +100,8 @@ describe('a process that left everything behind, without a sandbox', () => {
       if (line.includes('capstan-watch')) process.kill(Number(line.split(' ')[0]), 'SIGKILL')
     host.kill('SIGKILL')
     await once(host, 'exit')
-    expect(await waitForProcesses(word, (count) => count > 0, 10_000)).not.toEqual([])
+    expect(await waitForProcesses(word, (count) => count > 0)).not.toEqual([])
     await sweepLedgers(join(place, 'ledger'))
-    expect(await waitForProcesses(word, (count) => count === 0, 10_000)).toEqual([])
+    expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
   })
 })

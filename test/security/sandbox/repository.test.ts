@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { defaultRules } from '../../../src/authority/default-rules.js'
 import { judge } from '../../../src/authority/judge.js'
 import { createRuleBook } from '../../../src/authority/rule-book.js'
 import { openWorkspace, type Workspace } from '../../../src/workspace/open-workspace.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 describeWithBubblewrap('a repository that is not to be trusted', () => {
@@ -15,7 +15,7 @@ describeWithBubblewrap('a repository that is not to be trusted', () => {
   let root: string
   let workspace: Workspace
   beforeEach(async () => {
-    base = await mkdtemp(join(tmpdir(), 'capstan-repo-'))
+    base = temporaryDirectory()
     root = join(base, 'work')
     await mkdir(root)
     execFileSync('git', ['init', '-q', root])
@@ -28,7 +28,6 @@ describeWithBubblewrap('a repository that is not to be trusted', () => {
   })
   afterEach(async () => {
     await workspace.close()
-    await rm(base, { recursive: true, force: true })
   })
 
   it('SEC-097 has its git configuration run a program: it stays inside', async () => {

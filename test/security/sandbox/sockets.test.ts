@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createLocalShell, type LocalShell } from '../../../src/workspace/shell/local-shell.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 let place: string
@@ -12,7 +12,7 @@ let root: string
 let shell: LocalShell
 const servers: { close(): Promise<void> }[] = []
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-sockets-')))
+  place = temporaryDirectory()
   root = join(place, 'work')
   mkdirSync(join(root, 'a/b/c/d/e/node_modules'), { recursive: true })
   shell = createLocalShell({ root, ledgerDir: join(place, 'ledger'), sandbox: 'required' })
@@ -20,7 +20,6 @@ beforeEach(() => {
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
   await shell.close()
-  rmSync(place, { recursive: true, force: true })
 })
 
 /** A server of the host that binds by a name relative to its directory, and may rename the file afterwards. */
@@ -70,7 +69,7 @@ describeWithBubblewrap('Unix sockets in a workspace', () => {
     expect(inOne.output).toContain('OWN')
     for (const name of ['relative-job.sock', join(root, 'absolute-job.sock')]) {
       const job = await shell.start(server(name))
-      await expect.poll(async () => (await shell.readJob(job.id)).text, { timeout: 20_000 }).toBe('up\n')
+      await expect.poll(async () => (await shell.readJob(job.id)).text).toBe('up\n')
       expect((await shell.run(connect(name))).output).toContain('OWN')
       await shell.killJob(job.id)
     }

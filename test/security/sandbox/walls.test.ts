@@ -2,21 +2,19 @@ import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ShellOutcome } from '../../../src/tool/runtime.js'
 import type { LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
+import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { asNormalUser, compileShell } from './support/compiled.js'
 import { type Host, type HostRequest, serveHost } from './support/host.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
@@ -48,13 +46,12 @@ for (const { who, front, uid } of users) {
     })
     afterAll(() => host.end())
     beforeEach(() => {
-      place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-walls-')))
+      place = temporaryDirectory()
       root = join(place, 'work')
       home = join(place, 'home')
       mkdirSync(root)
       mkdirSync(home)
     })
-    afterEach(() => rmSync(place, { recursive: true, force: true }))
 
     async function run(
       runs: NonNullable<HostRequest['runs']>,
@@ -172,14 +169,14 @@ for (const { who, front, uid } of users) {
       expect(output).toBe('done\n')
     })
 
-    it('SEC-128 protected places cannot be changed, made or renamed, and no placeholder is left', async () => {
+    it('SEC-128 protected places cannot be changed, made or renamed', async () => {
       mkdirSync(join(root, '.vscode'))
       writeFileSync(join(root, '.vscode/settings.json'), '{}')
       const { output } = await runOne(
         `for p in .git .capstan .agent .vscode .idea .husky; do
            (echo x > $p/evil) 2>/dev/null && echo "wrote $p"; mv $p moved 2>/dev/null && echo "moved $p"
            rmdir $p 2>/dev/null && echo "removed $p"; done
-         (echo x > .mcp.json) 2>/dev/null && [ -s .mcp.json ] && echo mcp; rm -f .mcp.json 2>/dev/null && echo "removed mcp"
+         (echo x > .mcp.json) 2>/dev/null && echo mcp; rm .mcp.json 2>/dev/null && echo "removed mcp"
          ln -s evil .mcp.json 2>/dev/null && echo linked; rm -rf .vscode 2>/dev/null; git init -q . 2>/dev/null && echo init; echo done`,
       )
       expect(output).toBe('done\n')
@@ -239,12 +236,15 @@ for (const { who, front, uid } of users) {
       mkdirSync(join(root, 'settings'))
       symlinkSync('settings', join(root, '.vscode'))
       const { output, blocked } = await runOne(
-        `(echo x > .vscode/evil) 2>/dev/null && echo wrote; rm .vscode; mkdir .vscode; echo x > .vscode/evil; echo done`,
+        `(echo x > .vscode/evil) 2>/dev/null && echo wrote; rm .vscode; (mkdir .vscode; echo x > .vscode/evil) 2>/dev/null; echo done`,
       )
       expect(output).toBe('done\n')
       expect(readlinkSync(join(root, '.vscode'))).toBe('settings')
       expect(readdirSync(join(root, 'settings'))).toEqual([])
-      expect(blocked).toEqual([expect.stringContaining('put back')])
+      expect(blocked).toEqual([
+        expect.stringContaining('refused: .vscode'),
+        expect.stringContaining('put back'),
+      ])
     })
 
     it('SEC-130 a workspace behind a link or dots is the real one; the machine and the home are refused', async () => {

@@ -48,11 +48,19 @@ async function snapshot(root: string): Promise<string> {
 
 type Tally = { tried: number; refused: number; asked: number; ran: string[]; broken: string[] }
 
+type Attempt = {
+  readonly root: string
+  readonly text: string
+  readonly before: string
+  /** It was started, or no more are to come: only then is it worth looking for its traces. */
+  readonly mayHaveRun: boolean
+}
+
 /** Tries every form; `broke` says what it did although it should not have. */
 async function attack(
   options: SessionOptions,
   forms: readonly string[],
-  broke: (at: { root: string; text: string; before: string }) => Promise<boolean>,
+  broke: (at: Attempt) => Promise<boolean>,
 ): Promise<Tally> {
   let asks = 0
   const { session, root } = await openAttacked({
@@ -66,21 +74,25 @@ async function attack(
   })
   const tally: Tally = { tried: 0, refused: 0, asked: 0, ran: [], broken: [] }
   const before = await snapshot(dirname(root))
-  for (const form of forms) {
+  for (const [at, form] of forms.entries()) {
     const command = form.replaceAll('ROOT', root)
     const asked = asks
+    const known = tally.ran.length
     const { text } = await session.send(command)
     tally.tried++
     if (asks > asked) tally.asked++
     else if (/^result: Error: (Refused|The call|.* is outside the grant)/.test(text)) tally.refused++
     else tally.ran.push(`${command}: ${text}`)
-    if (await broke({ root, text, before })) tally.broken.push(command)
+    const ran = tally.ran.length > known
+    const mayHaveRun = ran || at === forms.length - 1
+    if (await broke({ root, text, before, mayHaveRun }))
+      tally.broken.push(ran ? command : `${command}, or one before it`)
   }
   return tally
 }
 
-const changed = async ({ root, before }: { root: string; before: string }): Promise<boolean> =>
-  (await snapshot(dirname(root))) !== before
+const changed = async ({ root, before, mayHaveRun }: Attempt): Promise<boolean> =>
+  mayHaveRun && (await snapshot(dirname(root))) !== before
 
 const limit = 240_000
 

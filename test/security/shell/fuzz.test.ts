@@ -5,7 +5,7 @@ import { fuzz } from './fuzz.js'
  * 300 scripts by default; `npm run fuzz` takes 50,000. What bash really opened and ran decides: strace writes it down, and where
  * there is none, files are compared afterwards.
  */
-const CASES = Number(process.env['FUZZ_CASES'] ?? 300)
+const CASES = Number(process.env['FUZZ_CASES'] ?? 150)
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20260)
 /** So many at a time: each block has a seed of its own, to repeat it alone. */
 const BLOCK = 1000

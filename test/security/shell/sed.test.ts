@@ -82,13 +82,28 @@ it.skipIf(!hasSandbox)(
   () => {
     const random = seeded(11)
     const pick = () => PIECES[Math.floor(random() * PIECES.length)] ?? ''
-    for (let tried = 0; tried < CASES; ) {
+    const scripts: string[] = []
+    while (scripts.length < CASES) {
       const script = Array.from({ length: 1 + Math.floor(random() * 9) }, pick).join('')
-      if (!isHarmlessSedScript(script) || !/[ewrWR]/.test(script)) continue
-      tried++
-      const { stderr } = spawnSync('sed', ['--sandbox', '-n', script], { input: '', encoding: 'utf8' })
-      expect(stderr, JSON.stringify(script)).not.toContain('disabled in sandbox mode')
+      if (isHarmlessSedScript(script) && /[ewrWR]/.test(script)) scripts.push(script)
     }
+    const said = refusals(...scripts)
+    // Only to name the script.
+    if (said.length > 0) expect(scripts.filter((script) => refusals(script).length > 0)).toEqual([])
+    expect(said).toEqual([])
+    // What sed refuses is seen here.
+    expect(refusals('p', 'w x', 'e')).toHaveLength(2)
   },
-  CASES * 50 + 20_000,
+  600_000,
 )
+
+/** What sed says of scripts that its own sandbox refuses. One process starts all: starting each from here is slow. */
+function refusals(...scripts: readonly string[]): string[] {
+  const input = scripts.map((script) => `${script}\0`).join('')
+  const { stderr } = spawnSync('xargs', ['-0', '-n', '1', 'sed', '--sandbox', '-n', '-e'], {
+    input,
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C' },
+  })
+  return stderr.split('\n').filter((line) => line.includes('disabled in sandbox mode'))
+}

@@ -1,11 +1,12 @@
 import type { CommandAnalysis } from '../../../src/authority/shell/analysis.js'
 
-/** Why a command cannot be allowed by patterns: doubts, and words that are only known when it runs. */
+/** Why a command cannot be allowed by any pattern: doubts, unread script files, words that are only known when it runs. */
 export function reasons({ doubts, units }: CommandAnalysis): string[] {
   return [
     ...doubts,
     ...units.flatMap((unit) => [
       ...unit.doubts,
+      ...(unit.scriptFile === undefined ? [] : ['it runs a script file']),
       ...unit.words.flatMap((word) => (word.value === undefined ? [`${word.text} is not known`] : [])),
     ]),
   ]

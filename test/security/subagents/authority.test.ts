@@ -11,6 +11,7 @@ import { coreOf } from '../../../src/session/surface/session-surface.js'
 import type { AgentDefinition } from '../../../src/subagents/agent-definition.js'
 import { makeWorkspace, whenDone } from '../../contract/open-session.js'
 import { byPrompt, call } from '../../contract/subagents.js'
+import { propertyRuns } from '../../support/property-runs.js'
 import { callProbes, expectNoMore, modes, policies, probedFiles, probeWatch, type Ran } from './probes.js'
 
 const toolNames = ['read', 'write', 'bash', 'task']
@@ -85,7 +86,7 @@ describe('authority of subagents', () => {
           for (const ancestors of generations.slice(0, depth))
             expectNoMore(generation, ancestors, `at depth ${depth}`)
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     )
-  }, 120_000)
+  })
 })

@@ -25,6 +25,7 @@ import {
   whole,
   word,
 } from '../kinds.js'
+import { manifest } from './manifest-table.js'
 import { mcpServers } from './mcp-table.js'
 import { providers } from './provider-table.js'
 import { queue } from './queue-table.js'
@@ -153,6 +154,10 @@ export const agentShape: Shape<AgentConfig> = {
     'how long one request to a model may take, in milliseconds',
     'apiTimeoutMs',
     'modelApiTimeoutMs',
+  ),
+  manifest: field(
+    manifest,
+    'what every session declares: rules that hold whatever others say, and what it asks for',
   ),
   memory: field(group(memory), 'what is remembered across sessions'),
   queue: field(group(queue), 'lanes in which tool calls wait'),

@@ -1,3 +1,5 @@
+import { mcpSandboxes, readServer } from '../../../mcp/server-options.js'
+import { messageOf } from '../../../tool/errors.js'
 import { type McpOauthConfig, type McpServerConfig, type McpTransport, mcpTransports } from '../config.js'
 import { entries, type Origin } from '../entries.js'
 import { field, type Kind, type Shape } from '../field.js'
@@ -22,19 +24,25 @@ const server: Shape<ServerFields> = {
   ),
   command: field(text, 'the program to start, for `stdio`'),
   args: field({ ...listOf(text), hidden: 'private' }, 'its arguments'),
+  cwd: field(text, 'where the program runs, relative to the workspace; the workspace when left out'),
+  description: field(text, 'what its tools are for; the model reads it in its instructions'),
   url: field(address, 'the address, for `http` and `streamable-http`'),
   headers: field(headers, 'headers of each request'),
   env: field(secretMap, 'variables of the environment of the program'),
   enabled: field(flag, 'whether it is used; true when left out'),
   toolTimeoutSecs: field(whole(1), 'how long a call may take, in seconds; 60 when left out'),
-  allowHosts: field(listOf(text), 'hosts that the program may reach in a sandbox; none when left out'),
+  sandbox: field(
+    word(mcpSandboxes),
+    '`workspace` confines the program to the workspace; left out it starts as written, unless one of the next three is given',
+  ),
+  allowHosts: field(listOf(text), 'hosts that a confined program may reach; none when left out'),
   writable: field(
     listOf(text),
-    'directories of the workspace that the program may write to in a sandbox, `.` for all; none when left out',
+    'directories of the workspace that a confined program may write to, `.` for all; none when left out',
   ),
   readOnly: field(
     listOf(text),
-    'places that the program sees although the sandbox hides what is around them',
+    'places that a confined program sees although the sandbox hides what is around them',
   ),
   oauth: field(group(oauth), 'how to sign in'),
 }
@@ -57,5 +65,16 @@ function makeServer(name: string, fields: ServerFields, from: Origin): McpServer
       `${from.spot.path}: "${needed}" is required for the transport "${transport}"`,
     )
   }
-  return { name, ...fields, transport }
+  const made = { name, ...fields, transport }
+  // Values of the fields that are read here are checked where a session would check them.
+  if (from.given.has(needed) && confining.some((field) => from.given.has(field))) {
+    try {
+      readServer({ ...made, command: fields.command ?? 'command', url: fields.url ?? 'http://address' })
+    } catch (error) {
+      from.reading.fail(from.spot, `${from.spot.path}: ${messageOf(error)}`)
+    }
+  }
+  return made
 }
+
+const confining = ['sandbox', 'allowHosts', 'allow_hosts', 'writable', 'readOnly', 'read_only']

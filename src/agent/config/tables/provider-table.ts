@@ -45,6 +45,7 @@ const model: Shape<ModelFields> = {
   attachment: field(flag, 'whether it reads images and documents; `modalities` says it more exactly'),
   reasoning: field(flag, 'whether it thinks before it answers'),
   toolCall: field(flag, 'whether it calls tools'),
+  structuredOutput: field(flag, 'whether its server holds answers to a JSON Schema'),
   temperature: field(flag, 'whether it takes a temperature'),
   releaseDate: field(text, 'when it was published'),
   contextTokens: field(whole(1), 'the same as `limit.context`', 'maxContextTokens'),

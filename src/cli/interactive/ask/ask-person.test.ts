@@ -1,11 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import {
-  type ToolboxWorkspace,
-  toolboxWorkspace,
-  type WorkspaceFiles,
-} from '../../../../test/toolbox/workspace.js'
+import { describe, expect, it } from 'vitest'
+import { toolboxWorkspace } from '../../../../test/toolbox/workspace.js'
 import type { AskRequest } from '../../../loop/ask.js'
 import { editTool, patchTool, writeTool } from '../../../toolbox/index.js'
 import { colorsFor } from '../../terminal/colors.js'
@@ -17,16 +13,6 @@ const colors = colorsFor(
   { env: { NO_COLOR: '1' }, isTTY: { stdin: true, stdout: true, stderr: true } },
   'stdout',
 )
-const opened: ToolboxWorkspace[] = []
-afterEach(async () => {
-  for (const workspace of opened.splice(0)) await workspace.close()
-})
-async function workspaceOf(files: WorkspaceFiles): Promise<ToolboxWorkspace> {
-  const workspace = await toolboxWorkspace(files)
-  opened.push(workspace)
-  return workspace
-}
-
 describe('what a call would do', () => {
   const files = { 'a.txt': 'one\r\ntwo\r\nthree\r\n', 'b.txt': 'old\n' }
   it.each([
@@ -36,7 +22,7 @@ describe('what a call would do', () => {
     { tool: patchTool, args: { diff: '--- a/b.txt\n+++ b/b.txt\n@@ -1 +1,2 @@\n-old\n+new\n+more\n' } },
     { tool: patchTool, args: { diff: '--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n' } },
   ])('is what it does, and nothing happens before: $tool.name', async ({ tool, args }) => {
-    const { root, call } = await workspaceOf(files)
+    const { root, call } = await toolboxWorkspace(files)
     const preview = await dryRun(tool.name, args, root)
     expect(preview).toHaveProperty('diffs')
     for (const [path, content] of Object.entries(files))
@@ -55,14 +41,14 @@ describe('what a call would do', () => {
   })
 
   it('says why it would fail', async () => {
-    const { root } = await workspaceOf(files)
+    const { root } = await toolboxWorkspace(files)
     const preview = await dryRun('edit', { file_path: 'a.txt', old_string: 'nowhere', new_string: 'x' }, root)
     expect(preview).toMatchObject({ whyNot: expect.stringContaining('old_string not found in a.txt') })
     expect(await dryRun('bash', { command: 'true' }, root)).toBeUndefined()
   })
 
   it('reads nothing outside of the workspace', async () => {
-    const { root } = await workspaceOf(files)
+    const { root } = await toolboxWorkspace(files)
     const preview = await dryRun('write', { file_path: '../../../etc/passwd', content: 'x' }, root)
     expect(JSON.stringify(preview)).not.toContain('root:')
   })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../../test/support/property-runs.js'
 import { widthOf } from '../../terminal/width.js'
 import type { Key } from '../screen/keys.js'
 import { Editor } from './editor.js'
@@ -113,7 +114,7 @@ describe('the editor', () => {
           expect(cursor.column).toBeLessThan(columns)
         },
       ),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     )
   })
 })

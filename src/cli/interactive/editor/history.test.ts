@@ -1,16 +1,11 @@
-import { lstatSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../../test/support/temporary-directory.js'
 import { openHistory } from './history.js'
 
-const places: string[] = []
-afterEach(() => {
-  for (const place of places.splice(0)) rmSync(place, { recursive: true, force: true })
-})
 function place(): string {
-  const made = mkdtempSync(join(tmpdir(), 'capstan-history-'))
-  places.push(made)
+  const made = temporaryDirectory()
   return made
 }
 

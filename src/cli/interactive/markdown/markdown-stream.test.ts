@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { propertyRuns } from '../../../../test/support/property-runs.js'
 import { colorsFor } from '../../terminal/colors.js'
 import { widthOf } from '../../terminal/width.js'
 import { MarkdownStream, PlainStream } from './markdown-stream.js'
@@ -159,7 +160,7 @@ describe('markdown in a terminal', () => {
           expect(streamed(pieces, columns)).toEqual(rendered(text, columns))
         },
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     )
   })
 
@@ -176,7 +177,7 @@ describe('markdown in a terminal', () => {
           }
         },
       ),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     )
   })
 })

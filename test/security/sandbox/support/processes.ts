@@ -22,7 +22,7 @@ export function processesWith(word: string): string[] {
 export async function waitForProcesses(
   word: string,
   wanted: (count: number) => boolean,
-  limitMs = 15_000,
+  limitMs = 60_000,
 ): Promise<string[]> {
   const deadline = performance.now() + limitMs
   for (;;) {

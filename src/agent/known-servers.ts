@@ -1,0 +1,42 @@
+import type { KnownServers } from '../session/parts/mcp.js'
+import type { McpServerConfig } from './config/index.js'
+
+/**
+ * Starts or reaches each server, asks what it offers, and lets go of it. Sessions that begin later have these tools from the start; each
+ * connects by itself when it uses them. Programs run in `root`.
+ */
+export async function askServers(
+  servers: readonly McpServerConfig[],
+  root: string,
+  signal: AbortSignal,
+): Promise<KnownServers> {
+  const [module, { openWorkspace }] = await Promise.all([
+    import('../mcp/index.js'),
+    import('../workspace/open-workspace.js'),
+  ])
+  const workspace = openWorkspace({ root, onNotice: () => undefined })
+  const path = process.env['PATH']
+  const ask = async (given: McpServerConfig) => {
+    const spec = module.readServer(given)
+    const server = new module.McpServer(spec, {
+      name: spec.name,
+      roots: [root],
+      startServer: (program) => workspace.startServer(program),
+      ...(path !== undefined && { path }),
+      changed: () => undefined,
+      now: () => 0,
+    })
+    const stop = (): void => void server.close()
+    signal.addEventListener('abort', stop, { once: true })
+    if (spec.enabled && !signal.aborted) await server.restore()
+    signal.removeEventListener('abort', stop)
+    const { known } = server
+    await server.close()
+    return known === undefined ? [] : [[spec.label, known] as const]
+  }
+  try {
+    return { module, offers: new Map((await Promise.all(servers.map(ask))).flat()) }
+  } finally {
+    await workspace.close()
+  }
+}

@@ -1,0 +1,7 @@
+/** Throws for what is no number of milliseconds: a threshold that compares with nothing would disconnect all servers, or none. */
+export function assertIdleThreshold(thresholdMs: unknown): void {
+  if (typeof thresholdMs === 'number' && thresholdMs >= 0) return
+  const given =
+    typeof thresholdMs === 'number' ? String(thresholdMs) : `a value of type ${typeof thresholdMs}`
+  throw new TypeError(`disconnectIdleMcp takes a number of milliseconds of at least 0, not ${given}.`)
+}

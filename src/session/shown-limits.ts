@@ -1,0 +1,76 @@
+import { definitionTokens } from '../model/estimate-tokens.js'
+import type { ModelFacts } from '../model/model.js'
+import { type AnyTool, isGovernedTool } from '../tool/contract.js'
+
+/** How tools of servers are offered: shown while they are few, always to be found by searching, or always shown. */
+export type ToolSearchMode = 'auto' | 'always' | 'never'
+
+/** Decides which tools a model is shown directly. */
+export type ShownLimits = {
+  /** Whether these tools are shown beside those that are. */
+  fit(added: readonly AnyTool[], shown: () => readonly AnyTool[]): boolean
+  /** Whether all of these are shown, whatever the model is. */
+  isSure(tools: readonly AnyTool[]): boolean
+}
+
+export const allShown: ShownLimits = { fit: () => true, isSure: () => true }
+
+/** So many tools are shown directly, whatever they weigh. */
+const maxShown = 20
+/** Or so much of what the model can read at once, when that is more. */
+const maxShare = 0.1
+/** What is assumed of a model whose context window is not known. */
+const assumedWindow = 128_000
+
+/**
+ * Built-in tools are always shown. Tools of servers, and those of the host, are shown while they are few: each kind by itself up to 20, or
+ * up to a tenth of the model's context window, whichever is more.
+ */
+export function shownLimits(
+  mode: ToolSearchMode,
+  isBuiltin: (name: string) => boolean,
+  facts: () => Pick<ModelFacts, 'contextTokens' | 'contextAssumed'>,
+): ShownLimits {
+  const kindOf = (tool: AnyTool): 'builtin' | 'server' | 'host' =>
+    isBuiltin(tool.name) ? 'builtin' : isServerTool(tool) ? 'server' : 'host'
+  const counted = (kind: string, tools: readonly AnyTool[]): AnyTool[] =>
+    tools.filter((tool) => kindOf(tool) === kind)
+  return {
+    fit(added, shown) {
+      const [first] = added
+      if (first === undefined || mode === 'never') return true
+      const kind = kindOf(first)
+      if (kind === 'builtin') return true
+      if (kind === 'server' && mode === 'always') return false
+      const all = [...counted(kind, shown()), ...added]
+      return all.length <= maxShown || tokensOf(all) <= windowOf(facts()) * maxShare
+    },
+    isSure: (tools) =>
+      mode === 'never' ||
+      (['server', 'host'] as const).every((kind) => {
+        const { length } = counted(kind, tools)
+        return length === 0 || (length <= maxShown && !(kind === 'server' && mode === 'always'))
+      }),
+  }
+}
+
+function isServerTool(tool: AnyTool): boolean {
+  return isGovernedTool(tool) && tool.mcp !== undefined
+}
+
+function windowOf({
+  contextTokens,
+  contextAssumed,
+}: Pick<ModelFacts, 'contextTokens' | 'contextAssumed'>): number {
+  return contextAssumed === true ? assumedWindow : contextTokens
+}
+
+/** A tool that has to be asked what it is counts as one of the usual size. */
+function tokensOf(tools: readonly AnyTool[]): number {
+  return tools.reduce(
+    (sum, tool) => sum + (isGovernedTool(tool) ? definitionTokens(tool.definition()) : usualTokens),
+    0,
+  )
+}
+
+const usualTokens = 150

@@ -1,0 +1,37 @@
+import { SessionOptionError } from './errors.js'
+
+/** The longest title that a host can give. */
+export const maxTitleLength = 200
+const maxPromptTitle = 80
+
+/** The first words of a prompt, on one line: the title of a session that was given none. Undefined when it says nothing. */
+export function titleFrom(prompt: string): string | undefined {
+  // Cut before cleaning as well: a prompt can be megabytes long.
+  const line = oneLine(prompt.slice(0, 4 * maxPromptTitle))
+  if (line === '') return undefined
+  const characters = [...line]
+  if (characters.length <= maxPromptTitle) return line
+  const cut = characters.slice(0, maxPromptTitle - 1).join('')
+  const end = cut.lastIndexOf(' ')
+  // A text without spaces, such as Chinese or a path, is cut where it is.
+  return `${end > maxPromptTitle / 2 ? cut.slice(0, end) : cut}…`
+}
+
+/** Throws for what is no title. */
+export function checkedTitle(title: unknown): string {
+  const problem = titleProblem(title)
+  if (problem !== undefined) throw new SessionOptionError('title', problem.replace('%', 'title'))
+  return oneLine(title as string)
+}
+
+/** Words when a value is no title; `%` stands for its name. */
+export function titleProblem(title: unknown): string | undefined {
+  if (typeof title !== 'string') return `% must be a string, not a value of type ${typeof title}.`
+  return oneLine(title) === '' || title.length > maxTitleLength
+    ? `% must have 1 to ${maxTitleLength} characters.`
+    : undefined
+}
+
+export function oneLine(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+}

@@ -1,0 +1,65 @@
+import { resolve } from 'node:path'
+import type { AgentEvent, ToolFacts } from '../loop/events.js'
+import type { AnyTool, ToolKind } from '../tool/contract.js'
+import type { ToolDefinition } from '../tool/definition.js'
+import { parseToolArgs } from '../tool/serialize.js'
+import type { Subject } from '../tool/subject.js'
+import { toolTitle } from '../tool/tool-title.js'
+import type { SessionCore } from './core.js'
+
+/** What a session says of a tool: what its model is told, and what clients choose icons and labels by. */
+export type ToolInfo = ToolDefinition & { readonly kind: ToolKind; readonly title: string }
+
+export function toolInfo(definition: ToolDefinition, tool: AnyTool | undefined): ToolInfo {
+  return { ...definition, ...factsOf(tool ?? definition) }
+}
+
+/** The same event with the kind and the title of its tool, and, for a call that begins, the paths that it names. */
+export function withToolFacts(
+  event: AgentEvent,
+  { shelf, parts }: Pick<SessionCore, 'shelf' | 'parts'>,
+): AgentEvent {
+  switch (event.type) {
+    case 'tool_start':
+    case 'tool_output_delta':
+    case 'tool_end':
+    case 'permission_denied':
+    case 'confirmation_required':
+      return { ...event, ...knownFacts(shelf.get(event.toolName)) }
+    case 'tool_execution_start': {
+      const tool = shelf.get(event.toolName)
+      const paths = tool === undefined ? [] : namedPaths(tool, event.args, parts.root)
+      return { ...event, ...knownFacts(tool), ...(paths.length > 0 && { paths }) }
+    }
+    default:
+      return event
+  }
+}
+
+/** The absolute paths among what a call touches, each once. */
+export function pathsOf(subjects: readonly Subject[], root: string): string[] {
+  const paths = subjects.flatMap((subject) => ('path' in subject ? [resolve(root, subject.path)] : []))
+  return [...new Set(paths)].slice(0, maxPaths)
+}
+
+function knownFacts(tool: AnyTool | undefined): ToolFacts {
+  return tool === undefined ? {} : factsOf(tool)
+}
+
+function factsOf(tool: Pick<AnyTool, 'name' | 'kind' | 'title' | 'mcp'>): Required<ToolFacts> {
+  return { kind: tool.kind ?? 'other', title: toolTitle(tool) }
+}
+
+/** The arguments are not checked yet: what cannot be read names nothing. The end of the call has what it did touch. */
+function namedPaths(tool: AnyTool, args: string, root: string): string[] {
+  if (tool.touches === undefined || args.length > maxArgsLength) return []
+  try {
+    return pathsOf(tool.touches(parseToolArgs(args)), root)
+  } catch {
+    return []
+  }
+}
+
+const maxPaths = 50
+/** Longer arguments hold content, and are not worth being parsed twice. */
+const maxArgsLength = 64 * 1024

@@ -1,0 +1,14 @@
+// @ts-nocheck: plain JavaScript, run as it is.
+// The parts that the programs started by `startHost` share.
+import { writeSync } from 'node:fs'
+import { FileSessionStore, SqliteSessionStore } from 'capstan'
+
+/** The order that the test gave to `startHost`. */
+export const order = JSON.parse(process.argv[2])
+
+/** Writes a line that the test reads with `next()`. Synchronous, so that a process killed right after it has written all of it. */
+export const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
+
+/** Opens the store that the order names. */
+export const openStore = (place = order.place) =>
+  order.backend === 'file' ? new FileSessionStore(place) : new SqliteSessionStore(place)
