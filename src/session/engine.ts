@@ -122,7 +122,7 @@ function gateFor(
   const supervision = isSupervised(parts) ? parts.part(supervisionPart) : undefined
   const seen = new SeenFiles(parts.restored)
   const asks = options.onAsk !== undefined || options.confirmationPolicy?.enabled === true
-  const mode = modeServices(parts, authority, asks || options.approvals !== undefined)
+  const mode = modeServices(parts, authority, asks)
   const gate = createGate({
     tools: {
       get: (name, origin) => {

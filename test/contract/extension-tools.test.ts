@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -214,7 +215,7 @@ describe('plan and plan_exit', () => {
 
   it('keep the mode when the user does not approve', async () => {
     const { results, root } = await planning({ plan_exit: 'reject' })
-    expect(results[2]).toContain('did not approve the plan')
+    expect(results[2]).toMatch(/reject|refused|denied/i)
     expect(results[3]).toContain('the mode "plan"')
     expect(existsSync(join(root, 'a.txt'))).toBe(false)
   })
@@ -232,6 +233,24 @@ describe('plan and plan_exit', () => {
     expect(results[3]).toContain('the mode "read-only"')
   })
 
+  it('are not approved by a policy that answers in place of the user', async () => {
+    const { session, server } = await openSession(
+      [calls(['plan_exit', { plan: 'x' }]), calls(write), 'done'],
+      {
+        ...open,
+        mode: 'plan',
+        confirmationPolicy: {
+          enabled: true,
+          defaultTimeoutMs: 1,
+          timeoutAction: 'auto_approve',
+          yoloLanes: ['control', 'query', 'execute', 'generate'],
+        },
+      },
+    )
+    await session.send('go')
+    expect(toolResults(server, 2)[1]).toContain('the mode "plan"')
+  })
+
   it('are refused where nobody could approve', async () => {
     const { session, server } = await openSession(
       [calls(['plan', {}]), calls(['plan_exit', { plan: 'x' }]), 'done'],
@@ -244,7 +263,7 @@ describe('plan and plan_exit', () => {
       { ...open, mode: 'plan' },
     )
     await planned.send('go')
-    expect(toolResults(other, 2)[0]).toMatch(/^Error|not/)
+    expect(toolResults(other, 2)[0]).toMatch(/^Error: .*Nobody is there to be asked/s)
     expect(toolResults(other, 2)[1]).toContain('the mode "plan"')
   })
 })
@@ -257,7 +276,9 @@ describe('repo_clone', () => {
     await symlink('/etc/passwd', join(repository, 'link'))
     makeRepository(repository)
     await writeFile(join(repository, 'b.txt'), 'second\n')
-    makeRepository(repository)
+    const commit = ['-c', 'user.name=t', '-c', 'user.email=t@example.test', 'commit', '-q', '-m', 'second']
+    execFileSync('git', ['add', '-A'], { cwd: repository })
+    execFileSync('git', commit, { cwd: repository })
     return startGitServer(repository)
   }
   const network = { allowPrivate: true }

@@ -38,12 +38,7 @@ export const planExitTool = builtInTool<{ plan: string }>({
     additionalProperties: false,
   },
   // Leaving a mode gives permissions back: a person decides, whatever the rules say.
-  approval: {
-    when: () => true,
-    reason: ({ args }) => `The agent asks to carry out this plan:\n${args.plan}`,
-    rejectMessage:
-      'The user did not approve the plan. You are still planning: revise it, or ask what is missing.',
-  },
+  mustAsk: ({ plan }) => `the agent asks to carry out this plan:\n${plan}`,
   async execute(_args, context) {
     const mode = modeOf(context)
     if (mode.name() !== 'plan')
