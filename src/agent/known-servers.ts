@@ -1,4 +1,5 @@
 import type { KnownServers } from '../session/parts/mcp.js'
+import { openWorkspace } from '../workspace/open-workspace.js'
 import type { McpServerConfig } from './config/index.js'
 
 /**
@@ -10,10 +11,7 @@ export async function askServers(
   root: string,
   signal: AbortSignal,
 ): Promise<KnownServers> {
-  const [module, { openWorkspace }] = await Promise.all([
-    import('../mcp/index.js'),
-    import('../workspace/open-workspace.js'),
-  ])
+  const module = await import('../mcp/index.js')
   const workspace = openWorkspace({ root, onNotice: () => undefined })
   const path = process.env['PATH']
   const ask = async (given: McpServerConfig) => {
