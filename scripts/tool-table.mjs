@@ -122,9 +122,9 @@ function record(value) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const page = new URL('../docs/tools.md', import.meta.url)
-  const { createToolbox, toolSearchTool } = await import(
+  const { createToolbox, extensionTools, toolSearchTool } = await import(
     new URL('../dist/toolbox/index.js', import.meta.url).href
   )
-  const table = renderToolTable([...createToolbox(), toolSearchTool])
+  const table = renderToolTable([...createToolbox(), toolSearchTool, ...extensionTools(true)])
   writeFileSync(page, withToolTable(readFileSync(page, 'utf8'), table))
 }

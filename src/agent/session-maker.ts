@@ -194,6 +194,7 @@ export class SessionMaker {
   #defaults(): SessionOptions {
     const { maxToolRounds, maxParallelTasks, thinkingBudget, llmApiTimeoutMs } = this.#config
     const { autoDelegation, autoParallel, fallbackModels, retry, circuitBreakerThreshold } = this.#config
+    const { extensionTools } = this.#config
     return {
       ...(maxToolRounds !== undefined && { maxToolRounds }),
       ...(maxParallelTasks !== undefined && { maxParallelTasks }),
@@ -204,6 +205,7 @@ export class SessionMaker {
       ...(fallbackModels !== undefined && { fallbackModels }),
       ...(retry !== undefined && { retry }),
       ...(circuitBreakerThreshold !== undefined && { circuitBreakerThreshold }),
+      ...(extensionTools !== undefined && { extensionTools }),
       ...(this.store !== undefined && { sessionStore: this.store }),
       ...this.#memory,
       ...configuredQueue(this.#config.queue),

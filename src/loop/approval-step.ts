@@ -29,6 +29,7 @@ export async function seekApproval(passage: Passage, tool: AnyGovernedTool, read
     if (passage.insisted === undefined) return
     throw new Stopped(`Refused: ${passage.insisted}. Nobody is asked about a call of the host's own.`)
   }
+  if (tool.mustAsk !== undefined) passage.insisted ??= tool.mustAsk(ready.args)
   await pinFiles(passage, tool, ready)
   const policy = await askPolicy(passage, tool, ready)
   const reasons = [

@@ -2,16 +2,18 @@ import { skillTools } from '../skills/skill-tools.js'
 import { taskTools } from '../subagents/task-tools.js'
 import type { AnyTool } from '../tool/contract.js'
 import { ToolSet } from '../tool/tool-set.js'
+import { extensionTools } from '../toolbox/extension/extension-tools.js'
 import { toolSearchTool } from '../toolbox/tool-search.js'
 import { createToolbox } from '../toolbox/toolbox.js'
 import type { SessionOptions } from './options.js'
 
 /** The tools that come with a session: those of the toolbox, those that hand work on, and those that the agent lends. */
 export function builtinTools(
-  { builtinTools: chosen, webSearch, autoDelegation }: SessionOptions,
+  { builtinTools: chosen, webSearch, autoDelegation, extensionTools: extensions }: SessionOptions,
   more: readonly AnyTool[],
 ): readonly AnyTool[] {
-  if (chosen === false) return []
+  const added = extensionTools(extensions)
+  if (chosen === false) return added
   const all = [
     ...createToolbox({ ...(webSearch !== undefined && { webSearch }) }),
     ...(autoDelegation?.allowManualDelegation === false ? [] : taskTools),
@@ -19,7 +21,7 @@ export function builtinTools(
     ...skillTools,
     toolSearchTool,
   ]
-  return chosen === undefined ? all : all.filter(({ name }) => chosen.includes(name))
+  return [...(chosen === undefined ? all : all.filter(({ name }) => chosen.includes(name))), ...added]
 }
 
 /** What a host may choose among. */

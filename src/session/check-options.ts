@@ -17,6 +17,7 @@ import { isRecord, type JsonObject } from '../tool/json.js'
 import { mergeMetadata } from '../tool/metadata.js'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import { ToolSet } from '../tool/tool-set.js'
+import { extensionToolNames } from '../toolbox/extension/names.js'
 import { readCommands, readSubject, type VerifyRequirement } from '../verify/index.js'
 import { builtinToolNames, ownTools } from './builtin-tools.js'
 import { SessionOptionError } from './errors.js'
@@ -167,11 +168,13 @@ const toolSet: Check = (value) =>
     ? each(tool)(value.values())
     : `% must be a list of tools or a ToolSet, not ${describe(value)}.`
 
-const builtinTool: Check = (value) => {
-  const names = builtinToolNames()
+const builtinTool: Check = (value) => oneOfTools(value, builtinToolNames(), 'no built-in tool')
+const extensionTool: Check = (value) => oneOfTools(value, extensionToolNames, 'no extension tool')
+
+function oneOfTools(value: unknown, names: readonly string[], what: string): string | undefined {
   if (typeof value === 'string' && names.includes(value)) return undefined
   const near = typeof value === 'string' ? nearestNames(value, names) : []
-  return `% is ${quote(value)}, which is no built-in tool.${near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`}`
+  return `% is ${quote(value)}, which is ${what}.${near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`}`
 }
 
 const inlineSkillFields = fields({
@@ -361,6 +364,7 @@ const checks: Readonly<Record<string, Check>> = {
   workspaceBackend,
   tools: (value) => (Array.isArray(value) ? each(tool)(value) : toolSet(value)),
   builtinTools: (value) => (Array.isArray(value) ? each(builtinTool)(value) : nothing(value)),
+  extensionTools: (value) => (Array.isArray(value) ? each(extensionTool)(value) : is('boolean')(value)),
   skillDirs: strings,
   inlineSkills: each(inlineSkill),
   builtinSkills: is('boolean'),

@@ -7,7 +7,7 @@ import { createGate, type Gate } from '../loop/gate.js'
 import type { RuntimeRequest } from '../loop/gate-parts.js'
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
 import { WriteOrder } from '../loop/write-order.js'
-import type { ToolRuntime } from '../tool/runtime.js'
+import type { RuntimeMode, ToolRuntime } from '../tool/runtime.js'
 import { findBelow } from '../workspace/files/find-below.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import {
@@ -16,6 +16,7 @@ import {
   type RuleFiles,
   type RuleFilesOptions,
 } from '../workspace/rules/rule-files.js'
+import { modeServices } from './change-mode.js'
 import { watchClosedPaths } from './closed-store.js'
 import type { EngineParts } from './engine-parts.js'
 import { hostCalls } from './history/file-changes.js'
@@ -121,6 +122,7 @@ function gateFor(
   const supervision = isSupervised(parts) ? parts.part(supervisionPart) : undefined
   const seen = new SeenFiles(parts.restored)
   const asks = options.onAsk !== undefined || options.confirmationPolicy?.enabled === true
+  const mode = modeServices(parts, authority, asks)
   const gate = createGate({
     tools: {
       get: (name, origin) => {
@@ -163,7 +165,7 @@ function gateFor(
     budget: ({ toolName }) => parts.budget.beforeTool(toolName),
     writes: new WriteOrder(),
     ...(lane !== undefined && { lane }),
-    runtimeFor: (request) => runtimeFor(parts, workspace, seen, request, () => gate),
+    runtimeFor: (request) => runtimeFor(parts, workspace, seen, request, () => gate, mode),
     ...(parts.keeper !== undefined && { starting: (call) => parts.keeper?.starting(call) }),
     spill: (label, data) => workspace.scratch.write(label, data),
     record: parts.record,
@@ -181,6 +183,7 @@ function runtimeFor(
   seen: SeenFiles,
   request: RuntimeRequest,
   gate: () => Gate,
+  mode: RuntimeMode,
 ): ToolRuntime {
   const permit = permitFor(request.call, request.authority, request.origin === 'host', workspace)
   const runtime = workspace.runtimeFor(permit, request.signal)
@@ -196,7 +199,7 @@ function runtimeFor(
           ? files
           : trackSeenFiles(files, workspace.files, seen, seenUse(parts, request.call.tool)),
     }),
-    session: sessionServices(parts, request, gate),
+    session: { ...sessionServices(parts, request, gate), mode },
   }
 }
 

@@ -163,6 +163,8 @@ export type SessionOptions = PromptSlots &
     readonly tools?: readonly AnyTool[] | ToolSet
     /** The built-in tools that the session has; absent: all of them. */
     readonly builtinTools?: readonly string[] | false
+    /** Further tools for code agents: all of them, or those that are named. Default: none. */
+    readonly extensionTools?: boolean | readonly string[]
     /** Directories with skills in them. */
     readonly skillDirs?: readonly string[]
     readonly inlineSkills?: readonly InlineSkill[]

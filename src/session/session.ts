@@ -1,4 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
 import type { ModeName } from '../authority/mode.js'
 import type { CommandHandler, CommandInfo } from '../commands/index.js'
 import type { HookConfig, HookEventName, HookHandler, HookMatcher, HookStatus } from '../hooks/index.js'
@@ -11,6 +12,7 @@ import type { Todo } from '../tool/runtime.js'
 import type { ToolResult } from '../tool/tool-result.js'
 import type { AgentResult } from './agent-result.js'
 import { askAside, type SideAnswer } from './btw.js'
+import { changeMode } from './change-mode.js'
 import { assertBudgetGuard, assertTool, checkOptions } from './check-options.js'
 import { tellCluster } from './cluster.js'
 import type { PendingConfirmation } from './confirmations.js'
@@ -347,9 +349,7 @@ export class Session extends QueueSurface {
     // A name that nobody knows would be no mode at all, and hold nothing back.
     if (mode !== undefined) checkOptions({ mode })
     const { authority } = await coreOf(this).engine()
-    authority.setMode(mode)
-    await coreOf(this).keeper?.session({ mode: mode ?? null })
-    coreOf(this).emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })
+    await changeMode(coreOf(this), authority, mode)
   }
 
   /** Tells the session's hooks, and the run at work, what happens around it. */

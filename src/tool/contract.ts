@@ -80,6 +80,8 @@ export interface Tool<Args = unknown, Output = unknown> {
   readonly ownTime?: boolean
   /** Files whose content decides what a call does, such as a script: what is agreed to is agreed to for that content. */
   pins?(args: Args): readonly string[]
+  /** Why a person must approve each call, whatever the rules say. Without a person the call is refused. */
+  mustAsk?(args: Args): string
   /** For a tool that a server offers. */
   readonly mcp?: ServerToolIdentity
   /** The tool as its server offers it now, for one that can change; undefined when it is no longer offered. */

@@ -38,9 +38,10 @@ export type GovernedOptions<Args> = {
   limits?: OutputLimits
   idempotent?: boolean
   approval?: ToolApprovalPolicy<Args>
-  /** See {@link Tool.ownTime} and {@link Tool.pins}. */
+  /** See {@link Tool.ownTime}, {@link Tool.pins} and {@link Tool.mustAsk}. */
   ownTime?: boolean
   pins?(args: Args): readonly string[]
+  mustAsk?(args: Args): string
   /** What a call with these arguments touches; capabilities and rules judge each of them. */
   touches?(args: Args): readonly Subject[]
 }
@@ -80,6 +81,7 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
     ...(parts.approval === undefined ? {} : { approval: parts.approval }),
     ...(parts.ownTime === undefined ? {} : { ownTime: parts.ownTime }),
     ...(parts.pins === undefined ? {} : { pins: (args) => parts.pins?.(args) ?? [] }),
+    ...(parts.mustAsk === undefined ? {} : { mustAsk: parts.mustAsk }),
     definition: () => definition,
     touches,
     parseApprovalArgs: (args) => parseNow(name, validate(args), args),
@@ -129,6 +131,7 @@ export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
     ...(idempotent === undefined ? {} : { idempotent }),
     ...(ownTime === undefined ? {} : { ownTime }),
     ...(tool.pins === undefined ? {} : { pins: (args) => tool.pins?.(args) ?? [] }),
+    ...(tool.mustAsk === undefined ? {} : { mustAsk: (args) => tool.mustAsk?.(args) ?? '' }),
     ...(approval === undefined ? {} : { approval: approval as ToolApprovalPolicy<unknown> }),
   })
   const whole = unchecked === undefined ? governed : { ...governed, unchecked }

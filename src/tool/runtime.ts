@@ -141,9 +141,10 @@ export type ShellOptions = {
   readonly maxBytes?: number
   /**
    * Git in this command starts no program that the repository names (hooks, filters, monitors, signing, transports) and works on no
-   * tree but its own. For commands that call git and nothing else.
+   * tree but its own. For commands that call git and nothing else. `clone`: for `git clone`, which begins outside of a repository and
+   * may use HTTP and no other transport.
    */
-  readonly guardGit?: boolean
+  readonly guardGit?: boolean | 'clone'
 }
 export type ShellOutcome = {
   /** Null when a signal ended it. */
@@ -232,6 +233,7 @@ export interface RuntimeSession {
   /** Puts questions to a person and waits. Absent: nobody is there. */
   readonly ask?: (questions: readonly Question[], signal?: AbortSignal) => Promise<QuestionAnswers>
   readonly tools?: RuntimeTools
+  readonly mode?: RuntimeMode
   /** Keeps what this call does while it runs. Absent: nobody could go on with it. */
   readonly steps?: () => CallSteps
   readonly objects?: RuntimeObjects
@@ -246,6 +248,17 @@ export interface RuntimeSession {
   ) => Promise<VerificationReport>
   readonly tasks?: RuntimeTasks
   readonly skills?: RuntimeSkills
+}
+
+/** The mode of the session, as far as a tool may change it. Only a call that a person approved may leave the mode `plan`. */
+export interface RuntimeMode {
+  /** Absent: no mode is set. */
+  name(): string | undefined
+  /** Whether somebody is there who could approve a plan. */
+  canAsk(): boolean
+  enterPlan(): Promise<void>
+  /** Goes back to the mode from before, and gives its name. */
+  leavePlan(): Promise<string | undefined>
 }
 
 export type Invocation = {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { renderToolTable, withToolTable } from '../../scripts/tool-table.mjs'
-import { createToolbox, toolSearchTool } from '../../src/toolbox/index.js'
+import { createToolbox, extensionTools, toolSearchTool } from '../../src/toolbox/index.js'
 
 const page = readFileSync(new URL('../../docs/tools.md', import.meta.url), 'utf8')
-const tools = [...createToolbox(), toolSearchTool]
+const tools = [...createToolbox(), toolSearchTool, ...extensionTools(true)]
 
 describe('the table of tools in docs/tools.md', () => {
   it('says what the tools themselves say; if not: build, then node scripts/tool-table.mjs', () => {

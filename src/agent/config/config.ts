@@ -19,6 +19,7 @@ export type AgentConfig = {
   readonly memoryDir?: string
   readonly skillDirs?: readonly string[]
   readonly agentDirs?: readonly string[]
+  readonly extensionTools?: boolean | readonly string[]
   readonly userInstructionsDir?: string
   readonly projectDocMaxBytes?: number
   readonly projectDocFallbackFilenames?: readonly string[]

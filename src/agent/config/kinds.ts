@@ -96,6 +96,16 @@ export function oneOrMore<T>(kind: Kind<T>): Kind<readonly T[]> {
   }
 }
 
+/** True or false, or something else that says more. */
+export function flagOr<T>(kind: Kind<T>): Kind<boolean | T> {
+  return {
+    expects: `${flag.expects}, or ${kind.expects}`,
+    read(value, spot, reading) {
+      return value.type === 'boolean' ? value.value : kind.read(value, spot, reading)
+    },
+  }
+}
+
 /** Names of the user's own choice, each with a value. */
 function mapOf<T>(kind: Kind<T>): Kind<Readonly<Record<string, T>>> {
   return {

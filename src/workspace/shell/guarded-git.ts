@@ -9,6 +9,14 @@ export function guardedGit(command: string): readonly string[] {
   return ['/bin/bash', '--noprofile', '--norc', '-c', script(command), 'guarded-git', command]
 }
 
+/**
+ * The same for `git clone`, which works on no repository that is there: no configuration of the machine or the user is read, HTTP is the
+ * only transport, redirects are not followed, and what arrives is checked before it is used.
+ */
+export function guardedClone(command: string): readonly string[] {
+  return ['/bin/bash', '--noprofile', '--norc', '-c', cloneScript, 'guarded-git', command]
+}
+
 /** What is told to git, whatever the repository says. */
 const settings: readonly (readonly [key: string, value: string])[] = [
   // First: that it took effect is what the script checks.
@@ -52,11 +60,40 @@ const variables: Readonly<Record<string, string>> = {
   GIT_ATTR_NOSYSTEM: '1',
 }
 
+const cloneSettings: readonly (readonly [key: string, value: string])[] = [
+  ['http.followRedirects', 'false'],
+  ['transfer.fsckObjects', 'true'],
+  ['transfer.bundleURI', 'false'],
+  ['fetch.recurseSubmodules', 'false'],
+  ['http.cookieFile', ''],
+  ['http.emptyAuth', 'false'],
+]
+
+const cloneVariables: Readonly<Record<string, string>> = {
+  ...variables,
+  GIT_ALLOW_PROTOCOL: 'http:https',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_TERMINAL_PROMPT: '0',
+  // Empty: nothing is copied into the new repository, hooks least of all.
+  GIT_TEMPLATE_DIR: "''",
+}
+
 const toldNames = settings.map(([key]) => key.toLowerCase())
 
-function script(command: string): string {
-  const exported = Object.entries(variables).map(([name, value]) => `export ${name}=${value}`)
-  const told = settings.map(([key, value]) => `tell ${key} '${value}'`)
+/** Git must listen to its environment: one that does not is not run. */
+const heard = `
+heard=$(git config core.hooksPath)
+[ "$heard" = /dev/null ] || fail 'this git cannot be kept from running what a repository names (it takes 2.31 or newer)'`
+
+const cloneScript = `${tell([...settings, ...cloneSettings], cloneVariables)}
+${heard}
+exec /bin/bash --noprofile --norc -c "$1"`
+
+function tell(
+  told: readonly (readonly [key: string, value: string])[],
+  exported: Readonly<Record<string, string>>,
+): string {
   return `
 fail() { printf 'fatal: %s\\n' "$1" >&2; exit 128; }
 command -v git >/dev/null || fail 'git is not installed'
@@ -66,7 +103,14 @@ tell() {
   count=$((count + 1))
   export GIT_CONFIG_COUNT=$count
 }
-${[...exported, ...told].join('\n')}
+${Object.entries(exported)
+  .map(([name, value]) => `export ${name}=${value}`)
+  .join('\n')}
+${told.map(([key, value]) => `tell ${key} '${value}'`).join('\n')}`
+}
+
+function script(command: string): string {
+  return `${tell(settings, variables)}
 
 # Every setting that is not known to be harmless is switched off by its name, whatever it is for.
 switch_off() {
@@ -84,8 +128,7 @@ switch_off() {
   done
 }
 switch_off
-heard=$(git config core.hooksPath)
-[ "$heard" = /dev/null ] || fail 'this git cannot be kept from running what a repository names (it takes 2.31 or newer)'
+${heard}
 
 # Outside of a repository git compares any two files (what it says of that is the answer).
 cd -P .

@@ -10,7 +10,7 @@ import { CapturedOutput } from './captured-output.js'
 import type { CallConfinement, ConfinedLaunch } from './confinement.js'
 import { ShellClosedError } from './errors.js'
 import { type Ground, openGround } from './ground.js'
-import { guardedGit } from './guarded-git.js'
+import { guardedClone, guardedGit } from './guarded-git.js'
 import { Jobs } from './jobs.js'
 import { type Exit, launch, type Running } from './launch.js'
 import { openPiped } from './piped-process.js'
@@ -236,13 +236,15 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         argv:
           request.guardGit === true
             ? guardedGit(command)
-            : ['/bin/bash', '--noprofile', '--norc', '-c', command],
+            : request.guardGit === 'clone'
+              ? guardedClone(command)
+              : ['/bin/bash', '--noprofile', '--norc', '-c', command],
         cwd,
         home,
         tmp: base.tmp,
         marker: markerValue(base.ledger.token, token, process.env[markerVariable]),
         mark,
-        guardGit: request.guardGit,
+        guardGit: request.guardGit === true,
         // Never in the background: a git directory is opened for one command that is waited for.
         call: {
           ...request.confine,

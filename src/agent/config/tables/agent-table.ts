@@ -1,3 +1,4 @@
+import { extensionToolNames } from '../../../toolbox/extension/names.js'
 import {
   type AgentConfig,
   type AutoDelegationConfig,
@@ -12,6 +13,7 @@ import { field, type Shape } from '../field.js'
 import {
   amount,
   flag,
+  flagOr,
   group,
   groups,
   listOf,
@@ -135,6 +137,10 @@ export const agentShape: Shape<AgentConfig> = {
   ),
   skillDirs: field(oneOrMore(path), 'directories of skills', 'skills'),
   agentDirs: field(oneOrMore(path), 'directories of agents'),
+  extensionTools: field(
+    flagOr(oneOrMore(word(extensionToolNames))),
+    'further tools for code agents: `true` for all, or a list of `repo_overview`, `repo_clone`, `apply_patch`, `plan`, `plan_exit`',
+  ),
   userInstructionsDir: field(path, "the directory of the user's own AGENTS.md", 'globalInstructionsDir'),
   projectDocMaxBytes: field(whole(0), 'how much of AGENTS.md is read'),
   projectDocFallbackFilenames: field(listOf(text), 'names that are looked for when there is no AGENTS.md'),

@@ -1,0 +1,42 @@
+import type { ModeName } from '../authority/mode.js'
+import type { AgentEvent } from '../loop/events.js'
+import type { SessionAuthority } from '../loop/session-authority.js'
+import type { RuntimeMode } from '../tool/runtime.js'
+import type { Keeper } from './journal/keeper.js'
+
+type ModeParts = { readonly keeper?: Keeper | undefined; emit(event: AgentEvent): void }
+
+/** Sets the mode of a session: it binds from the next call on, is written down, and told. */
+export async function changeMode(
+  { keeper, emit }: ModeParts,
+  authority: SessionAuthority,
+  mode: ModeName | undefined,
+): Promise<void> {
+  authority.setMode(mode)
+  await keeper?.session({ mode: mode ?? null })
+  emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })
+}
+
+/**
+ * The mode as tools see it. A tool can only enter `plan`, which takes permissions away, and go back to what was before; that it goes back
+ * must have been approved, which the tool itself asks for.
+ */
+export function modeServices(parts: ModeParts, authority: SessionAuthority, canAsk: boolean): RuntimeMode {
+  let before: ModeName | undefined
+  return {
+    name: () => authority.mode,
+    canAsk: () => canAsk,
+    async enterPlan() {
+      if (authority.mode === 'plan') return
+      before = authority.mode
+      await changeMode(parts, authority, 'plan')
+    },
+    async leavePlan() {
+      if (authority.mode !== 'plan') return authority.mode
+      const mode = before
+      before = undefined
+      await changeMode(parts, authority, mode)
+      return mode
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import type { ToolCallContext } from '../../tool/contract.js'
+import { builtInTool } from '../../tool/create-json-tool.js'
+import { outputEnvelope } from '../../tool/envelope.js'
+import { CapstanError } from '../../tool/errors.js'
+import type { RuntimeMode } from '../../tool/runtime.js'
+import { lentPart, RuntimePartError } from '../lent-part.js'
+
+/** Puts the session into the mode `plan`, which only ever takes permissions away. */
+export const planTool = builtInTool<{ reason?: string }>({
+  name: 'plan',
+  description:
+    'Begin to plan: from now on you can look, and change nothing, until the user has approved your plan (plan_exit).',
+  kind: 'think',
+  parameters: {
+    type: 'object',
+    properties: { reason: { type: 'string', maxLength: 2_000 } },
+    additionalProperties: false,
+  },
+  async execute(_args, context) {
+    const mode = modeOf(context)
+    if (mode.name() === 'plan') return outputEnvelope('You are planning already.', { mode: 'plan' })
+    if (!mode.canAsk()) throw new CapstanError('plan_nobody', nobodyToApprove)
+    await mode.enterPlan()
+    return outputEnvelope('Look around and make a plan. Then call plan_exit with it.', { mode: 'plan' })
+  },
+})
+
+/** Shows a plan to the user; a yes ends the mode `plan`. */
+export const planExitTool = builtInTool<{ plan: string }>({
+  name: 'plan_exit',
+  description:
+    'Show your finished plan to the user. Approved: planning ends and you carry it out. Rejected: revise it.',
+  kind: 'think',
+  parameters: {
+    type: 'object',
+    properties: { plan: { type: 'string', minLength: 1, maxLength: 100_000 } },
+    required: ['plan'],
+    additionalProperties: false,
+  },
+  // Leaving a mode gives permissions back: a person decides, whatever the rules say.
+  mustAsk: ({ plan }) => `the agent asks to carry out this plan:\n${plan}`,
+  async execute(_args, context) {
+    const mode = modeOf(context)
+    if (mode.name() !== 'plan')
+      throw new CapstanError('plan_not_begun', 'You are not planning, so there is no plan mode to end.')
+    const next = await mode.leavePlan()
+    return outputEnvelope('The user approved the plan. Carry it out now.', { mode: next ?? 'default' })
+  },
+})
+
+const nobodyToApprove =
+  'Nobody is there who could approve a plan: this session runs without a user. Go on without plan mode.'
+
+function modeOf(context: ToolCallContext): RuntimeMode {
+  const { mode } = lentPart(context, 'session')
+  if (mode === undefined) throw new RuntimePartError('session.mode')
+  return mode
+}
