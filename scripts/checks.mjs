@@ -21,14 +21,8 @@ export async function runChecks() {
   console.log(`build ${seconds(performance.now() - started)}`)
   let passed = 0
   let failed = 0
-  for (const { name, ms, code, output } of await Promise.all(checks.map(runCheck))) {
-    console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds(ms)})`)
-    if (code === 0) passed++
-    else {
-      failed++
-      console.log(output)
-    }
-  }
+  // They run beside the first tests, and are reported with the rest at the end.
+  const checked = Promise.all(checks.map(runCheck))
 
   // The sandbox tests need bubblewrap. Where it cannot be installed, they report that they did not run.
   spawnSync(process.execPath, ['scripts/ensure-bubblewrap.mjs'], { stdio: 'inherit' })
@@ -39,7 +33,16 @@ export async function runChecks() {
     '--reporter=default',
     '--reporter=./scripts/tier-reporter.mjs',
   ]
-  const { status } = spawnSync(process.execPath, vitest, { stdio: 'inherit' })
+  const tests = spawn(process.execPath, vitest, { stdio: 'inherit' })
+  const status = await new Promise((resolve) => tests.on('close', resolve))
+  for (const { name, ms, code, output } of await checked) {
+    console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds(ms)})`)
+    if (code === 0) passed++
+    else {
+      failed++
+      console.log(output)
+    }
+  }
   const tiers = readReport()
   for (const tier of tiers)
     console.log(

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { mergeManifests } from '../authority/manifest.js'
+import { type Manifest, mergeManifests } from '../authority/manifest.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { randomIds } from '../loop/host-env.js'
 import { Circuits } from '../model/circuits.js'
@@ -157,7 +157,7 @@ export class SessionMaker {
       ...(agent.model !== undefined && { model: agent.model }),
       // An option that is there without a value must not take the agent's own away.
       ...Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)),
-      ...manifestOf(agent, options),
+      ...manifestOf(agent, options, this.#config.manifest),
       permissionPolicy: withDenies(agent.permissions ?? {}, options.permissionPolicy ?? undefined),
     }
   }
@@ -229,8 +229,19 @@ function notRestored(names: readonly string[]): string[] {
   return [message]
 }
 
-function manifestOf(agent: AgentDefinition, options: SessionOptions): Pick<SessionOptions, 'manifest'> {
-  const manifest = mergeManifests(agent.manifest, options.manifest ?? undefined)
+/** Where the host has rules of its own, an agent's file adds denies to them and nothing else: it may have come with a repository. */
+function manifestOf(
+  { manifest: own }: AgentDefinition,
+  { manifest: given, permissionPolicy }: SessionOptions,
+  configured: Manifest | undefined,
+): Pick<SessionOptions, 'manifest'> {
+  const hasRules = [permissionPolicy, given?.permissions, configured?.permissions].some(
+    (rules) => rules != null,
+  )
+  const { permissions, ...rest } = own ?? {}
+  const deny = permissions?.enabled === false ? [] : (permissions?.deny ?? [])
+  const held = hasRules ? { ...rest, ...(deny.length > 0 && { permissions: { deny } }) } : own
+  const manifest = mergeManifests(own && held, given ?? undefined)
   return manifest === undefined ? {} : { manifest }
 }
 

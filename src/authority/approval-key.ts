@@ -165,7 +165,7 @@ function hostText({ name, port }: Host): string {
 }
 
 /** The pattern of one path. Quotes and parentheses mean something to the reader of the rule, though not to the pattern. */
-export function literalPath(path: string): string {
+function literalPath(path: string): string {
   const escaped = path.replace(/[\\*?[\]{}()'"]/g, '\\$&')
   return escaped.startsWith('~') ? `./${escaped}` : escaped
 }

@@ -15,17 +15,17 @@ function emits(args: JsonObject): { toolCalls: { name: string; args: JsonObject 
 
 describe('session.generateObject', () => {
   it('gives a value with the type of its schema', async () => {
-    const { server, session } = await openSession([JSON.stringify(good)])
+    const { server, session } = await openSession([emits(good)])
     const result = await session.generateObject(moods, 'Classify: "Amazing!"')
     expectTypeOf(result.object).toEqualTypeOf<{ mood: 'good' | 'bad'; score: number }>()
     expect(result).toMatchObject({
       object: good,
-      mode: 'native',
+      mode: 'tool',
       repairAttempts: 0,
       rawText: JSON.stringify(good),
     })
     expect(result.usage.totalTokens).toBeGreaterThan(0)
-    expect(JSON.stringify(bodyOf(server, 0))).toContain('"json_schema"')
+    expect(JSON.stringify(bodyOf(server, 0))).toContain('"emit_result"')
   })
 
   it('has the schema itself judge: what it refuses beyond its JSON Schema is repaired, and its transforms apply', async () => {

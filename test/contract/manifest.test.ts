@@ -153,6 +153,34 @@ describe('a manifest', () => {
     })
   })
 
+  it('of an agent file adds denies to the rules of the host, and no allows', async () => {
+    const { root, userDir } = await makeWorkspace()
+    const dir = join(root, 'agents')
+    mkdirSync(dir)
+    writeFileSync(
+      join(dir, 'clerk.yaml'),
+      'name: clerk\nprompt: Work.\nmanifest:\n  permissions:\n    allow: ["bash(touch *)", "fs.write"]\n    deny: ["write"]\n    default: allow\n',
+    )
+    const touch = async (config: object, options: SessionOptions): Promise<string> => {
+      const model = scriptedModel([
+        { toolCalls: [{ name: 'bash', args: { command: 'touch made.txt' } }] },
+        'done',
+      ])
+      const session = (await agentWith(config, userDir)).sessionForAgent(root, 'clerk', [dir], {
+        model,
+        sandbox: 'off',
+        ...options,
+      })
+      await session.send('Go.')
+      return lastResult(model)
+    }
+    const host = { ask: ['bash'] }
+    expect(await touch({}, { permissionPolicy: host })).toMatch(/Refused/)
+    expect(await touch({}, { manifest: { permissions: host } })).toMatch(/Refused/)
+    expect(await touch({ manifest: { permissions: host } }, {})).toMatch(/Refused/)
+    expect(await touch({}, {})).not.toMatch(/Refused/)
+  })
+
   it('binds subagents, and its denies hold again when the session is resumed without it', async () => {
     const { root, userDir } = await makeWorkspace(files)
     const agent = await agentWith({}, userDir)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
+import type { SessionRecord } from '../../src/store/records.js'
 import type { OpenLogOptions, SessionLog } from '../../src/store/session-store.js'
 import { expectWhole, recordsOf, stateOf, storeWith } from '../persistence/kept.js'
 import { collect, eventsOf, later, makeWorkspace, ofType, until } from './open-session.js'
@@ -9,6 +10,11 @@ import { byPrompt, call, open, textOf } from './subagents.js'
 /** Where the process of a parent can end, as the number of records in its log; its children have logs of their own. */
 class ParentBatches extends MemorySessionStore {
   readonly cuts: number[] = []
+
+  override async create(sessionId: string, records: readonly SessionRecord[]): Promise<boolean> {
+    if (sessionId === 'parent') this.cuts.push(records.length)
+    return super.create(sessionId, records)
+  }
 
   override async open(sessionId: string, options: OpenLogOptions): Promise<SessionLog> {
     const log = await super.open(sessionId, options)

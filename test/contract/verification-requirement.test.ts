@@ -375,7 +375,7 @@ describe('a run that was cut off before anybody looked', () => {
     const resumed = second.resumeSession('s', trusted)
     expect(await resumed.send('again')).toMatchObject({
       verificationStatus: 'failed',
-      verificationReportCount: 1,
+      verificationReportCount: 2,
     })
     await resumed.close()
     await rm(join(root, 'ran'))

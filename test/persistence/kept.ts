@@ -43,6 +43,12 @@ export async function storeWith(
 export class BatchStore extends MemorySessionStore {
   readonly cuts: number[] = [0]
 
+  override async create(sessionId: string, records: readonly SessionRecord[]): Promise<boolean> {
+    const made = await super.create(sessionId, records)
+    if (made) this.cuts.push((this.cuts.at(-1) ?? 0) + records.length)
+    return made
+  }
+
   override async open(sessionId: string, options: OpenLogOptions): Promise<SessionLog> {
     const log = await super.open(sessionId, options)
     const { cuts } = this

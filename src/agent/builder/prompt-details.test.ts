@@ -501,3 +501,32 @@ describe('MaxTurnsError', () => {
     expect(JSON.stringify(error)).not.toContain('before')
   })
 })
+
+describe('the name of a tool', () => {
+  it.each([
+    'a',
+    '1st',
+    '_x',
+    'a-b',
+    'a.b',
+    'a:b',
+    'mcp__server__tool',
+    'constructor',
+    '__proto__',
+    'toString',
+    'n'.repeat(128),
+  ])('that a provider takes works in a run: %s', async (name) => {
+    const tool = createTool({ name, description: 'd', input: z.object({}), execute: () => 'ran' })
+    const model = queueModel([toolCall('c', name, {})], [text('ok')])
+    await new AgentBuilder('a', model).tool(tool).build().prompt('go').send()
+    expect(textsIn(model.requests[1]?.chatHistory)).toEqual(['ran'])
+  })
+
+  it.each(['', ' ', 'a b', 'a/b', 'é', 'n'.repeat(129)])(
+    'that no provider takes is refused when the tool is made: %j',
+    (name) => {
+      const make = () => createTool({ name, description: 'd', input: z.object({}), execute: () => 1 })
+      expect(make).toThrow(/1 to 128 letters/)
+    },
+  )
+})

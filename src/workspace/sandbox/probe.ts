@@ -63,7 +63,7 @@ async function tryGuard(bwrap: string): Promise<string | undefined> {
     [...namespaces, '--perms', '0555', '--file', '0', '/run/guard', '--as-pid-1', '--', ...words],
     program,
   )
-  return code === 0 && output === 'held\n' ? undefined : `the guard does not work here (${output.trim()})`
+  return code === 0 && /^held$/m.test(output) ? undefined : `the guard does not work here (${output.trim()})`
 }
 
 const namespaces = [

@@ -87,30 +87,18 @@ describeWithBubblewrap('commands side by side in one workspace', () => {
     mkdirSync(root)
   })
 
-  it('SEC-128 keep their cover when another one ends, and when another shell does', async () => {
+  it('SEC-128 stay unable to make control files when another one ends, and when another shell does', async () => {
     const options = { root, ledgerDir: join(place, 'ledger'), sandbox: 'required' } as const
     const [one, two] = [createLocalShell(options), createLocalShell(options)]
     try {
       await one.start(
-        'echo up; until [ -e go ]; do sleep 0.02; done; mkdir .husky/x; echo x > .mcp.json; mv .vscode y; echo tried',
+        'echo up; until [ -e go ]; do sleep 0.02; done; mkdir -p .husky/x; echo x > .mcp.json; mkdir y; mv y .vscode; rmdir y; echo tried',
       )
       await expect.poll(async () => (await one.readJob('job-1')).text).toBe('up\n')
       await two.run('true')
       await two.close()
       await one.run('true')
-      expect(readdirSync(root).sort()).toEqual([
-        '.agent',
-        '.agents',
-        '.capstan',
-        '.claude',
-        '.git',
-        '.husky',
-        '.idea',
-        '.mcp.json',
-        '.npmrc',
-        '.vscode',
-        '.yarnrc.yml',
-      ])
+      expect(readdirSync(root)).toEqual([])
       await one.run('touch go')
       await expect.poll(async () => (await one.readJob('job-1')).job.running).toBe(false)
       expect((await one.readJob('job-1')).text).toMatch(/tried\n$/)

@@ -370,7 +370,7 @@ static void proc_path(char *path, ulong room, long pid, const char *rest)
 	append(path, room, rest);
 }
 
-/* The path of an own descriptor in the sandbox, without a NUL at its end until it is there. */
+/* Reads the path of an own descriptor in the sandbox. Fails for what has no path there. */
 static long path_of(int fd, char *path)
 {
 	char link[32] = "self/fd/";
@@ -381,12 +381,12 @@ static long path_of(int fd, char *path)
 	return path[0] == '/' ? size : -EACCES;
 }
 
-static long own_fd_path(char *path, ulong room, int fd)
+/* A path that leads the guard itself to what an own descriptor refers to. */
+static void own_fd_path(char *path, ulong room, int fd)
 {
 	path[0] = 0;
 	append(path, room, "/proc/self/fd/");
 	append_number(path, room, (ulong)fd);
-	return 0;
 }
 
 /* The value after a field name in /proc/PID/status. */

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import type { AnyTool } from '../tool/contract.js'
+import { createJsonTool } from '../tool/create-json-tool.js'
+import { allShown, shownLimits } from './shown-limits.js'
+
+const tool = (name: string, description = 'Does something.'): AnyTool =>
+  createJsonTool({ name, description, parameters: { type: 'object' }, execute: () => 1 })
+const tools = (count: number, prefix = 'host', description?: string): AnyTool[] =>
+  Array.from({ length: count }, (_, at) => tool(`${prefix}_${at}`, description))
+const isBuiltin = (name: string): boolean => name.startsWith('builtin')
+const window = (contextTokens: number, contextAssumed = false) => ({ contextTokens, contextAssumed })
+
+describe('the tools that a model is shown directly', () => {
+  it('are all of the built-in ones, however many there are', () => {
+    const limits = shownLimits('auto', isBuiltin, () => window(10))
+    expect(limits.fit(tools(500, 'builtin'), () => [])).toBe(true)
+    expect(limits.isSure(tools(500, 'builtin'))).toBe(true)
+  })
+
+  it('are 20 of the host, whatever they weigh, counted with those that are shown already', () => {
+    const limits = shownLimits('auto', isBuiltin, () => window(10))
+    expect(limits.fit(tools(20), () => [])).toBe(true)
+    expect(limits.fit(tools(21), () => [])).toBe(false)
+    expect(limits.fit(tools(1, 'more'), () => tools(20))).toBe(false)
+    expect(limits.fit(tools(1, 'more'), () => tools(20, 'builtin'))).toBe(true)
+    expect([limits.isSure(tools(20)), limits.isSure(tools(21))]).toEqual([true, false])
+  })
+
+  it('are more when they take no more than a tenth of the context window', () => {
+    const many = tools(30, 'host', 'word '.repeat(200))
+    expect(shownLimits('auto', isBuiltin, () => window(1_000_000)).fit(many, () => [])).toBe(true)
+    expect(shownLimits('auto', isBuiltin, () => window(20_000)).fit(many, () => [])).toBe(false)
+    // A window that is only assumed counts as one of the usual size.
+    expect(shownLimits('auto', isBuiltin, () => window(20_000, true)).fit(tools(30), () => [])).toBe(true)
+  })
+
+  it('are all of them when searching is off', () => {
+    for (const limits of [shownLimits('never', isBuiltin, () => window(10)), allShown]) {
+      expect(limits.fit(tools(500), () => [])).toBe(true)
+      expect(limits.isSure(tools(500))).toBe(true)
+    }
+  })
+})
