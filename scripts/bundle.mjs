@@ -70,6 +70,7 @@ const laterForCommand = [
     'processes',
     // Loaded by itself with its first use. As part of a group it also stops the bundler, which drops what nothing imports of it.
     ...without('workspace/sandbox/', 'guard/binaries'),
+    'workspace/git/',
     ...without('workspace/net/', 'allow-private'),
     ...without('workspace/shell/', 'jobs', 'local-shell', 'within'),
   ],
@@ -111,6 +112,7 @@ const laterForCommand = [
       'workspace/files/',
       ...['local-files', 'open-directory', 'path-style', 'protected-path', 'system-error'],
     ),
+    ...without('toolbox/extension/', 'names'),
     ...['workspace/yaml/', 'toolbox/git/', 'toolbox/web-fetch/', 'toolbox/web-search/', '@cfworker/'],
     ...['apply-hunks', 'unified-diff', 'line-window', 'nearest-path', 'replace-text', 'missing-text'].map(
       inToolbox,

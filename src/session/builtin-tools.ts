@@ -12,7 +12,7 @@ export function builtinTools(
   { builtinTools: chosen, webSearch, autoDelegation, extensionTools: extensions }: SessionOptions,
   more: readonly AnyTool[],
 ): readonly AnyTool[] {
-  const added = extensionTools(extensions)
+  const added = extensions ? extensionTools(extensions) : []
   if (chosen === false) return added
   const all = [
     ...createToolbox({ ...(webSearch !== undefined && { webSearch }) }),
