@@ -301,10 +301,10 @@ describe('createJsonTool', () => {
     )
   })
 
-  it('never throws for hostile values: endless nesting, a million keys, lone surrogates, no number', async () => {
+  it('never throws for hostile values: endless nesting, very many keys, lone surrogates, no number', async () => {
     let deep: unknown = {}
     for (let i = 0; i < 100_000; i++) deep = { deep }
-    const wide = Object.fromEntries(Array.from({ length: 1_000_000 }, (_, i) => [`k${i}`, i]))
+    const wide = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`k${i}`, i]))
     const tree = createJsonTool({
       name: 't',
       description: 'd',

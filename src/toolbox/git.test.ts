@@ -1,25 +1,50 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { sharedDirectory } from '../../test/support/temporary-directory.js'
 import { type ToolboxWorkspace, toolboxWorkspace } from '../../test/toolbox/workspace.js'
 import { toToolResult } from '../tool/tool-result.js'
 import { gitTool } from './git.js'
 
+const usual = sharedDirectory()
 let space: ToolboxWorkspace
 beforeEach(async () => {
   space = await toolboxWorkspace({ 'a.txt': 'one\n' })
 })
 
 const own = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.test', '-c', 'core.hooksPath=/dev/null']
-function git(...args: string[]): string {
-  const env = { PATH: process.env['PATH'], HOME: dirname(space.root), GIT_CONFIG_NOSYSTEM: '1' }
-  return execFileSync('git', [...own, ...args], { cwd: space.root, encoding: 'utf8', env, stdio: 'pipe' })
+const git = (...args: string[]): string => gitIn(space.root, ...args)
+function gitIn(cwd: string, ...args: string[]): string {
+  const env = { PATH: process.env['PATH'], HOME: dirname(cwd), GIT_CONFIG_NOSYSTEM: '1' }
+  return execFileSync('git', [...own, ...args], { cwd, encoding: 'utf8', env, stdio: 'pipe' })
 }
+/** Makes the workspace a repository with everything in it committed. The usual one is made once and copied. */
 function repository(): void {
-  git('init', '-q', '-b', 'main')
-  git('add', '.')
-  git('commit', '-q', '-m', 'first commit')
+  if (readdirSync(space.root).join() !== 'a.txt') {
+    commitAll(space.root)
+    return
+  }
+  if (!existsSync(join(usual, 'a.txt'))) {
+    copyFileSync(join(space.root, 'a.txt'), join(usual, 'a.txt'))
+    commitAll(usual)
+  }
+  cpSync(join(usual, '.git'), join(space.root, '.git'), { recursive: true })
+}
+function commitAll(directory: string): void {
+  gitIn(directory, 'init', '-q', '-b', 'main')
+  gitIn(directory, 'add', '.')
+  gitIn(directory, 'commit', '-q', '-m', 'first commit')
 }
 async function run(
   args: Record<string, unknown>,
