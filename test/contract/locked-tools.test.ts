@@ -81,7 +81,7 @@ describe('tool_search', () => {
   it('gives matches by id and description, and none as an empty list', async () => {
     const { session, server } = await openSession(
       [calls(['tool_search', { query: 'letter' }]), calls(['tool_search', { query: 'zzz qqq' }]), 'done'],
-      { tools: many },
+      { tools: many, toolSearch: 'always' },
     )
     await session.send('go')
     expect(shownTools(server, 0)).toContain('tool_search')
