@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
 import { commandTable } from '../../src/cli/command-table.js'
+import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { openPlace } from './drive.js'
 
 describe('help', () => {
@@ -540,5 +542,44 @@ describe('the sessions of subagents', () => {
     })
     const again = await place.run(['run', ...flags, '--continue', '--no-stdin', 'And now?'])
     expect(again).toMatchObject({ code: 0, stdout: 'Still the parent.\n' })
+  })
+})
+
+describe('sessions in which nothing was said', () => {
+  it('are not listed, are not what --continue opens, and can be opened by their id', async () => {
+    const place = await openPlace()
+    const { flags, server } = await place.model(() => 'Done.')
+    await place.run(['run', ...flags, '--session', 'said', '--no-stdin', 'Fix the parser'])
+    const store = new FileSessionStore(join(place.home, 'sessions'))
+    // Later than the other, as a host program leaves it.
+    const agent = await Agent.create({}, { userDir: place.home, env: {} })
+    await agent.session(place.root, { sessionStore: store, sessionId: 'silent' }).close()
+    await agent.close()
+    const listed = (await place.run(['sessions', '--json'])).stdout.trim().split('\n')
+    expect(listed.map((line) => JSON.parse(line))).toMatchObject([
+      { id: 'said', title: 'Fix the parser', prompt: 'Fix the parser' },
+    ])
+    const again = await place.run(['run', ...flags, '--continue', '--no-stdin', 'And now?'])
+    expect(again).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(JSON.stringify(server.requests.at(-1)?.body)).toContain('Fix the parser')
+    const opened = await place.run(['run', ...flags, '--session', 'silent', '--no-stdin', 'Hello'])
+    expect(opened).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  })
+
+  it('are left by no command that fails before it says something', async () => {
+    const place = await openPlace()
+    const failed = await place.run(['run', '--model', 'offline', '--no-stdin', '--session', 'mine', 'Hi'])
+    const store = new FileSessionStore(join(place.home, 'sessions'))
+    const ids = (await store.list()).map(({ id }) => id)
+    expect(ids).toEqual(failed.code === 0 ? ['mine'] : [])
+  })
+
+  it('keep no more of the past than is set for the command', async () => {
+    const place = await openPlace()
+    const { flags } = await place.model(() => 'Done.')
+    await place.run(['run', ...flags, '--session', 'said', '--no-stdin', 'Go'])
+    const stored = await new FileSessionStore(join(place.home, 'sessions')).read('said')
+    const rows = stored?.records.flatMap(({ type, data }) => (type === 'session' ? [data] : [])) ?? []
+    expect(rows[0]?.options?.['retentionLimits']).toMatchObject({ maxRuns: 100, maxTraceEvents: 10_000 })
   })
 })

@@ -13,7 +13,6 @@ const onlyForTests: Readonly<Record<string, string>> = {
   'src/workspace/files/path-style.ts#windowsStyle':
     'the rules of other systems are tested as text on this one',
   'src/workspace/search/gitignore.ts#parseIgnoreRules': 'compared rule by rule with what git itself ignores',
-  'src/workspace/shell/child-env.ts#defaultPath': 'the test names the very list that commands get',
   'src/workspace/search/ripgrep.ts#ripgrepPath': 'the test runs the very binary that is shipped',
   'src/tool/json-text.ts#locateJsonError':
     'must also answer for texts that the parser would never hand to it',

@@ -23,14 +23,13 @@ export async function doctor(bubblewrap?: string): Promise<DoctorCheck[]> {
     const none = { check: 'sandbox', held: false, detail: `${detection.reason}. ${detection.advice}` }
     return [none, await tryToOutlive()]
   }
-  const found = { check: 'sandbox', held: true, detail: `${detection.path}, version ${detection.version}` }
-  const names = { check: 'missing control files', held: true, detail: howMissingFilesAreHeld(detection) }
-  return [found, names, ...(await tryToBreakOut(detection)), await tryToOutlive()]
-}
-
-function howMissingFilesAreHeld({ unguarded }: Bubblewrap): string {
-  if (unguarded === undefined) return 'cannot be made: a guard judges every new name'
-  return `covered by empty placeholders, which other programs see in the workspace while a command runs: ${unguarded}`
+  const { path, version, unguarded } = detection
+  const how =
+    unguarded === undefined
+      ? 'a guard judges every new name'
+      : `missing control files are covered by placeholders, which other programs see in the workspace while a command runs: ${unguarded}`
+  const found = { check: 'sandbox', held: true, detail: `${path}, version ${version}; ${how}` }
+  return [found, ...(await tryToBreakOut(detection)), await tryToOutlive()]
 }
 
 const proven = new Map<string | undefined, Promise<SandboxDetection>>()

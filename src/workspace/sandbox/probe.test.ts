@@ -51,6 +51,24 @@ describe('detectSandbox', () => {
   })
 })
 
+const real = await detectSandbox()
+
+describe.runIf(real.kind === 'bubblewrap')('a machine where the guard does not work', () => {
+  it('has a sandbox that holds all the same, with placeholders, and the doctor says why', async () => {
+    const bwrap = real.kind === 'bubblewrap' ? real.path : ''
+    const unable = fakeBubblewrap(
+      `case " $* " in *" --as-pid-1 "*) echo "no guard today" >&2; exit 1 ;; esac; exec ${bwrap} "$@"`,
+    )
+    expect(await detectSandbox([unable])).toMatchObject({
+      kind: 'bubblewrap',
+      unguarded: expect.stringContaining('no guard today'),
+    })
+    const [found, ...tried] = await doctor(unable)
+    expect(found?.detail).toMatch(/placeholders.*no guard today/)
+    expect(tried.filter(({ held }) => !held)).toEqual([])
+  })
+})
+
 describe('a machine without a working sandbox (SEC-134)', () => {
   function shell(
     sandbox: 'auto' | 'required',
