@@ -3,6 +3,7 @@ import { taskTools } from '../subagents/task-tools.js'
 import type { AnyTool } from '../tool/contract.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { extensionTools } from '../toolbox/extension/extension-tools.js'
+import { extensionToolNames } from '../toolbox/extension/names.js'
 import { toolSearchTool } from '../toolbox/tool-search.js'
 import { createToolbox } from '../toolbox/toolbox.js'
 import type { SessionOptions } from './options.js'
@@ -32,7 +33,7 @@ export function builtinToolNames(): string[] {
 
 /** Whether a tool of this name comes with the package. */
 export function isBuiltinName(name: string): boolean {
-  names ??= new Set([...builtinToolNames(), 'tool_search'])
+  names ??= new Set([...builtinToolNames(), ...extensionToolNames])
   return names.has(name)
 }
 

@@ -6,12 +6,16 @@ import type { Keeper } from './journal/keeper.js'
 
 type ModeParts = { readonly keeper?: Keeper | undefined; emit(event: AgentEvent): void }
 
+/** The mode that a session had when a tool put it into `plan`. A mode that the host sets takes its place. */
+const beforePlan = new WeakMap<SessionAuthority, ModeName | undefined>()
+
 /** Sets the mode of a session: it binds from the next call on, is written down, and told. */
 export async function changeMode(
   { keeper, emit }: ModeParts,
   authority: SessionAuthority,
   mode: ModeName | undefined,
 ): Promise<void> {
+  beforePlan.delete(authority)
   authority.setMode(mode)
   await keeper?.session({ mode: mode ?? null })
   emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })
@@ -22,19 +26,18 @@ export async function changeMode(
  * must have been approved, which the tool itself asks for.
  */
 export function modeServices(parts: ModeParts, authority: SessionAuthority, canAsk: boolean): RuntimeMode {
-  let before: ModeName | undefined
   return {
     name: () => authority.mode,
     canAsk: () => canAsk,
     async enterPlan() {
       if (authority.mode === 'plan') return
-      before = authority.mode
+      const before = authority.mode
       await changeMode(parts, authority, 'plan')
+      beforePlan.set(authority, before)
     },
     async leavePlan() {
       if (authority.mode !== 'plan') return authority.mode
-      const mode = before
-      before = undefined
+      const mode = beforePlan.get(authority)
       await changeMode(parts, authority, mode)
       return mode
     },

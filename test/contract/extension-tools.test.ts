@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { AskAnswer } from '../../src/loop/ask.js'
 import type { SessionOptions } from '../../src/session/options.js'
+import { MemorySessionStore } from '../../src/store/memory-store.js'
+import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 import { startGitServer } from './git-server.js'
 import {
@@ -47,6 +49,20 @@ describe('extension tools', () => {
       /Did you mean.*apply_patch/,
     )
     await expect(openSession([], { extensionTools: 'all' as never })).rejects.toThrow(/extensionTools/)
+  })
+
+  it('are not restored from a log, which cannot add tools', async () => {
+    const { root, userDir } = await makeWorkspace()
+    const agent = await Agent.create({}, { userDir, env: {} })
+    whenDone(() => agent.close())
+    const sessionStore = new MemorySessionStore()
+    const model = scriptedModel(['aye', 'aye'])
+    const first = agent.session(root, { sessionId: 's', sessionStore, model, extensionTools: true })
+    await first.send('go')
+    await first.close()
+    const again = agent.resumeSession('s', { sessionStore, model })
+    expect(again.toolNames()).not.toContain('repo_clone')
+    expect(again.initWarning).toContain('extensionTools')
   })
 
   it('are on in the configuration, where a session may turn them off', async () => {
@@ -231,6 +247,23 @@ describe('plan and plan_exit', () => {
   it('give back no more than the mode from before', async () => {
     const { results } = await planning({ plan_exit: 'once' }, 'read-only')
     expect(results[3]).toContain('the mode "read-only"')
+  })
+
+  it('do not bring back a mode from before one that the host set', async () => {
+    const { session, server } = await openSession(
+      [calls(['plan', {}]), 'planned', calls(['plan_exit', { plan: 'x' }]), calls(write), 'done'],
+      {
+        ...open,
+        permissionPolicy: { defaultDecision: 'deny', allow: ['plan', 'plan_exit'] },
+        mode: 'full',
+        onAsk: () => ({ decision: 'once' }),
+      },
+    )
+    await session.send('go')
+    await session.setMode('read-only')
+    await session.setMode('plan')
+    await session.send('on')
+    expect(toolResults(server, 4).at(-1)).toMatch(/^Error: Refused/)
   })
 
   it('are not approved by a policy that answers in place of the user', async () => {

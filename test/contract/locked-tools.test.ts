@@ -72,7 +72,8 @@ describe('tool_search', () => {
   const many = Array.from({ length: 30 }, (_, at) =>
     createJsonTool({
       name: `mail_${at}`,
-      description: `Sends letter number ${at}.`,
+      // Long enough that not all of them are shown.
+      description: `Sends letter number ${at}. ${'It needs a stamp and a box. '.repeat(80)}`,
       parameters: { type: 'object' },
       execute: () => 'sent',
     }),
@@ -90,7 +91,7 @@ describe('tool_search', () => {
     expect(matches).toHaveLength(5)
     expect(matches[0]).toMatchObject({
       id: expect.stringMatching(/^mail_\d+$/),
-      description: expect.stringMatching(/^Sends letter number \d+\.$/),
+      description: expect.stringMatching(/^Sends letter number \d+\./),
     })
     expect(shownTools(server, 1)).toContain(matches[0].id)
     expect(JSON.parse(none)).toMatchObject({ matches: [] })

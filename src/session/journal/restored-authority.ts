@@ -111,6 +111,7 @@ export const restrictions = {
   confirmationPolicy: never,
   network: never,
   roots: never,
+  extensionTools: never,
   adHocFiles: never,
   userDataDir: never,
   skillDirs: never,
