@@ -4,7 +4,12 @@
 import { Agent } from 'capstan'
 import { order, say } from '../support/host-parts.mjs'
 
-const megabytes = () => process.memoryUsage().rss / 1024 / 1024
+/** In megabytes: what is in use, without what only waits for the collector; and what the process has of the machine. */
+function memory() {
+  globalThis.gc()
+  const { rss, heapUsed, external } = process.memoryUsage()
+  return { live: (heapUsed + external) / 2 ** 20, resident: rss / 2 ** 20 }
+}
 
 const agent = await Agent.create(
   {
@@ -22,30 +27,34 @@ const agent = await Agent.create(
   },
   { userDir: order.userDir, env: {} },
 )
-const send = (model) =>
-  agent
-    .session(order.workspace, { model, circuitBreakerThreshold: 1, sandbox: 'off' })
-    .send('Go.')
-    .then(
-      ({ text }) => ({ text: text.slice(0, 100) }),
-      ({ code, message }) => ({ code, message }),
-    )
+async function send(model) {
+  const session = agent.session(order.workspace, { model, circuitBreakerThreshold: 1, sandbox: 'off' })
+  const outcome = await session.send('Go.').then(
+    ({ text }) => ({ text: text.slice(0, 100) }),
+    ({ code, message }) => ({ code, message }),
+  )
+  await session.close()
+  return outcome
+}
 // Once without harm, so that everything is loaded.
 await send('calm/m')
-globalThis.gc?.()
 // What all floods took together is compared with this: memory that one leaves behind counts for the next as well.
-const before = megabytes()
+const before = memory()
 for (const at of order.floods.keys()) {
-  let peak = megabytes()
+  const peak = { live: 0, resident: 0 }
+  const look = () => {
+    const now = memory()
+    for (const kind of ['live', 'resident']) peak[kind] = Math.max(peak[kind], now[kind] - before[kind])
+  }
   let ticks = 0
   const timer = setInterval(() => {
     ticks++
-    peak = Math.max(peak, megabytes())
+    // Collecting before each look would take longer than the floods.
+    if (ticks % 40 === 1) look()
   }, 5)
   const outcome = await send(`flood-${at}/m`)
-  peak = Math.max(peak, megabytes())
+  look()
   clearInterval(timer)
-  say({ ...outcome, grown: Math.round(peak - before), ticks })
-  globalThis.gc?.()
+  say({ ...outcome, live: Math.round(peak.live), resident: Math.round(peak.resident), ticks })
 }
 await agent.close()
