@@ -19,6 +19,8 @@ export async function measureHostileInput(size = 100_000) {
   const { readYaml } = await load('workspace/yaml/read-yaml.js')
   const { analyzeCommand } = await load('authority/shell/analyze-command.js')
   const { nearestNames } = await load('tool/nearest.js')
+  const { parseAcl } = await load('agent/config/acl/parse.js')
+  const { InProcessMemoryStore } = await load('memory/in-process-store.js')
   const { DefaultSecurityProvider } = await load('session/security/default-provider.js')
   const security = new DefaultSecurityProvider({
     kinds: ['all'],
@@ -50,6 +52,28 @@ export async function measureHostileInput(size = 100_000) {
       (text) => analyzeCommand(text),
       2_000,
     ],
+    [
+      'ACL',
+      [
+        '/**/',
+        '# x\n',
+        '"',
+        '\\',
+        '"\\"',
+        '\n',
+        '/*',
+        '1e',
+        '-',
+        'a "',
+        ')',
+        '\u0000',
+        'a "l" { b = [1] }\n',
+      ],
+      (text) => parseAcl(text),
+      250_000,
+    ],
+    // One memory for each character.
+    ['memories', ['x'], (text) => addMemories(new InProcessMemoryStore(), text.length), 2_500],
     ['mistyped name', ['a'], (text) => nearestNames(text, ['read', 'write'])],
     [
       'redaction',
@@ -74,6 +98,19 @@ export async function measureHostileInput(size = 100_000) {
     rows.push(worst)
   }
   return rows
+}
+
+/** @param {{ add(item: object): Promise<unknown> }} store @param {number} count */
+async function addMemories(store, count) {
+  const item = {
+    content: 'x',
+    createdAtMs: 1,
+    importance: 0.5,
+    tags: [],
+    memoryType: 'semantic',
+    metadata: {},
+  }
+  for (let at = 0; at < count; at++) await store.add({ id: `m${at}`, ...item })
 }
 
 /** The best of three: what others do on the machine can only make it look worse. @param {() => unknown} read */

@@ -8,12 +8,16 @@ export type RunEvent = { readonly sequence: number; readonly timestampMs: number
 /** A method of what `watch` returns: the events before the place where watching begins, as far as they are still in memory. */
 export const earlierEvents = Symbol('earlier events')
 
+const maxPieces = 1_000
+
 /** The events of one run, kept in memory up to a number; the oldest go first and are counted. */
 export class RunEvents {
   readonly #most: number
   #kept: AgentEvent[] = []
   /** When each came. Beside them and not around them: most are a few letters of text, and nobody ever looks at them again. */
   #times: number[] = []
+  /** Pieces of one or two characters, by what they say: a model can send a million of them, and equal ones are kept as one object. */
+  #pieces: Map<string, AgentEvent> | undefined
   #dropped = 0
   #watchers: Set<() => void> | undefined
   #ended = false
@@ -28,12 +32,24 @@ export class RunEvents {
   }
 
   add(event: AgentEvent, timestampMs: number): void {
-    this.#kept.push(event)
+    this.#kept.push(this.#shared(event))
     this.#times.push(timestampMs)
     // In bulk, since every single shift would move all the others.
     if (this.#kept.length > this.#most + Math.max(16, this.#most >> 2)) this.#trim()
     if (isTerminal(event)) this.#end()
     for (const wake of this.#watchers ?? []) wake()
+  }
+
+  #shared(event: AgentEvent): AgentEvent {
+    const isPiece =
+      event.type === 'text_delta' || event.type === 'reasoning_delta' || event.type === 'tool_input_delta'
+    if (!isPiece || event.text.length > 2) return event
+    this.#pieces ??= new Map()
+    const key = `${event.type} ${event.text} ${event.toolId ?? ''}`
+    const known = this.#pieces.get(key)
+    if (known !== undefined) return known
+    if (this.#pieces.size < maxPieces) this.#pieces.set(key, event)
+    return event
   }
 
   /** The events of a run that is over, as a log keeps them: without streamed text, and numbered without it. */
@@ -94,6 +110,7 @@ export class RunEvents {
   /** Nothing comes any more: the lists need no room to grow. */
   #end(): void {
     this.#ended = true
+    this.#pieces = undefined
     this.#kept = this.#kept.slice()
     this.#times = this.#times.slice()
   }

@@ -49,18 +49,6 @@ describe('checkToolContract', () => {
       { valid: [{ a: 'x' }] },
       'its parameters have "anyOf" at the top, which several providers reject',
     ],
-    [
-      'an unknown variable',
-      createTool({
-        name: 't',
-        description: 'd',
-        input: z.object({}),
-        requires: { fs: { read: ['{wrokspace}'] } },
-        execute: () => 1,
-      }),
-      {},
-      'Unknown variable {wrokspace}',
-    ],
     ['a sample it should take', good, { valid: [{}] }, 'it refuses {}, which is meant to be valid'],
     [
       'a sample it should refuse',
@@ -93,7 +81,7 @@ describe('checkToolContract', () => {
         call: () => 1,
       },
       {},
-      'it cannot be registered: gone',
+      'its definition failed: gone',
     ],
     [
       'a definition of another name',

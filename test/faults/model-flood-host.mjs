@@ -38,9 +38,8 @@ async function send(model) {
 }
 // Once without harm, so that everything is loaded.
 await send('calm/m')
-// What all floods took together is compared with this: memory that one leaves behind counts for the next as well.
-const before = memory()
 for (const at of order.floods.keys()) {
+  const before = memory()
   const peak = { live: 0, resident: 0 }
   const look = () => {
     const now = memory()

@@ -267,14 +267,6 @@ describe('FT-15: a tool that', () => {
       },
     ],
     [
-      'says nonsense about itself',
-      {
-        name: 'odd',
-        definition: () => ({ name: 'odd', description: 7, parameters: 'none' }) as never,
-        call: () => 1,
-      },
-    ],
-    [
       'throws when asked what it touches',
       createJsonTool({
         name: 'odd',
