@@ -163,7 +163,7 @@ describe.each<[string, readonly string[]]>([
     expect(end?.['code'], String(end?.['message'])).toMatch(ends)
     expect(end?.['live']).toBeLessThan(maxLiveMb)
     expect(end?.['resident']).toBeLessThan(maxResidentMb)
-    // Timers ran all the while. Headers that are too long, and an error, end the request before a timer is due.
-    if (api === 'chat' && name !== 'headers without end') expect(end?.['ticks']).toBeGreaterThan(0)
+    // Timers ran all the while. Headers that are too long, and an error, may end the request before a timer is due.
+    if (api === 'chat' && !/^(headers|an error)/.test(name)) expect(end?.['ticks']).toBeGreaterThan(0)
   })
 })
