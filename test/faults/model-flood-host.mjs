@@ -54,6 +54,14 @@ for (const at of order.floods.keys()) {
   const outcome = await send(`flood-${at}/m`)
   look()
   clearInterval(timer)
-  say({ ...outcome, live: Math.round(peak.live), resident: Math.round(peak.resident), ticks })
+  // Its session is closed: nothing of the flood may be left.
+  const left = memory().live - before.live
+  say({
+    ...outcome,
+    live: Math.round(peak.live),
+    resident: Math.round(peak.resident),
+    left: Math.round(left),
+    ticks,
+  })
 }
 await agent.close()

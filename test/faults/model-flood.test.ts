@@ -11,6 +11,8 @@ import { sharedDirectory } from '../support/temporary-directory.js'
 /** For each flood, over what the process took before it: memory in use, and memory of the machine, which depends on the collector. */
 const maxLiveMb = 100
 const maxResidentMb = 200
+/** What may be in use after the session of a flood is closed. */
+const maxLeftMb = 20
 
 type Flood = {
   /** What comes first, and then again and again until the client has had enough. */
@@ -158,11 +160,12 @@ describe.each<[string, readonly string[]]>([
   it.each(names)('%s', (name) => {
     const end = ended.get(name)
     console.info(
-      `${api}, ${name}: ${end?.['code']}, ${end?.['live']} MB in use, ${end?.['resident']} MB resident, ${end?.['ticks']} ticks`,
+      `${api}, ${name}: ${end?.['code']}, ${end?.['live']} MB in use, ${end?.['resident']} MB resident, ${end?.['left']} MB left, ${end?.['ticks']} ticks`,
     )
     expect(end?.['code'], String(end?.['message'])).toMatch(ends)
     expect(end?.['live']).toBeLessThan(maxLiveMb)
     expect(end?.['resident']).toBeLessThan(maxResidentMb)
+    expect(end?.['left']).toBeLessThan(maxLeftMb)
     // Timers ran all the while. Headers that are too long, and an error, may end the request before a timer is due.
     if (api === 'chat' && !/^(headers|an error)/.test(name)) expect(end?.['ticks']).toBeGreaterThan(0)
   })
