@@ -312,6 +312,20 @@ describe('commands', () => {
     expect(underPolicy(bash(text), { allow })).toBe(expected)
   })
 
+  it.each([
+    `bash -c 'a=~; rm x'`,
+    `bash -c 'PATH=a:~/b rm x'`,
+    `flock l -c "'rm'"`,
+    `flock l -c 'r\\m'`,
+    `flock l -c 'true;rm'`,
+    `su -c'rm'`,
+    `su --command=rm`,
+    `unknown -c 'true;rm'`,
+    `unknown -c "'rm'"`,
+  ])('%j is denied: a script is read also without spaces, and with a tilde in quotes', (text) => {
+    expect(underPolicy(bash(text), { allow: ['bash(*)'], deny: ['bash(rm*)'] })).toBe('deny')
+  })
+
   it('never let a script file pass where a mode denies what is not understood', () => {
     const rules = [rule('bash', 'allow')]
     expect(act(bash('sh build.sh'), rules, { doubts: 'deny' })).toBe('deny')

@@ -1,6 +1,7 @@
 import type { Word } from './analysis.js'
 import { commandName } from './command-table.js'
 import { hasSubcommands, knownName, runsNoArgument } from './program-kind.js'
+import { isShellText } from './shell-text.js'
 import { isSystemPath } from './system-path.js'
 import { isLoader, SHELLS } from './wrapper-table.js'
 
@@ -23,7 +24,7 @@ export function possibleCommands(words: readonly Word[]): Possible[] {
     const attached = /^--?([\w-]+)=(.+)$/s.exec(value)
     const text = attached?.[2] ?? value
     const script = SCRIPT_OPTION.test(attached ? `--${attached[1]}` : before)
-    if (/\s/.test(text)) found.push({ run: text, prose: !script })
+    if (isShellText(text)) found.push({ run: text, prose: !script })
     else if (attached) {
       if (script) found.push({ run: [{ text, value: text }], prose: false })
     } else if (NAME.test(value) && !isSubcommand(name, args, at))

@@ -13,7 +13,14 @@ export function readWord(word: SyntaxWord): Word {
     if (text === undefined) return dynamic(word.text, value + certainStart(part))
     value += text
   }
-  return TILDE_WITHIN.test(word.text) ? dynamic(word.text, '') : { text: word.text, value }
+  return TILDE_WITHIN.test(withoutQuotedTildes(word.parts))
+    ? dynamic(word.text, '')
+    : { text: word.text, value }
+}
+
+/** A tilde in quotes is never expanded. */
+function withoutQuotedTildes(parts: readonly WordPart[]): string {
+  return parts.map((part) => (part.type === 'Literal' ? part.text : part.text.replaceAll('~', '_'))).join('')
 }
 
 /** An assignment that stands as an argument: `declare a=1`. */

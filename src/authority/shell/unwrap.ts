@@ -3,6 +3,7 @@ import { commandName } from './command-table.js'
 import { findCommands } from './find-expression.js'
 import { parseOptions } from './option-table.js'
 import { shellScript } from './shell-script.js'
+import { isShellText } from './shell-text.js'
 import { isLoader, OPAQUE_WRAPPERS, SHELLS, WRAPPERS, type Wrapper } from './wrapper-table.js'
 
 /** What a command starts, as far as that can be read from its words. */
@@ -108,10 +109,15 @@ function suffixes(name: string, args: readonly Word[]): Inner[] {
   const doubt = `it may be run by ${name}`
   const inner: Inner[] = []
   for (const [at, word] of args.slice(0, 32).entries()) {
-    if (word.value?.startsWith('-')) continue
+    if (word.value?.startsWith('-')) {
+      // `su -c'rm x'`, `--command=rm`: the script is attached to its option.
+      const attached = /^(?:-\w*c|--?[\w-]+=)(.+)$/s.exec(word.value)?.[1]
+      if (attached !== undefined) inner.push({ run: attached, inShell: false, doubt })
+      continue
+    }
     // A script may begin with an assignment, the name of a program does not.
     if (!/^\w+=/.test(word.value ?? '')) inner.push({ run: args.slice(at), inShell: false, doubt })
-    if (word.value !== undefined && /\s/.test(word.value))
+    if (word.value !== undefined && isShellText(word.value))
       inner.push({ run: word.value, inShell: false, doubt })
   }
   return inner

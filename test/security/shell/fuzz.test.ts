@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { fuzz } from './fuzz.js'
 
 /**
- * 300 scripts by default; `npm run fuzz` takes 50,000. What bash really opened and ran decides: strace writes it down, and where
+ * 150 scripts by default; `npm run fuzz` takes 50,000. What bash really opened and ran decides: strace writes it down, and where
  * there is none, files are compared afterwards.
  */
 const CASES = Number(process.env['FUZZ_CASES'] ?? 150)
