@@ -31,7 +31,7 @@ export async function readMcpFile(
   })
   if (text === undefined) return undefined
   const confirmation = createHash('sha256')
-    // Raised when the same text means more than before: whoever confirmed the old meaning is asked again.
+    // Raised when the same text means more than before: users who confirmed the old meaning are asked again.
     .update(`capstan-mcp-file-2\0${options.root}\0${text}`)
     .digest('hex')
   const confirmed = (await openConfirmations(options).all()).has(confirmation)
@@ -84,7 +84,7 @@ function readServers(
   return { specs, servers: shown, problems }
 }
 
-/** What the user decides on. Variables are as the file writes them: they may hold code, and what stands for a secret stays hidden. */
+/** What the user decides on. Variables are as the file writes them: they may hold code, and the name of a secret is shown, not its value. */
 function shownServer({ name, reach }: McpServerSpec, env: unknown): McpFileServer {
   if (reach.by === 'http')
     return { name, by: 'http', runs: visibleLine(reach.url.href, 500), confined: false }

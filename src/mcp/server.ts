@@ -78,7 +78,7 @@ export class McpServer implements ServerCalls {
     return this.#connection !== undefined
   }
 
-  /** What it offered when it was last asked, or why it did not start; undefined before, and where somebody has to sign in first. */
+  /** What it offered when it was last asked, or why it did not start; undefined before, and where a user has to sign in first. */
   get known(): KnownOffer | undefined {
     if (this.#error === undefined || this.#failure === undefined) return this.#offer
     return this.#needsSignIn ? undefined : { error: this.#error, failure: this.#failure }

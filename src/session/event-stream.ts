@@ -10,7 +10,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
   #readers: ((result: IteratorResult<AgentEvent, undefined>) => void)[] = []
   #ended = false
   #given = 0
-  /** How many events of the run an event stands for, where pieces were joined. */
+  /** How many events of the run an event represents, where pieces were joined. */
   #joined: WeakMap<AgentEvent, number> | undefined
   readonly #leave: () => void
 

@@ -267,7 +267,7 @@ export class Session extends QueueSurface {
     return coreOf(this).shelf.names()
   }
 
-  /** What the model is told of each tool, with its kind and title for clients. */
+  /** The definition of each tool as the model reads it, with its kind and title for clients. */
   toolDefinitions(): ToolInfo[] {
     const { shelf } = coreOf(this)
     return shelf.known().map((definition) => toolInfo(definition, shelf.get(definition.name)))

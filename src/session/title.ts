@@ -24,7 +24,7 @@ export function checkedTitle(title: unknown): string {
   return oneLine(title as string)
 }
 
-/** Words when a value is no title; `%` stands for its name. */
+/** The problem when a value is not a title; `%` is replaced by its name. */
 export function titleProblem(title: unknown): string | undefined {
   if (typeof title !== 'string') return `% must be a string, not a value of type ${typeof title}.`
   return oneLine(title) === '' || title.length > maxTitleLength

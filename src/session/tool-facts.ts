@@ -7,7 +7,7 @@ import type { Subject } from '../tool/subject.js'
 import { toolTitle } from '../tool/tool-title.js'
 import type { SessionCore } from './core.js'
 
-/** What a session says of a tool: what its model is told, and what clients choose icons and labels by. */
+/** A tool of a session: its definition as the model reads it, and what clients choose icons and labels by. */
 export type ToolInfo = ToolDefinition & { readonly kind: ToolKind; readonly title: string }
 
 export function toolInfo(definition: ToolDefinition, tool: AnyTool | undefined): ToolInfo {

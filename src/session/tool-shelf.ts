@@ -93,7 +93,7 @@ export class ToolShelf {
   }
 
   /**
-   * What the model is told; the same objects as long as the tools are the same. A tool whose definition fails is left out and reported,
+   * The definitions that the model reads; the same objects as long as the tools are the same. A tool whose definition fails is left out and reported,
    * and asked again the next time.
    */
   async definitions(report: (problem: string) => void = () => undefined): Promise<readonly ToolDefinition[]> {

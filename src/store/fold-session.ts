@@ -285,7 +285,7 @@ class Fold {
   }
 }
 
-/** Puts the envelopes of results beside the message: what a model is told has none. */
+/** Adds the envelopes of results to the stored message. The message that a model reads has none. */
 function takeEnvelopes(kept: Kept): void {
   if (kept.message.role !== 'tool') return
   const pieces: StoredToolResult[] = kept.message.content

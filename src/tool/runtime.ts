@@ -254,7 +254,7 @@ export interface RuntimeSession {
 export interface RuntimeMode {
   /** Absent: no mode is set. */
   name(): string | undefined
-  /** Whether somebody is there who could approve a plan. */
+  /** Whether a user can approve a plan. */
   canAsk(): boolean
   enterPlan(): Promise<void>
   /** Goes back to the mode from before, and gives its name. */

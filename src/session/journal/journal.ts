@@ -54,7 +54,7 @@ export class Journal {
   /** Whether the store has the session, made here or by another process. */
   #isThere = false
   #known: JournalOptions['known']
-  /** Whether the session is had for as long as it lives: somebody writes. */
+  /** Whether this process keeps the lease until the session is closed, because it writes. */
   #taken = false
   /** Settles when the session that was had only to be saved is given back. */
   #released: Promise<void> = Promise.resolve()
@@ -150,7 +150,7 @@ export class Journal {
     }
   }
 
-  /** Has the session only for this: whoever says something in it first, here or elsewhere, takes it. */
+  /** Takes the lease only for this call: the first process that sends a prompt takes it for good. */
   async #flushCreated(): Promise<void> {
     const log = await this.#open().catch((error: unknown) => {
       // Another process has said something in it since: what was written here is there, and it has nothing of ours to wait for.

@@ -78,7 +78,7 @@ export async function serversNow(core: SessionCore, signal: AbortSignal): Promis
   return core.peekPart(mcpPart)?.status() ?? []
 }
 
-/** The tool of a server that has not started yet, or is down: a call of it waits for the server, or is told why it cannot be used. */
+/** The tool of a server that has not started yet, or is down: a call of it waits for the server, or gets the reason why it cannot be used. */
 export function awaitedTool(parts: Pick<EngineParts, 'part'>, name: string): AnyTool | undefined {
   return name.startsWith('mcp__') ? parts.part(mcpPart).awaited(name) : undefined
 }
