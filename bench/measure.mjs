@@ -18,7 +18,7 @@ import { performance } from 'node:perf_hooks'
 
 const sampleMs = 5
 const warmUpShare = 0.3
-const fewestRounds = 5
+const minRounds = 5
 
 /**
  * Warms every case up, then times them in turn until the seconds are over. The first case is the baseline unless one is named.
@@ -34,7 +34,7 @@ export async function interleave(cases, { seconds, baseline = cases[0]?.name }) 
 
   /** @type {number[][]} */
   const samples = cases.map(() => [])
-  for (let round = 0; round < fewestRounds || performance.now() < end; round++) {
+  for (let round = 0; round < minRounds || performance.now() < end; round++) {
     for (let turn = 0; turn < cases.length; turn++) {
       // Nobody goes first in every round.
       const at = (turn + round) % cases.length
@@ -55,12 +55,12 @@ export async function interleave(cases, { seconds, baseline = cases[0]?.name }) 
 /**
  * How many times a sample repeats the work, after at least so many milliseconds of it.
  * @param {Case} one
- * @param {number} leastMs
+ * @param {number} minMs
  */
-async function warmUp(one, leastMs) {
+async function warmUp(one, minMs) {
   let count = one.times ?? 1
   let spent = await time(one, count)
-  for (let took = spent; spent < leastMs || (one.times === undefined && took < sampleMs / 2); spent += took) {
+  for (let took = spent; spent < minMs || (one.times === undefined && took < sampleMs / 2); spent += took) {
     if (one.times === undefined)
       count = Math.max(1, Math.min(count * 10, Math.round((count * sampleMs) / took)))
     took = await time(one, count)

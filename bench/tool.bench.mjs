@@ -8,7 +8,7 @@ import { measureCalls } from './tool/calls.mjs'
 import { measureCreation, measureListing } from './tool/definitions.mjs'
 import { measureLexical, measureSearch, measureSearchGrowth, measureUpdates } from './tool/search.mjs'
 
-const leastSpeedup = 8
+const minSpeedup = 8
 const quick = process.argv.includes('--quick')
 const share = quick ? 0.04 : 1
 
@@ -26,14 +26,14 @@ const lexical = await steadily(measureLexical(1.5 * share, thousand))
 const updates = await steadily(measureUpdates(1.5 * share, thousand))
 const calibration = calibrationArea(calibrations)
 
-const met = at1536.speedup >= leastSpeedup
+const met = at1536.speedup >= minSpeedup
 const times = `${at1536.speedup.toFixed(1)} times faster than the plain way`
 console.log(
-  `\n${met ? 'met   ' : 'MISSED'} search at 1,536 dimensions: ${times}, target: at least ${leastSpeedup}`,
+  `\n${met ? 'met   ' : 'MISSED'} search at 1,536 dimensions: ${times}, target: at least ${minSpeedup}`,
 )
 const path = writeResults('tool', {
   quick,
-  targets: [{ name: 'search at 1,536 dimensions', least: leastSpeedup, found: at1536.speedup, met }],
+  targets: [{ name: 'search at 1,536 dimensions', least: minSpeedup, found: at1536.speedup, met }],
   areas: [
     imports,
     calls,

@@ -20,7 +20,7 @@ const begin = '<!-- reference:begin -->'
 const end = '<!-- reference:end -->'
 const longest = 180
 /** Names of fields are short, and looked for. */
-const longestList = 1500
+const maxListLength = 1500
 
 /**
  * What stands between the markers: for each entry its names, each described once, with the entry whose folder it is declared in.
@@ -139,15 +139,15 @@ function signatureOf(name, local, file, node, known) {
       const parents = nodesIn(node['extends']).map(text)
       const body = isNode(node['body']) ? nodesIn(node['body']['body']) : []
       const above = parents.length > 0 ? ` extends ${parents.join(', ')}` : ''
-      return cut(`${name}${text(node['typeParameters'])}${above} ${memberNames(body)}`, longestList) + own
+      return cut(`${name}${text(node['typeParameters'])}${above} ${memberNames(body)}`, maxListLength) + own
     }
     default: {
       const type = node['typeAnnotation']
       const head = `${name}${text(node['typeParameters'])}`
       if (isShape(type) && type.type === 'TSTypeLiteral')
-        return cut(`${head} ${shapeOf(type, text)}`, longestList) + own
+        return cut(`${head} ${shapeOf(type, text)}`, maxListLength) + own
       return isShape(type)
-        ? cut(`${head} = ${shapeOf(type, text)}`, longestList) + own
+        ? cut(`${head} = ${shapeOf(type, text)}`, maxListLength) + own
         : cut(`${head} = ${text(type)}`) + own
     }
   }

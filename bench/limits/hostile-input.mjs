@@ -8,7 +8,7 @@ const modules = join(import.meta.dirname, '../../.build/modules')
 const load = (/** @type {string} */ path) => import(pathToFileURL(join(modules, path)).href)
 
 /** Growth is only judged where the longer text takes at least this long: below it, it harms no one, and noise counts. */
-const leastMs = 250
+const minMs = 250
 
 /** @returns {Promise<{ name: string, growth: number, ms: number }[]>} the worst unit of each reader */
 export async function measureHostileInput(size = 100_000) {
@@ -87,7 +87,7 @@ export async function measureHostileInput(size = 100_000) {
     for (const unit of units) {
       const short = await best(() => read(unit.repeat(length / unit.length)))
       const long = await best(() => read(unit.repeat((4 * length) / unit.length)))
-      const growth = long < leastMs ? 0 : Math.log(long / short) / Math.log(4)
+      const growth = long < minMs ? 0 : Math.log(long / short) / Math.log(4)
       if (growth > worst.growth || long > worst.ms)
         worst = {
           name: `${name}: ${JSON.stringify(unit)}`,

@@ -56,7 +56,7 @@ export function compileHostPattern(text: string): HostPattern {
  */
 export function parseHost(text: string): Host | undefined {
   // Resolvers written in C stop at NUL; decisions written in JavaScript do not (the SOCKS proxy bug of 2026).
-  if (text === '' || text.length > longestHost || hasControl(text)) return undefined
+  if (text === '' || text.length > maxHostLength || hasControl(text)) return undefined
   if (/[\s\\@%]/.test(authorityOf(text))) return undefined
   const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
   const written = isUrl ? authorityOf(text) : bracketed(text)
@@ -93,7 +93,7 @@ export function hostPatternSpecificity(pattern: HostPattern): number {
   return pattern.specificity
 }
 
-const longestHost = 2048
+const maxHostLength = 2048
 
 function defaultPort(url: string): number | undefined {
   if (/^(http|ws):/i.test(url)) return 80

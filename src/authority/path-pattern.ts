@@ -56,7 +56,7 @@ export function compilePathPattern(text: string, options: PathPatternOptions): P
   const comparison = loose ? 'loose' : scope.ignoreCase ? 'ignore-case' : 'exact'
   const texts = expandVariables(text, scope.variables)
   // Roots that variables stand for may be long; what was written is already bounded.
-  const parsed = texts.flatMap((one) => parseGlob(one, maxLength + longestRoot))
+  const parsed = texts.flatMap((one) => parseGlob(one, maxLength + maxRootLength))
   const reach: Reach = { text, scope, use, comparison }
   const sequences = parsed.flatMap((tokens) => anchor(tokens, reach)).map((one) => finish(one, use))
   if (sequences.length > globLimits.alternatives * 4)
@@ -74,7 +74,7 @@ export function compilePathPattern(text: string, options: PathPatternOptions): P
   }
 }
 
-const longestRoot = 16_384
+const maxRootLength = 16_384
 
 /** A path split and normalised once, however many patterns it is held against. */
 export type PreparedPath = {

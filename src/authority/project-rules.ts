@@ -71,7 +71,7 @@ export function parseProjectRules(text: string, scope: Scope): Rule[] {
 }
 
 function readEntries(text: string): Entry[] {
-  if (text.length > longestFile) throw new ProjectRulesError(1, `longer than ${longestFile} characters`)
+  if (text.length > maxFileBytes) throw new ProjectRulesError(1, `longer than ${maxFileBytes} characters`)
   const entries: Entry[] = []
   for (const [at, raw] of text
     .replace(/^\ufeff/, '')
@@ -108,7 +108,7 @@ export function sameInFile(a: Rule, b: Rule): boolean {
 type Entry = { readonly line: number; readonly rule: MutableRule }
 type MutableRule = { -readonly [Key in keyof Rule]: Rule[Key] }
 
-const longestFile = 1_048_576
+const maxFileBytes = 1_048_576
 
 function writeRule(rule: Rule): string {
   const { permission, pattern, reason = '', match = [], not_match = [] } = rule

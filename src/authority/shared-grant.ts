@@ -27,15 +27,15 @@ export function sharedGrant({ scope, manifest, tools = [], ceiling }: Omit<Grant
 /** The same for one tool inside a grant. */
 export function sharedToolGrant(grant: Grant, tool: string, requires: RequirementSet, scope: Scope): Grant {
   const own = fixed(requires)
-  const inside = toolGrants.get(grant) ?? new Recent<Grant>(mostTools)
+  const inside = toolGrants.get(grant) ?? new Recent<Grant>(maxTools)
   toolGrants.set(grant, inside)
   const key = [JSON.stringify(scope), JSON.stringify(tool), nameOf(own)].join('\n')
   return inside.get(key, () => grantForTool(grant, tool, own, scope))
 }
 
-const mostGrants = 32
-const mostTools = 256
-const grants = new Recent<Grant>(mostGrants)
+const maxGrants = 32
+const maxTools = 256
+const grants = new Recent<Grant>(maxGrants)
 const toolGrants = new WeakMap<Grant, Recent<Grant>>()
 
 /** As it is now: what is kept must not change with what was given. */

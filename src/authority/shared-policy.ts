@@ -14,8 +14,8 @@ export function sharedPolicy(given: PermissionPolicy, scope?: Scope): CompiledPo
   )
 }
 
-const mostPolicies = 64
-const policies = new Recent<CompiledPolicy>(mostPolicies)
+const maxPolicies = 64
+const policies = new Recent<CompiledPolicy>(maxPolicies)
 
 /** Each list is looked at once: what it is kept under is what was read. */
 function copyOf({ deny, ask, allow, defaultDecision, enabled }: PermissionPolicy): PermissionPolicy {

@@ -74,7 +74,7 @@ type Work = {
 
 const defaultTimeoutMs = 5_000
 /** A timer takes no more than that. */
-const longestTimeoutMs = 2 ** 31 - 1
+const maxTimeoutMs = 2 ** 31 - 1
 
 function readCommand(name: string, description: string, handler: CommandHandler, timeoutMs: number): Added {
   if (typeof name !== 'string' || parseCommand(`/${name}`)?.name !== name)
@@ -85,9 +85,9 @@ function readCommand(name: string, description: string, handler: CommandHandler,
     throw new CommandError(`/${name} is built in and stays as it is: take another name`)
   if (typeof description !== 'string') throw new CommandError(`The description of /${name} is not a string`)
   if (typeof handler !== 'function') throw new CommandError(`The handler of /${name} is not a function`)
-  if (!(timeoutMs > 0) || timeoutMs > longestTimeoutMs)
+  if (!(timeoutMs > 0) || timeoutMs > maxTimeoutMs)
     throw new CommandError(
-      `The timeoutMs of /${name} is ${timeoutMs}: it must be above 0 and at most ${longestTimeoutMs}`,
+      `The timeoutMs of /${name} is ${timeoutMs}: it must be above 0 and at most ${maxTimeoutMs}`,
     )
   return { name, description, handler, timeoutMs }
 }

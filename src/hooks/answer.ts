@@ -33,7 +33,7 @@ export type ReadAnswer =
 const actions = ['continue', 'block', 'skip', 'retry']
 const known = ['action', 'modified', 'reason', 'delayMs']
 const defaultDelayMs = 1000
-const longestDelayMs = 60_000
+const maxDelayMs = 60_000
 
 /** Reads what a handler returned. What is not clearly an answer is malformed: it might have been meant to block. */
 export function readAnswer(event: HookEventName, answer: unknown): ReadAnswer {
@@ -77,7 +77,7 @@ function readRetry(delayMs: unknown, reason: unknown): ReadAnswer {
   const delay = delayMs ?? defaultDelayMs
   if (typeof delay !== 'number' || !(delay >= 0)) return malformed(`its delayMs is ${shown(delayMs)}`)
   const told = typeof reason === 'string' ? { reason } : {}
-  return { action: 'retry', delayMs: Math.min(delay, longestDelayMs), ...told }
+  return { action: 'retry', delayMs: Math.min(delay, maxDelayMs), ...told }
 }
 
 function malformed(problem: string): ReadAnswer {

@@ -13,7 +13,7 @@ export type HandlerAnswer =
   | { readonly action: 'aborted' }
 
 /** How often in a row a hook may ask to be called again. */
-const mostAskedRetries = 5
+const maxAskedRetries = 5
 
 /** Asks one hook, as often as its settings and its own answers say. Never rejects. */
 export async function callHandler(
@@ -38,8 +38,8 @@ export async function callHandler(
     if (answer.action === 'malformed') return { action: 'failed', problem: answer.problem }
     if (answer.action !== 'retry') return answer
     asked += 1
-    if (asked > mostAskedRetries)
-      return { action: 'failed', problem: `it asked to be called again more than ${mostAskedRetries} times` }
+    if (asked > maxAskedRetries)
+      return { action: 'failed', problem: `it asked to be called again more than ${maxAskedRetries} times` }
     await pause(answer.delayMs, after, signal)
   }
 }
@@ -72,13 +72,13 @@ async function attemptOnce(handler: HookHandler<never>, call: Attempt): Promise<
     if (!isThenable(answer)) return { how: 'answered', answer }
     return await inTime(answer, call)
   } catch (error) {
-    return { how: 'failed', problem: `it threw: ${messageOf(error).slice(0, longestMessage)}` }
+    return { how: 'failed', problem: `it threw: ${messageOf(error).slice(0, maxMessageLength)}` }
   } finally {
     life.end()
   }
 }
 
-const longestMessage = 300
+const maxMessageLength = 300
 
 /** Waits for an answer, but not past the hook's time nor the run's abort; what it says later is dropped. */
 async function inTime(answer: PromiseLike<unknown>, { hook, after, signal }: Attempt): Promise<Said> {

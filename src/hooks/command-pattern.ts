@@ -5,11 +5,11 @@ import { HookError } from './errors.js'
 /** Whether a command fits; `undecided` when it is too long, or the expression took too long to say. */
 export type CommandMatch = 'yes' | 'no' | 'undecided'
 
-const longestCommand = 8 * 1024
-const longestPattern = 1024
+const maxCommandLength = 8 * 1024
+const maxPatternLength = 1024
 const timeoutMs = 100
 /** What an expression may try on this thread without anybody noticing. */
-const mostSteps = 2 ** 20
+const maxSteps = 2 ** 20
 
 /**
  * Reads a regular expression for commands. The commands are a model's, so one that would keep the expression busy for ever must be
@@ -19,8 +19,8 @@ export function compileCommandPattern(pattern: string | RegExp): (command: strin
   const regex = readRegex(pattern)
   const repeats = repeatsIn(regex.source)
   return (command) => {
-    if (command.length > longestCommand) return 'undecided'
-    if (command.length ** (repeats + 1) <= mostSteps) return regex.test(command) ? 'yes' : 'no'
+    if (command.length > maxCommandLength) return 'undecided'
+    if (command.length ** (repeats + 1) <= maxSteps) return regex.test(command) ? 'yes' : 'no'
     return testInTime(regex, command)
   }
 }
@@ -28,8 +28,8 @@ export function compileCommandPattern(pattern: string | RegExp): (command: strin
 function readRegex(pattern: string | RegExp): RegExp {
   const source = typeof pattern === 'string' ? pattern : pattern.source
   if (source === '') throw new HookError('matcher.commandPattern is empty')
-  if (source.length > longestPattern)
-    throw new HookError(`matcher.commandPattern is longer than ${longestPattern} characters`)
+  if (source.length > maxPatternLength)
+    throw new HookError(`matcher.commandPattern is longer than ${maxPatternLength} characters`)
   try {
     // A sticky or global expression would remember where it stopped the last time.
     return new RegExp(source, typeof pattern === 'string' ? '' : pattern.flags.replace(/[gy]/g, ''))

@@ -32,9 +32,9 @@ export type Hook = {
   readonly counts: { runs: number; blocks: number; failures: number; lastError?: string }
 }
 
-const mostRetries = 10
+const maxAllowedRetries = 10
 /** A timer takes no more than that. */
-const longestTimeoutMs = 2 ** 31 - 1
+const maxTimeoutMs = 2 ** 31 - 1
 
 /** Reads a registration. Throws {@link HookError} for whatever would not do what it says. */
 export function readHook(
@@ -78,13 +78,11 @@ function readConfig(config: unknown): Required<HookConfig> {
     maxRetries: 'number',
   })
   const { priority = 100, timeoutMs = 30_000, asyncExecution = false, maxRetries = 0 } = given
-  if (!(timeoutMs > 0) || timeoutMs > longestTimeoutMs)
+  if (!(timeoutMs > 0) || timeoutMs > maxTimeoutMs)
+    throw new HookError(`config.timeoutMs is ${timeoutMs}: it must be above 0 and at most ${maxTimeoutMs}`)
+  if (!Number.isInteger(maxRetries) || maxRetries < 0 || maxRetries > maxAllowedRetries)
     throw new HookError(
-      `config.timeoutMs is ${timeoutMs}: it must be above 0 and at most ${longestTimeoutMs}`,
-    )
-  if (!Number.isInteger(maxRetries) || maxRetries < 0 || maxRetries > mostRetries)
-    throw new HookError(
-      `config.maxRetries is ${maxRetries}: it must be a whole number from 0 to ${mostRetries}`,
+      `config.maxRetries is ${maxRetries}: it must be a whole number from 0 to ${maxAllowedRetries}`,
     )
   return { priority, timeoutMs, asyncExecution, maxRetries }
 }

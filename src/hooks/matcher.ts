@@ -104,14 +104,14 @@ function pathTest(text: string): CompiledMatcher {
     if (paths.length === 0) return false
     const key = `${place.ignoreCase === true}:${place.workspace}`
     const pattern = byPlace.get(key) ?? compile(place)
-    if (byPlace.size < mostPlaces) byPlace.set(key, pattern)
+    if (byPlace.size < maxPlaces) byPlace.set(key, pattern)
     return paths.some((path) =>
       matchesPath(pattern, preparePath(resolvePath(path, { cwd: place.workspace }))),
     )
   }
 }
 
-const mostPlaces = 64
+const maxPlaces = 64
 
 function named<Value>(field: string, read: () => Value): Value {
   try {

@@ -358,13 +358,13 @@ function countTokens({ parts }: RunState, usage: Usage, estimated: number): void
     tokens: usage.promptTokens + usage.completionTokens,
     messages: parts.conversation.view.length + 1,
   }
-  if (gauge.sawCache && usage.cacheReadTokens < before / 2 && before > smallestCachedPrompt)
+  if (gauge.sawCache && usage.cacheReadTokens < before / 2 && before > minCachedPromptLength)
     parts.emit({ type: 'cache_miss', expectedTokens: before, cachedTokens: usage.cacheReadTokens })
   if (usage.cacheReadTokens > 0) gauge.sawCache = true
 }
 
 /** Providers cache no prompt shorter than about this. */
-const smallestCachedPrompt = 2_048
+const minCachedPromptLength = 2_048
 
 async function observe(
   { parts }: RunState,

@@ -111,14 +111,14 @@ export function createBudget(
 }
 
 const guardTimeoutMs = 5_000
-const longestTimer = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 async function inTime<Answer>(answer: Answer | Promise<Answer>, timeoutMs: number): Promise<Answer> {
   if (!(answer instanceof Promise)) return answer
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
     const late = (): void => reject(new Error(`it did not answer within ${timeoutMs} ms`))
-    timer = setTimeout(late, Math.min(timeoutMs, longestTimer))
+    timer = setTimeout(late, Math.min(timeoutMs, maxTimerMs))
   })
   try {
     return await Promise.race([answer, late])

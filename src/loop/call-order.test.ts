@@ -59,12 +59,12 @@ describe('the calls of one round', () => {
           const running = new Set<number>()
           const started: number[] = []
           let active = 0
-          let mostActive = 0
+          let maxActive = 0
           const results = await callInOrder(
             calls.map((one, at) => ({ ...one, at })),
             most,
             async ({ claim, thinks, works, refused, at }, place): Promise<Ended> => {
-              mostActive = Math.max(mostActive, ++active)
+              maxActive = Math.max(maxActive, ++active)
               await tick(thinks)
               if (!refused) {
                 place.announce(subjectsOf(claim), claim.alone)
@@ -87,7 +87,7 @@ describe('the calls of one round', () => {
             for (const earlier of started.slice(place + 1))
               if (earlier < later)
                 expect(conflict(calls[earlier]?.claim ?? {}, calls[later]?.claim ?? {})).toBe(false)
-          expect(mostActive).toBeLessThanOrEqual(Math.max(1, most))
+          expect(maxActive).toBeLessThanOrEqual(Math.max(1, most))
         },
       ),
     )

@@ -11,7 +11,7 @@ export type Deadline = {
   readonly graceMs: number
 }
 
-const longestTimer = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 /**
  * Runs work under a deadline and a signal. The work gets a signal that is aborted when either strikes. Work that ends within the
@@ -36,7 +36,7 @@ export async function withDeadline<Result>(
   const onTimeout = (): void =>
     stop('timeout', new DOMException(`it ran longer than ${timeoutMs} ms`, 'TimeoutError'))
   // A timer takes no more than that; longer is as good as no limit.
-  if (timeoutMs <= longestTimer) timer = setTimeout(onTimeout, timeoutMs)
+  if (timeoutMs <= maxTimerMs) timer = setTimeout(onTimeout, timeoutMs)
   signal?.addEventListener('abort', onAbort, { once: true })
   try {
     return await new Promise<Ended<Result>>((resolve, reject) => {

@@ -32,7 +32,7 @@ export function createRepetition(threshold: number): Repetition {
       // What came longest ago is forgotten first.
       seen.delete(key)
       seen.set(key, { result, times, inVain, news })
-      if (seen.size > mostRemembered) seen.delete(seen.keys().next().value ?? '')
+      if (seen.size > maxRemembered) seen.delete(seen.keys().next().value ?? '')
       if (times <= threshold) return envelope
       if (inVain > threshold * 2)
         throw new RunError(
@@ -52,14 +52,14 @@ type Seen = {
   readonly news: number
 }
 
-const mostRemembered = 256
+const maxRemembered = 256
 
 /** Long texts are told apart by their digest: hundreds of whole outputs are not worth keeping for that. */
 function brief(text: string): string {
-  return text.length <= longestKept ? text : createHash('sha256').update(text).digest('base64')
+  return text.length <= maxPlainLength ? text : createHash('sha256').update(text).digest('base64')
 }
 
-const longestKept = 256
+const maxPlainLength = 256
 
 function told(envelope: Envelope, name: string, times: number): Envelope {
   const word = `You have made this same call of "${name}" ${times} times, and the result was the same each time. Do something else, or say what keeps you from going on.`

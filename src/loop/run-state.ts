@@ -91,7 +91,7 @@ export function startClock({ signal, limits = {} }: RunParts): RunClock {
   // Every call of a round listens, and many may run at once.
   setMaxListeners(0, own.signal)
   const after = (ms: number | undefined, error: () => RunError): ReturnType<typeof setTimeout> | undefined =>
-    ms === undefined || ms > longestTimer ? undefined : setTimeout(() => own.abort(error()), ms)
+    ms === undefined || ms > maxTimerMs ? undefined : setTimeout(() => own.abort(error()), ms)
   const unfollow = onAbort(signal, () => own.abort(cancellation(signal)))
   const { maxExecutionTimeMs, roundTimeoutMs } = limits
   const whole = after(
@@ -125,7 +125,7 @@ export function startClock({ signal, limits = {} }: RunParts): RunClock {
   }
 }
 
-const longestTimer = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 function cancellation({ reason }: AbortSignal): RunError {
   if (reason instanceof RunError) return reason

@@ -19,5 +19,5 @@ export function sharedBooks(own: RuleBookOptions, mode: ModeName | undefined): B
   )
 }
 
-const mostKept = 32
-const recent = new Recent<Books>(mostKept)
+const maxKept = 32
+const recent = new Recent<Books>(maxKept)

@@ -19,14 +19,14 @@ export type McpFileOptions = {
   readonly env: Readonly<Record<string, string>>
 }
 
-const longestFile = 256 * 1024
+const maxFileBytes = 256 * 1024
 
 /** Undefined where there is none. Throws `McpError` for one that cannot be read. */
 export async function readMcpFile(
   options: McpFileOptions,
 ): Promise<(McpFile & { readonly specs: readonly McpServerSpec[]; readonly text: string }) | undefined> {
   const path = join(options.root, '.mcp.json')
-  const text = await readIfThere(path, longestFile).catch((error: unknown) => {
+  const text = await readIfThere(path, maxFileBytes).catch((error: unknown) => {
     throw new McpError('mcp_config', `${path} cannot be used: ${messageOf(error)}`)
   })
   if (text === undefined) return undefined

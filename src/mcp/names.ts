@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /** Providers take names of up to so many characters. */
-const longestName = 64
-const longestLabel = 24
+const maxNameLength = 64
+const maxLabelLength = 24
 
 /**
  * What a server is called in the names of its tools, made from what its configuration calls it: letters, digits, `-` and single `_`.
@@ -14,9 +14,9 @@ export function serverLabel(name: string): string | undefined {
     .replace(/_{2,}/g, '_')
     .replace(/^_+|_+$/g, '')
   if (plain === '') return undefined
-  return plain.length <= longestLabel
+  return plain.length <= maxLabelLength
     ? plain
-    : `${plain.slice(0, longestLabel - 7).replace(/_+$/, '')}_${mark(name)}`
+    : `${plain.slice(0, maxLabelLength - 7).replace(/_+$/, '')}_${mark(name)}`
 }
 
 /**
@@ -24,7 +24,7 @@ export function serverLabel(name: string): string | undefined {
  * different names never become the same (SEC-176).
  */
 export function toolLabel(name: string, label: string): string {
-  const room = longestName - 'mcp__'.length - label.length - 2
+  const room = maxNameLength - 'mcp__'.length - label.length - 2
   if (/^[A-Za-z0-9-][A-Za-z0-9_-]*$/.test(name) && name.length <= room) return name
   const plain = name
     .slice(0, 200)

@@ -26,10 +26,10 @@ export type ToolOffer = {
   readonly problems: readonly string[]
 }
 
-const mostPages = 50
-const mostTools = 1_000
-const mostBytes = 4 * 1024 * 1024
-const longestDescription = 8_000
+const maxPages = 50
+const maxTools = 1_000
+const maxBytes = 4 * 1024 * 1024
+const maxDescriptionLength = 8_000
 
 /** Asks a server for its tools, page by page, and no longer than it takes to start a server. */
 export async function listTools(
@@ -70,24 +70,24 @@ export async function listAll(
     const answer = await connection.request(method, cursor === undefined ? {} : { cursor }, limits)
     const list = isRecord(answer) ? answer[member] : undefined
     if (Array.isArray(list)) {
-      found.push(...list.slice(0, mostTools + 1 - found.length))
+      found.push(...list.slice(0, maxTools + 1 - found.length))
       bytes += list.reduce((sum: number, one) => sum + sizeOf(one), 0)
     }
     const next = isRecord(answer) ? answer['nextCursor'] : undefined
     if (typeof next !== 'string' || next === '') return found
     const why =
-      page + 1 >= mostPages
-        ? `more than ${mostPages} pages`
-        : found.length > mostTools
-          ? `more than ${mostTools} entries`
-          : bytes > mostBytes
-            ? `more than ${mostBytes} characters`
+      page + 1 >= maxPages
+        ? `more than ${maxPages} pages`
+        : found.length > maxTools
+          ? `more than ${maxTools} entries`
+          : bytes > maxBytes
+            ? `more than ${maxBytes} characters`
             : seen.has(next)
               ? 'a page that follows itself'
               : undefined
     if (why !== undefined) {
       problems.push(`${method} gave ${why}: the rest is left out`)
-      return found.slice(0, mostTools)
+      return found.slice(0, maxTools)
     }
     seen.add(next)
     cursor = next
@@ -116,7 +116,7 @@ async function readTool(
   return {
     name,
     label: toolLabel(name, label),
-    description: cut(visibleText(said.slice(0, longestDescription * 2)), longestDescription),
+    description: cut(visibleText(said.slice(0, maxDescriptionLength * 2)), maxDescriptionLength),
     shown: schema.shown,
     checked: schema.checked,
     digest: await serverToolDigest({

@@ -16,7 +16,7 @@ export type OfferedPrompt = {
   readonly arguments: readonly { readonly name: string; readonly required: boolean }[]
 }
 
-const mostPrompts = 100
+const maxPrompts = 100
 
 export async function listPrompts(
   spec: McpServerSpec,
@@ -24,7 +24,7 @@ export async function listPrompts(
   problems: string[],
 ): Promise<readonly OfferedPrompt[]> {
   const found = await listAll(connection, 'prompts/list', 'prompts', spec.startTimeoutMs, problems)
-  return found.slice(0, mostPrompts).flatMap((given) => {
+  return found.slice(0, maxPrompts).flatMap((given) => {
     const name = isRecord(given) ? given['name'] : undefined
     if (!isRecord(given) || typeof name !== 'string' || name === '') return []
     const args = Array.isArray(given['arguments']) ? given['arguments'].slice(0, 20) : []
@@ -58,10 +58,10 @@ export async function promptText(
     return (Array.isArray(content) ? content : [content]).flatMap(textOf)
   })
   if (texts.length === 0) throw new McpError('mcp_protocol', `the prompt "${prompt.name}" has no text`)
-  return visibleText(texts.join('\n\n').slice(0, longestPrompt))
+  return visibleText(texts.join('\n\n').slice(0, maxPromptLength))
 }
 
-const longestPrompt = 100_000
+const maxPromptLength = 100_000
 
 function readArguments(prompt: OfferedPrompt, written: string): Record<string, string> {
   const names = prompt.arguments.map(({ name }) => name)

@@ -5,10 +5,10 @@ import type { RuntimeScratch } from '../tool/runtime.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
 
-const mostParts = 200
-const mostImages = 10
+const maxParts = 200
+const maxImages = 10
 /** Of base64: larger ones go to a file. */
-const largestImage = 7 * 1024 * 1024
+const maxImageBytes = 7 * 1024 * 1024
 
 /** What a call of a server's tool gave, as an envelope: text as a person would see it, images as images, other bytes in files. */
 export async function readCallResult(
@@ -53,14 +53,14 @@ async function readParts(
 ): Promise<ToolResultContent[]> {
   const read: ToolResultContent[] = []
   let images = 0
-  for (const part of parts.slice(0, mostParts)) {
+  for (const part of parts.slice(0, maxParts)) {
     const one = await readPart(part, scratch)
-    if (one.type === 'image' && ++images > mostImages)
+    if (one.type === 'image' && ++images > maxImages)
       read.push({ type: 'text', text: '[one more image, left out]' })
     else read.push(one)
   }
-  if (parts.length > mostParts)
-    read.push({ type: 'text', text: `[${parts.length - mostParts} more parts, left out]` })
+  if (parts.length > maxParts)
+    read.push({ type: 'text', text: `[${parts.length - maxParts} more parts, left out]` })
   return read
 }
 
@@ -88,7 +88,7 @@ async function readBytes(
   const named =
     typeof mimeType === 'string' && /^[a-z]+\/[a-z0-9.+-]{1,60}$/i.test(mimeType) ? mimeType : undefined
   const isImage = named !== undefined && pictures.has(named.toLowerCase())
-  if (isImage && base64.length <= largestImage && /^[A-Za-z0-9+/_-]*={0,2}$/.test(base64))
+  if (isImage && base64.length <= maxImageBytes && /^[A-Za-z0-9+/_-]*={0,2}$/.test(base64))
     return { type: 'image', data: base64, mediaType: named.toLowerCase() }
   const bytes = Buffer.from(base64, 'base64')
   const path = await scratch?.write('mcp content', bytes)

@@ -265,8 +265,8 @@ function strings(options: Given, key: string): Readonly<Record<string, string>> 
 function number(options: Given, key: string): number | undefined {
   const value = options[key]
   if (value === undefined || value === null) return undefined
-  if (typeof value !== 'number' || !(value >= 1) || value > longestWaitMs)
-    throw wrong(key, `a number from 1 to ${longestWaitMs}`)
+  if (typeof value !== 'number' || !(value >= 1) || value > maxWaitMs)
+    throw wrong(key, `a number from 1 to ${maxWaitMs}`)
   return value
 }
 
@@ -275,7 +275,7 @@ function seconds(options: Given, key: string): number | undefined {
   return value === undefined ? undefined : value * 1_000
 }
 
-const longestWaitMs = 86_400_000
+const maxWaitMs = 86_400_000
 
 function wrong(key: string, expected: string): McpError {
   return new McpError('mcp_config', `'${key}' of an MCP server must be ${expected}.`)

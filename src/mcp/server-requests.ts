@@ -33,7 +33,7 @@ export function answerRequests(client: RequestTaker, handlers: ServerRequestHand
     client.setRequestHandler('sampling/createMessage', ({ params }) => sample(name, params, sampling))
 }
 
-const mostFields = 20
+const maxFields = 20
 
 /** One question a field. Whoever answers none has declined. */
 async function elicit(
@@ -49,7 +49,7 @@ async function elicit(
     Record<string, unknown>,
   ][]
   // A link to follow, or a form without end, is not for the question handler.
-  if ((mode !== undefined && mode !== 'form') || fields.length === 0 || fields.length > mostFields)
+  if ((mode !== undefined && mode !== 'form') || fields.length === 0 || fields.length > maxFields)
     return { action: 'decline' }
   const said = visibleText(String(message ?? '').slice(0, 2_000))
   const questions = fields.map(([name, field]): Question => {

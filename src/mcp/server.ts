@@ -26,7 +26,7 @@ export type McpServerParts = ConnectionSurroundings & {
 const lookAgainMs = 1_000
 
 /** A server that invents names without end must not fill our memory with them. */
-const mostEverOffered = 5_000
+const maxEverOffered = 5_000
 
 /** What a server offered, or why it did not start, as another connection to it found out. */
 export type KnownOffer =
@@ -183,7 +183,7 @@ export class McpServer implements ServerCalls {
       : { tools: [], problems: [] }
     const problems = [...offer.problems]
     const offered = offer.tools.filter(
-      ({ label }) => this.#first.has(label) || this.#first.size < mostEverOffered,
+      ({ label }) => this.#first.has(label) || this.#first.size < maxEverOffered,
     )
     if (offered.length < offer.tools.length)
       problems.push('it keeps offering new tools: the newest are left out')

@@ -57,7 +57,7 @@ export function isMemoryId(id: unknown): id is string {
     typeof id === 'string' &&
     fileName.test(id) &&
     !deviceName.test(id) &&
-    Buffer.byteLength(id) <= longestId &&
+    Buffer.byteLength(id) <= maxIdLength &&
     wellFormed(id) === id
   )
 }
@@ -65,11 +65,11 @@ export function isMemoryId(id: unknown): id is string {
 function badId(id: unknown): MemoryError {
   const shown = typeof id === 'string' && id.length <= 80 ? JSON.stringify(id) : `a ${typeof id}`
   return invalid(
-    `${shown} cannot be its id. An id names a file: 1 to ${longestId} bytes, no separators or control characters, no dot or space at either end`,
+    `${shown} cannot be its id. An id names a file: 1 to ${maxIdLength} bytes, no separators or control characters, no dot or space at either end`,
   )
 }
 
-const longestId = 180
+const maxIdLength = 180
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const fileName = /^(?![. ])[^\x00-\x1f\x7f/\\:*?"<>|]+(?<![. ])$/
 const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i

@@ -171,7 +171,7 @@ export class Memory {
         return item
       } catch (error) {
         const taken = error instanceof MemoryError && error.code === 'memory_exists'
-        if (!taken || attempt === mostAttempts) throw error
+        if (!taken || attempt === maxAttempts) throw error
       }
     }
   }
@@ -215,7 +215,7 @@ export class Memory {
         return item === undefined ? [] : [{ ...item, relevance }]
       })
       const stale = await store.changed?.(found.map(({ id }) => id))
-      if (!stale || attempt === mostLooks) return found
+      if (!stale || attempt === maxLooks) return found
     }
   }
 
@@ -226,7 +226,7 @@ export class Memory {
       this.#parts.emit({
         type: 'memory_recalled',
         memoryId: item.id,
-        content: item.content.slice(0, mostOfContent),
+        content: item.content.slice(0, maxContentLength),
         relevance,
       })
     }
@@ -235,7 +235,7 @@ export class Memory {
   #tellProblems(): void {
     for (const problem of this.#parts.store.problems?.() ?? []) {
       if (this.#told.has(problem)) continue
-      if (this.#told.size < mostTold) this.#parts.notice(problem)
+      if (this.#told.size < maxWarnings) this.#parts.notice(problem)
       this.#told.add(problem)
     }
   }
@@ -262,19 +262,19 @@ export class Memory {
 /** Prompts share a word with almost everything; two are a sign. */
 const sharedWords = 2
 const nearEnough = 0.5
-const mostAttempts = 1000
-const mostLooks = 3
-const mostTold = 20
-const mostOfContent = 1000
-const mostResults = 1000
+const maxAttempts = 1000
+const maxLooks = 3
+const maxWarnings = 20
+const maxContentLength = 1000
+const maxResults = 1000
 
 function isNear(hit: MemoryHit, needed: number): boolean {
   return hit.sharedWords >= Math.max(1, needed) || (hit.similarity ?? 0) >= nearEnough
 }
 
 function readLimit(limit: number): number {
-  if (Number.isInteger(limit) && limit >= 0) return Math.min(limit, mostResults)
-  throw invalid(`a limit is a whole number from 0 to ${mostResults}`)
+  if (Number.isInteger(limit) && limit >= 0) return Math.min(limit, maxResults)
+  throw invalid(`a limit is a whole number from 0 to ${maxResults}`)
 }
 
 function isTexts(value: unknown): value is readonly string[] {

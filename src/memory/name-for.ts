@@ -6,11 +6,11 @@ export function nameFor(title: string, createdAtMs: number, id: string): string 
     .toLowerCase()
     .replace(/\p{M}+/gu, '')
     .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, mostOfWords)
+    .slice(0, maxNameWordsLength)
     .replace(/^-+|-+$/g, '')
   const tail = id.replace(/[^A-Za-z0-9]+/g, '').slice(-tailLength) || '1'
   return [date, words, tail].filter((part) => part !== '').join('-')
 }
 
-const mostOfWords = 40
+const maxNameWordsLength = 40
 const tailLength = 8

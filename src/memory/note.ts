@@ -41,18 +41,18 @@ export type RunToRemember = {
 
 /** What a run came to, shortened to what is worth keeping, and a little less important than what a host remembers itself. */
 export function runNote({ prompt, tools, text, error }: RunToRemember): Note {
-  const task = shortened(prompt, mostOfTask)
-  const used = [...new Set(tools)].slice(0, mostTools)
+  const task = shortened(prompt, maxTaskLength)
+  const used = [...new Set(tools)].slice(0, maxTools)
   const note =
     error === undefined
-      ? successNote(task, used, shortened(text ?? '', mostOfOutcome))
-      : failureNote(task, shortened(error, mostOfOutcome), used)
+      ? successNote(task, used, shortened(text ?? '', maxOutcomeLength))
+      : failureNote(task, shortened(error, maxOutcomeLength), used)
   return { ...note, importance: note.importance - 0.3, tags: [...note.tags, 'run'] }
 }
 
-const mostOfTask = 1000
-const mostOfOutcome = 2000
-const mostTools = itemLimits.tags - 3
+const maxTaskLength = 1000
+const maxOutcomeLength = 2000
+const maxTools = itemLimits.tags - 3
 
 function shortened(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)} […]`

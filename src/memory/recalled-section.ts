@@ -38,7 +38,7 @@ export function isRecalledSection(text: string): boolean {
 
 /** The id of an item as sections show it. */
 export function shownId({ id }: MemoryItem): string {
-  return visibleLine(id, mostOfId)
+  return visibleLine(id, maxIdLength)
 }
 
 /** The ids of the memories that a section shows. */
@@ -56,14 +56,14 @@ const heading =
 
 const lengths = [1000, 400, 150]
 
-const mostOfId = 200
-const mostOfTag = 60
-const mostTags = 8
+const maxIdLength = 200
+const maxTagLength = 60
+const maxTags = 8
 
 function fittingLine(item: MemoryItem, redact: (text: string) => string, left: number): string | undefined {
   const id = shownId(item)
   const date = new Date(item.createdAtMs).toISOString().slice(0, 10)
-  const tags = item.tags.slice(0, mostTags).map((tag) => redact(visibleLine(tag, mostOfTag)))
+  const tags = item.tags.slice(0, maxTags).map((tag) => redact(visibleLine(tag, maxTagLength)))
   const content = redact(visibleText(item.content))
   for (const length of lengths) {
     const text = content.length <= length ? content : `${content.slice(0, length)} […]`

@@ -49,7 +49,7 @@ export function watchAttempt(call: ModelCall): AttemptWatch {
   }
   const arm = (ms: number): void => {
     clearTimeout(timer)
-    if (ms < Number.POSITIVE_INFINITY) timer = setTimeout(look, Math.min(Math.ceil(ms), longestTimer))
+    if (ms < Number.POSITIVE_INFINITY) timer = setTimeout(look, Math.min(Math.ceil(ms), maxTimerMs))
   }
 
   if (call.signal.aborted) onAbort()
@@ -86,4 +86,4 @@ export function watchAttempt(call: ModelCall): AttemptWatch {
   }
 }
 
-const longestTimer = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1

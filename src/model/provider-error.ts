@@ -143,9 +143,9 @@ export function nameOf({ provider, id }: Pick<ModelPlace, 'provider' | 'id'>): s
   return `Model "${provider}/${id}"`
 }
 
-const longestQuote = 300
+const maxQuoteLength = 300
 /** Shorter ones are no secrets, and taking them out would garble every sentence. */
-const shortestSecret = 4
+const minSecretLength = 4
 const brokenConnection = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -215,12 +215,12 @@ function titleOf(page: string): string {
 function scrubbed(place: ModelPlace, text: string): string {
   let clean = text
   for (const secret of place.secrets ?? []) {
-    if (secret.length >= shortestSecret) clean = clean.replaceAll(secret, '[key]')
+    if (secret.length >= minSecretLength) clean = clean.replaceAll(secret, '[key]')
   }
   // What a provider shows of a key is masked in the middle and still too much.
   clean = clean.replace(/\b(?:(?:sk|pk|gsk|xai)[-_]|AIza|Bearer )[\w*.-]{6,}/g, '[key]')
   clean = clean.replace(/\s+/g, ' ').trim()
-  return clean.length > longestQuote ? `${clean.slice(0, longestQuote)}…` : clean
+  return clean.length > maxQuoteLength ? `${clean.slice(0, maxQuoteLength)}…` : clean
 }
 
 function waitAsked(headers: Refusal['headers'], now: () => number = Date.now): { retryAfterMs?: number } {

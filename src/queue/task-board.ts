@@ -18,7 +18,7 @@ export type LocalBoardOptions = {
 
 /** How many tasks that have ended are remembered, so that a worker that says it twice gets the same answer twice. */
 const remembered = 1_000
-const longestTimer = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 /** Tasks of this process. Time is counted by timers alone: a clock that is set back or forth ends no lease. */
 export class LocalBoard implements TaskBoard {
@@ -52,7 +52,7 @@ export class LocalBoard implements TaskBoard {
       }
       const timer = setTimeout(
         () => offer.end({ how: 'timeout', began: offer.began }),
-        Math.min(timeoutMs, longestTimer),
+        Math.min(timeoutMs, maxTimerMs),
       )
       if (signal !== undefined)
         undo = onAbort(signal, () => offer.end({ how: 'aborted', began: offer.began }))
@@ -82,7 +82,7 @@ export class LocalBoard implements TaskBoard {
           resolve(tasks)
         },
       }
-      const timer = setTimeout(() => waiter.give([]), Math.min(waitMs, longestTimer))
+      const timer = setTimeout(() => waiter.give([]), Math.min(waitMs, maxTimerMs))
       if (signal !== undefined) undo = onAbort(signal, () => waiter.give([]))
       this.#waiting.add(waiter)
     })

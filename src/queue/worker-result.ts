@@ -7,7 +7,7 @@ import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
 import type { Completion } from './engine.js'
 import { QueueError } from './errors.js'
 
-const longestError = 4_000
+const maxErrorLength = 4_000
 
 /** Reads what somebody says of a task; throws when it is no such thing. */
 export function readCompletion(given: unknown): Completion {
@@ -22,7 +22,7 @@ export function readCompletion(given: unknown): Completion {
   return {
     success,
     ...(result !== undefined && { result: copyJson(result).value }),
-    ...(typeof error === 'string' && { error: visibleLine(error, longestError) }),
+    ...(typeof error === 'string' && { error: visibleLine(error, maxErrorLength) }),
   }
 }
 

@@ -67,7 +67,7 @@ export type ConfirmationOptions = {
 }
 
 const defaultTimeoutMs = 30_000
-const longestTimer = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 /** Keeps the calls that wait for a yes. Each is answered once: by `confirm`, by the host's handler, by its time-out, or by the end. */
 export function createConfirmations(options: ConfirmationOptions): Confirmations {
@@ -119,7 +119,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       waiting.set(toolId, own)
       const leftMs = endsAt === undefined ? undefined : Math.max(0, endsAt - now)
       // A timer takes no more than that; longer is as good as no limit.
-      if (leftMs !== undefined && leftMs <= longestTimer)
+      if (leftMs !== undefined && leftMs <= maxTimerMs)
         timer = setTimeout(() => {
           const approve = policy.timeoutAction === 'auto_approve' && !request.inPerson
           emit({ type: 'confirmation_timeout', toolId, actionTaken: approve ? 'auto_approved' : 'rejected' })

@@ -161,7 +161,7 @@ function gateFor(
     middleware: parts.middleware,
     ...(supervision?.gateHooks(gateHooks(parts.hooks)) ?? gateHooks(parts.hooks)),
     // Hooks, guard and watchdog each have a time limit of their own, and say who it was.
-    guardTimeoutMs: longestGuard,
+    guardTimeoutMs: maxGuardMs,
     budget: ({ toolName }) => parts.budget.beforeTool(toolName),
     writes: new WriteOrder(),
     ...(lane !== undefined && { lane }),
@@ -214,4 +214,4 @@ function seenUse({ options, shelf }: EngineParts, tool: string): SeenUse {
   }
 }
 
-const longestGuard = 600_000
+const maxGuardMs = 600_000

@@ -30,7 +30,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
       this.#waiting[this.#at++] = taken
       this.#given += this.#joined?.get(event) ?? 1
       // What was taken is let go of in bulk, also when a reader never quite catches up.
-      if (this.#at === this.#waiting.length || this.#at > mostTaken) {
+      if (this.#at === this.#waiting.length || this.#at > maxTaken) {
         this.#waiting = this.#waiting.slice(this.#at)
         this.#at = 0
       }
@@ -84,7 +84,7 @@ const over: IteratorReturnResult<undefined> = { value: undefined, done: true }
 const taken: AgentEvent = { type: 'events_missed', count: 0 }
 /** So many wait one by one; then pieces are joined. */
 const most = 512
-const mostTaken = 1024
+const maxTaken = 1024
 
 /** Two pieces of the same text as one; undefined when they are not. */
 function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | undefined {

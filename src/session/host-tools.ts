@@ -88,20 +88,20 @@ const globPaths = (name: string, most: number, cut: boolean) =>
 /** Commands of the host's own where the model has none, or may not have them run for as long. */
 const hostBash = createBash('host_bash', 24 * 60 * 60 * 1000)
 
-const longestFile = 256 * 1024 * 1024
-const mostPaths = 1_000_000
+const maxFileBytes = 256 * 1024 * 1024
+const maxPaths = 1_000_000
 /** What one call of a script may bring into memory; many run at once. */
-const longestForScripts = 16 * 1024 * 1024 + 8
-const mostForScripts = 100_000
+const maxScriptReadBytes = 16 * 1024 * 1024 + 8
+const maxScriptPaths = 100_000
 
 export const hostTools: ReadonlyMap<string, AnyGovernedTool> = new Map(
-  [readText('host_read_text', longestFile), globPaths('host_glob', mostPaths, false), hostBash].map(
+  [readText('host_read_text', maxFileBytes), globPaths('host_glob', maxPaths, false), hostBash].map(
     (tool) => [tool.name, tool as AnyGovernedTool],
   ),
 )
 
 /** The same for scripts, under the names of the tools that they are forms of: whoever may read may read so. */
 export const dataForms: ReadonlyMap<AnyTool, AnyGovernedTool> = new Map<AnyTool, AnyGovernedTool>([
-  [readTool as AnyTool, readText('read', longestForScripts) as AnyGovernedTool],
-  [globTool as AnyTool, globPaths('glob', mostForScripts, true) as AnyGovernedTool],
+  [readTool as AnyTool, readText('read', maxScriptReadBytes) as AnyGovernedTool],
+  [globTool as AnyTool, globPaths('glob', maxScriptPaths, true) as AnyGovernedTool],
 ])

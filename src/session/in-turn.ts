@@ -3,7 +3,7 @@
  * would hold up all else that the process does. One that takes long is not waited for: what hangs, hangs alone.
  */
 export async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-  while (atWork.size >= mostAtWork) await new Promise<void>(wait)
+  while (atWork.size >= maxConcurrent) await new Promise<void>(wait)
   const one = { seen: false }
   atWork.add(one)
   try {
@@ -13,8 +13,8 @@ export async function inTurn<Result>(work: () => Promise<Result>): Promise<Resul
   }
 }
 
-const mostAtWork = 8
-const longestTurnMs = 50
+const maxConcurrent = 8
+const maxSliceMs = 50
 const waiting: (() => void)[] = []
 const atWork = new Set<{ seen: boolean }>()
 let patience: NodeJS.Timeout | undefined
@@ -22,7 +22,7 @@ let patience: NodeJS.Timeout | undefined
 /** There is a timer only while somebody waits, and one for all. */
 function wait(go: () => void): void {
   waiting.push(go)
-  patience ??= setInterval(passOver, longestTurnMs)
+  patience ??= setInterval(passOver, maxSliceMs)
 }
 
 /** Who was at work the last time, too, has had a whole turn. */

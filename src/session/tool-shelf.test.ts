@@ -5,7 +5,7 @@ import { shownLimits } from './shown-limits.js'
 import { ToolShelf } from './tool-shelf.js'
 
 /** So many are shown. */
-const mostShown = 20
+const maxShown = 20
 const tool = (name: string, description = name): AnyTool =>
   createJsonTool({ name, description, parameters: { type: 'object' }, execute: () => name })
 /** One that has to be asked what it is, and may take its time. */
@@ -27,27 +27,27 @@ const namesOf = (definitions: readonly { readonly name: string }[]): string[] =>
 
 describe('the tools of a session', () => {
   it('are all shown, without a search, as long as there are few', async () => {
-    const shelf = new ToolShelf(many(mostShown), search, [], limits)
-    expect(namesOf(await shelf.definitions())).toHaveLength(mostShown)
+    const shelf = new ToolShelf(many(maxShown), search, [], limits)
+    expect(namesOf(await shelf.definitions())).toHaveLength(maxShown)
     expect(shelf.hidden()).toEqual([])
     expect(shelf.get('find_tools')).toBeUndefined()
   })
 
   it('are hidden from the first too many on, and the search is shown', async () => {
-    const shelf = new ToolShelf(many(mostShown + 2), search, [], limits)
-    expect(namesOf(await shelf.definitions()).slice(-2)).toEqual([`t${mostShown - 1}`, 'find_tools'])
-    expect(namesOf(shelf.hidden())).toEqual([`t${mostShown}`, `t${mostShown + 1}`])
-    expect(shelf.isShown(`t${mostShown}`)).toBe(false)
+    const shelf = new ToolShelf(many(maxShown + 2), search, [], limits)
+    expect(namesOf(await shelf.definitions()).slice(-2)).toEqual([`t${maxShown - 1}`, 'find_tools'])
+    expect(namesOf(shelf.hidden())).toEqual([`t${maxShown}`, `t${maxShown + 1}`])
+    expect(shelf.isShown(`t${maxShown}`)).toBe(false)
   })
 
   it('only ever come to the end of what is shown', async () => {
-    const shelf = new ToolShelf(many(mostShown + 3), search, [], limits)
+    const shelf = new ToolShelf(many(maxShown + 3), search, [], limits)
     const before = namesOf(await shelf.definitions())
-    shelf.offer([`t${mostShown + 2}`, 't0', 'nothing', `t${mostShown + 2}`])
-    expect(namesOf(await shelf.definitions())).toEqual([...before, `t${mostShown + 2}`])
+    shelf.offer([`t${maxShown + 2}`, 't0', 'nothing', `t${maxShown + 2}`])
+    expect(namesOf(await shelf.definitions())).toEqual([...before, `t${maxShown + 2}`])
     shelf.add(tool('t3', 'another'))
     const after = await shelf.definitions()
-    expect(namesOf(after)).toEqual([...before, `t${mostShown + 2}`])
+    expect(namesOf(after)).toEqual([...before, `t${maxShown + 2}`])
     expect(after[3]?.description).toBe('another')
   })
 

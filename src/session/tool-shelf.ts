@@ -155,7 +155,7 @@ function sharedContents(
   }
   const contents = { ...contentsOf(tools, search, asleep, limits), begun: { tools: [...tools], search } }
   recent.unshift(new WeakRef(contents))
-  recent.length = Math.min(recent.length, mostRemembered)
+  recent.length = Math.min(recent.length, maxRemembered)
   return contents
 }
 
@@ -171,7 +171,7 @@ function contentsOf(
 }
 
 const recent: WeakRef<Contents>[] = []
-const mostRemembered = 8
+const maxRemembered = 8
 
 function isMadeOf(
   contents: Contents,

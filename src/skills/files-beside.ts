@@ -1,6 +1,6 @@
 import { lookInside } from '../workspace/files/look-inside.js'
 
-const mostFiles = 200
+const maxFiles = 200
 const deepest = 4
 
 /** What lies in the folder of a skill beside its text, by its path in there: only what a copy of it would have, too. */
@@ -9,7 +9,7 @@ export function filesBeside(folder: string): string[] {
   const files: string[] = []
   const look = (path: string, depth: number): void => {
     for (const name of [...glance.names(path === '' ? '.' : path)].sort()) {
-      if (files.length >= mostFiles) return
+      if (files.length >= maxFiles) return
       const inner = path === '' ? name : `${path}/${name}`
       if (!name.endsWith('/')) files.push(inner)
       else if (depth < deepest && name !== '.git/' && name !== 'node_modules/')

@@ -9,7 +9,7 @@ import { type SkillPlaces, skillDirectories } from './places.js'
 import { sharedSkill } from './shared-skill.js'
 import type { Skill, SkillSource } from './skill.js'
 
-const mostSkills = 5_000
+const maxSkills = 5_000
 
 /**
  * Reads the skills of all places. Of two with one name the first counts: what a host and a person wrote goes before what came with a
@@ -27,8 +27,8 @@ export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrar
         problems.push(
           `${where} was left out: the skill "${skill.name}" is there already, from ${placeOf(known)}`,
         )
-      else if (skills.size >= mostSkills)
-        problems.push(`${where} was left out: there are ${mostSkills} skills already`)
+      else if (skills.size >= maxSkills)
+        problems.push(`${where} was left out: there are ${maxSkills} skills already`)
       else skills.set(skill.name, skill)
     } catch (error) {
       problems.push(`${where} is no skill: ${messageOf(error)}`)
@@ -51,10 +51,10 @@ export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrar
   if (places.builtin === true)
     // One that a person put in its place was meant to be.
     for (const skill of packageSkills) if (!skills.has(skill.name)) skills.set(skill.name, skill)
-  return new SkillLibrary([...skills.values()], problems.slice(0, mostProblems))
+  return new SkillLibrary([...skills.values()], problems.slice(0, maxProblems))
 }
 
-const mostProblems = 100
+const maxProblems = 100
 const wanted = { names: /\.md$/i, main: 'SKILL.md', maxBytes: 256 * 1024, maxDepth: 4 }
 /** How many files are read before others get a turn. */
 const slice = 64

@@ -16,7 +16,7 @@ export type SkillOrigin = {
   readonly folder?: string
 }
 
-const longestDescription = 1_024
+const maxDescriptionLength = 1_024
 
 /**
  * Makes a skill of a Markdown text with fields at its head. Fields that nobody knows mean nothing. Throws {@link SkillError}, or a
@@ -32,7 +32,7 @@ export function parseSkill(text: string, { source, stem, path, folder }: SkillOr
   const description = textOf(fields, 'description', problems) ?? firstLine(body)
   const skill: Skill = {
     name: nameOf(fields['name'], stem, problems),
-    description: visibleLine(description, longestDescription),
+    description: visibleLine(description, maxDescriptionLength),
     kind: kindOf(fields['kind'], problems),
     tags: tagsOf(fields['tags'], problems),
     allowedTools: allowed.rules,
@@ -65,7 +65,7 @@ export function parseInlineSkill({
   return {
     skill: {
       name: nameOf(name, '', problems),
-      description: visibleLine(description ?? firstLine(body), longestDescription),
+      description: visibleLine(description ?? firstLine(body), maxDescriptionLength),
       kind: kindOf(kind, problems),
       tags: tags ?? [],
       allowedTools: allowed.rules,

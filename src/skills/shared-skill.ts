@@ -8,12 +8,12 @@ export function sharedSkill(skill: Skill): Skill {
   const shared = known !== undefined && isSame(known, skill) ? known : skill
   recent.set(key, new WeakRef(shared))
   // What was not read for longest goes first.
-  if (recent.size > mostRemembered) recent.delete(recent.keys().next().value ?? '')
+  if (recent.size > maxRemembered) recent.delete(recent.keys().next().value ?? '')
   return shared
 }
 
 const recent = new Map<string, WeakRef<Skill>>()
-const mostRemembered = 4_096
+const maxRemembered = 4_096
 
 function isSame({ body, ...info }: Skill, { body: otherBody, ...other }: Skill): boolean {
   return body === otherBody && JSON.stringify(info) === JSON.stringify(other)

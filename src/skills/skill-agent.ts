@@ -14,10 +14,10 @@ export function skillAgent(skill: Skill, beside?: SkillFiles): TaskAgent {
     prompt: skill.kind === 'persona' ? skill.body : `${work}\n\n${skillText(skill, beside)}`,
     ...(tools !== undefined && { tools }),
     permissions: { allow: skill.allowedTools, defaultDecision: 'deny' },
-    maxSteps: mostSteps,
+    maxSteps: maxAllowedSteps,
   }
 }
 
 const work =
   'You do one piece of work by the skill below. Finish it, and report briefly what you did and what came of it.'
-const mostSteps = 30
+const maxAllowedSteps = 30

@@ -32,7 +32,7 @@ export async function createSkillIndex(skills: readonly Skill[]): Promise<SkillI
   await index.addAllAsync(skills.map(documentOf), { chunkSize: 50 })
   return {
     search(query, limit) {
-      const asked = [...new Set(wordsOf(query))].slice(0, mostWords)
+      const asked = [...new Set(wordsOf(query))].slice(0, maxWords)
       const found = index.search(asked.join(' ')).map(({ id, score }) => ({ id: Number(id), score }))
       found.sort((a, b) => a.id - b.id)
       const best = selectTop(found.length, limit, (at) => found[at]?.score ?? 0)
@@ -44,7 +44,7 @@ export async function createSkillIndex(skills: readonly Skill[]): Promise<SkillI
 type Document = { id: number; name: string; tags: string; description: string; body: string }
 
 /** A whole message may be the query; its first words say enough. */
-const mostWords = 64
+const maxWords = 64
 /** What a skill is about stands at its beginning. */
 const bodyHead = 500
 

@@ -1,17 +1,17 @@
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import type { Skill } from './skill.js'
 
-const mostListed = 40
-const longestLine = 220
-const mostBytes = 6 * 1024
+const maxListed = 40
+const maxLineLength = 220
+const maxBytes = 6 * 1024
 
 /** What a model is told of the skills there are: a line each, and how to find the others. Undefined when there are none. */
 export function skillSection(skills: readonly Skill[]): string | undefined {
   if (skills.length === 0) return undefined
   const lines: string[] = []
-  let left = mostBytes
-  for (const { name, description } of skills.slice(0, mostListed)) {
-    const line = visibleLine(`- ${name}: ${description}`, longestLine)
+  let left = maxBytes
+  for (const { name, description } of skills.slice(0, maxListed)) {
+    const line = visibleLine(`- ${name}: ${description}`, maxLineLength)
     left -= Buffer.byteLength(line) + 1
     if (left < 0) break
     lines.push(line)

@@ -26,10 +26,10 @@ function openingOf(name: string): string {
   return `<skill_content name="${name}">`
 }
 
-const mostListed = 60
+const maxListed = 60
 
 function filesText({ directory, files, notes }: SkillFiles): string {
-  const shown = files.slice(0, mostListed).map((file) => `- ${file}`)
+  const shown = files.slice(0, maxListed).map((file) => `- ${file}`)
   const more = files.length > shown.length ? [`- and ${files.length - shown.length} more`] : []
   return [`Its files are in ${directory} (read them as the text says):`, ...shown, ...more, ...notes].join(
     '\n',

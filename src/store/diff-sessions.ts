@@ -113,7 +113,7 @@ function aligned(a: readonly SessionTurn[], b: readonly SessionTurn[]): Pair[] {
 
 function samePrompts(a: readonly SessionTurn[], b: readonly SessionTurn[]): [number, number][] {
   // So many turns are compared place by place.
-  if (a.length * b.length > mostCells) return []
+  if (a.length * b.length > maxCells) return []
   const width = b.length + 1
   const longest = new Uint32Array((a.length + 1) * width)
   const at = (i: number, j: number): number => longest[i * width + j] ?? 0
@@ -130,7 +130,7 @@ function samePrompts(a: readonly SessionTurn[], b: readonly SessionTurn[]): [num
   return pairs
 }
 
-const mostCells = 4_000_000
+const maxCells = 4_000_000
 
 function compare(a: SessionTurn | undefined, b: SessionTurn | undefined): TurnDiff {
   if (a === undefined) return { kind: 'only_b', b: b ?? nothing }
@@ -186,7 +186,7 @@ function callsOf({ calls }: SessionTurn): string {
 
 function short(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
-  return line.length <= mostCharacters ? line : `${line.slice(0, mostCharacters)}…`
+  return line.length <= maxCharacters ? line : `${line.slice(0, maxCharacters)}…`
 }
 
-const mostCharacters = 160
+const maxCharacters = 160

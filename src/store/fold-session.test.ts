@@ -8,7 +8,7 @@ import { messageRecords } from './message-records.js'
 import { type SessionRecord, type SessionRow, schemaVersion, type ToolIntent } from './records.js'
 
 /** What a piece may take in the log itself. */
-const largestInLog = 64 * 1024
+const maxInlineBytes = 64 * 1024
 
 async function rows(messages: readonly Message[], writeBlob?: (bytes: Uint8Array) => Promise<string>) {
   const records: SessionRecord[] = []
@@ -100,7 +100,7 @@ describe('messages, their records and the fold', () => {
   it('keep large pieces beside the log, once, and show a stub where they are lost', async () => {
     const store = new MemorySessionStore()
     const log = await store.open('s', { holder: 'test', now: () => 1 })
-    const large = 'ü'.repeat(largestInLog)
+    const large = 'ü'.repeat(maxInlineBytes)
     const messages: Message[] = [
       user(large),
       {
@@ -110,12 +110,12 @@ describe('messages, their records and the fold', () => {
         ],
       },
       user(large),
-      user('x'.repeat(largestInLog - 100)),
+      user('x'.repeat(maxInlineBytes - 100)),
     ]
     const records = await rows(messages, (bytes) => log.writeBlob(bytes))
     const digests = blobDigests(records)
     expect(digests).toHaveLength(2)
-    expect(JSON.stringify(records).length).toBeLessThan(largestInLog + 10_000)
+    expect(JSON.stringify(records).length).toBeLessThan(maxInlineBytes + 10_000)
     const { messages: folded } = foldSession(records, {
       readBlob: (digest) => store.readBlobSync('s', digest),
     })

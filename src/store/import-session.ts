@@ -56,7 +56,7 @@ export async function importSession(
 ): Promise<ImportedSession> {
   const taker = new Taker(store, options)
   try {
-    for await (const { text, number } of linesOf(source, options.maxLineLength ?? longestLine))
+    for await (const { text, number } of linesOf(source, options.maxLineLength ?? defaultMaxLineLength))
       await taker.take(text, number)
     return await taker.finish()
   } catch (error) {
@@ -65,8 +65,8 @@ export async function importSession(
   }
 }
 
-const longestLine = 128 * 1024 * 1024
-const mostRecords = 5_000_000
+const defaultMaxLineLength = 128 * 1024 * 1024
+const defaultMaxRecords = 5_000_000
 const batchSize = 200
 
 type Line = { readonly text: string; readonly number: number }
@@ -132,7 +132,7 @@ class Taker {
     const own = this.#owned(record)
     if (own === undefined) return
     this.#records++
-    const most = this.#options.maxRecords ?? mostRecords
+    const most = this.#options.maxRecords ?? defaultMaxRecords
     if (this.#records > most)
       throw new ImportError('import_too_large', `there are more than ${most} records.`, number)
     this.#batch.push(own)

@@ -17,7 +17,7 @@ export type MessageRecordsOptions = {
 }
 
 /** What a piece may take in the log itself, in bytes of JSON. */
-const largestInLog = 64 * 1024
+const maxInlineBytes = 64 * 1024
 
 /** The rows of a message: itself, and behind it its pieces. Those that are large go beside the log first. */
 export async function messageRecords(
@@ -48,9 +48,9 @@ async function keptBeside(
 ): Promise<PieceOfMessage | BlobPart> {
   const json = JSON.stringify(piece)
   // No character takes more than three bytes for each of its units, so most need not be encoded to know.
-  if (json.length * 3 <= largestInLog) return piece
+  if (json.length * 3 <= maxInlineBytes) return piece
   const bytes = new TextEncoder().encode(json)
-  if (bytes.length <= largestInLog) return piece
+  if (bytes.length <= maxInlineBytes) return piece
   const digest = await writeBlob(bytes)
   return { type: 'blob', digest, bytes: bytes.length, stub: stubOf(piece) }
 }
@@ -58,13 +58,13 @@ async function keptBeside(
 /** The piece with every long text cut; what ties it to other messages (ids, names) is short and stays. */
 function stubOf(piece: PieceOfMessage): PieceOfMessage {
   return JSON.parse(JSON.stringify(piece), (_key, value: unknown) =>
-    typeof value === 'string' && value.length > longestInStub
-      ? `${value.slice(0, longestInStub)}… [${value.length - longestInStub} more characters]`
-      : Array.isArray(value) && value.length > mostInStub
-        ? value.slice(0, mostInStub)
+    typeof value === 'string' && value.length > maxStubLength
+      ? `${value.slice(0, maxStubLength)}… [${value.length - maxStubLength} more characters]`
+      : Array.isArray(value) && value.length > maxStubEntries
+        ? value.slice(0, maxStubEntries)
         : value,
   ) as PieceOfMessage
 }
 
-const longestInStub = 500
-const mostInStub = 20
+const maxStubLength = 500
+const maxStubEntries = 20

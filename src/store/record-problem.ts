@@ -18,9 +18,9 @@ type Check = (value: unknown) => string | undefined
 
 const text: Check = (value) => (typeof value === 'string' ? undefined : 'must be a string')
 const id: Check = (value) =>
-  typeof value === 'string' && value !== '' && value.length <= longestId
+  typeof value === 'string' && value !== '' && value.length <= maxIdLength
     ? undefined
-    : `must be a string of 1 to ${longestId} characters`
+    : `must be a string of 1 to ${maxIdLength} characters`
 const number: Check = (value) =>
   typeof value === 'number' && Number.isFinite(value) ? undefined : 'must be a number'
 const object: Check = (value) => (isRecord(value) ? undefined : 'must be an object')
@@ -35,14 +35,14 @@ const oneOf =
   (value) =>
     typeof value === 'string' && names.includes(value) ? undefined : `must be one of ${names.join(', ')}`
 
-const longestId = 1_000
+const maxIdLength = 1_000
 /** More pieces than any message has: a message must not be made huge by one number. */
-const mostParts = 100_000
+const maxParts = 100_000
 
 const index: Check = (value) =>
-  Number.isInteger(value) && typeof value === 'number' && value >= -1 && value < mostParts
+  Number.isInteger(value) && typeof value === 'number' && value >= -1 && value < maxParts
     ? undefined
-    : `must be a whole number from -1 to ${mostParts - 1}`
+    : `must be a whole number from -1 to ${maxParts - 1}`
 
 /** The pieces of messages, and the fields that nothing can be made of them without. */
 const pieces: Readonly<Record<PartRow['content']['type'], Readonly<Record<string, Check>>>> = {

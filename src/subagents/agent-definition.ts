@@ -51,13 +51,13 @@ export class AgentNotFoundError extends CapstanError {
 function problemsFor(name: string, unread: readonly UnreadAgent[]): string[] {
   const named = unread.filter(({ names }) => names.includes(name))
   const shown = named.length > 0 ? named : unread.filter(({ onlyByName }) => onlyByName !== true)
-  const lines = shown.slice(0, mostProblems).map(({ problem }) => visibleLine(problem, 400))
-  return shown.length <= mostProblems
+  const lines = shown.slice(0, maxProblems).map(({ problem }) => visibleLine(problem, 400))
+  return shown.length <= maxProblems
     ? lines
-    : [...lines, `${shown.length - mostProblems} more files could not be read.`]
+    : [...lines, `${shown.length - maxProblems} more files could not be read.`]
 }
 
-const mostProblems = 5
+const maxProblems = 5
 
 markErrorClass(AgentNotFoundError, 'AgentNotFoundError')
 
@@ -82,12 +82,12 @@ export function takesTasks({ mode = 'all' }: AgentDefinition): boolean {
 /** Agents as a model reads of them: a line each, so many at most. */
 export function agentLines(agents: readonly AgentDefinition[]): string[] {
   const shown = agents.filter((agent) => takesTasks(agent) && !agent.hidden)
-  const lines = shown.slice(0, mostLines).map(({ name, description }) => {
+  const lines = shown.slice(0, maxLines).map(({ name, description }) => {
     const line = `- ${name}: ${description.replace(/\s+/g, ' ').trim()}`
-    return line.length <= longestLine ? line : `${line.slice(0, longestLine - 1)}…`
+    return line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength - 1)}…`
   })
-  return shown.length <= mostLines ? lines : [...lines, `- and ${shown.length - mostLines} more`]
+  return shown.length <= maxLines ? lines : [...lines, `- and ${shown.length - maxLines} more`]
 }
 
-const mostLines = 40
-const longestLine = 160
+const maxLines = 40
+const maxLineLength = 160

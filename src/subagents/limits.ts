@@ -4,7 +4,7 @@ const defaultMaxDepth = 5
 /** Tasks of one family that have not ended: however wide and deep it branches. */
 const defaultMaxTasks = 64
 /** Tasks of one call. */
-export const mostTasksAtOnce = 32
+export const maxTasksAtOnce = 32
 export const defaultTaskTimeoutMs = 600_000
 export const defaultParallelTasks = 8
 

@@ -2,13 +2,13 @@ import { type NewTask, type SubagentTaskSnapshot, TaskRecord } from './task-reco
 
 /** The tasks of a session, the oldest ended ones forgotten first; one that is at work, or held, never is. */
 export class TaskBoard {
-  readonly #mostEnded: number
+  readonly #maxEnded: number
   readonly #now: () => number
   readonly #isHeld: (taskId: string) => boolean
   readonly #tasks = new Map<string, TaskRecord>()
 
-  constructor(mostEnded: number, now: () => number, isHeld: (taskId: string) => boolean = () => false) {
-    this.#mostEnded = mostEnded
+  constructor(maxEnded: number, now: () => number, isHeld: (taskId: string) => boolean = () => false) {
+    this.#maxEnded = maxEnded
     this.#now = now
     this.#isHeld = isHeld
   }
@@ -38,12 +38,11 @@ export class TaskBoard {
 
   /** To be called when a task has ended. The first to end is the first to go. */
   forget(): void {
-    if (this.#mostEnded === Number.POSITIVE_INFINITY) return
+    if (this.#maxEnded === Number.POSITIVE_INFINITY) return
     const ended = this.list()
       .filter((task) => !task.pending && !this.#isHeld(task.id))
       .sort((a, b) => endOf(a) - endOf(b))
-    for (const task of ended.slice(0, Math.max(0, ended.length - this.#mostEnded)))
-      this.#tasks.delete(task.id)
+    for (const task of ended.slice(0, Math.max(0, ended.length - this.#maxEnded))) this.#tasks.delete(task.id)
   }
 }
 

@@ -42,7 +42,7 @@ export type NewTask = Pick<
 
 const noCounters: TaskCounters = { rounds: 0, toolCalls: 0, totalTokens: 0 }
 /** Enough to see what it is doing. */
-const mostProgress = 20
+const maxProgress = 20
 
 /** One task, from the moment it was asked for. */
 export class TaskRecord {
@@ -94,7 +94,7 @@ export class TaskRecord {
 
   note(status: string, counters: TaskCounters): void {
     const atMs = this.#now()
-    const progress = [...this.#snapshot.progress, { atMs, status, counters }].slice(-mostProgress)
+    const progress = [...this.#snapshot.progress, { atMs, status, counters }].slice(-maxProgress)
     this.#change({ counters, progress })
   }
 

@@ -46,12 +46,12 @@ function outputOf({ output, error }: TaskOutcome): string[] {
 
 /** In a message nothing is put aside into a file: the beginning and the end are what is read. */
 function bounded(text: string): string {
-  if (text.length <= longestArrival) return text
+  if (text.length <= maxArrivalLength) return text
   const cut = text.length - arrivalHead - arrivalTail
   return `${text.slice(0, arrivalHead)}\n[${cut} characters left out]\n${text.slice(-arrivalTail)}`
 }
 
-const longestArrival = 12_000
+const maxArrivalLength = 12_000
 const arrivalHead = 9_000
 const arrivalTail = 2_800
 

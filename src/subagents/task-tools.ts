@@ -4,7 +4,7 @@ import { type Envelope, type EnvelopeMetadata, errorEnvelope, outputEnvelope } f
 import { isRecord, type JsonObject, type JsonSchema, type JsonValue } from '../tool/json.js'
 import type { RuntimeTasks, TaskOutcome, TaskRequest } from '../tool/runtime.js'
 import { lentPart, RuntimePartError } from '../toolbox/lent-part.js'
-import { mostTasksAtOnce } from './limits.js'
+import { maxTasksAtOnce } from './limits.js'
 import { outcomeText, sectionText } from './task-text.js'
 
 export type TaskArgs = {
@@ -84,7 +84,7 @@ const parallelTaskTool = builtInTool<Several>({
       tasks: {
         type: 'array',
         minItems: 1,
-        maxItems: mostTasksAtOnce,
+        maxItems: maxTasksAtOnce,
         items: { type: 'object', required: ['prompt'] },
       },
     },
@@ -95,8 +95,8 @@ const parallelTaskTool = builtInTool<Several>({
 })
 
 async function performSeveral(tasks: readonly OneOfSeveral[], context: ToolCallContext): Promise<Envelope> {
-  if (tasks.length < 1 || tasks.length > mostTasksAtOnce)
-    return errorEnvelope(`"tasks" must have 1 to ${mostTasksAtOnce} entries, and has ${tasks.length}.`)
+  if (tasks.length < 1 || tasks.length > maxTasksAtOnce)
+    return errorEnvelope(`"tasks" must have 1 to ${maxTasksAtOnce} entries, and has ${tasks.length}.`)
   const odd = tasks.map(oddIn).find((problem) => problem !== undefined)
   if (odd !== undefined) return errorEnvelope(odd)
   return together(await tasksOf(context).run(tasks.map(requestOf), signalOf(context)))

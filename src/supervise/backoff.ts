@@ -14,7 +14,7 @@ export class Backoff {
   }
 
   failed(): void {
-    const pause = Math.min(this.#firstMs * 2 ** this.#failures, longestMs)
+    const pause = Math.min(this.#firstMs * 2 ** this.#failures, maxMs)
     this.#failures += 1
     this.#dueAt = performance.now() + pause
   }
@@ -26,4 +26,4 @@ export class Backoff {
   }
 }
 
-const longestMs = 30_000
+const maxMs = 30_000

@@ -4,7 +4,7 @@ import {
   type BlockingEvent,
   blockingEvents,
   deepestAgent,
-  mostInBatch,
+  maxBatchSize,
   noticeEvents,
   protocolVersion,
 } from './protocol.js'
@@ -54,7 +54,7 @@ export function readHandshake(answer: unknown, timeoutMs: number): Agreement {
     name: typeof name === 'string' ? name : 'the supervisor',
     asks: asksOf(capabilities),
     takesBatches: capabilities.includes('batch'),
-    batchSize: least(limits, 'batch_size', mostInBatch, 1),
+    batchSize: least(limits, 'batch_size', maxBatchSize, 1),
     maxDepth: least(limits, 'max_depth', deepestAgent, 0),
     timeoutMs: least(limits, 'timeout_ms', timeoutMs, 1),
   }

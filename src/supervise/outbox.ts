@@ -12,7 +12,7 @@ export class Outbox {
 
   add(event: AhpEvent): void {
     this.#events.push(event)
-    if (this.#events.length <= mostKept) return
+    if (this.#events.length <= maxKept) return
     this.#events.shift()
     this.dropped += 1
   }
@@ -22,4 +22,4 @@ export class Outbox {
   }
 }
 
-const mostKept = 1_000
+const maxKept = 1_000

@@ -41,7 +41,7 @@ export type AhpEvent<Name extends BlockingEvent | NoticeEvent = BlockingEvent | 
 }
 
 /** The most events in one batch, and the deepest agent that is supervised; a supervisor may ask for less. */
-export const mostInBatch = 100
+export const maxBatchSize = 100
 export const deepestAgent = 10
 
 export type Method = 'ahp/handshake' | 'ahp/event' | 'ahp/batch'

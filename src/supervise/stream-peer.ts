@@ -5,7 +5,7 @@ import { type Method, noticeText, requestText } from './protocol.js'
 import type { OpenWire, Wire } from './wire/wire.js'
 
 /** How many messages in a row may answer nothing. */
-const mostUnasked = 1_000
+const maxUnrequested = 1_000
 
 type Waiting = { answered(result: unknown): void; failed(error: SupervisionError): void }
 
@@ -108,7 +108,7 @@ export class StreamPeer implements Peer {
 
   /** Late answers are no harm, and neither is a greeting; a flood of them is. */
   #countUnasked(): void {
-    if (++this.#unasked > mostUnasked)
+    if (++this.#unasked > maxUnrequested)
       throw new SupervisionError('supervision_protocol', 'it sent too many messages that answer nothing')
   }
 

@@ -26,7 +26,7 @@ type Place = {
 }
 
 const deepest = 20
-const mostCoercions = 50
+const maxCoercions = 50
 
 function coerce(written: unknown, value: unknown, place: Place): unknown {
   const schema = plainSchema(written, place.root)
@@ -146,5 +146,5 @@ function inside(place: Place, step: string): Place {
 }
 
 function note({ coercions, path }: Place, what: string): void {
-  if (coercions.length < mostCoercions) coercions.push(`${path === '' ? 'the arguments' : path}: ${what}`)
+  if (coercions.length < maxCoercions) coercions.push(`${path === '' ? 'the arguments' : path}: ${what}`)
 }

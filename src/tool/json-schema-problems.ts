@@ -11,7 +11,7 @@ export type ReadySchema = {
   readonly draft: SchemaDraft
 }
 
-const mostErrors = 5000
+const maxErrors = 5000
 
 /** Turns a validator's flat list of errors into problems with words: leaves only, one branch of each union. */
 export function explainSchemaErrors(
@@ -19,7 +19,7 @@ export function explainSchemaErrors(
   ready: ReadySchema,
   input: unknown,
 ): ArgumentProblem[] {
-  const problems = explain(errors.slice(0, mostErrors), ready, input)
+  const problems = explain(errors.slice(0, maxErrors), ready, input)
   if (problems.length > 0) return problems
   // Only a `false` schema leaves nothing to say in words: the value must not be there at all.
   return [{ path: pathOf(errors.at(-1)?.instanceLocation ?? '#', input), message: 'not allowed here' }]

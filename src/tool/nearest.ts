@@ -1,12 +1,12 @@
-const longestCompared = 64
+const maxComparedLength = 64
 
 /** The known names closest to a misspelt one, best first: at most three, and none that differs in more than a third. */
 export function nearestNames(name: string, known: Iterable<string>, most = 3): string[] {
-  if (name.length > longestCompared) return []
+  if (name.length > maxComparedLength) return []
   const wanted = plain(name)
   const ranked: { name: string; distance: number }[] = []
   for (const candidate of known) {
-    if (candidate.length > longestCompared) continue
+    if (candidate.length > maxComparedLength) continue
     const other = plain(candidate)
     const distance = wanted === other ? 0 : editDistance(wanted, other)
     if (distance <= Math.max(wanted.length, other.length) / 3) ranked.push({ name: candidate, distance })

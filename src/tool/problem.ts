@@ -9,9 +9,9 @@ export type ArgumentProblem = {
   readonly fixed?: true
 }
 
-const mostProblems = 8
-const longestPreview = 60
-const longestMessage = 240
+const maxProblems = 8
+const maxPreviewLength = 60
+const maxMessageLength = 240
 
 /** The text a model sees when its arguments do not fit: the field, what was expected, what came. Short, and never a stack. */
 export function describeProblems(
@@ -25,9 +25,7 @@ export function describeProblems(
 
 /** One line a problem, the first ones; `whole` is what the value itself is called. */
 export function listProblems(problems: readonly ArgumentProblem[], value: unknown, whole: string): string {
-  const shown = problems
-    .slice(0, mostProblems)
-    .map((problem) => `- ${describeProblem(problem, value, whole)}`)
+  const shown = problems.slice(0, maxProblems).map((problem) => `- ${describeProblem(problem, value, whole)}`)
   const rest = problems.length - shown.length
   if (rest > 0) shown.push(`- and ${rest} more`)
   return shown.join('\n')
@@ -36,7 +34,7 @@ export function listProblems(problems: readonly ArgumentProblem[], value: unknow
 function describeProblem({ path, message }: ArgumentProblem, value: unknown, whole: string): string {
   const field = path.length === 0 ? whole : formatPath(path)
   const came = valueAt(value, path)
-  return `${field}: ${cut(message, longestMessage)}; got ${came.found ? preview(came.value) : 'nothing'}`
+  return `${field}: ${cut(message, maxMessageLength)}; got ${came.found ? preview(came.value) : 'nothing'}`
 }
 
 /** `items[2].name` */
@@ -44,22 +42,22 @@ function formatPath(path: readonly (string | number)[]): string {
   let text = ''
   for (const key of path) {
     if (typeof key === 'number') text += `[${key}]`
-    else if (/^[A-Za-z_$][\w$]*$/.test(key)) text += `${text === '' ? '' : '.'}${cut(key, longestPreview)}`
-    else text += `[${JSON.stringify(cut(key, longestPreview))}]`
+    else if (/^[A-Za-z_$][\w$]*$/.test(key)) text += `${text === '' ? '' : '.'}${cut(key, maxPreviewLength)}`
+    else text += `[${JSON.stringify(cut(key, maxPreviewLength))}]`
   }
-  return cut(text, longestMessage)
+  return cut(text, maxMessageLength)
 }
 
 /** A value as JSON, cut short, with its type where the JSON does not show it. */
 function preview(value: unknown): string {
-  if (typeof value === 'string') return `${JSON.stringify(cut(value, longestPreview))} (string)`
+  if (typeof value === 'string') return `${JSON.stringify(cut(value, maxPreviewLength))} (string)`
   if (Array.isArray(value)) return `an array of ${value.length}`
   if (typeof value === 'object' && value !== null) {
     const keys = Object.keys(value)
     if (keys.length === 0) return 'an object without fields'
     return `an object with ${quoteNames(keys.slice(0, 5).map((key) => cut(key, 30))).replace(' or ', ', ')}${keys.length > 5 ? ' …' : ''}`
   }
-  return value === null ? 'null' : `${cut(String(value), longestPreview)} (${typeof value})`
+  return value === null ? 'null' : `${cut(String(value), maxPreviewLength)} (${typeof value})`
 }
 
 function valueAt(root: unknown, path: readonly (string | number)[]): { found: boolean; value?: unknown } {

@@ -20,7 +20,7 @@ export function readToolArgs(text: string): ReadArguments {
   try {
     return { value: parseToolArgs(text), text, repairs: [] }
   } catch (error) {
-    const mended = error instanceof JsonTextError && text.length <= longestText ? mend(text) : undefined
+    const mended = error instanceof JsonTextError && text.length <= maxTextLength ? mend(text) : undefined
     if (mended === undefined) throw error
     try {
       return { value: parseToolArgs(mended.text), ...mended }
@@ -34,7 +34,7 @@ export function readToolArgs(text: string): ReadArguments {
 /** The text ended before what it had opened was closed: where nothing may be missing, this is no reading. */
 export const bracketsAdded = 'brackets missing at the end were added'
 
-const longestText = 4_000_000
+const maxTextLength = 4_000_000
 
 type Mended = { readonly text: string; readonly repairs: readonly string[] }
 

@@ -63,13 +63,13 @@ function read(pattern: string): LinearPattern {
       cause,
     })
   }
-  if (known.size >= mostKnown) known.clear()
+  if (known.size >= maxKnown) known.clear()
   known.set(pattern, made)
   return made
 }
 
 const known = new Map<string, LinearPattern>()
-const mostKnown = 200
+const maxKnown = 200
 
 // The validator looks formats up by name: ours are made when they are asked for, and are none of its own.
 Object.setPrototypeOf(

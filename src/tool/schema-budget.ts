@@ -28,7 +28,7 @@ const meter = '$recursiveAnchor'
 
 /** Runs one check within its budget. Throws {@link CheckTooLargeError} beyond it. Checks do not wait, so there is one at a time. */
 export function withinBudget<Result>(value: unknown, values: number, check: () => Result): Result {
-  facts = { members: mostMembers(value) }
+  facts = { members: maxMembers(value) }
   left = baseSteps + stepsPerValue * values
   return check()
 }
@@ -58,7 +58,7 @@ function sizeOf(list: readonly unknown[]): number {
   return JSON.stringify(list).length
 }
 
-function mostMembers(value: unknown): number {
+function maxMembers(value: unknown): number {
   let most = 0
   const open: unknown[] = [value]
   for (let one = open.pop(); one !== undefined; one = open.pop()) {

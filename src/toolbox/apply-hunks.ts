@@ -122,7 +122,7 @@ function placeOf(
   )
 }
 
-const mostPlaces = 5
+const maxPlaces = 5
 
 /**
  * The first few places where lines fit, in one walk (Knuth, Morris, Pratt): in a file of equal lines every place begins like every
@@ -134,7 +134,7 @@ function placesIn(lines: readonly string[], old: readonly DiffLine[], { key, sam
   const open = old.flatMap((line, index) => (line.open ? [index] : []))
   const places: number[] = []
   let matched = 0
-  for (let at = 0; at < lines.length && places.length < mostPlaces; at++) {
+  for (let at = 0; at < lines.length && places.length < maxPlaces; at++) {
     const found = key(lines[at] ?? '')
     while (matched > 0 && wanted[matched] !== found) matched = back[matched - 1] ?? 0
     if (wanted[matched] === found) matched++

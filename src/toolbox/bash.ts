@@ -27,7 +27,7 @@ const extraBytes = 16 * 1024
 export const bashTool = createBash('bash', maxTimeoutMs)
 
 /** The same under a name, with the longest time that may be asked for. */
-export function createBash(name: string, longestMs: number): GovernedTool<BashArgs> {
+export function createBash(name: string, maxMs: number): GovernedTool<BashArgs> {
   return builtInTool<BashArgs>({
     name,
     description:
@@ -42,7 +42,7 @@ export function createBash(name: string, longestMs: number): GovernedTool<BashAr
         timeout: {
           type: 'integer',
           minimum: 1,
-          maximum: longestMs,
+          maximum: maxMs,
           description: 'ms, default 120000',
         },
         background: { type: 'boolean' },

@@ -47,7 +47,7 @@ export const editTool = builtInTool<EditArgs>({
     const wanted = withLf(splitMark(args.old_string).body)
     // Without a line there is no ending to keep.
     const given = map.lf.includes('\n') ? withLf(args.new_string) : args.new_string
-    const places = placesOf(map.lf, wanted, mostPlaces + 1)
+    const places = placesOf(map.lf, wanted, maxPlaces + 1)
     refuseUnclear(args, map.lf, wanted, places)
     const bytes = await write(files, path, mark + replaceAt(map, places, wanted, given), version)
     const { added, removed } = countChanges(map.lf, places, wanted, given)
@@ -92,10 +92,10 @@ function refuseUnclear(args: EditArgs, text: string, wanted: string, places: rea
       `old_string not found in ${path}; the file was left untouched. ${hint || 'Read the file again and copy the text exactly.'}`,
     )
   }
-  if (places.length > mostPlaces)
+  if (places.length > maxPlaces)
     throw new CapstanError(
       'edit_ambiguous',
-      `old_string found more than ${mostPlaces} times in ${path}; the file was left untouched. Provide a more specific string, or use a command.`,
+      `old_string found more than ${maxPlaces} times in ${path}; the file was left untouched. Provide a more specific string, or use a command.`,
     )
   if (args.replace_all) return
   // An occurrence that overlaps the first is a second place too, though it cannot be replaced beside it.
@@ -109,23 +109,23 @@ function refuseUnclear(args: EditArgs, text: string, wanted: string, places: rea
   )
 }
 
-const mostLines = 10
+const maxLines = 10
 /** What can be done without keeping everybody waiting. */
-const mostPlaces = 1_000_000
+const maxPlaces = 1_000_000
 
 function linesOf(text: string, places: readonly number[]): string {
   let line = 1
   let done = 0
   const numbers = [
     ...new Set(
-      places.slice(0, mostLines).map((place) => {
+      places.slice(0, maxLines).map((place) => {
         for (let at = text.indexOf('\n', done); at >= 0 && at < place; at = text.indexOf('\n', at + 1)) line++
         done = Math.max(done, place)
         return line
       }),
     ),
   ]
-  const more = places.length > mostLines ? ', ...' : ''
+  const more = places.length > maxLines ? ', ...' : ''
   return `line${numbers.length > 1 ? 's' : ''} ${numbers.join(', ')}${more}`
 }
 

@@ -94,21 +94,21 @@ function requestOf(args: GenerateObjectArgs): ObjectRequest {
   }
 }
 
-const mostIssues = 20
-const longestRaw = 20_000
+const maxIssues = 20
+const maxRawLength = 20_000
 
 function failed(args: GenerateObjectArgs, error: ObjectGenerationError): Envelope {
   const { message, code, issues, rawText, truncated } = error
   const raw =
     args.include_raw_text && rawText !== undefined
-      ? `\n\nIts last answer was:\n${rawText.slice(0, longestRaw)}`
+      ? `\n\nIts last answer was:\n${rawText.slice(0, maxRawLength)}`
       : ''
   return errorEnvelope(`${message}${raw}`, {
     ...metadataOf(args, error),
     error_code: code,
     truncated_answer: truncated,
     issues: issues
-      .slice(0, mostIssues)
+      .slice(0, maxIssues)
       .map(({ path, message: words }) => ({ path: [...path], message: words.slice(0, 200) })),
   })
 }

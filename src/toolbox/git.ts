@@ -192,7 +192,7 @@ async function diffOf(
   if (failed !== undefined) return failed
   if (listed.truncated) return errorEnvelope('The diff names too many files. Give a path to look at fewer.')
   const hidden = await unreadable(namesIn(listed.output), context)
-  if (hidden.length > mostHidden)
+  if (hidden.length > maxHidden)
     return errorEnvelope(
       `The diff has ${hidden.length} files that may not be read, among them ${pathText(hidden[0] ?? '')}. Give a path to look at others.`,
     )
@@ -200,7 +200,7 @@ async function diffOf(
   return failureOf(args, plan, outcome, rootOf(context)) ?? shownDiff(outcome, hidden)
 }
 
-const mostHidden = 100
+const maxHidden = 100
 
 function namesIn(output: string): string[] {
   return output.split('\0').flatMap((name) => {

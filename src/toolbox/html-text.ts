@@ -1,9 +1,9 @@
 /** A piece of HTML that holds a line of text, as that text: titles and snippets. */
 export function textOfHtml(fragment: string): string {
-  return decodeEntities(fragment.slice(0, longestFragment).replace(/<[^<>]*>/g, ''))
+  return decodeEntities(fragment.slice(0, maxFragmentLength).replace(/<[^<>]*>/g, ''))
 }
 
-const longestFragment = 10_000
+const maxFragmentLength = 10_000
 
 const entities: Readonly<Record<string, string>> = {
   amp: '&',

@@ -14,9 +14,9 @@ export function hintAtMissing(text: string, wanted: string): string {
   return hintAtLongestStart(lines, sought) ?? hintAtNearestLine(lines, sought) ?? ''
 }
 
-const longestQuoted = 160
+const maxQuoteLength = 160
 /** How many lines that are alike are compared for a hint: in a file of equal lines every place begins like every other. */
-const mostCompared = 2_000_000
+const maxComparedCharacters = 2_000_000
 /** A share of a line's characters below which two lines are not alike. */
 const alike = 0.6
 
@@ -40,7 +40,7 @@ function findLines(
   return reduced.findIndex(
     (line, at) =>
       line.endsWith(first) &&
-      inner.every((next, index) => ++compared < mostCompared && reduced[at + 1 + index] === next) &&
+      inner.every((next, index) => ++compared < maxComparedCharacters && reduced[at + 1 + index] === next) &&
       (reduced[at + wanted.length - 1] ?? '').startsWith(wanted.at(-1) ?? ''),
   )
 }
@@ -48,7 +48,7 @@ function findLines(
 /** The place where the most lines agree before one does not. */
 function hintAtLongestStart(lines: readonly string[], sought: readonly string[]): string | undefined {
   let best = { at: -1, same: 0 }
-  for (let at = 0, compared = 0; at < lines.length && compared < mostCompared; at++) {
+  for (let at = 0, compared = 0; at < lines.length && compared < maxComparedCharacters; at++) {
     let same = 0
     while (same < sought.length && at + same < lines.length && lines[at + same] === sought[same]) same++
     compared += same
@@ -85,5 +85,5 @@ function likeness(a: string, b: string): number {
 }
 
 export function quoted(line = ''): string {
-  return JSON.stringify(line.length > longestQuoted ? `${line.slice(0, longestQuoted)}...` : line)
+  return JSON.stringify(line.length > maxQuoteLength ? `${line.slice(0, maxQuoteLength)}...` : line)
 }

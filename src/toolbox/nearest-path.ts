@@ -42,7 +42,7 @@ async function describeMissing(
 export function describeEntries(directory: string, entries: readonly DirectoryEntry[]): string {
   const where = directory === '.' ? 'The workspace root' : pathText(directory)
   if (entries.length === 0) return `${where} is empty.`
-  const shown = entries.slice(0, mostNamed).map(entryText)
+  const shown = entries.slice(0, maxNamed).map(entryText)
   const more = entries.length - shown.length
   return `${where} holds ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
 }
@@ -51,8 +51,8 @@ export function entryText({ name, kind }: DirectoryEntry): string {
   return pathText(kind === 'directory' ? `${name}/` : name)
 }
 
-const mostNamed = 12
-const mostElsewhere = 3
+const maxNamed = 12
+const maxElsewhere = 3
 
 type Nearest = {
   readonly directory: string
@@ -92,7 +92,7 @@ async function sameNameElsewhere(
 ): Promise<readonly string[]> {
   const name = path.split('/').at(-1) ?? ''
   if (search === undefined || !/^[\w.-]+$/.test(name) || name.startsWith('.')) return []
-  const request = { pattern: `**/${name}`, limit: mostElsewhere, ...(signal === undefined ? {} : { signal }) }
+  const request = { pattern: `**/${name}`, limit: maxElsewhere, ...(signal === undefined ? {} : { signal }) }
   const found = await search.glob(request).catch(() => undefined)
   return found?.paths ?? []
 }

@@ -88,8 +88,8 @@ function untilAborted(
   })
 }
 
-const mostAnswers = 50
-const longestAnswer = 20_000
+const maxAnswers = 50
+const maxAnswerLength = 20_000
 
 /** A list for each question, of texts; one text at most where one was asked for. Other words than the options are an answer too. */
 function checkAnswers(questions: readonly Question[], given: unknown): string[][] {
@@ -103,8 +103,8 @@ function checkAnswers(questions: readonly Question[], given: unknown): string[][
       throw nonsense(`${what} is no list of texts`)
     if (list.length > 1 && question.multi_select !== true)
       throw nonsense(`${what} has ${list.length} texts where one was asked for`)
-    if (list.length > mostAnswers || list.some((item) => item.length > longestAnswer))
-      throw nonsense(`${what} is longer than ${mostAnswers} texts of ${longestAnswer} characters`)
+    if (list.length > maxAnswers || list.some((item) => item.length > maxAnswerLength))
+      throw nonsense(`${what} is longer than ${maxAnswers} texts of ${maxAnswerLength} characters`)
     return [...list]
   })
 }

@@ -15,7 +15,7 @@ export type Overflow = {
 }
 
 /** What a tool may give, less what stands around the head. */
-const mostBytes = 199 * 1024
+const maxBytes = 199 * 1024
 
 /** An output that was cut: its head, and the path of a file with more of it, which `read` takes. */
 export async function spilledOutput(
@@ -31,7 +31,7 @@ export async function spilledOutput(
     problem = messageOf(error)
   }
   return outputEnvelope(
-    { head: fittingHead(head(path), mostBytes), total },
+    { head: fittingHead(head(path), maxBytes), total },
     {
       ...metadata,
       truncated: true,

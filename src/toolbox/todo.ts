@@ -14,8 +14,8 @@ export class TodoListError extends CapstanError {
 
 markErrorClass(TodoListError, 'TodoListError')
 
-const mostTodos = 200
-const longestTodo = 1_000
+const maxTodos = 200
+const maxTodoLength = 1_000
 
 /** Keeps the session's list of things to do, which the host can show. */
 export const todoTool = builtInTool<{ todos?: Todo[] }, string>({
@@ -30,11 +30,11 @@ export const todoTool = builtInTool<{ todos?: Todo[] }, string>({
     properties: {
       todos: {
         type: 'array',
-        maxItems: mostTodos,
+        maxItems: maxTodos,
         items: {
           type: 'object',
           properties: {
-            content: { type: 'string', minLength: 1, maxLength: longestTodo },
+            content: { type: 'string', minLength: 1, maxLength: maxTodoLength },
             status: { type: 'string', enum: ['pending', 'in_progress', 'completed'] },
           },
           required: ['content', 'status'],
@@ -59,7 +59,7 @@ async function keepList({ todos }: { todos?: Todo[] }, context: ToolCallContext)
 
 /** One line without control characters: it is drawn in terminals. */
 function cleanContent(content: string, at: number): string {
-  const line = visibleLine(content, longestTodo)
+  const line = visibleLine(content, maxTodoLength)
   if (line === '') throw new TodoListError(`Item ${at + 1} has no visible text. Say what is to be done.`)
   return line
 }

@@ -82,7 +82,7 @@ function described(definition: ToolDefinition): AnyTool {
   }
 }
 
-const longestSchema = 4_000
+const maxSchemaLength = 4_000
 
 /** Descriptions come from servers as well: one line, and no schema without end. The whole is in the list that follows. */
 function describe({ name, description, parameters }: ToolDefinition): FoundTool {
@@ -90,6 +90,6 @@ function describe({ name, description, parameters }: ToolDefinition): FoundTool 
   return {
     id: visibleLine(name, 128),
     description: visibleLine(description, 300),
-    ...(size <= longestSchema ? { parameters } : {}),
+    ...(size <= maxSchemaLength ? { parameters } : {}),
   }
 }

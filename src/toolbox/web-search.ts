@@ -139,7 +139,7 @@ function resultUrl(text: unknown): string | undefined {
   return url.username === '' && url.password === '' && url.href.length <= 2_000 ? url.href : undefined
 }
 
-const mostSessions = 10_000
+const maxSessions = 10_000
 
 /** Counts calls by session. One that has been silent while ten thousand others searched is forgotten. */
 function callCounter(maxCalls: number): { take(session: string): number } {
@@ -153,7 +153,7 @@ function callCounter(maxCalls: number): { take(session: string): number } {
         )
       made.delete(session)
       made.set(session, before + 1)
-      const oldest = made.size > mostSessions ? made.keys().next().value : undefined
+      const oldest = made.size > maxSessions ? made.keys().next().value : undefined
       if (oldest !== undefined) made.delete(oldest)
       return maxCalls - before - 1
     },

@@ -7,20 +7,20 @@ import { VerificationError } from './errors.js'
 export type CheckCommand = Required<Omit<VerificationCommand, 'timeoutMs' | 'cwd'>> &
   Pick<VerificationCommand, 'timeoutMs' | 'cwd'>
 
-const mostCommands = 100
-const longestText = 2_000
-const longestCommand = 100_000
+const maxCommands = 100
+const maxTextLength = 2_000
+const maxCommandLength = 100_000
 
 export function readSubject(value: unknown): string {
-  if (typeof value === 'string' && value.trim() !== '' && value.length <= longestText) return value
-  throw new VerificationError(`The subject must be a text of 1 to ${longestText} characters.`)
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= maxTextLength) return value
+  throw new VerificationError(`The subject must be a text of 1 to ${maxTextLength} characters.`)
 }
 
 /** The commands as they will run. A text alone is a command without a name. */
 export function readCommands(given: unknown): CheckCommand[] {
   if (!Array.isArray(given)) throw new VerificationError('The commands must be a list.')
-  if (given.length > mostCommands)
-    throw new VerificationError(`There are ${given.length} commands, and at most ${mostCommands} are taken.`)
+  if (given.length > maxCommands)
+    throw new VerificationError(`There are ${given.length} commands, and at most ${maxCommands} are taken.`)
   const commands = given.map((one: unknown, at) => readCommand(one, at))
   const twice = commands.find(({ id }, at) => commands.findIndex((other) => other.id === id) < at)
   if (twice !== undefined)
@@ -38,19 +38,19 @@ function readCommand(given: unknown, at: number): CheckCommand {
     throw new VerificationError(`commands[${at}].${odd} is not known. ${hint}`)
   }
   const text = (name: string, most: number): string | undefined => textOf(value, name, at, most)
-  const command = text('command', longestCommand)
+  const command = text('command', maxCommandLength)
   if (command === undefined) throw new VerificationError(`commands[${at}].command is missing.`)
   const { required = true, timeoutMs } = value
   if (typeof required !== 'boolean')
     throw new VerificationError(`commands[${at}].required must be true or false.`)
   if (timeoutMs !== undefined && !isCount(timeoutMs))
     throw new VerificationError(`commands[${at}].timeoutMs must be a whole number of milliseconds above 0.`)
-  const cwd = text('cwd', longestText)
+  const cwd = text('cwd', maxTextLength)
   if (cwd !== undefined) refuseOutside(cwd, at)
   return {
     id: text('id', 200) ?? `check-${at + 1}`,
     kind: text('kind', 100) ?? 'command',
-    description: text('description', longestText) ?? firstLine(command),
+    description: text('description', maxTextLength) ?? firstLine(command),
     command,
     required,
     ...(timeoutMs !== undefined && { timeoutMs }),

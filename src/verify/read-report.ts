@@ -19,17 +19,17 @@ export type GivenCheck = Partial<Omit<VerificationCheck, 'id' | 'status'>> &
 
 type Facts = Pick<VerificationReport, 'origin' | 'at_ms' | 'run_id'>
 
-const mostReports = 1_000
-const mostChecks = 1_000
-const longestText = 20_000
-const longestReport = 256 * 1024
+const maxReports = 1_000
+const maxChecks = 1_000
+const maxTextLength = 20_000
+const maxReportLength = 256 * 1024
 const statuses = ['passed', 'failed', 'needs_review', 'skipped'] as const
 
 /** One report or several, checked and copied: nothing is taken that does not say what it is. */
 export function readReports(given: unknown, facts: Facts): VerificationReport[] {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given]
-  if (list.length > mostReports)
-    throw new VerificationError(`There are ${list.length} reports; at most ${mostReports} are taken at once.`)
+  if (list.length > maxReports)
+    throw new VerificationError(`There are ${list.length} reports; at most ${maxReports} are taken at once.`)
   return list.map((one, at) => readReport(one, Array.isArray(given) ? `reports[${at}]` : 'The report', facts))
 }
 
@@ -53,8 +53,8 @@ export function restoredReport(value: unknown): VerificationReport | undefined {
 function readReport(value: unknown, where: string, facts: Facts): VerificationReport {
   if (!isRecord(value)) throw new VerificationError(`${where} must be an object.`)
   const { subject, status, checks = [], residual_risks = [] } = value
-  if (!Array.isArray(checks) || checks.length > mostChecks)
-    throw new VerificationError(`${where}.checks must be a list of at most ${mostChecks} checks.`)
+  if (!Array.isArray(checks) || checks.length > maxChecks)
+    throw new VerificationError(`${where}.checks must be a list of at most ${maxChecks} checks.`)
   const read = checks.map((one: unknown, at) => readCheck(one, `${where}.checks[${at}]`))
   const twice = read.find(({ id }, at) => read.findIndex((other) => other.id === id) < at)
   if (twice !== undefined) throw new VerificationError(`${where}: two checks have the id '${twice.id}'.`)
@@ -65,9 +65,9 @@ function readReport(value: unknown, where: string, facts: Facts): VerificationRe
     residual_risks: [...new Set([...made.residual_risks, ...risks])],
     status: status === undefined ? made.status : agreed(status, made.status, read.length, where),
   }
-  if (JSON.stringify(report).length > longestReport)
+  if (JSON.stringify(report).length > maxReportLength)
     throw new VerificationError(
-      `${where} is longer than ${longestReport} characters: put long outputs into files and name them in evidence_uris.`,
+      `${where} is longer than ${maxReportLength} characters: put long outputs into files and name them in evidence_uris.`,
     )
   return report
 }
@@ -148,12 +148,12 @@ function isOutcome(value: unknown): value is NonNullable<VerificationCheck['outc
 
 function optionalText(value: unknown, where: string): string | undefined {
   if (value === undefined) return undefined
-  if (typeof value === 'string' && value.length <= longestText) return value
-  throw new VerificationError(`${where} must be a text of at most ${longestText} characters.`)
+  if (typeof value === 'string' && value.length <= maxTextLength) return value
+  throw new VerificationError(`${where} must be a text of at most ${maxTextLength} characters.`)
 }
 
 function textList(value: unknown, where: string): string[] {
-  if (Array.isArray(value) && value.every((one) => typeof one === 'string' && one.length <= longestText))
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string' && one.length <= maxTextLength))
     return [...(value as string[])]
   throw new VerificationError(`${where} must be a list of texts.`)
 }

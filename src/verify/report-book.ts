@@ -3,7 +3,7 @@ import type { VerificationReport } from '../tool/verification.js'
 import { standingReports, summarise } from './summary.js'
 
 /** Reports that something else has taken the place of are given up beyond this many. */
-const mostReports = 1_000
+const maxReports = 1_000
 
 /** What was verified in a session, in order. */
 export class ReportBook {
@@ -11,9 +11,9 @@ export class ReportBook {
 
   add(...reports: readonly VerificationReport[]): void {
     this.#reports.push(...reports)
-    if (this.#reports.length <= mostReports) return
+    if (this.#reports.length <= maxReports) return
     const standing = new Set(standingReports(this.#reports))
-    let over = this.#reports.length - mostReports
+    let over = this.#reports.length - maxReports
     this.#reports = this.#reports.filter((report) => standing.has(report) || over-- <= 0)
   }
 

@@ -161,7 +161,7 @@ function described({ id, kind, command, cwd, outcome, exit_code, evidence }: Ver
   const how = outcome === 'timed_out' ? 'ran out of time' : `ended with exit code ${exit_code ?? 'unknown'}`
   const { head = '', tail, output_path } = evidence ?? {}
   const output = visibleText(tail === undefined ? head : `${head}\n[…]\n${tail}`)
-  const fence = '`'.repeat(Math.max(3, 1 + longestRun(output)))
+  const fence = '`'.repeat(Math.max(3, 1 + longestFence(output)))
   return [
     `## ${id} (${kind}) ${how}`,
     `Command${cwd === undefined ? '' : ` in ${cwd}`}: ${command ?? ''}`,
@@ -170,6 +170,6 @@ function described({ id, kind, command, cwd, outcome, exit_code, evidence }: Ver
   ].join('\n')
 }
 
-function longestRun(text: string): number {
+function longestFence(text: string): number {
   return Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
 }

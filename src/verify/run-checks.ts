@@ -117,11 +117,11 @@ function notRun(command: CheckCommand, envelope: Envelope): VerificationCheck {
     status: 'needs_review',
     outcome: 'not_run',
     suggested_tools: ['bash'],
-    residual_risk: `It was not run: ${words.slice(0, longestReason)}`,
+    residual_risk: `It was not run: ${words.slice(0, maxReasonLength)}`,
   }
 }
 
-const longestReason = 1_000
+const maxReasonLength = 1_000
 
 /** What a long command gave comes as a head with its size. */
 function outputText(envelope: Envelope): string {

@@ -33,7 +33,7 @@ export type FoundFile = {
 }
 export type FindProblem = { readonly problem: string }
 
-const mostEntries = 20_000
+const maxEntries = 20_000
 
 /**
  * The files in a directory and below it, in the order of their names, each read as it is come to. What is hidden, and
@@ -87,9 +87,9 @@ class Search {
     if (whole !== undefined) return yield* this.#read(join(path, whole), place.real)
     for (const name of inside) {
       this.#entries += 1
-      if (this.#entries === mostEntries)
-        yield { problem: `${path}: more than ${mostEntries} files; the rest was not looked at` }
-      if (this.#entries >= mostEntries) return
+      if (this.#entries === maxEntries)
+        yield { problem: `${path}: more than ${maxEntries} files; the rest was not looked at` }
+      if (this.#entries >= maxEntries) return
       if (name.startsWith('.') || name === 'node_modules') continue
       const inner = join(path, name)
       if (isDirectory(inner)) {

@@ -275,7 +275,7 @@ function searchFor(
 
 /** How long a fetch may take when its tool does not say, and at the most. */
 const usualFetchMs = 30_000
-const longestFetchMs = 120_000
+const maxFetchMs = 120_000
 
 function netFor(
   permit: WorkspacePermit,
@@ -284,7 +284,7 @@ function netFor(
 ): NonNullable<ToolRuntime['net']> {
   const net = createGuardedFetch({
     permitHost: (host, port) => permit.host(host, port),
-    timeoutMs: longestFetchMs,
+    timeoutMs: maxFetchMs,
     ...(allowPrivate === undefined ? {} : { allowPrivate }),
   })
   return {

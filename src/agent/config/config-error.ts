@@ -8,7 +8,7 @@ export type ConfigProblem = {
   readonly column?: number
 }
 
-const mostShown = 20
+const maxShown = 20
 
 /**
  * A configuration that cannot be used, with everything that is wrong with it. No message holds a value of the configuration: any of
@@ -42,7 +42,7 @@ export function placed(message: string, at?: { readonly line: number; readonly c
 }
 
 function describe(headline: string, problems: readonly ConfigProblem[]): string {
-  const told = problems.slice(0, mostShown).map(tell)
+  const told = problems.slice(0, maxShown).map(tell)
   if (told.length === 0) return headline
   if (told.length === 1) return `${headline}: ${told[0]}`
   const rest = problems.length - told.length

@@ -24,18 +24,18 @@ export type Reading = {
 }
 
 /** What goes wrong thousands of times is one mistake, or no configuration at all. */
-const mostKept = 100
+const maxKept = 100
 
 export function startReading(env: Environment, directory: string): Reading {
   const problems: ConfigProblem[] = []
   const warnings: string[] = []
   const fail = ({ path, span }: Spot, message: string): void => {
     const at = span === undefined ? {} : { line: span.line, column: span.column }
-    if (problems.length < mostKept) problems.push({ message, ...(path === '' ? {} : { path }), ...at })
+    if (problems.length < maxKept) problems.push({ message, ...(path === '' ? {} : { path }), ...at })
   }
   const warn = ({ span }: Spot, message: string | (() => string)): void => {
-    if (warnings.length === mostKept) warnings.push('there are more warnings, which are left out')
-    if (warnings.length > mostKept) return
+    if (warnings.length === maxKept) warnings.push('there are more warnings, which are left out')
+    if (warnings.length > maxKept) return
     warnings.push(placed(typeof message === 'string' ? message : message(), span))
   }
   return {

@@ -4,7 +4,7 @@ import { nearestNames, quoteNames } from '../../tool/nearest.js'
 import type { AgentConfig, ModelEntry, ProviderConfig } from './config.js'
 import { ConfigError } from './config-error.js'
 
-const mostListed = 20
+const maxListed = 20
 
 /**
  * The model of a name such as `openai/gpt-4`, with all that is known of it; the default one when no name is given. Everything up to
@@ -61,10 +61,10 @@ function suggest(wanted: string, known: readonly string[], what: string): string
   const near = nearestNames(wanted, known)
   const meant = near.length > 0 ? `; did you mean ${quoteNames(near)}?` : '.'
   const listed = known
-    .slice(0, mostListed)
+    .slice(0, maxListed)
     .map((each) => `"${shown(each)}"`)
     .join(', ')
-  const more = known.length > mostListed ? ` and ${known.length - mostListed} more` : ''
+  const more = known.length > maxListed ? ` and ${known.length - maxListed} more` : ''
   return `${meant} Declared ${what}: ${listed}${more}`
 }
 

@@ -8,7 +8,7 @@ import { agentShape } from './tables/agent-table.js'
 const mask = '[hidden]'
 
 /** Shorter values of headers and variables are words of every day; searched for in texts, they would be found everywhere. */
-const shortestTelling = 8
+const minSecretLength = 8
 
 /** Every secret of a configuration and of what it was made with, longest first, so that none is found only in part. */
 export function secretsOf(config: AgentConfig, variables: readonly string[] = []): string[] {
@@ -96,7 +96,7 @@ function textsIn(value: unknown): string[] {
 }
 
 function isTelling(value: string): boolean {
-  return value.length >= shortestTelling
+  return value.length >= minSecretLength
 }
 
 function decoded(text: string): string {

@@ -22,13 +22,13 @@ export type DueOptions = {
 const graceMs = 60_000
 /** A clock that goes back by less is being set right: what was due in the meantime was done. By more, it was wrong before. */
 export const toleranceMs = 3_600_000
-const mostMadeUp = 50
+const maxCatchUp = 50
 
 /** What is due between the cursor and now. Of fires that are late only the last is made, unless missed ones are made up for. */
 export function dueTimes({ times, cursor: before, now, catchUp }: DueOptions): DueTimes {
   const cursor = soundCursor(before, now)
   if (cursor >= now) return { fires: [], cursor }
-  const wanted = catchUp === 'all' ? mostMadeUp : 1
+  const wanted = catchUp === 'all' ? maxCatchUp : 1
   const due = times.last(now, wanted + 1).filter((time) => time > cursor)
   const isOnTime = ([latest]: readonly number[]): boolean => latest !== undefined && now - latest <= graceMs
   const fires = catchUp === 'none' && !isOnTime(due) ? [] : due.slice(0, wanted)

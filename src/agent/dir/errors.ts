@@ -29,10 +29,10 @@ export class ScheduleError extends CapstanError {
 
 markErrorClass(ScheduleError, 'ScheduleError')
 
-const mostShown = 50
+const maxShown = 50
 
 function describe(directory: string, problems: readonly AgentDirProblem[]): string {
-  const told = problems.slice(0, mostShown).map(({ file, line, message }) => `${file}:${line}: ${message}`)
+  const told = problems.slice(0, maxShown).map(({ file, line, message }) => `${file}:${line}: ${message}`)
   if (problems.length > told.length) told.push(`and ${problems.length - told.length} more`)
   return `The agent directory ${directory} cannot be used:\n${told.map((each) => `- ${each}`).join('\n')}`
 }

@@ -14,7 +14,7 @@ export class FiredTimes {
     if (!Number.isFinite(time)) return
     this.#times.add(time)
     this.#latest = Math.max(this.#latest ?? time, time)
-    if (this.#times.size <= mostKept) return
+    if (this.#times.size <= maxKept) return
     const [oldest = time] = this.#times
     this.#times.delete(oldest)
   }
@@ -30,4 +30,4 @@ export class FiredTimes {
   }
 }
 
-const mostKept = 1_000
+const maxKept = 1_000

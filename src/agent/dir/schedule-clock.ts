@@ -9,7 +9,7 @@ export interface ScheduleClock {
 }
 
 /** What timers can hold, which is weeks; of more than that they make a single millisecond. */
-const longestTimerMs = 2_147_483_647
+const maxTimerMs = 2_147_483_647
 
 export const systemScheduleClock: ScheduleClock = {
   now: () => systemClock.now(),
@@ -21,7 +21,7 @@ export const systemScheduleClock: ScheduleClock = {
         signal.removeEventListener('abort', done)
         resolve()
       }
-      const timer = setTimeout(done, Math.min(ms, longestTimerMs))
+      const timer = setTimeout(done, Math.min(ms, maxTimerMs))
       signal.addEventListener('abort', done, { once: true })
     }),
 }

@@ -25,7 +25,7 @@ export type ScheduleRunnerParts = {
 }
 
 /** A clock may be set, and a machine may sleep: timers alone would not notice. */
-const longestSleepMs = 30_000
+const maxSleepMs = 30_000
 
 type Fire = {
   readonly firedAtMs: number
@@ -128,7 +128,7 @@ export class ScheduleRunner {
       if (due.missed !== undefined) this.#skip({ firedAtMs: due.missed, manual: false }, 'missed')
       for (const firedAtMs of due.fires) this.#due({ firedAtMs, manual: false }, due.fires.length > 1)
       const next = schedule.times.next(this.#from(now)) ?? Number.POSITIVE_INFINITY
-      await clock.sleep(Math.max(1, Math.min(next - clock.now(), longestSleepMs)), this.#changed.signal)
+      await clock.sleep(Math.max(1, Math.min(next - clock.now(), maxSleepMs)), this.#changed.signal)
     }
   }
 

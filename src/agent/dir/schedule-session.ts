@@ -19,9 +19,9 @@ export type Claim = { readonly session: Session; readonly outcome: 'claimed' | '
 /** How long another node may hold the session before a fire counts as its: longer than it takes until a dead one counts as gone. */
 const patienceMs = 45_000
 const firstPauseMs = 100
-const longestPauseMs = 2_000
+const maxPauseMs = 2_000
 /** Others may go on with the session as often between our reading and our taking it; then something is wrong. */
-const mostReopened = 5
+const maxReopened = 5
 
 /** The session of one schedule: opened again when it has to be, and had for writing before anything happens in it. */
 export class ScheduleSession {
@@ -84,8 +84,8 @@ export class ScheduleSession {
           const left = until - this.#clock.now()
           if (left <= 0) return { session, outcome: 'elsewhere' }
           await this.#clock.sleep(Math.min(pause, left), signal)
-          pause = Math.min(pause * 2, longestPauseMs)
-        } else if (error instanceof StoreError && reopened < mostReopened) {
+          pause = Math.min(pause * 2, maxPauseMs)
+        } else if (error instanceof StoreError && reopened < maxReopened) {
           // Somebody else has gone on with it, or we lost it: what it is now has to be read.
           reopened += 1
           await this.close()
@@ -102,7 +102,7 @@ export class ScheduleSession {
         await coreOf(session).keeper?.open()
         return session
       } catch (error) {
-        if (!(error instanceof StoreError) || reopened >= mostReopened) throw error
+        if (!(error instanceof StoreError) || reopened >= maxReopened) throw error
         await this.close()
       }
     }

@@ -18,8 +18,8 @@ import { dirname, join } from 'node:path'
 export type KeptCode = ReadonlyMap<string, Buffer>
 
 const sumBytes = 4
-const mostBytes = 64 * 1024 * 1024
-const longestUnusedMs = 30 * 24 * 60 * 60 * 1_000
+const maxBytes = 64 * 1024 * 1024
+const maxUnusedMs = 30 * 24 * 60 * 60 * 1_000
 
 /**
  * Never throws: what is not there, not whole, or not the user's own is as if nothing had been kept. V8 believes what it is given, so
@@ -85,7 +85,7 @@ function readOwn(file: string): Buffer {
     const stat = fstatSync(descriptor)
     const isOwn = process.getuid === undefined || stat.uid === process.getuid()
     const mayOthersWrite = process.getuid !== undefined && (stat.mode & 0o022) !== 0
-    if (!stat.isFile() || !isOwn || mayOthersWrite || stat.size > mostBytes) return Buffer.alloc(0)
+    if (!stat.isFile() || !isOwn || mayOthersWrite || stat.size > maxBytes) return Buffer.alloc(0)
     return readFileSync(descriptor)
   } finally {
     closeSync(descriptor)
@@ -109,6 +109,6 @@ function sweep(directory: string): void {
   const now = statSync(directory).mtimeMs
   for (const name of readdirSync(parent)) {
     const other = join(parent, name)
-    if (now - statSync(other).mtimeMs > longestUnusedMs) rmSync(other, { recursive: true, force: true })
+    if (now - statSync(other).mtimeMs > maxUnusedMs) rmSync(other, { recursive: true, force: true })
   }
 }

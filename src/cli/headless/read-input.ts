@@ -10,7 +10,7 @@ export type PipedInput = {
   readonly gaveUp?: true
 }
 
-const mostBytes = 8 * 1024 * 1024
+const maxBytes = 8 * 1024 * 1024
 
 /**
  * Reads standard input without ever waiting for nobody: a pipe that somebody left open and never writes to is given up after
@@ -31,10 +31,10 @@ export async function readInput(
       clearTimeout(timer)
       const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
       bytes += piece.length
-      if (bytes > mostBytes)
+      if (bytes > maxBytes)
         finish(
           new UsageError(
-            `More than ${mostBytes / 1024 / 1024} MiB came on standard input.`,
+            `More than ${maxBytes / 1024 / 1024} MiB came on standard input.`,
             'Put it into a file.',
           ),
         )

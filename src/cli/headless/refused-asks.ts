@@ -43,16 +43,16 @@ export class RefusedAsks {
     ]
     return [
       `${count} refused, since nobody was there to be asked:`,
-      ...calls.slice(0, mostShown).map((call) => `  ${described(call)}`),
-      ...(calls.length > mostShown ? [`  … and ${calls.length - mostShown} more`] : []),
+      ...calls.slice(0, maxShown).map((call) => `  ${described(call)}`),
+      ...(calls.length > maxShown ? [`  … and ${calls.length - maxShown} more`] : []),
       ...(flags.length > 0
-        ? ['allow what you agree with:', ...flags.slice(0, mostShown).map((flag) => `  ${flag}`)]
+        ? ['allow what you agree with:', ...flags.slice(0, maxShown).map((flag) => `  ${flag}`)]
         : []),
     ].join('\n')
   }
 }
 
-const mostShown = 20
+const maxShown = 20
 
 /** A rule that has to be written out for a terminal is another one: nobody could copy it. */
 function printable(remedy: Remedy): Remedy {

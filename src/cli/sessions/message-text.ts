@@ -12,8 +12,8 @@ export function messageText(message: Message, { bold, cyan, dim, magenta, red }:
       .map(({ toolName = 'tool', content, isError }) => {
         const lines = plainOutput(toolResultContentToText(content)).trimEnd().split('\n')
         const shown =
-          lines.length > mostLines
-            ? [...lines.slice(0, mostLines), `… ${lines.length - mostLines} more lines`]
+          lines.length > maxLines
+            ? [...lines.slice(0, maxLines), `… ${lines.length - maxLines} more lines`]
             : lines
         return `${isError === true ? red(`${safeLine(toolName)} failed`) : dim(safeLine(toolName))}\n${shown.map((line) => dim(`  ${line}`)).join('\n')}`
       })
@@ -36,4 +36,4 @@ export function firstWords(messages: readonly Message[], most: number): string {
   return safeLine(first.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' '), most)
 }
 
-const mostLines = 12
+const maxLines = 12

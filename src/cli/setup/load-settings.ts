@@ -33,7 +33,7 @@ export async function loadSettings(
   const layers: Settings[] = []
   if (own?.confirmed === true) layers.push(await load(own.path, place.root, own.text, io))
   const userFile = join(place.userDir, 'config.acl')
-  const userText = await readIfThere(userFile, longestFile)
+  const userText = await readIfThere(userFile, maxFileBytes)
   if (userText !== undefined) layers.push(await load(userFile, place.userDir, userText, io))
   const unconfirmed = own?.confirmed === false ? own.path : undefined
   const notUsed = `${configName} came with this directory and is not used: read it, and confirm it with "capstan trust".`
@@ -48,7 +48,7 @@ export async function loadSettings(
   }
 }
 
-const longestFile = 1024 * 1024
+const maxFileBytes = 1024 * 1024
 
 /** The very text that was confirmed is what is read, whatever becomes of the file meanwhile. */
 async function load(

@@ -7,7 +7,7 @@ import { localServers } from './known-models.js'
 export type LocalServer = { readonly provider: string; readonly url: string }
 export type LocalModel = LocalServer & { readonly model: string; readonly others: number }
 
-const mostText = 8 * 1024 * 1024
+const maxTextBytes = 8 * 1024 * 1024
 
 /** The first server on loopback that lists a model, in the order of the servers; all are asked at once, and briefly. */
 export async function findLocalModel(
@@ -81,7 +81,7 @@ async function readJson(url: string, timeoutMs: number): Promise<unknown> {
   let text = ''
   for await (const piece of answer.setEncoding('utf8')) {
     text += piece
-    if (text.length > mostText) throw new Error('it does not end')
+    if (text.length > maxTextBytes) throw new Error('it does not end')
   }
   return JSON.parse(text)
 }

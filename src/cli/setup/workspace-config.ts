@@ -24,12 +24,12 @@ export type ConfigPlace = {
 }
 
 export const configName = 'capstan.acl'
-const longestFile = 1024 * 1024
+const maxFileBytes = 1024 * 1024
 
 /** Undefined where there is none. */
 export async function readWorkspaceConfig(place: ConfigPlace): Promise<WorkspaceConfig | undefined> {
   const path = join(place.root, configName)
-  const text = await readIfThere(path, longestFile).catch((error: unknown) => {
+  const text = await readIfThere(path, maxFileBytes).catch((error: unknown) => {
     throw new CommandLineError(`${path} cannot be used: ${messageOf(error)}.`)
   })
   if (text === undefined) return undefined

@@ -33,7 +33,7 @@ export async function makeRoom(state: RunState, ask: Ask, forced?: Forced): Prom
   const manual = forced !== undefined && 'asked' in forced
   if (forced === undefined && used < limit) return false
   if (!settings.auto && !manual) return false
-  if (!manual && gauge.failedCompactions >= mostFailures)
+  if (!manual && gauge.failedCompactions >= maxFailures)
     throw tooLarge(gauge, used, limit, new Error('what the provider counted after each summary was too much'))
   try {
     await parts.observe?.('pre_compact', {
@@ -83,14 +83,14 @@ export async function makeRoom(state: RunState, ask: Ask, forced?: Forced): Prom
 /** What is left of the model's window for a request. */
 function usableTokens({ facts }: Model, { threshold }: CompactionSettings): number {
   const reserve = Math.min(
-    largestReserve,
+    maxReserveTokens,
     facts.outputTokens ?? facts.contextTokens / 5,
     facts.contextTokens / 2,
   )
   return Math.floor(Math.min(facts.contextTokens * threshold, facts.contextTokens - reserve))
 }
 
-const largestReserve = 20_000
+const maxReserveTokens = 20_000
 /** Leaving out must win more than a moment, or the prefix is broken for nothing. */
 const enoughShare = 0.6
 
@@ -147,11 +147,11 @@ function failed(state: RunState, error: unknown, used: number, limit: number): b
   const gauge = gaugeOf(state.parts.conversation)
   gauge.failedCompactions++
   state.parts.emit({ type: 'compaction_failed', error: messageOf(error) })
-  if (gauge.failedCompactions < mostFailures) return false
+  if (gauge.failedCompactions < maxFailures) return false
   throw tooLarge(gauge, used, limit, error)
 }
 
-const mostFailures = 2
+const maxFailures = 2
 
 function tooLarge(gauge: ContextGauge, used: number, limit: number, error: unknown): RunError {
   gauge.failedCompactions = 0

@@ -38,11 +38,11 @@ export async function summarise(
   const lastWords =
     last === undefined || tail.some(({ role }) => role === 'user')
       ? ''
-      : `\n\nThe user's last message, word for word:\n${textOf(last).slice(0, longestQuote)}`
+      : `\n\nThe user's last message, word for word:\n${textOf(last).slice(0, maxQuoteLength)}`
   return userMessage(`${heading}\n\n${summaries.join('\n\n')}${lastWords}`)
 }
 
-const longestQuote = 8_000
+const maxQuoteLength = 8_000
 const heading =
   'This is a summary of the conversation so far, made because it had grown too long. Go on from it.'
 const instruction =

@@ -32,14 +32,14 @@ function lineFor(message: Message): string {
           if (part.type === 'text') return [entry('ASSISTANT:', part.text)]
           if (part.type !== 'tool_call') return []
           const { name, arguments: given } = part.function
-          return [entry('CALL', `${name} ${cut(serializeToolOutput(given), longestPart)}`)]
+          return [entry('CALL', `${name} ${cut(serializeToolOutput(given), maxPartLength)}`)]
         })
         .join('\n')
     case 'tool':
       return message.content
         .map((result) => {
           const text = result.content.map((part) => (part.type === 'text' ? part.text : '[image]')).join('\n')
-          return entry('RESULT', `${result.toolName ?? ''} ${cut(text, longestPart)}`)
+          return entry('RESULT', `${result.toolName ?? ''} ${cut(text, maxPartLength)}`)
         })
         .join('\n')
   }
@@ -50,7 +50,7 @@ function entry(who: string, text: string): string {
   return `${who} ${text.replace(/\r\n|[\n\r\u2028\u2029]/g, '\n| ')}`
 }
 
-const longestPart = 2_000
+const maxPartLength = 2_000
 
 function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)} … [${text.length - most} more characters]`

@@ -19,7 +19,7 @@ const maxUnread = 32 * 1024 * 1024
 type Exit = Awaited<PipedProcess['exit']>
 
 /** How long a server whose input is closed is given to end. */
-const longestDeathMs = 1_000
+const maxExitWaitMs = 1_000
 
 /** A program that is talked to in lines of JSON over its streams. */
 export class StdioChannel implements Channel {
@@ -85,7 +85,7 @@ export class StdioChannel implements Channel {
   async send(message: Message): Promise<void> {
     const stdin = this.#process?.stdin
     // Its input is closed before it is known how it ended, and that is what whoever calls wants to read.
-    if (stdin?.writable === false && !this.#isOver) await within(this.#told, longestDeathMs)
+    if (stdin?.writable === false && !this.#isOver) await within(this.#told, maxExitWaitMs)
     if (stdin === undefined || this.#isOver || !stdin.writable)
       throw new McpError('mcp_unavailable', this.why ?? 'it is not connected')
     if (stdin.writableLength > maxUnread)

@@ -51,7 +51,7 @@ export class ItemFiles {
       problem === undefined ? [] : [`${name} is passed over: ${problem}.`],
     )
     if (this.#leftOut === 0) return own
-    return [`${this.#leftOut} files are passed over: only ${mostFiles} are read.`, ...own]
+    return [`${this.#leftOut} files are passed over: only ${maxFiles} are read.`, ...own]
   }
 
   async #read(): Promise<ReadonlyMap<string, MemoryItem>> {
@@ -106,9 +106,9 @@ export class ItemFiles {
       const names = this.#files
         .list(this.#directory)
         .filter((name) => this.#seen.has(name) || isItemName(name))
-      this.#leftOut = Math.max(0, names.length - mostFiles)
+      this.#leftOut = Math.max(0, names.length - maxFiles)
       // Names begin with a date: the oldest are left out.
-      return this.#leftOut === 0 ? names : names.toSorted().slice(-mostFiles)
+      return this.#leftOut === 0 ? names : names.toSorted().slice(-maxFiles)
     } catch (error) {
       this.#listed = undefined
       if (errnoOf(error) === 'ENOENT') return []
@@ -158,8 +158,8 @@ export class ItemFiles {
     try {
       const facts = this.#files.facts(fd)
       if (facts.isDirectory) return { facts, problem: 'it is a directory' }
-      if (facts.size > mostBytes)
-        return { facts, problem: `it has ${facts.size} bytes, and ${mostBytes} is the limit` }
+      if (facts.size > maxBytes)
+        return { facts, problem: `it has ${facts.size} bytes, and ${maxBytes} is the limit` }
       const bytes = Buffer.alloc(facts.size)
       const length = this.#files.read(fd, bytes, 0, bytes.length, 0)
       const id = name.slice(0, -extension.length)
@@ -175,8 +175,8 @@ export class ItemFiles {
 type Listed = { readonly time: string; readonly metAt: number; readonly listedAt: number }
 
 /** More than any item takes that was written by a store: people may add to them. */
-const mostBytes = 64 * 1024
-const mostFiles = 100_000
+const maxBytes = 64 * 1024
+const maxFiles = 100_000
 const looksEachTime = 512
 const clockStepMs = 50
 

@@ -27,8 +27,8 @@ export class ItemVectors {
     })
     // One that comes too late has nobody to tell.
     near.catch(() => undefined)
-    const found = await within(near, longestMs)
-    if (found === undefined) throw new Error(`it took longer than ${longestMs} ms`)
+    const found = await within(near, maxMs)
+    if (found === undefined) throw new Error(`it took longer than ${maxMs} ms`)
     return found
   }
 
@@ -68,4 +68,4 @@ export class ItemVectors {
 
 const portion = 256
 const concurrency = 2
-const longestMs = 10_000
+const maxMs = 10_000

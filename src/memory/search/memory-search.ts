@@ -64,7 +64,7 @@ class MemorySearch {
       await this.#follow(await this.#store.list())
       const hits = this.#rank(query, await this.#near(query))
       const stale = await this.#store.changed?.(hits.map(({ item }) => item.id))
-      if (!stale || attempt === mostAttempts) return hits
+      if (!stale || attempt === maxAttempts) return hits
     }
   }
 
@@ -113,7 +113,7 @@ class MemorySearch {
   }
 
   #rank(query: MemoryQuery, near: ReadonlyMap<MemoryItem, number> | undefined): MemoryHit[] {
-    const words = new Set(termsOf(query.text).slice(0, mostWords))
+    const words = new Set(termsOf(query.text).slice(0, maxWords))
     const scores = this.#index.scores(words)
     let best = 0
     for (const score of scores) if (score > best) best = score
@@ -139,8 +139,8 @@ class MemorySearch {
 }
 
 /** A whole message may be the query; its first words say enough. */
-const mostWords = 256
-const mostAttempts = 3
+const maxWords = 256
+const maxAttempts = 3
 const spareSlots = 1000
 
 function wordsIn({ content, tags }: MemoryItem): string[] {

@@ -100,7 +100,7 @@ export class ChunkReader {
       if (!otherId && !again && !unmarked) return known
       if (otherId && name === '') return known
     }
-    if (this.#calls.length >= mostSlots) this.#builder.spendCall()
+    if (this.#calls.length >= maxSlots) this.#builder.spendCall()
     const slot: CallSlot = { index, id, name: '', input: '', looks: 0 }
     this.#calls.push(slot)
     return slot
@@ -140,9 +140,9 @@ type CallSlot = {
 }
 
 /** Calls without a name are counted when they get one; before that there are no more of them than this. */
-const mostSlots = 1_000
+const maxSlots = 1_000
 /** A server that repeats the name with each piece says so early: looking at long arguments for ever would take all the time there is. */
-const mostLooks = 100
+const maxLooks = 100
 
 /** Arguments are JSON text; some servers send the object itself. */
 function textOf(given: unknown): string {
@@ -151,7 +151,7 @@ function textOf(given: unknown): string {
 }
 
 function isWhole(slot: CallSlot): boolean {
-  if (++slot.looks > mostLooks) return false
+  if (++slot.looks > maxLooks) return false
   const input = slot.call?.input ?? ''
   if (!input.trimEnd().endsWith('}')) return false
   try {

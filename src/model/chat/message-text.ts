@@ -17,7 +17,7 @@ export function createMessageText(style: WireStyle): MessageText {
     const wire: JsonObject[] = []
     let after: JsonObject | undefined
     let at = from
-    for (; at < messages.length && at - from < longestBlock && after === undefined; at++) {
+    for (; at < messages.length && at - from < maxBlockLength && after === undefined; at++) {
       const message = messages[at]
       if (message === undefined || (at > from && !continues(first, message, blocks))) break
       const written = wireMessage(message, style)
@@ -57,7 +57,7 @@ type Block = {
   readonly after?: string
 }
 
-const longestBlock = 64
+const maxBlockLength = 64
 
 /** A block of results holds nothing else, since what waits is said behind it; and what is remembered is not written again. */
 function continues(first: Message, message: Message, blocks: WeakMap<Message, Block>): boolean {

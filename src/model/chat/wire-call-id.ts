@@ -1,4 +1,4 @@
-const longestId = 40
+const maxIdLength = 40
 const shortLength = 9
 
 /**
@@ -6,11 +6,11 @@ const shortLength = 9
  * such a history would be refused for ever.
  */
 export function wireCallId(id: string, short: boolean): string {
-  if (short ? /^[a-zA-Z0-9]{9}$/.test(id) : id.length <= longestId) return id
+  if (short ? /^[a-zA-Z0-9]{9}$/.test(id) : id.length <= maxIdLength) return id
   // Rarely needed, and four milliseconds of every program's start if it were imported.
   const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256')
     .update(id)
     .digest('hex')
-    .slice(0, short ? shortLength : longestId)
+    .slice(0, short ? shortLength : maxIdLength)
 }

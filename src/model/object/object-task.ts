@@ -23,7 +23,7 @@ export type ObjectTask = {
 const modes = ['auto', 'tool', 'prompt'] as const
 const schemaName = /^[A-Za-z0-9_-]{1,59}$/
 const most = { repairs: 5, timeoutMs: 600_000, schemaChars: 200_000, schemaDepth: 64 }
-const leastTimeoutMs = 1_000
+const minTimeoutMs = 1_000
 
 /** Throws {@link ObjectGenerationError} with the setting, what it may be, and what it was. */
 export function readObjectTask(request: ObjectRequest): ObjectTask {
@@ -38,7 +38,7 @@ export function readObjectTask(request: ObjectRequest): ObjectTask {
     mode,
     toolName: `emit_${name}`,
     maxRepairAttempts: within('maxRepairAttempts', request.maxRepairAttempts ?? 2, 0, most.repairs),
-    timeoutMs: within('timeoutMs', request.timeoutMs ?? 120_000, leastTimeoutMs, most.timeoutMs),
+    timeoutMs: within('timeoutMs', request.timeoutMs ?? 120_000, minTimeoutMs, most.timeoutMs),
     shape: shapeOf(bounded(request.schema)),
     ...(system !== undefined && { system }),
     ...(schemaDescription !== undefined && { schemaDescription }),

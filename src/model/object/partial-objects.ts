@@ -13,7 +13,7 @@ export type PartialObjects = {
 const everyMs = 100
 /** From this length on a text is read again only when it has grown by an eighth: all readings together stay in proportion to it. */
 const longText = 16_384
-const longestText = 2_000_000
+const maxTextLength = 2_000_000
 
 /**
  * Follows an object while a model writes it. A partial has what is known for sure: whole numbers and constants, and strings as far as
@@ -33,7 +33,7 @@ export function createPartialObjects(options: {
   let over = false
 
   const isDue = (): boolean => {
-    if (text.length > longestText) return false
+    if (text.length > maxTextLength) return false
     if (toldAt !== undefined && options.now() - toldAt < everyMs) return false
     return text.length < longText || text.length - readLength >= text.length / 8
   }
@@ -80,7 +80,7 @@ export function createPartialObjects(options: {
     end: (whole) =>
       safely(() => {
         if (whole === undefined) {
-          if (text.length <= longestText) read()
+          if (text.length <= maxTextLength) read()
         } else if (told === undefined || !same(told.value, whole.value)) tell(whole.value)
         over = true
       }),

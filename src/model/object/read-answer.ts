@@ -53,10 +53,10 @@ function candidatesIn(text: string): string[] {
   )
   const start = jsonStart(spoken)
   const balanced = start === undefined ? undefined : balancedFrom(spoken, start)
-  return [spoken, ...fenced.slice(0, mostFenced), ...(balanced === undefined ? [] : [balanced])]
+  return [spoken, ...fenced.slice(0, maxFenced), ...(balanced === undefined ? [] : [balanced])]
 }
 
-const mostFenced = 5
+const maxFenced = 5
 
 /** From an opening bracket to the one that closes it; undefined when none does. */
 function balancedFrom(text: string, start: number): string | undefined {

@@ -4,21 +4,21 @@ export const term = '"[^"]+"|“[^”]+”|\'[^\']+\'|`[^`]+`|\\S+'
 /** Like {@link term}, but in quotes. */
 const quoted = '"[^"]+"|“[^”]+”|\'[^\']+\'|`[^`]+`'
 
-const longestPrompt = 20_000
-const mostSentences = 20
+const maxPromptLength = 20_000
+const maxSentences = 20
 /** Without what stands in quotes. Longer ones are no simple requests, and patterns of many parts take long on them. */
-const longestSentence = 300
+const maxSentenceLength = 300
 
 /** The requests in a prompt, in order: the items of a list, or what "then" and the like join. */
 export function sentencesOf(prompt: string): string[] {
   const lines = prompt
-    .slice(0, longestPrompt)
+    .slice(0, maxPromptLength)
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
   const items = lines.filter((line) => listMark.test(line))
   const parts = items.length > 1 ? items.map((line) => line.replace(listMark, '')) : lines
-  return parts.slice(0, mostSentences).flatMap(splitSentence).slice(0, mostSentences)
+  return parts.slice(0, maxSentences).flatMap(splitSentence).slice(0, maxSentences)
 }
 
 const listMark = /^(?:\d+[.)]|[-*•])\s+/
@@ -47,7 +47,7 @@ function splitSentence(line: string): string[] {
   return masked
     .split(joints)
     .map((sentence) =>
-      sentence.length > longestSentence ? `${sentence.slice(0, longestSentence)}…` : tidy(sentence),
+      sentence.length > maxSentenceLength ? `${sentence.slice(0, maxSentenceLength)}…` : tidy(sentence),
     )
     .filter((sentence) => sentence !== '')
     .map(restore)

@@ -34,7 +34,7 @@ export interface Answers {
 /** How long calls that were still running may take to stop. */
 const callGraceMs = 2_000
 const maxCallsAtOnce = 16
-const longestSleepMs = 600_000
+const maxSleepMs = 600_000
 /** Answers from this size on count as running until the thread has taken them, so that they cannot pile up. */
 const bulkyFrom = 256 * 1024
 
@@ -109,7 +109,7 @@ export function createAnswers(options: AnswersOptions): Answers {
   }
   const sleep = (call: GuestCall): void => {
     count(1, 0)
-    const ms = Math.min(Number(call.text), longestSleepMs)
+    const ms = Math.min(Number(call.text), maxSleepMs)
     const timer = setTimeout(() => {
       timers.delete(timer)
       count(-1, 0)

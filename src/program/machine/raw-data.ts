@@ -4,7 +4,7 @@ import { headOf } from './bounded-text.js'
 import type { CallOptions, PathsRequest, ProgramHost, TextRequest } from './host.js'
 
 /** Past this, whole files are not for programs: they ask for a range, or search. */
-const longestText = 16 * 1024 * 1024
+const maxTextLength = 16 * 1024 * 1024
 const pageBytes = 190 * 1024
 
 /**
@@ -40,7 +40,7 @@ async function readUpTo(
   const { file_path, offset, limit } = request
   const byLines = offset !== undefined || limit !== undefined
   // A little more than fits shows that there is more.
-  const wanted = byLines ? longestText : maxBytes + 8
+  const wanted = byLines ? maxTextLength : maxBytes + 8
   if (host.readText !== undefined)
     return host.readText(byLines ? request : { ...request, max_bytes: wanted }, options)
   let text = ''
@@ -55,7 +55,7 @@ async function readUpTo(
     const over = typeof next === 'number' && next >= wanted
     if (over && byLines)
       return errorEnvelope(
-        `${JSON.stringify(file_path)} is longer than ${longestText} bytes: search it with ctx.grep.`,
+        `${JSON.stringify(file_path)} is longer than ${maxTextLength} bytes: search it with ctx.grep.`,
       )
     if (typeof next !== 'number' || next <= at || over)
       return outputEnvelope(byLines ? linesOf(text, offset ?? 0, limit) : text)

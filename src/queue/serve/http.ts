@@ -26,14 +26,14 @@ export interface QueueDoor {
   close(): Promise<void>
 }
 
-const shortestToken = 16
+const minTokenLength = 16
 const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
 
 /** Lets workers of other processes ask for tasks: `POST /v1/<method>` with JSON and a bearer token. */
 export async function serveHttp(board: TaskBoard, options: ServeQueueOptions): Promise<QueueDoor> {
   const { token, port = 0, host = '127.0.0.1', allowRemote = false } = options
-  if (typeof token !== 'string' || token.length < shortestToken)
-    throw new QueueError('queue_config', `token must have at least ${shortestToken} characters.`)
+  if (typeof token !== 'string' || token.length < minTokenLength)
+    throw new QueueError('queue_config', `token must have at least ${minTokenLength} characters.`)
   if (!loopback.has(host) && !allowRemote)
     throw new QueueError(
       'queue_config',

@@ -10,7 +10,7 @@ import { answerWorker } from './worker-protocol.js'
 /** The two ends of a worker: what it writes and what it reads, such as a child process's `stdout` and `stdin`. */
 export type WorkerStreams = { readonly input: StreamLike; readonly output: StreamLike }
 
-const longestLine = 8 * 1024 * 1024
+const maxLineLength = 8 * 1024 * 1024
 
 /**
  * Serves one worker over a pair of streams, a JSON object a line: `{ id, method, params }` and back `{ id, result }` or
@@ -33,7 +33,7 @@ export function serveStream(board: TaskBoard, streams: WorkerStreams, worker: st
   const count = (chunk: Buffer | string): void => {
     const at = chunk.lastIndexOf('\n')
     unfinished = at < 0 ? unfinished + chunk.length : chunk.length - at - 1
-    if (unfinished > longestLine) end()
+    if (unfinished > maxLineLength) end()
   }
   input.on('data', count)
   lines.on('close', end)
@@ -46,7 +46,8 @@ export function serveStream(board: TaskBoard, streams: WorkerStreams, worker: st
     if (gone.signal.aborted || line.trim() === '') return
     let id: unknown
     try {
-      if (line.length > longestLine) throw new RangeError(`the line has more than ${longestLine} characters`)
+      if (line.length > maxLineLength)
+        throw new RangeError(`the line has more than ${maxLineLength} characters`)
       const request = parseJsonText(line)
       if (!isRecord(request)) throw new TypeError('a request must be an object')
       id = request['id']

@@ -16,8 +16,8 @@ export type Asker = {
   readonly signal: AbortSignal
 }
 
-const mostTasks = 100
-const longestWaitMs = 30_000
+const maxTasks = 100
+const maxWaitMs = 30_000
 
 /** Answers one request of a worker, whatever way it came. Throws for what cannot be understood. */
 export async function answerWorker(
@@ -50,8 +50,8 @@ function readClaim(params: Given, { worker, signal }: Asker) {
   const { lanes, tools, announcesStart } = params
   return {
     worker: worker ?? text(params, 'worker'),
-    max: Math.min(mostTasks, whole(params, 'max', 1)),
-    waitMs: Math.min(longestWaitMs, whole(params, 'waitMs', 0)),
+    max: Math.min(maxTasks, whole(params, 'max', 1)),
+    waitMs: Math.min(maxWaitMs, whole(params, 'waitMs', 0)),
     announcesStart: announcesStart === true,
     signal,
     ...(lanes !== undefined && { lanes: list(lanes, 'lanes').map((lane): Lane => readLane(lane)) }),

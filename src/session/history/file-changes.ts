@@ -140,7 +140,7 @@ export class FileChanges {
     this.#held.set(version, bytes)
     this.#heldBytes += bytes.length
     for (const [oldest, content] of this.#held) {
-      if (this.#heldBytes <= mostHeldBytes) return
+      if (this.#heldBytes <= maxHeldBytes) return
       this.#held.delete(oldest)
       this.#heldBytes -= content.length
     }
@@ -178,7 +178,7 @@ export class FileChanges {
     const set: ChangeSet = { id, files: new Map(), ...(undoes !== undefined && { undoes }) }
     this.#sets.set(id, set)
     for (const [oldest] of this.#sets) {
-      if (this.#sets.size <= mostSets) break
+      if (this.#sets.size <= maxSets) break
       this.#sets.delete(oldest)
     }
     return set
@@ -196,5 +196,5 @@ export function canBeUndone({ undone, before, written }: ChangedFile): boolean {
 /** The owner of what the host's own calls change. */
 export const hostCalls = 'host'
 
-const mostHeldBytes = 64 * 1024 * 1024
-const mostSets = 1_000
+const maxHeldBytes = 64 * 1024 * 1024
+const maxSets = 1_000

@@ -10,11 +10,11 @@ export function lineStat(before: string, after: string): LineStat {
   while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++
   const [left, right] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)]
   const common =
-    left.length * right.length <= mostCells ? longestCommon(left, right) : sharedLines(left, right)
+    left.length * right.length <= maxCells ? commonLineCount(left, right) : sharedLines(left, right)
   return { added: right.length - common, removed: left.length - common }
 }
 
-const mostCells = 4_000_000
+const maxCells = 4_000_000
 
 function linesOf(text: string): string[] {
   if (text === '') return []
@@ -23,7 +23,7 @@ function linesOf(text: string): string[] {
   return lines
 }
 
-function longestCommon(a: readonly string[], b: readonly string[]): number {
+function commonLineCount(a: readonly string[], b: readonly string[]): number {
   let above = new Uint32Array(b.length + 1)
   let row = new Uint32Array(b.length + 1)
   for (const line of a) {

@@ -96,10 +96,10 @@ function textOf(message: Message): string {
 function firstWords(message: Message): string {
   const text = textOf(message).replace(/\s+/g, ' ').trim()
   const said = text === '' ? namesIn(message) : text
-  return said.length <= mostCharacters ? said : `${said.slice(0, mostCharacters)}…`
+  return said.length <= maxCharacters ? said : `${said.slice(0, maxCharacters)}…`
 }
 
-const mostCharacters = 80
+const maxCharacters = 80
 
 function namesIn(message: Message): string {
   if (message.role === 'system') return ''

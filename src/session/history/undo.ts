@@ -7,7 +7,7 @@ import { HistoryError } from './errors.js'
 import { type ChangedFile, type ChangeSet, canBeUndone } from './file-changes.js'
 import { lineStat } from './line-stat.js'
 import { unifiedDiff } from './unified-diff.js'
-import { isLink, largestImage, noteChange, type WatchedPlace } from './watched-files.js'
+import { isLink, maxImageBytes, noteChange, type WatchedPlace } from './watched-files.js'
 
 /** What a run did to one file. */
 export type FileChangeInfo = {
@@ -235,7 +235,7 @@ async function compared(
   after: Uint8Array,
   { diff = false }: ListChangesOptions,
 ): Promise<Pick<FileChangeInfo, 'added' | 'removed' | 'diff'>> {
-  if (before.length + after.length > 2 * largestImage) return {}
+  if (before.length + after.length > 2 * maxImageBytes) return {}
   try {
     const text = new TextDecoder('utf-8', { fatal: true })
     const [old, now] = [text.decode(before), text.decode(after)]

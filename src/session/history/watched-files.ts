@@ -116,8 +116,8 @@ async function imageOf(whole: LocalFiles, path: string): Promise<FoundImage> {
     if (await isLink(whole, path)) return cannot('it is a symbolic link')
     const { kind, size, mode } = await whole.stat(path)
     if (kind !== 'file') return cannot(`it is a ${kind}`)
-    if (size > largestImage) return cannot(`it has ${size} bytes, and up to ${largestImage} are kept`)
-    const { bytes, version } = await whole.read(path, { maxBytes: largestImage })
+    if (size > maxImageBytes) return cannot(`it has ${size} bytes, and up to ${maxImageBytes} are kept`)
+    const { bytes, version } = await whole.read(path, { maxBytes: maxImageBytes })
     return { image: { kind: 'file', version, bytes: bytes.length, mode }, bytes }
   } catch (error) {
     if (!(error instanceof FileNotFoundError)) return cannot(messageOf(error))
@@ -148,4 +148,4 @@ async function nothingAt(whole: LocalFiles, path: string): Promise<FileImage> {
 }
 
 /** The largest file whose content is kept before it is changed. */
-export const largestImage = 16 * 1024 * 1024
+export const maxImageBytes = 16 * 1024 * 1024

@@ -13,8 +13,8 @@ export type CallStepsOptions = {
 }
 
 /** What the steps of one call may take in all; one that does more cannot be gone on with after a restart. */
-const mostBytes = 8 * 1024 * 1024
-const largestInLog = 64 * 1024
+const maxBytes = 8 * 1024 * 1024
+const maxInlineBytes = 64 * 1024
 
 /** The steps of one call in the log: large ones beside it, and no more of them than is reasonable. */
 export function keepSteps({ callId, messageId, sessionId, journal, restored }: CallStepsOptions): CallSteps {
@@ -24,12 +24,12 @@ export function keepSteps({ callId, messageId, sessionId, journal, restored }: C
   let bytes = 0
 
   const record = async ({ ends, step }: CallStep): Promise<SessionRecord[]> => {
-    if (bytes > mostBytes) return []
+    if (bytes > maxBytes) return []
     const content: ToolStep = { type: 'tool_step', callId, step, ...(ends !== undefined && { ends }) }
     const json = JSON.stringify(content)
     bytes += json.length
-    if (bytes > mostBytes) return [row({ type: 'tool_step', callId, step: null, over: true })]
-    if (json.length <= largestInLog) return [row(content)]
+    if (bytes > maxBytes) return [row({ type: 'tool_step', callId, step: null, over: true })]
+    if (json.length <= maxInlineBytes) return [row(content)]
     const encoded = new TextEncoder().encode(json)
     const digest = await journal.writeBlob(encoded)
     const stub = { ...content, step: null }

@@ -65,21 +65,21 @@ export async function pipeline<Item>(
   timeoutMs = defaultTimeoutMs,
 ): Promise<(StepOutcome | null)[]> {
   core.assertOpen()
-  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > longestTimer)
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > maxTimerMs)
     throw new TypeError(
-      `timeoutMs must be a whole number of milliseconds from 1 to ${longestTimer}, not ${timeoutMs}.`,
+      `timeoutMs must be a whole number of milliseconds from 1 to ${maxTimerMs}, not ${timeoutMs}.`,
     )
   return runPipeline(items, stages, timeoutMs, stepRunner(core))
 }
 
 const defaultTimeoutMs = 30_000
 /** A timer that is told to wait longer does not wait at all. */
-const longestTimer = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 /** As many steps at a time as there may be tasks: more would be refused, and here they can wait. */
 function stepRunner(core: SessionCore): (spec: StepSpec, options?: RunTasksOptions) => Promise<StepOutcome> {
   const tasks = core.part(tasksPart)
-  const slots = new Slots(tasks.mostAtOnce)
+  const slots = new Slots(tasks.maxAtOnce)
   return async (spec, options = {}) => {
     try {
       const [outcome] = await slots.run(core.closing.signal, () => tasks.run([requestFor(spec)], options))

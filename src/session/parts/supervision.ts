@@ -345,8 +345,8 @@ function actionOf(call: HookCall, args: unknown): AhpEvent['payload'] {
   }
 }
 
-const longestText = 16_000
+const maxTextLength = 16_000
 
-function cut(text: string, most = longestText): string {
+function cut(text: string, most = maxTextLength): string {
   return text.length <= most ? text : `${text.slice(0, most)}… (${text.length} characters)`
 }

@@ -7,13 +7,13 @@ import type { TaskOutcome } from '../../tool/runtime.js'
 /** A task as the log keeps it. */
 export function noteOf(task: SubagentTaskSnapshot, workflow: TaskNote['workflow']): TaskNote {
   const { parentSessionId: _, progress: __, output, structured, counters, usage, ...rest } = task
-  const cut = output !== undefined && output.length > longestOutput
+  const cut = output !== undefined && output.length > maxOutputLength
   return {
     type: 'task',
     ...rest,
     counters: { ...counters },
     ...(usage !== undefined && { usage: { ...usage } }),
-    ...(output !== undefined && { output: cut ? output.slice(0, longestOutput) : output }),
+    ...(output !== undefined && { output: cut ? output.slice(0, maxOutputLength) : output }),
     ...(cut && { outputCut: true }),
     // It was read from JSON.
     ...(structured !== undefined && { structured: structured as JsonValue }),
@@ -58,4 +58,4 @@ export function doneBy(task: SubagentTaskSnapshot): TaskOutcome {
 }
 
 /** The whole stands in the log of the session that did it. */
-const longestOutput = 64 * 1024
+const maxOutputLength = 64 * 1024

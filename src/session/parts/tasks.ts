@@ -75,7 +75,7 @@ class Tasks implements RuntimeTasks {
   /** Steps of workflows that are not over: at work, or done. */
   readonly #steps = new Map<string, WorkflowStep>()
   /** How many may be begun without one of them being refused. */
-  readonly mostAtOnce: number
+  readonly maxAtOnce: number
   /** What an earlier process left, to be written down once the session is had for writing. */
   #lost: TaskRecord[] = []
 
@@ -85,7 +85,7 @@ class Tasks implements RuntimeTasks {
     const { maxParallelTasks = defaultParallelTasks } = options
     this.#slots = new Slots(maxParallelTasks)
     this.#family = parent?.family ?? new TaskFamily(options.delegation)
-    this.mostAtOnce = Math.max(1, Math.min(maxParallelTasks, this.#family.maxTasks))
+    this.maxAtOnce = Math.max(1, Math.min(maxParallelTasks, this.#family.maxTasks))
     const maxEnded = options.retentionLimits?.maxTerminalSubagentTasks ?? Number.POSITIVE_INFINITY
     this.#board = new TaskBoard(maxEnded, core.now, (taskId) => this.#steps.has(taskId))
     for (const note of restored?.tasks.values() ?? []) this.#restore(note)

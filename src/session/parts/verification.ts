@@ -95,7 +95,7 @@ class Verification {
 
   /** One that is longer is not known to whoever goes on. */
   async #keepOffer(found: readonly PresetCommand[]): Promise<void> {
-    if (found.length > 0 && JSON.stringify(found).length <= longestOffer)
+    if (found.length > 0 && JSON.stringify(found).length <= maxOfferLength)
       await this.#core.keeper?.offered(found)
   }
 
@@ -158,7 +158,7 @@ class Verification {
   }
 }
 
-const longestOffer = 256 * 1024
+const maxOfferLength = 256 * 1024
 
 /** What must hold before a run is done. For the run of a prompt alone: a question beside it, or data, is no work. */
 export async function requiredOf(core: SessionCore): Promise<Pick<RunParts, 'beforeDone'>> {
@@ -197,11 +197,11 @@ async function bashOfModel(core: SessionCore, args: unknown, signal: AbortSignal
 
 /** The tool that the model has, so that whoever watches it sees these too; the host's own where that one does not do. */
 function bashFor(core: SessionCore, timeoutMs: number | undefined): string {
-  const own = core.shelf.get('bash') !== undefined && (timeoutMs ?? 0) <= longestOfModel
+  const own = core.shelf.get('bash') !== undefined && (timeoutMs ?? 0) <= maxModelTimeoutMs
   return own ? 'bash' : 'host_bash'
 }
 
-const longestOfModel = 600_000
+const maxModelTimeoutMs = 600_000
 
 /** Everything that was verified in the session so far. One that never verified anything has nothing to look through. */
 export function reportsOf(core: SessionCore): readonly VerificationReport[] {

@@ -8,5 +8,5 @@ export function sharedText(text: string): string {
   return recent.get(text, () => text)
 }
 
-const mostKept = 16
-const recent = new Recent<string>(mostKept)
+const maxKept = 16
+const recent = new Recent<string>(maxKept)

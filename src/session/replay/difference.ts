@@ -103,9 +103,9 @@ function around(expected: unknown, found: unknown): [string, string] {
 }
 
 const contextCharacters = 40
-const mostCharacters = 160
+const maxCharacters = 160
 
 function shown(value: unknown): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value)
-  return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)}…`
+  return text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters)}…`
 }

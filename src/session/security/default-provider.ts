@@ -3,7 +3,7 @@ import { nearestNames, quoteNames } from '../../tool/nearest.js'
 import { findInjections } from './findings.js'
 import type { SecurityFinding, SecurityProvider, TextStream, TextTarget } from './provider.js'
 import { createRedactingStream } from './redacting-stream.js'
-import { formsOf, shortestSecret } from './secret-forms.js'
+import { formsOf, minSecretLength } from './secret-forms.js'
 import {
   isRedactionKind,
   markFor,
@@ -64,14 +64,14 @@ export class DefaultSecurityProvider implements SecurityProvider {
     for (const secret of options.secrets ?? []) {
       if (!this.addSecret(secret))
         throw new SecurityOptionsError(
-          `A secret is shorter than ${shortestSecret} characters: it cannot be told from ordinary words`,
+          `A secret is shorter than ${minSecretLength} characters: it cannot be told from ordinary words`,
         )
     }
   }
 
   /** One more value to keep back from now on. False for one that is too short to be told from ordinary words. */
   addSecret(value: string): boolean {
-    if (typeof value !== 'string' || value.length < shortestSecret) return false
+    if (typeof value !== 'string' || value.length < minSecretLength) return false
     for (const form of formsOf(value)) this.#secrets.add(form)
     this.#finder = createWordFinder(this.#secrets)
     return true

@@ -33,7 +33,7 @@ const signs: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
   },
 ]
 
-const mostFindings = 20
+const maxFindings = 20
 
 /** What is suspicious about a text, in the order in which it stands there. */
 export function findInjections(text: string): SecurityFinding[] {
@@ -43,18 +43,18 @@ export function findInjections(text: string): SecurityFinding[] {
     for (const match of text.matchAll(pattern)) {
       found.push({ kind, at: match.index, excerpt: visible(match[0]) })
       count += 1
-      if (count === mostFindings) break
+      if (count === maxFindings) break
     }
   }
-  return found.sort((a, b) => a.at - b.at).slice(0, mostFindings)
+  return found.sort((a, b) => a.at - b.at).slice(0, maxFindings)
 }
 
-const longestExcerpt = 80
+const maxExcerptLength = 80
 
 /** What is invisible, or steers a terminal, is shown by its number. */
 function visible(text: string): string {
   return text
-    .slice(0, longestExcerpt)
+    .slice(0, maxExcerptLength)
     .replace(
       /[\p{Cc}\p{Cf}\p{Cs}\u{E0000}-\u{E007F}]/gu,
       (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,

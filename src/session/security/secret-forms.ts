@@ -1,5 +1,5 @@
 /** Shorter values are words: taking them out would take texts apart and protect nothing. */
-export const shortestSecret = 8
+export const minSecretLength = 8
 
 /**
  * The forms in which a secret shows up: as it is, escaped for JSON or a URL, in hexadecimal, and in base64 of any text that it is a
@@ -21,7 +21,7 @@ export function formsOf(secret: string): string[] {
     ...base64,
     ...base64.map((form) => form.replaceAll('+', '-').replaceAll('/', '_')),
   ]
-  return [...new Set(forms)].filter((form) => form.length >= shortestSecret)
+  return [...new Set(forms)].filter((form) => form.length >= minSecretLength)
 }
 
 /** What base64 has of these bytes wherever they begin: characters that also hold bits of their neighbours are left out. */

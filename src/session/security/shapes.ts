@@ -112,7 +112,7 @@ function redactShape(text: string, kind: RedactionKind, { hints, pattern, check 
 }
 
 const keyEnd = /-----END [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----/g
-const longestKey = 16 * 1024
+const maxKeyLength = 16 * 1024
 /** What can stand between the first and the last line, also in the source of a program. */
 const keyText = /^[A-Za-z0-9+/=\s\\:,.;()"'`-]*$/
 /** One line of a key: a header, or base64 with the line end before it, as such or written out. */
@@ -130,7 +130,7 @@ function redactPrivateKeys(text: string, begin: RegExp): string {
     const body = found.index + found[0].length
     while ((ends[nextEnd]?.at ?? Number.POSITIVE_INFINITY) < body) nextEnd += 1
     const end = ends[nextEnd]
-    const whole = end !== undefined && end.at - body <= longestKey && keyText.test(text.slice(body, end.at))
+    const whole = end !== undefined && end.at - body <= maxKeyLength && keyText.test(text.slice(body, end.at))
     result += text.slice(from, found.index) + markFor('PRIVATE_KEY')
     from = whole ? end.after : afterLines(text, body)
   }

@@ -131,7 +131,7 @@ export class FileSessionStore implements SessionStore {
           return await this.#openLog(sessionId, directory, options)
         } catch (error) {
           // Deleted by somebody between two steps: begin again with a new one.
-          if (errnoOf(error) !== 'ENOENT' || attempt === mostAttempts) throw error
+          if (errnoOf(error) !== 'ENOENT' || attempt === maxAttempts) throw error
         }
       }
     } catch (error) {
@@ -328,7 +328,7 @@ export class FileSessionStore implements SessionStore {
 
 const idName = 'id'
 const trashPrefix = '.deleted-'
-const mostAttempts = 20
+const maxAttempts = 20
 
 function scanSync(files: FileLayer, fd: number, scan: LogScan): LogScan {
   try {

@@ -133,8 +133,8 @@ function readLease(files: FileLayer, path: string): WrittenLease | undefined {
     throw error
   }
   try {
-    const buffer = Buffer.alloc(longestLease)
-    const written = parsed(buffer.toString('utf8', 0, files.read(fd, buffer, 0, longestLease, 0)))
+    const buffer = Buffer.alloc(maxLeaseBytes)
+    const written = parsed(buffer.toString('utf8', 0, files.read(fd, buffer, 0, maxLeaseBytes, 0)))
     const text = (name: string): string =>
       typeof written[name] === 'string' ? written[name] : 'somebody unknown'
     const number = (name: string): number => (typeof written[name] === 'number' ? written[name] : 0)
@@ -154,7 +154,7 @@ function readLease(files: FileLayer, path: string): WrittenLease | undefined {
   }
 }
 
-const longestLease = 8192
+const maxLeaseBytes = 8192
 
 /** A lease that a power cut has emptied, or somebody's own file, says nothing; then only its age counts. */
 function parsed(text: string): Record<string, unknown> {

@@ -8,7 +8,7 @@ import { StoreError } from '../errors.js'
 export function directoryName(sessionId: string): string {
   if (sessionId === '') throw badId('it is empty')
   const encoded = encodeId(sessionId)
-  if (encoded.length <= longestName) return encoded
+  if (encoded.length <= maxNameLength) return encoded
   const digest = createHash('sha256').update(sessionId).digest('hex')
   return `${encoded.slice(0, keptOfLongName)}${longMark}${digest}`
 }
@@ -28,7 +28,7 @@ export function isLongName(name: string): boolean {
   return /^[a-z0-9._%-]*~[0-9a-f]{64}$/.test(name)
 }
 
-const longestName = 160
+const maxNameLength = 160
 const keptOfLongName = 60
 const longMark = '~'
 

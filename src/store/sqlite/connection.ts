@@ -22,7 +22,7 @@ export function connect(path: string): Connection {
   const file = realpathSync(path)
   const database = openDatabase(file)
   try {
-    database.exec(`PRAGMA busy_timeout = ${longestWaitMs}; PRAGMA foreign_keys = ON`)
+    database.exec(`PRAGMA busy_timeout = ${maxWaitMs}; PRAGMA foreign_keys = ON`)
     insist(() => {
       // Kept in the file: asked for only once, since a reader of a read-only file could not.
       if (database.prepare('PRAGMA journal_mode').get()?.['journal_mode'] !== 'wal')
@@ -39,7 +39,7 @@ export function connect(path: string): Connection {
 
 /** How long a call may stand still while another process writes; whoever writes tries again between such waits. */
 const patienceMs = 250
-const longestWaitMs = 5000
+const maxWaitMs = 5000
 
 /** Conversations are private: the file is made before SQLite would make it for all to read, and SQLite gives its log the same mode. */
 function makeFile(path: string): void {
@@ -65,7 +65,7 @@ function unlessThere(make: () => void): void {
 
 /** While the first of several processes sets a database up, SQLite refuses the others at once, however patient they are. */
 function insist(work: () => void): void {
-  const end = performance.now() + longestWaitMs
+  const end = performance.now() + maxWaitMs
   for (;;) {
     try {
       work()

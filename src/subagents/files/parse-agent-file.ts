@@ -130,7 +130,7 @@ function oddFields(fields: Fields, lines: ReadonlyMap<string, number>): string[]
 
 function oneLine(text: string): string {
   const line = visibleText(text).replace(/\s+/g, ' ').trim()
-  return line.length <= longestDescription ? line : `${line.slice(0, longestDescription - 1)}…`
+  return line.length <= maxDescriptionLength ? line : `${line.slice(0, maxDescriptionLength - 1)}…`
 }
 
-const longestDescription = 1_024
+const maxDescriptionLength = 1_024

@@ -50,7 +50,7 @@ export function readProjectAgents(root: string, known: readonly AgentDefinition[
 }
 
 const projectPlaces = ['.capstan/agents', '.agents/agents', '.claude/agents']
-const mostAgents = 500
+const maxAgents = 500
 const wanted = { names: /\.(?:md|ya?ml)$/i, maxBytes: 128 * 1024, maxDepth: 3 }
 
 function readDirectories(
@@ -68,8 +68,8 @@ function readDirectories(
   for (const directory of directories)
     for (const found of findFiles(directory, { ...wanted, seen })) {
       if ('problem' in found) leaveOut(found.problem)
-      else if (agents.size >= mostAgents)
-        leaveOut(`${found.path} was left out: there are ${mostAgents} agents already`, stemOf(found.path))
+      else if (agents.size >= maxAgents)
+        leaveOut(`${found.path} was left out: there are ${maxAgents} agents already`, stemOf(found.path))
       else read(found)
     }
   return { agents: [...agents.values()], problems, unread }

@@ -4,7 +4,7 @@ import { startServerProgram } from '../../workspace/server-program.js'
 import { SupervisionError } from '../errors.js'
 import { envOf, type StdioTransport, settingsOf } from '../transport.js'
 import { Lines } from './lines.js'
-import { mostUnread, type OpenWire } from './wire.js'
+import { maxUnread, type OpenWire } from './wire.js'
 
 /** How much of what it complains about is kept, for the error when it dies. */
 const complaintBytes = 2_048
@@ -59,7 +59,7 @@ export function openStdio(transport: StdioTransport): OpenWire {
     })
     return {
       send(text) {
-        if (child.stdin.writableLength > mostUnread * maxMessageBytes)
+        if (child.stdin.writableLength > maxUnread * maxMessageBytes)
           throw new SupervisionError('supervision_protocol', 'it does not read what it is sent')
         child.stdin.write(`${text}\n`)
       },

@@ -3,7 +3,7 @@ import { messageOf } from '../../tool/errors.js'
 import { SupervisionError } from '../errors.js'
 import { settingsOf, type UnixSocketTransport } from '../transport.js'
 import { Lines } from './lines.js'
-import { mostUnread, type OpenWire } from './wire.js'
+import { maxUnread, type OpenWire } from './wire.js'
 
 /** Connects to a socket of this machine and talks to who listens there in lines. */
 export function openUnixSocket(transport: UnixSocketTransport): OpenWire {
@@ -26,7 +26,7 @@ export function openUnixSocket(transport: UnixSocketTransport): OpenWire {
         socket.unref()
         resolve({
           send(text) {
-            if (socket.writableLength > mostUnread * maxMessageBytes)
+            if (socket.writableLength > maxUnread * maxMessageBytes)
               throw new SupervisionError('supervision_protocol', 'it does not read what it is sent')
             socket.write(`${text}\n`)
           },

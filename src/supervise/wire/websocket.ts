@@ -1,7 +1,7 @@
 import { messageOf } from '../../tool/errors.js'
 import { SupervisionError } from '../errors.js'
 import { settingsOf, tokenOf, type WebSocketTransport } from '../transport.js'
-import { mostUnread, type OpenWire } from './wire.js'
+import { maxUnread, type OpenWire } from './wire.js'
 
 /** Opens a WebSocket. The token goes into a header of the request that opens it; redirects are not followed. */
 export function openWebSocket(transport: WebSocketTransport): OpenWire {
@@ -33,7 +33,7 @@ export function openWebSocket(transport: WebSocketTransport): OpenWire {
       socket.on('open', () =>
         resolve({
           send(text) {
-            if (socket.bufferedAmount > mostUnread * maxMessageBytes)
+            if (socket.bufferedAmount > maxUnread * maxMessageBytes)
               throw new SupervisionError('supervision_protocol', 'it does not read what it is sent')
             socket.send(text)
           },

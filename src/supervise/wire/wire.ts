@@ -16,4 +16,4 @@ export type WireEvents = {
 export type OpenWire = (events: WireEvents, signal: AbortSignal) => Promise<Wire>
 
 /** How much may wait for a supervisor that does not read, in messages of the longest kind. */
-export const mostUnread = 8
+export const maxUnread = 8

@@ -34,7 +34,7 @@ export async function createLexicalToolIndex(
 }
 
 /** A whole message may be the query; the first so many different words say enough. */
-const mostWords = 64
+const maxWords = 64
 
 type LexicalDocument = { id: string; name: string; text: string; parameters: string }
 
@@ -58,7 +58,7 @@ function rankByWords(search: MiniSearch<LexicalDocument>, ownTexts: boolean): To
     async rank(query, topK, threshold, fits) {
       const found = search
         .search(
-          [...new Set(wordsOf(query))].slice(0, mostWords).join(' '),
+          [...new Set(wordsOf(query))].slice(0, maxWords).join(' '),
           fits === undefined ? {} : { filter: ({ id }) => fits(String(id)) },
         )
         .map(({ id, score }) => ({ id: String(id), score }))

@@ -11,7 +11,7 @@ export type ReadablePage = {
 }
 
 /** Converting blocks the thread: half a second for a million characters, and up to two, whatever their author made of them. */
-const mostCharacters = 1_000_000
+const maxCharacters = 1_000_000
 
 /**
  * The readable part of a page: its main element or only article where it has one, else everything but navigation and the like. No
@@ -20,7 +20,7 @@ const mostCharacters = 1_000_000
 export async function readableHtml(html: string, options: ReadableOptions): Promise<ReadablePage> {
   const { htmlToMarkdown } = await import('@mdream/js')
   const whole = withoutRawText(html)
-  const page = withoutDeepNesting(whole.slice(0, mostCharacters))
+  const page = withoutDeepNesting(whole.slice(0, maxCharacters))
   const convert = (keep: MainElement | undefined): string => {
     try {
       return htmlToMarkdown(page, {
@@ -38,13 +38,13 @@ export async function readableHtml(html: string, options: ReadableOptions): Prom
   const title = titleOf(page)
   return {
     // A main element that scripts were to fill says nothing; the rest of the page may.
-    text: text.length >= leastMain ? text : longer(text, visibleText(convert(undefined)).trim()),
+    text: text.length >= minMainLength ? text : longer(text, visibleText(convert(undefined)).trim()),
     ...(title === '' ? {} : { title }),
-    cut: whole.length > mostCharacters,
+    cut: whole.length > maxCharacters,
   }
 }
 
-const leastMain = 200
+const minMainLength = 200
 
 function longer(a: string, b: string): string {
   return a.length * 2 >= b.length && a !== '' ? a : b

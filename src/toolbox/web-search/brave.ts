@@ -3,7 +3,7 @@ import { askForList, checkKey, endpoint, textIn } from './ask-provider.js'
 import type { WebSearchProvider } from './provider.js'
 
 /** The service gives no more in one request. */
-const mostResults = 20
+const maxAllowedResults = 20
 
 /** Brave Search, by its web search API. At most 20 results a call. */
 export function braveSearch({
@@ -21,7 +21,7 @@ export function braveSearch({
     async search(request) {
       const url = new URL(at.url)
       url.searchParams.set('q', request.query)
-      url.searchParams.set('count', String(Math.min(request.maxResults, mostResults)))
+      url.searchParams.set('count', String(Math.min(request.maxResults, maxAllowedResults)))
       url.searchParams.set('text_decorations', 'false')
       const headers = { accept: 'application/json', 'x-subscription-token': key }
       const found = await askForList(at, url, request, ['web', 'results'], { headers })

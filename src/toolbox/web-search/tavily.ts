@@ -1,7 +1,7 @@
 import { askForList, checkKey, endpoint, textIn } from './ask-provider.js'
 import type { WebSearchProvider } from './provider.js'
 
-const mostResults = 20
+const maxAllowedResults = 20
 
 /** Tavily, by its search API. At most 20 results a call. */
 export function tavilySearch({
@@ -17,7 +17,7 @@ export function tavilySearch({
     name: 'tavily',
     hosts: at.hosts,
     async search(request) {
-      const body = { query: request.query, max_results: Math.min(request.maxResults, mostResults) }
+      const body = { query: request.query, max_results: Math.min(request.maxResults, maxAllowedResults) }
       const found = await askForList(at, at.url, request, ['results'], {
         method: 'POST',
         headers: {

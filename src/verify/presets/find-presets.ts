@@ -5,7 +5,7 @@ import {
   type FoundCheck,
   type Kind,
   type Listing,
-  longestManifest,
+  maxManifestBytes,
   type Place,
   type PresetCommand,
   type VerificationPreset,
@@ -15,8 +15,8 @@ const kinds: readonly Kind[] = [nodeKind, rustKind, pythonKind, goKind, makeKind
 
 /** How far down projects are looked for, and in how many directories: a look must be short. */
 const deepest = 3
-const mostDirectories = 400
-const mostPresets = 50
+const maxDirectories = 400
+const maxPresets = 50
 
 /**
  * The checks that a workspace offers by itself. A project further down is listed where none above it of the same kind offers any: what
@@ -32,7 +32,7 @@ export function findPresets(listing: Listing): VerificationPreset[] {
   while (waiting.length > 0) {
     const next: typeof waiting = []
     for (const { path, depth, above } of waiting) {
-      if (looked++ >= mostDirectories || presets.length >= mostPresets) return presets
+      if (looked++ >= maxDirectories || presets.length >= maxPresets) return presets
       const names = listing.names(path === '' ? '.' : path)
       const place = placeAt(listing, path, names)
       const here = new Map(above)
@@ -73,7 +73,7 @@ function placeAt(listing: Listing, path: string, names: readonly string[]): Plac
   const known = new Set(names)
   return {
     names: known,
-    text: (name) => (known.has(name) ? listing.text(join(path, name), longestManifest) : undefined),
+    text: (name) => (known.has(name) ? listing.text(join(path, name), maxManifestBytes) : undefined),
     list: (name) => (known.has(`${name}/`) ? listing.names(join(path, name)) : []),
   }
 }

@@ -53,4 +53,4 @@ export type FoundCheck = {
 }
 
 /** Of a manifest: more is no manifest. */
-export const longestManifest = 1024 * 1024
+export const maxManifestBytes = 1024 * 1024

@@ -21,7 +21,7 @@ export async function changing<Steps extends readonly Step[], T>(
 ): Promise<T> {
   const useAll = (places: readonly Place[]): Promise<T> => use(places as { [K in keyof Steps]: Place })
   let held: readonly string[] = []
-  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const outcome = await inTurn(held, () =>
       withPlaces(access, steps, [], async (places): Promise<Outcome<T>> => {
         const keys = places.map((place) => foldCase(place.realPath))
@@ -40,7 +40,7 @@ export async function changing<Steps extends readonly Step[], T>(
 
 type Outcome<T> = { readonly done: T } | { readonly waitFor: readonly string[] }
 
-const mostAttempts = 10
+const maxAttempts = 10
 
 function withPlaces<T>(
   access: Access,

@@ -35,8 +35,8 @@ export type ContainedPath = {
 }
 
 // The limits of Linux. Others allow more in places, but a path that works on one machine only helps nobody.
-const mostPathBytes = 4096
-const mostNameBytes = 255
+const maxPathBytes = 4096
+const maxNameBytes = 255
 
 /** Resolves a path against the workspace root, by its text alone, and refuses what lies in no root. */
 export function containPath(area: Area, path: string): ContainedPath {
@@ -46,7 +46,7 @@ export function containPath(area: Area, path: string): ContainedPath {
   if (match === undefined) throw new PathOutsideError(path)
   const base = partsOf(area.style, match.root.path)
   const absolute = joinParts(area.style, { start: base.start, names: [...base.names, ...match.names] })
-  if (byteLength(absolute) >= mostPathBytes) throw new PathInvalidError(path, tooLong)
+  if (byteLength(absolute) >= maxPathBytes) throw new PathInvalidError(path, tooLong)
   return { asWritten: path, ...match, absolute } as ContainedPath
 }
 
@@ -103,7 +103,7 @@ function isSystemTree(area: Area, names: readonly string[]): boolean {
   return !area.roots().some((root) => splitAbsolute(area.style, root.path)?.names[0] === first)
 }
 
-const tooLong = `it is longer than ${mostPathBytes - 1} bytes; use a shorter path`
+const tooLong = `it is longer than ${maxPathBytes - 1} bytes; use a shorter path`
 
 function textProblem(style: PathStyle, path: string): string | undefined {
   if (path === '') return 'it is empty; use "." for the workspace root'
@@ -111,9 +111,9 @@ function textProblem(style: PathStyle, path: string): string | undefined {
   // Half a surrogate pair becomes a replacement character on its way to the disk, where it names another file.
   if (/\p{Surrogate}/u.test(path)) return 'it is not well-formed Unicode; write it anew'
   const bytes = byteLength(path)
-  if (bytes >= mostPathBytes) return tooLong
-  if (bytes > mostNameBytes && splitNames(style, path).some((name) => byteLength(name) > mostNameBytes)) {
-    return `a name in it is longer than ${mostNameBytes} bytes; use a shorter one`
+  if (bytes >= maxPathBytes) return tooLong
+  if (bytes > maxNameBytes && splitNames(style, path).some((name) => byteLength(name) > maxNameBytes)) {
+    return `a name in it is longer than ${maxNameBytes} bytes; use a shorter one`
   }
   return style.separator === '\\' ? windowsProblem(path, splitNames(style, path)) : undefined
 }

@@ -19,7 +19,7 @@ export async function listDirectory(
   try {
     const entries = await entriesOf(directory, limit)
     if (entries === undefined) throw new DirectoryTooLargeError(place.asWritten, limit)
-    return entries.length > mostSized ? entries : await withSizes(directory, entries)
+    return entries.length > maxSized ? entries : await withSizes(directory, entries)
   } finally {
     await directory.close()
   }
@@ -46,7 +46,7 @@ export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolic
 }
 
 // A size costs a system call an entry; in a directory larger than this nobody reads them all.
-const mostSized = 2000
+const maxSized = 2000
 const atOnce = 32
 
 async function withSizes(

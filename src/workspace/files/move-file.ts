@@ -38,11 +38,11 @@ export async function moveFile(access: Access, from: Place, to: Place, options: 
 async function refuseUnmovable(access: Access, from: Place): Promise<void> {
   refuseCarrying(access, await authorise(access, 'read', from.realPath, from.asWritten), from.asWritten)
   if (!from.stat?.isDirectory()) return
-  const budget = { entries: mostEntries }
+  const budget = { entries: maxEntries }
   await authoriseTree(access, from, from.directory.at(from.name), from.realPath, budget, 0)
 }
 
-const mostEntries = 20_000
+const maxEntries = 20_000
 const deepest = 100
 
 async function authoriseTree(
@@ -56,7 +56,7 @@ async function authoriseTree(
   const directory = await openDirectory(access.method, at, { follow: false })
   try {
     const entries = depth > deepest ? undefined : await entriesOf(directory, budget.entries)
-    if (entries === undefined) throw new DirectoryTooLargeError(from.asWritten, mostEntries)
+    if (entries === undefined) throw new DirectoryTooLargeError(from.asWritten, maxEntries)
     budget.entries -= entries.length
     for (const { name, kind } of entries) {
       const inner = join(realPath, name)

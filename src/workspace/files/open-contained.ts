@@ -48,7 +48,7 @@ export async function withPlace<T>(
   refuseProtectedText(access, path, want)
   try {
     let target = path.absolute
-    for (let hop = 0; hop < mostHops; hop++) {
+    for (let hop = 0; hop < maxHops; hop++) {
       const step = await stepTo(access, path, target, want, use)
       if ('done' in step) return step.done
       target = step.linkTo
@@ -127,7 +127,7 @@ export function refuseIrregular(path: string, stat: Stats): void {
 }
 
 // A followed link ends at a real path; more hops are needed only when somebody changes the tree at that very moment.
-const mostHops = 10
+const maxHops = 10
 const readFlags =
   constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
 

@@ -17,7 +17,7 @@ export function openConfirmations({ root, userDir }: { root: string; userDir: st
   const directory = join(userDir, 'projects', createHash('sha256').update(root).digest('hex').slice(0, 32))
   const file = join(directory, 'confirmed')
   const all = async (): Promise<ReadonlySet<string>> =>
-    new Set(((await readIfThere(file, longestFile)) ?? '').split('\n').filter(Boolean))
+    new Set(((await readIfThere(file, maxFileBytes)) ?? '').split('\n').filter(Boolean))
   return {
     directory,
     all,
@@ -28,4 +28,4 @@ export function openConfirmations({ root, userDir }: { root: string; userDir: st
   }
 }
 
-const longestFile = 1_048_576
+const maxFileBytes = 1_048_576

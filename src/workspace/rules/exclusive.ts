@@ -42,7 +42,7 @@ async function withLock<Result>(
   times: LockTimes,
 ): Promise<Result> {
   const mine = JSON.stringify({ pid: process.pid, host: hostname(), token: randomUUID() })
-  const isMine = async (): Promise<boolean> => (await readIfThere(lock, longestLock)) === mine
+  const isMine = async (): Promise<boolean> => (await readIfThere(lock, maxLockBytes)) === mine
   await acquire(lock, mine, times)
   try {
     return await work(async () => {
@@ -53,7 +53,7 @@ async function withLock<Result>(
   }
 }
 
-const longestLock = 4096
+const maxLockBytes = 4096
 
 async function acquire(
   lock: string,
@@ -87,7 +87,7 @@ async function tryCreate(lock: string, content: string): Promise<boolean> {
 async function isStale(lock: string, staleAfterMs: number): Promise<boolean> {
   try {
     if (Date.now() - (await lstat(lock)).mtimeMs > staleAfterMs) return true
-    return isGone((await readIfThere(lock, longestLock)) ?? '')
+    return isGone((await readIfThere(lock, maxLockBytes)) ?? '')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false
     throw error

@@ -75,7 +75,7 @@ export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promis
     },
     async add(rule, scope = placeOf(root)) {
       await change(userFile, async () => {
-        const text = (await readIfThere(userFile, longestFile)) ?? headerFor(root)
+        const text = (await readIfThere(userFile, maxFileBytes)) ?? headerFor(root)
         return withRule(text, rule, scope)
       })
     },
@@ -84,7 +84,7 @@ export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promis
       const text = await readRules(userFile, async (content) => content)
       if (text === undefined) return removed
       await change(userFile, async () => {
-        const now = (await readIfThere(userFile, longestFile)) ?? ''
+        const now = (await readIfThere(userFile, maxFileBytes)) ?? ''
         const rules = parseProjectRules(now, scope)
         removed = rules.filter(isRemoved)
         return removed.length === 0 ? now : withoutRules(now, rules, isRemoved, scope)
@@ -102,7 +102,7 @@ export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promis
 }
 
 /** Three bytes for each of the characters that a rule file may have. */
-const longestFile = 3 * 1_048_576
+const maxFileBytes = 3 * 1_048_576
 
 function headerFor(root: string): string {
   // A directory may be named by whoever made the archive, line breaks and all.
@@ -165,7 +165,7 @@ async function readRules<Read>(
   read: (text: string) => Read | Promise<Read>,
 ): Promise<Read | undefined> {
   try {
-    const text = await readIfThere(file, longestFile)
+    const text = await readIfThere(file, maxFileBytes)
     return text === undefined ? undefined : await read(text)
   } catch (cause) {
     throw new RuleFileError(file, cause)

@@ -12,7 +12,7 @@ export type CopiedTree = {
   readonly notes: readonly string[]
 }
 
-const mostFiles = 1_000
+const maxFiles = 1_000
 const deepest = 8
 
 /**
@@ -58,7 +58,7 @@ class Copy {
 
   async #file(from: string, to: string): Promise<void> {
     const left = this.#maxBytes - this.bytes
-    if (this.files.length >= mostFiles) return this.#leaveOut(from, `there are ${mostFiles} files already`)
+    if (this.files.length >= maxFiles) return this.#leaveOut(from, `there are ${maxFiles} files already`)
     try {
       const { mode, size } = await this.#from.stat(from)
       if (size > left)
@@ -78,9 +78,9 @@ class Copy {
   }
 
   #leaveOut(path: string, why: string): void {
-    if (this.notes.length < mostNotes) this.notes.push(`${path} was left out: ${why}.`)
+    if (this.notes.length < maxNotes) this.notes.push(`${path} was left out: ${why}.`)
   }
 }
 
-const mostNotes = 20
+const maxNotes = 20
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)

@@ -82,7 +82,11 @@ export function createScratch(options: ScratchOptions): Scratch {
     },
     copy: async (label, source) => {
       const target = join((await directory()).path, `${plainLabel(label)}-${unguessable()}`)
-      const { bytes, files, notes } = await copyTree(source, target, Math.min(mostCopied, maxBytes - used))
+      const { bytes, files, notes } = await copyTree(
+        source,
+        target,
+        Math.min(maxCopiedBytes, maxBytes - used),
+      )
       used += bytes
       return { path: target, files, notes }
     },
@@ -94,7 +98,7 @@ export function createScratch(options: ScratchOptions): Scratch {
 }
 
 /** What one copy may take. */
-const mostCopied = 32 * 1024 * 1024
+const maxCopiedBytes = 32 * 1024 * 1024
 
 type Made = {
   readonly base: string

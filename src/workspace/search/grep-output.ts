@@ -3,7 +3,7 @@ import { lineText, maxHeldBytes } from './line-text.js'
 
 const newline = 0x0a
 const binaryNote = Buffer.from(': WARNING: stopped searching binary file')
-const longestPath = 8_192
+const maxPathLength = 8_192
 
 /**
  * Reads what `rg --null --line-number --column` (or `rg --null --count`) writes, chunk by chunk, into a collector. A record is
@@ -42,7 +42,7 @@ export function createGrepReader(
     const nul = same && data[pathEnd] === 0 ? pathEnd : data.indexOf(0, from)
     if (nul < 0) return -1
     const end = data.indexOf(newline, nul)
-    if (end < 0 && data.length - nul < maxHeldBytes + longestPath) return -1
+    if (end < 0 && data.length - nul < maxHeldBytes + maxPathLength) return -1
     if (!same || nul !== pathEnd) open(data.subarray(from, nul))
     if (wanted) finding(collector, mode, data.subarray(nul + 1, end < 0 ? data.length : end))
     if (end >= 0) return end + 1

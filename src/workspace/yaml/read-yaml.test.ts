@@ -5,7 +5,7 @@ import { propertyRuns } from '../../../test/support/property-runs.js'
 import { YamlError } from './errors.js'
 import { readYaml } from './read-yaml.js'
 
-const longestYaml = 64 * 1024
+const maxYamlLength = 64 * 1024
 
 const fieldsOf = (text: string): unknown => readYaml(text).fields
 
@@ -186,7 +186,7 @@ describe('the reader of YAML', () => {
       34,
       'deeper',
     ],
-    ['too long a text', `a: ${'x'.repeat(longestYaml)}`, 1, 'make it shorter'],
+    ['too long a text', `a: ${'x'.repeat(maxYamlLength)}`, 1, 'make it shorter'],
   ])('refuses %s, with its line', (_, written, line, words) => {
     let thrown: unknown
     try {
@@ -204,7 +204,7 @@ describe('the reader of YAML', () => {
   })
 
   it('takes no longer for texts made to be slow', () => {
-    const half = longestYaml / 2 - 10
+    const half = maxYamlLength / 2 - 10
     for (const hostile of [
       `a: ${' '.repeat(half)}b`,
       `a: x${' '.repeat(half)}b`,

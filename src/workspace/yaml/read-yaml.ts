@@ -9,7 +9,7 @@ export type YamlFields = {
 }
 
 /** The longest text that is read. */
-const longestYaml = 64 * 1024
+const maxYamlLength = 64 * 1024
 
 /**
  * Reads the YAML that people write at the head of a Markdown file and in small configuration files: one mapping, of block and flow
@@ -22,8 +22,8 @@ const longestYaml = 64 * 1024
  */
 export function readYaml(text: string, firstLine = 1): YamlFields {
   const source = new SourceText(text, firstLine)
-  if (text.length > longestYaml)
-    throw source.problem(`${text.length} characters, of which ${longestYaml} are read; make it shorter`)
+  if (text.length > maxYamlLength)
+    throw source.problem(`${text.length} characters, of which ${maxYamlLength} are read; make it shorter`)
   if (source.peek()?.text === '---') source.at += 1
   const lines = new Map<string, number>()
   const first = source.peek()

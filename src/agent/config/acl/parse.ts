@@ -3,7 +3,7 @@ import { type Complaints, createLexer, type Token, type TokenKind } from './lex.
 import { maxDocumentBytes, maxItems, maxNesting } from './limits.js'
 
 /** More are not collected: the first few are what a person repairs. */
-const mostProblems = 100
+const maxProblems = 100
 
 /** Ends the reading of one item: it is told, and reading goes on at the next. */
 class Unreadable extends Error {}
@@ -31,7 +31,7 @@ function collectProblems(): { problems: SyntaxProblem[]; complaints: Complaints 
     if (lines.has(span.line)) return
     lines.add(span.line)
     problems.push({ span, message })
-    if (problems.length >= mostProblems) throw new Halted()
+    if (problems.length >= maxProblems) throw new Halted()
   }
   const halt = (span: Span, message: string): never => {
     problems.push({ span, message })

@@ -26,7 +26,7 @@ export async function dryRun(toolName: string, args: unknown, root: string): Pro
 }
 
 const editing: readonly AnyGovernedTool[] = [editTool, writeTool, patchTool]
-const largestFile = 4 * 1024 * 1024
+const maxFileBytes = 4 * 1024 * 1024
 
 function pretending(real: RuntimeFiles, changes: FileChange[]): RuntimeFiles {
   const no = async (): Promise<never> => {
@@ -36,8 +36,8 @@ function pretending(real: RuntimeFiles, changes: FileChange[]): RuntimeFiles {
     root: real.root,
     stat: (path) => real.stat(path),
     list: (path) => real.list(path),
-    read: (path, options) => real.read(path, { maxBytes: largestFile, ...options }),
-    readText: (path, options) => real.readText(path, { maxBytes: largestFile, ...options }),
+    read: (path, options) => real.read(path, { maxBytes: maxFileBytes, ...options }),
+    readText: (path, options) => real.readText(path, { maxBytes: maxFileBytes, ...options }),
     readRange: (path, start, end) => real.readRange(path, start, end),
     async write(path, data) {
       const after = typeof data === 'string' ? data : new TextDecoder().decode(data)
@@ -66,5 +66,5 @@ async function textOf({ path }: FileChange, real: RuntimeFiles): Promise<string 
     () => true,
     () => false,
   )
-  return exists ? real.readText(path, { maxBytes: largestFile }) : undefined
+  return exists ? real.readText(path, { maxBytes: maxFileBytes }) : undefined
 }

@@ -13,26 +13,26 @@ export interface History {
 /** Kept in the user's directory, for this user's eyes only, as one line of JSON an entry. */
 export async function openHistory(userDir: string): Promise<History> {
   const file = join(userDir, 'history')
-  const entries = parse(await readIfThere(file, longestFile).catch(() => undefined))
+  const entries = parse(await readIfThere(file, maxFileBytes).catch(() => undefined))
   return {
     entries,
     async add(text) {
-      if (text.trim() === '' || text.startsWith(' ') || text.length > longestEntry) return
+      if (text.trim() === '' || text.startsWith(' ') || text.length > maxEntryLength) return
       if (entries.at(-1) === text) return
       entries.push(text)
       await changeFile(file, async () => {
         // Another session may have added to it meanwhile.
-        const kept = parse(await readIfThere(file, longestFile).catch(() => undefined))
+        const kept = parse(await readIfThere(file, maxFileBytes).catch(() => undefined))
         return serialized([...kept, text])
       })
     },
   }
 }
 
-const longestFile = 4 * 1024 * 1024
-const longestEntry = 64 * 1024
-const mostEntries = 1_000
-const mostCharacters = 1024 * 1024
+const maxFileBytes = 4 * 1024 * 1024
+const maxEntryLength = 64 * 1024
+const maxEntries = 1_000
+const maxCharacters = 1024 * 1024
 
 function parse(text: string | undefined): string[] {
   return (text ?? '').split('\n').flatMap((line) => {
@@ -50,10 +50,10 @@ function parse(text: string | undefined): string[] {
 function serialized(entries: readonly string[]): string {
   const lines: string[] = []
   let characters = 0
-  for (const text of entries.slice(-mostEntries).reverse()) {
+  for (const text of entries.slice(-maxEntries).reverse()) {
     const line = JSON.stringify({ text })
     characters += line.length
-    if (characters > mostCharacters) break
+    if (characters > maxCharacters) break
     lines.push(line)
   }
   return lines

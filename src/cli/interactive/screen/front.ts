@@ -337,7 +337,7 @@ export class Front {
     const candidates = this.editor.candidates()
     const width = Math.max(0, ...candidates.map(({ value }) => value.length))
     const hints = candidates
-      .slice(0, mostHints)
+      .slice(0, maxHints)
       .map(({ value, says }) => `  ${says === undefined ? value : `${value.padEnd(width)}  ${says}`}`)
     const more = candidates.length - hints.length
     const shown = more > 0 ? [...hints, `  … ${more} more`] : hints
@@ -350,6 +350,6 @@ export class Front {
   }
 }
 
-const mostHints = 8
+const maxHints = 8
 const tabHint = '  Tab answers this question; what you type goes to your prompt'
 const noKey = { name: '', ctrl: false, shift: false }
