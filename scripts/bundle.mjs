@@ -100,7 +100,7 @@ const laterForCommand = [
       'loop/',
       ...['ask-model', 'budget', 'check-answer', 'context-gauge', 'events', 'gate', 'host-env', 'on-abort'],
       ...['repetition', 'run', 'run-state', 'session-authority', 'usage', 'write-order'],
-      ...['compaction/make-room', 'compaction/settings'],
+      ...['compaction/compact', 'compaction/settings'],
     ),
     ...without(
       'tool/',

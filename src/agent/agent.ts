@@ -17,10 +17,10 @@ import type { AgentDirHandle } from './dir/handle.js'
 import type { ServeAgentDirOptions } from './dir/serve-options.js'
 import type { OpenerSetup, SessionOpener } from './dir/serving-host.js'
 import { noWorkspace, SessionNotFoundError } from './errors.js'
-import { loadMachinery, type SessionMachinery } from './machinery.js'
 import { builtinAgents } from './named-agents.js'
 import type { OpenSessions } from './open-sessions.js'
 import { type AgentSurroundings, type MakerParts, SessionMaker } from './session-maker.js'
+import { loadSessionModules, type SessionModules } from './session-modules.js'
 import { workspaceInLog, workspaceRoot } from './workspace-root.js'
 
 /**
@@ -38,7 +38,7 @@ import { workspaceInLog, workspaceRoot } from './workspace-root.js'
 export class Agent {
   readonly #config: AgentConfig
   readonly #surroundings: AgentSurroundings
-  readonly #machinery: SessionMachinery
+  readonly #machinery: SessionModules
   readonly #maker: SessionMaker
   readonly #sessions: OpenSessions
   /** Agent directories that are served with it. */
@@ -68,7 +68,7 @@ export class Agent {
       ...(env !== undefined && { env }),
       ...(cwd !== undefined && { cwd }),
     })
-    const machinery = await loadMachinery()
+    const machinery = await loadSessionModules()
     // A rule or pattern that cannot be used is refused here rather than with the first session.
     if (config.manifest !== undefined) machinery.checkOptions({ manifest: config.manifest })
     return new Agent({ config, surroundings, machinery, store: configuredStore(config) }, warnings)

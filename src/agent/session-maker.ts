@@ -19,8 +19,8 @@ import { AgentModels } from './agent-models.js'
 import { type AgentConfig, secretsOf } from './config/index.js'
 import { configuredMemory } from './configured-memory.js'
 import { configuredQueue } from './configured-queue.js'
-import type { SessionMachinery } from './machinery.js'
 import { OpenSessions } from './open-sessions.js'
+import type { SessionModules } from './session-modules.js'
 import { workspaceRoot } from './workspace-root.js'
 
 /** What belongs to the machine rather than to the configuration. */
@@ -36,7 +36,7 @@ export type AgentSurroundings = {
 export type MakerParts = {
   readonly config: AgentConfig
   readonly surroundings: AgentSurroundings
-  readonly machinery: SessionMachinery
+  readonly machinery: SessionModules
   readonly store: SessionStore | undefined
   /** What the agent lends to a maker of its own for another configuration. */
   readonly lent?: LentParts
@@ -58,7 +58,7 @@ export class SessionMaker {
   readonly machine: ProgramMachine
   readonly #config: AgentConfig
   readonly #cwd: string | undefined
-  readonly #machinery: SessionMachinery
+  readonly #machinery: SessionModules
   readonly #agentTools: readonly AnyTool[]
   /** One list for all sessions, so that what is made of it can be shared. */
   readonly #secrets: readonly string[]

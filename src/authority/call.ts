@@ -114,7 +114,7 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
     if (subject.ifDirectory) possiblePaths.push(subject)
     if (subject.ifDirectory && !pathFacts?.has(pathFactsKey(subject))) return []
     const places = pathFacts === undefined ? [subject] : withFacts(subject, pathFacts, isInsideOf(place))
-    return held === undefined ? places : places.map((each) => withHeldFile(each, held))
+    return held === undefined ? places : places.map((each) => withContainedFile(each, held))
   })
   return {
     call,
@@ -206,7 +206,7 @@ function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubjec
 }
 
 /** A directory that the command may read as a whole, with the file below it that must not be read. */
-function withHeldFile(subject: PathSubject, held: ReadonlyMap<string, string>): PathSubject {
+function withContainedFile(subject: PathSubject, held: ReadonlyMap<string, string>): PathSubject {
   const below = subject.tree && subject.fs === 'read' ? held.get(subject.path.path) : undefined
   if (below === undefined) return subject
   return { ...subject, doubt: `it is given a directory that holds ${below}, which must not be read` }

@@ -6,7 +6,7 @@ import {
   hasUnseenRestrictions,
   type MatchingRule,
   matchingRules,
-  outdatedYes,
+  outdatedApproval,
   type RuleBook,
 } from './rule-book.js'
 import { whatChanged } from './server-tool.js'
@@ -116,7 +116,7 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
 /** Why a tool of a server needs a new yes. */
 function changeOf(call: Call, book: RuleBook): string | undefined {
   if (call.mcp?.digest === undefined) return undefined
-  const outdated = outdatedYes(book, call)?.digest
+  const outdated = outdatedApproval(book, call)?.digest
   return call.mcp.changed ?? (outdated === undefined ? undefined : whatChanged(outdated, call.mcp.digest))
 }
 

@@ -5,14 +5,14 @@ import { boundCapability, mcpOfToolId } from './permission.js'
 import { isPinned, type Rule, ruleSources } from './rule.js'
 import {
   collect,
+  createRuleIndex,
   type Entry,
   type Found,
   fill,
   type Level,
-  newShelf,
-  type Shelf,
+  type RuleIndex,
   tryEntry,
-} from './rule-shelf.js'
+} from './rule-index.js'
 import type { Scope } from './scope.js'
 import { allowsReadingPart, restrictsReading } from './tree-reader.js'
 import { type Action, strictness } from './verdict.js'
@@ -42,7 +42,7 @@ export type RuleBook = {
   readonly anyPort: boolean
   /** Allows that nobody has confirmed; they count for nothing. */
   readonly ignored: readonly Rule[]
-  readonly shelves: ReadonlyMap<string, Shelf>
+  readonly shelves: ReadonlyMap<string, RuleIndex>
   readonly wildcards: readonly Entry[]
   readonly explicitDefault: boolean
   /** Some files, and not all, are kept from being read. */
@@ -68,7 +68,7 @@ export type MatchingRule = {
 export function createRuleBook(options: RuleBookOptions): RuleBook {
   const { rules, scope, defaultDecision = 'ask', doubts = 'ask', explicitDefault = false } = options
   const { defaultReason = 'permissionPolicy.defaultDecision', anyPort = false } = options
-  const shelves = new Map<string, Shelf>()
+  const shelves = new Map<string, RuleIndex>()
   const wildcards: Entry[] = []
   const ignored: Rule[] = []
   for (const [order, rule] of rules.entries()) {
@@ -97,7 +97,7 @@ export function createRuleBook(options: RuleBookOptions): RuleBook {
 export function matchingRules(book: RuleBook, call: Call, subject: JudgedSubject): MatchingRule[] {
   const found: Found[] = []
   const mcp = call.mcp ?? mcpOfToolId(call.tool)
-  for (const key of shelfKeys(call.tool, mcp, subject)) {
+  for (const key of indexKeys(call.tool, mcp, subject)) {
     const shelf = book.shelves.get(key)
     if (shelf !== undefined) collect(shelf, call.tool, subject, found)
   }
@@ -125,7 +125,7 @@ function agreesWith({ compiled: { rule } }: Entry, { mcp }: Call): boolean {
 }
 
 /** A yes that was given to this tool when it was something else. */
-export function outdatedYes(book: RuleBook, { mcp }: Call): Rule | undefined {
+export function outdatedApproval(book: RuleBook, { mcp }: Call): Rule | undefined {
   if (mcp?.digest === undefined) return undefined
   const permission = `mcp:${mcp.server}:${mcp.tool}`
   return book.rules.find(
@@ -176,11 +176,11 @@ export function allowsReadingBelow(book: RuleBook, call: Call, path: PreparedPat
 
 const levels: readonly Level[] = ['everything', 'wildcard', 'capability', 'tool']
 
-function shelve(compiled: CompiledRule, shelves: Map<string, Shelf>, wildcards: Entry[]): void {
+function shelve(compiled: CompiledRule, shelves: Map<string, RuleIndex>, wildcards: Entry[]): void {
   const { permission, rule } = compiled
   const pinned = isPinned(rule)
   const put = (key: string, level: Level, widened = false): void => {
-    const shelf = shelves.get(key) ?? newShelf()
+    const shelf = shelves.get(key) ?? createRuleIndex()
     shelves.set(key, shelf)
     fill(shelf, { compiled, level, widened, pinned })
   }
@@ -205,7 +205,7 @@ function shelve(compiled: CompiledRule, shelves: Map<string, Shelf>, wildcards: 
 
 type McpName = { readonly server: string; readonly tool: string }
 
-function shelfKeys(tool: string, mcp: McpName | undefined, subject: JudgedSubject): string[] {
+function indexKeys(tool: string, mcp: McpName | undefined, subject: JudgedSubject): string[] {
   const keys = [`tool:${tool}`, capabilityKey(subject), '*']
   if (subject.kind === 'path' && subject.fs === 'read' && readersLikeRead.has(tool)) keys.push(readingKey)
   if (mcp !== undefined) keys.push(mcpKey(mcp.server, mcp.tool), mcpKey(mcp.server, '*'))

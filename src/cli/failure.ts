@@ -1,8 +1,8 @@
 import { CapstanError, messageOf } from '../tool/errors.js'
+import { toCliWording } from './cli-wording.js'
 import { CommandLineError } from './errors.js'
 import { type ExitCode, exitCodes } from './exit-codes.js'
 import type { Io } from './io.js'
-import { ownWords } from './own-words.js'
 import { colorsFor } from './terminal/colors.js'
 import { safeText } from './terminal/safe-text.js'
 
@@ -18,7 +18,7 @@ export function describeFailure(
   const stack =
     io.env['CAPSTAN_DEBUG'] && error instanceof Error && error.stack !== undefined ? `\n${error.stack}` : ''
   const lines = [
-    `${red('capstan:')} ${safeText(ownWords(messageOf(error)))}`,
+    `${red('capstan:')} ${safeText(toCliWording(messageOf(error)))}`,
     ...(hint === undefined ? [] : [dim(`hint: ${safeText(hint)}`)]),
   ]
   return { text: `${lines.join('\n')}${safeText(stack)}\n`, exitCode }

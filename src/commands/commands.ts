@@ -144,9 +144,9 @@ async function settle(name: string, work: Work, signal: AbortSignal | undefined)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
-    own.abort(nobodyWaits)
+    own.abort(ignoreRejection)
   }
 }
 
 /** One for all: making an exception is dear. */
-const nobodyWaits = new DOMException('nobody waits for this command any longer', 'AbortError')
+const ignoreRejection = new DOMException('nobody waits for this command any longer', 'AbortError')

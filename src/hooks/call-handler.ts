@@ -124,18 +124,18 @@ function createLife(): { signal(): AbortSignal; end(): void } {
   return {
     signal: () => {
       controller ??= new AbortController()
-      if (over) controller.abort(nobodyWaits)
+      if (over) controller.abort(ignoreRejection)
       return controller.signal
     },
     end: () => {
       over = true
-      controller?.abort(nobodyWaits)
+      controller?.abort(ignoreRejection)
     },
   }
 }
 
 /** One for all: making an exception is dear. */
-const nobodyWaits = new DOMException('nobody waits for this hook any longer', 'AbortError')
+const ignoreRejection = new DOMException('nobody waits for this hook any longer', 'AbortError')
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'

@@ -19,7 +19,7 @@ export function gateHooks(hooks: Hooks): GateHooks {
     after: (call: HookCall & { readonly envelope: Envelope }) => {
       recent.push(call.toolName)
       if (recent.length > keptTools) recent.shift()
-      return hooks.has('post_tool_use') ? tellAfter(hooks, call) : undefined
+      return hooks.has('post_tool_use') ? reportAfter(hooks, call) : undefined
     },
   }
 }
@@ -59,7 +59,7 @@ async function askBefore(hooks: Hooks, call: HookCall, recent: readonly string[]
   return goOn
 }
 
-async function tellAfter(hooks: Hooks, call: HookCall & { readonly envelope: Envelope }): Promise<void> {
+async function reportAfter(hooks: Hooks, call: HookCall & { readonly envelope: Envelope }): Promise<void> {
   const { envelope } = call
   const { exit_code, duration_ms } = envelope.metadata
   const success = envelope.type === 'output'

@@ -13,7 +13,7 @@ import {
 import type { AnyGovernedTool } from '../tool/contract.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { type AskRequest, readAnswer, rejectionText } from './ask.js'
-import type { Passage, Ready } from './gate.js'
+import type { CallState, Ready } from './gate.js'
 import type { GateCall } from './gate-parts.js'
 import { guarded, whileRunning } from './guarded.js'
 import { Stopped } from './stopped.js'
@@ -22,7 +22,7 @@ import { Stopped } from './stopped.js'
  * Asks whoever must agree: for a verdict of the rules or the watchdog, and for the tool's own policy. Nobody there: refused, with
  * the words that would have made it pass. The arguments that were shown are the arguments that run.
  */
-export async function seekApproval(passage: Passage, tool: AnyGovernedTool, ready: Ready): Promise<void> {
+export async function seekApproval(passage: CallState, tool: AnyGovernedTool, ready: Ready): Promise<void> {
   passage.step = 'approval'
   // The host's own calls are privileged, and there is nobody to ask about them.
   if (passage.request.origin === 'host') {
@@ -44,7 +44,7 @@ export async function seekApproval(passage: Passage, tool: AnyGovernedTool, read
  * Whom an agent that works inside this call asks: the same handler or person. A handler that fails ends the run that it belongs to, and
  * so does nobody being there: an approval that was never given must not look like a tool that failed.
  */
-export function approvalsInside(passage: Passage): ToolApprovalsOptions {
+export function approvalsInside(passage: CallState): ToolApprovalsOptions {
   return {
     async handler(asked) {
       const { parts } = passage
@@ -65,7 +65,7 @@ export function approvalsInside(passage: Passage): ToolApprovalsOptions {
   }
 }
 
-async function askFromInside(passage: Passage, asked: ToolApprovalRequest): Promise<AskRequest> {
+async function askFromInside(passage: CallState, asked: ToolApprovalRequest): Promise<AskRequest> {
   const { toolName, args, toolCallId, internalCallId, run } = asked
   return {
     id: internalCallId,
@@ -98,7 +98,7 @@ export function toolCallIdOf({ providerCallId, toolCallId }: GateCall): { toolCa
  * ask, the handler is asked once, in the words of the policy.
  */
 async function askPolicy(
-  passage: Passage,
+  passage: CallState,
   tool: AnyGovernedTool,
   ready: Ready,
 ): Promise<ToolApprovalRequest | undefined> {
@@ -128,7 +128,7 @@ async function askPolicy(
 }
 
 async function askPerson(
-  passage: Passage,
+  passage: CallState,
   tool: AnyGovernedTool,
   ready: Ready,
   reasons: readonly string[],
@@ -138,7 +138,7 @@ async function askPerson(
   const advice = policy === undefined ? adviceFor(passage) : undefined
   if (parts.onAsk === undefined) {
     refuse(passage, tool, ready, reasons, advice)
-    throw new Stopped(nobodyThere(reasons, advice))
+    throw new Stopped(noUser(reasons, advice))
   }
   const found = policy === undefined ? rulesFor(passage, suggestRule) : undefined
   const suggestion = found !== undefined && 'rules' in found ? found : undefined
@@ -147,7 +147,7 @@ async function askPerson(
   const notes = [
     ...(passage.expanded === undefined ? [] : approvalNotes(passage.expanded)),
     ...serverNotes(tool),
-    ...heardNotes(passage),
+    ...emitNotes(passage),
     ...pinNotes(passage),
   ]
   const request: AskRequest = {
@@ -180,7 +180,7 @@ async function askPerson(
 
 /** A person thinks: whoever counts the time of the call is told. */
 async function whileThinking<Answer>(
-  { request }: Passage,
+  { request }: CallState,
   answer: Answer | Promise<Answer>,
 ): Promise<Answer> {
   request.watch?.waiting(true)
@@ -192,7 +192,7 @@ async function whileThinking<Answer>(
 }
 
 /** What a file says can change while a person thinks: the call is for what it said before, and the tool holds to that. */
-async function pinFiles(passage: Passage, tool: AnyGovernedTool, { args }: Ready): Promise<void> {
+async function pinFiles(passage: CallState, tool: AnyGovernedTool, { args }: Ready): Promise<void> {
   const paths = tool.pins?.(args) ?? []
   const { fileDigest } = passage.parts
   if (paths.length === 0 || fileDigest === undefined) return
@@ -201,7 +201,7 @@ async function pinFiles(passage: Passage, tool: AnyGovernedTool, { args }: Ready
   passage.pins = pins
 }
 
-function pinNotes({ pins = new Map() }: Passage): string[] {
+function pinNotes({ pins = new Map() }: CallState): string[] {
   return [...pins].map(([path, digest]) => `It runs ${path} as it is now (${digest || 'it cannot be read'})`)
 }
 
@@ -211,12 +211,12 @@ function serverNotes({ mcp, description }: AnyGovernedTool): string[] {
 }
 
 /** Where the idea may have come from (SEC-186). */
-function heardNotes({ heard: { from } }: Passage): string[] {
+function emitNotes({ heard: { from } }: CallState): string[] {
   return from === undefined ? [] : [`The model has read what "${from}" brought from outside.`]
 }
 
 function refuse(
-  { refused }: Passage,
+  { refused }: CallState,
   tool: AnyGovernedTool,
   { args }: Ready,
   reasons: readonly string[],
@@ -231,7 +231,7 @@ function refuse(
 }
 
 /** What the answer is for: this call of this agent, with these arguments. */
-function keyFor(passage: Passage, { args }: Ready): Promise<string> {
+function keyFor(passage: CallState, { args }: Ready): Promise<string> {
   const { request, run } = passage
   const { agentId = '', sessionId = '' } = run ?? {}
   // As text, since arguments may hold what JSON cannot: a date, a URL.
@@ -245,12 +245,12 @@ function keyFor(passage: Passage, { args }: Ready): Promise<string> {
   })
 }
 
-function placeOf({ expanded }: Passage): string {
+function placeOf({ expanded }: CallState): string {
   return expanded?.scope.variables.workspace?.[0] ?? ''
 }
 
 /** The rules that would let the call pass, for the error message of a refusal; undefined when other than rules refuse it. */
-export function adviceFor(passage: Passage): RuleSuggestion | undefined {
+export function adviceFor(passage: CallState): RuleSuggestion | undefined {
   if (passage.watchdog?.action === 'ask' || passage.insisted !== undefined) return undefined
   return rulesFor(passage, adviseRules)
 }
@@ -265,7 +265,7 @@ export function howToAllow(advice: RuleSuggestion | undefined): string | undefin
 
 /** A subagent's call may be asked about by its parents' rules as well: the rules that are found answer all of them. */
 function rulesFor(
-  { expanded, decision, authority }: Passage,
+  { expanded, decision, authority }: CallState,
   find: typeof suggestRule,
 ): RuleSuggestion | undefined {
   if (expanded === undefined || decision === undefined || authority === undefined) return undefined
@@ -287,7 +287,7 @@ function rulesFor(
   return { rules: [...rules.values()], text: [...rules.keys()], ...caution }
 }
 
-function rulesThatAsk({ decision }: Passage): Rule[] {
+function rulesThatAsk({ decision }: CallState): Rule[] {
   if (decision === undefined) return []
   const asking = [decision.rules, ...decision.limits].flatMap(({ subjects }) =>
     subjects.flatMap(({ rule, verdict }) => (rule !== undefined && verdict.action === 'ask' ? [rule] : [])),
@@ -296,7 +296,7 @@ function rulesThatAsk({ decision }: Passage): Rule[] {
 }
 
 /** Every thing that must be asked about, each in its own words: a person decides on all of them at once. */
-function verdictReasons({ decision, watchdog }: Passage): string[] {
+function verdictReasons({ decision, watchdog }: CallState): string[] {
   if (decision?.verdict.action !== 'ask' && watchdog?.action !== 'ask') return []
   const judged =
     decision === undefined
@@ -310,7 +310,7 @@ function verdictReasons({ decision, watchdog }: Passage): string[] {
   return reasons.length === 0 ? ['it must be asked about'] : [...new Set(reasons)]
 }
 
-function nobodyThere(reasons: readonly string[], advice: RuleSuggestion | undefined): string {
+function noUser(reasons: readonly string[], advice: RuleSuggestion | undefined): string {
   const how = howToAllow(advice)
   const person = 'set `onAsk` so that a person can decide.'
   const rules = advice !== undefined && 'rules' in advice

@@ -13,7 +13,7 @@ import { reasoningText } from '../tool/message.js'
 import { applyCompletionRequest, applyCompletionResponse } from '../tool/middleware.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { checkAnswer } from './check-answer.js'
-import { type Ask, makeRoom } from './compaction/make-room.js'
+import { type Ask, compactConversation } from './compaction/compact.js'
 import { gaugeOf } from './context-gauge.js'
 import { quarantine } from './quarantine.js'
 import type { ObservedEvent } from './run-parts.js'
@@ -32,7 +32,7 @@ export async function askModel(state: RunState, ask: Ask): Promise<ModelAnswer> 
 
 async function mended(state: RunState, ask: Ask, error: ModelError): Promise<boolean> {
   if (state.parts.strictCapabilities === true && error instanceof CompletionCapabilityError) return false
-  if (error.code === 'model_context_overflow') return makeRoom(state, ask, { tooLong: error })
+  if (error.code === 'model_context_overflow') return compactConversation(state, ask, { tooLong: error })
   return error.code === 'model_request_refused' && quarantine(state, error)
 }
 
@@ -128,7 +128,7 @@ async function askThis(
     countTokens(state, usageOf(answered.usage), estimated)
     const answer = held ? await replaceAnswer(state, model, request, answered) : answered
     const { usage, spent } = spend(state, model, answer.usage)
-    if (held) tellAnswer(state, answer)
+    if (held) emitAnswer(state, answer)
     if (spent !== undefined) await unlessAborted(spent, signal)
     const taken = parts.answered?.(answer)
     if (taken !== undefined) await unlessAborted(taken, signal)
@@ -255,7 +255,7 @@ function rateLimit(
 }
 
 /** What was held back, in one piece each. */
-function tellAnswer({ parts: { emit } }: RunState, answer: ModelAnswer): void {
+function emitAnswer({ parts: { emit } }: RunState, answer: ModelAnswer): void {
   for (const part of answer.content) {
     if (part.type === 'text') emit({ type: 'text_delta', text: part.text })
     else if (part.type === 'reasoning') emit({ type: 'reasoning_delta', text: reasoningText(part) })

@@ -3,7 +3,7 @@ import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { approvalsInside, toolCallIdOf } from './approval-step.js'
 import { type Ended, withDeadline } from './deadline.js'
-import type { Passage, Ready } from './gate.js'
+import type { CallState, Ready } from './gate.js'
 import { writtenPaths } from './write-order.js'
 
 /** An abort is over within two seconds, also with a tool that does not listen. */
@@ -16,7 +16,7 @@ const callIsOver = new DOMException('the call is over', 'AbortError')
  * are no longer that do not run.
  */
 export async function execute(
-  passage: Passage,
+  passage: CallState,
   tool: AnyGovernedTool,
   ready: Ready,
   checked: string,
@@ -90,7 +90,7 @@ export async function execute(
  * Waits for the session's earlier calls that write the same files. A call inside a call that writes does not wait: the outer call
  * would wait for it in turn.
  */
-async function enterWriteOrder(passage: Passage): Promise<(() => void) | undefined> {
+async function enterWriteOrder(passage: CallState): Promise<(() => void) | undefined> {
   const { parts, request, expanded } = passage
   if (parts.writes === undefined || request.insideWriter === true || expanded === undefined) return undefined
   const paths = writtenPaths(expanded.subjects)
@@ -113,7 +113,7 @@ function stoppedInTime(name: string, timeoutMs: number, envelope: Envelope): Env
 }
 
 async function contextFor(
-  passage: Passage,
+  passage: CallState,
   signal: AbortSignal,
   alive: AbortSignal,
 ): Promise<ToolCallContext> {
@@ -148,7 +148,7 @@ async function contextFor(
 }
 
 /** Milliseconds since the call came to the gate; none when the clock fails, which the record has said already. */
-export function elapsed({ parts, start }: Passage): number {
+export function elapsed({ parts, start }: CallState): number {
   try {
     return Math.max(0, Math.round(parts.now() - start))
   } catch {

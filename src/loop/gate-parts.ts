@@ -1,7 +1,7 @@
 import type { Call } from '../authority/call.js'
+import type { FindBelow } from '../authority/contained-files.js'
 import type { Authority } from '../authority/decide.js'
 import type { PathLookup } from '../authority/expand-on-disk.js'
-import type { FindBelow } from '../authority/held-files.js'
 import type { Manifest } from '../authority/manifest.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'

@@ -1,8 +1,8 @@
 import type { Call, ExpandedCall } from '../authority/call.js'
+import { withContainedFiles } from '../authority/contained-files.js'
 import { type Authority, type Decision, decide } from '../authority/decide.js'
 import { expandOnDisk } from '../authority/expand-on-disk.js'
 import { checkSubjects } from '../authority/grant.js'
-import { withHeldFiles } from '../authority/held-files.js'
 import type { Rule } from '../authority/rule.js'
 import type { Verdict } from '../authority/verdict.js'
 import { runWatchdog } from '../authority/watchdog.js'
@@ -47,7 +47,7 @@ export interface Gate {
 export function createGate(parts: GateParts): Gate {
   const refused: RefusedAsk[] = []
   const governed = new WeakMap<AnyTool, Promise<AnyGovernedTool>>()
-  const heard: Passage['heard'] = {}
+  const heard: CallState['heard'] = {}
   return {
     call: (request) => passGate(request, parts, { refused, governed, heard }),
     takeRefusedAsks: () => refused.splice(0),
@@ -55,7 +55,7 @@ export function createGate(parts: GateParts): Gate {
 }
 
 /** One call on its way: what each step found out for those behind it. */
-export type Passage = {
+export type CallState = {
   readonly request: GateCall
   readonly parts: GateParts
   readonly refused: RefusedAsk[]
@@ -94,9 +94,9 @@ export type Ready = Preparation & { ok: true }
 async function passGate(
   request: GateCall,
   parts: GateParts,
-  shared: Pick<Passage, 'refused' | 'governed' | 'heard'>,
+  shared: Pick<CallState, 'refused' | 'governed' | 'heard'>,
 ): Promise<GateOutcome> {
-  const passage: Passage = {
+  const passage: CallState = {
     request,
     parts,
     ...shared,
@@ -116,7 +116,7 @@ async function passGate(
 }
 
 /** A clock or id source that fails must not make the gate reject: the call goes on without, and its record says so. */
-function begin({ newId, now, run }: GateParts): Pick<Passage, 'id' | 'start' | 'run' | 'notices'> {
+function begin({ newId, now, run }: GateParts): Pick<CallState, 'id' | 'start' | 'run' | 'notices'> {
   try {
     const identity = typeof run === 'function' ? run() : run
     return { id: newId(), start: now(), notices: [], ...(identity !== undefined && { run: identity }) }
@@ -127,7 +127,7 @@ function begin({ newId, now, run }: GateParts): Pick<Passage, 'id' | 'start' | '
 
 type Walked = { readonly envelope: Envelope; readonly fatal?: { readonly error: unknown } }
 
-async function walk(passage: Passage): Promise<Walked> {
+async function walk(passage: CallState): Promise<Walked> {
   try {
     const tool = await resolve(passage)
     const written = parse(passage)
@@ -154,7 +154,7 @@ async function walk(passage: Passage): Promise<Walked> {
 }
 
 /** Middleware sees what the model gets, whether the call ran or not. */
-async function refused(passage: Passage, envelope: Envelope): Promise<Walked> {
+async function refused(passage: CallState, envelope: Envelope): Promise<Walked> {
   const { step } = passage
   try {
     return { envelope: await rewriteOutput(passage, passage.tool, envelope) }
@@ -166,12 +166,12 @@ async function refused(passage: Passage, envelope: Envelope): Promise<Walked> {
 }
 
 /** A part of the host broke: its guard, its store, its hook. The call did not pass. */
-function broken({ step }: Passage, thrown: unknown): Walked {
+function broken({ step }: CallState, thrown: unknown): Walked {
   const text = `The call was refused because the step "${step}" failed: ${messageOf(thrown)}`
   return { envelope: errorEnvelope(text), fatal: { error: thrown } }
 }
 
-async function resolve(passage: Passage): Promise<AnyGovernedTool> {
+async function resolve(passage: CallState): Promise<AnyGovernedTool> {
   const { request, parts, governed } = passage
   const found = parts.tools.get(request.name, request.origin)
   const tool = found === undefined ? undefined : await currentOf(passage, found)
@@ -194,7 +194,7 @@ async function resolve(passage: Passage): Promise<AnyGovernedTool> {
 }
 
 /** A server may have changed its tool since the model was shown it: the call is judged and run as what the tool is now. */
-async function currentOf({ request }: Passage, tool: AnyTool): Promise<AnyTool | undefined> {
+async function currentOf({ request }: CallState, tool: AnyTool): Promise<AnyTool | undefined> {
   if (tool.current === undefined) return tool
   try {
     return await whileRunning(request.signal, tool.current())
@@ -205,7 +205,7 @@ async function currentOf({ request }: Passage, tool: AnyTool): Promise<AnyTool |
 }
 
 /** Text is what a model wrote; a value comes from code. */
-function parse(passage: Passage): unknown {
+function parse(passage: CallState): unknown {
   passage.step = 'parse'
   const { input } = passage.request
   if ('value' in input) {
@@ -223,7 +223,7 @@ function parseText(name: string, text: string): unknown {
   }
 }
 
-async function rewriteInput(passage: Passage, value: unknown): Promise<unknown> {
+async function rewriteInput(passage: CallState, value: unknown): Promise<unknown> {
   passage.step = 'input'
   const { request, parts } = passage
   if (!parts.middleware?.some((one) => one.onToolInput)) return value
@@ -241,7 +241,7 @@ async function rewriteInput(passage: Passage, value: unknown): Promise<unknown> 
 }
 
 /** Everything that is decided about arguments by code alone; nobody is asked yet. */
-async function judgeArguments(passage: Passage, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
+async function judgeArguments(passage: CallState, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
   const ready = await validate(passage, tool, value)
   const before = serializeToolOutput(ready.args)
   checkCapability(passage)
@@ -253,7 +253,7 @@ async function judgeArguments(passage: Passage, tool: AnyGovernedTool, value: un
 }
 
 /** Once: the value that comes out is the one that is judged, approved and run. */
-async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
+async function validate(passage: CallState, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
   passage.step = 'validate'
   const prepared = await prepareWritten(passage, tool, value)
   if (!prepared.ok) throw new Stopped(prepared.envelope.error_text)
@@ -261,7 +261,7 @@ async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown)
     passage.notices.push(`the arguments were not checked, the schema cannot be used: ${tool.unchecked}`)
   passage.authority = passage.parts.authorityFor(tool)
   const call = callOf(passage, tool, prepared)
-  passage.expanded = await withHeldFiles(
+  passage.expanded = await withContainedFiles(
     await expandOnDisk(call, passage.authority.book.scope, passage.parts),
     passage.authority,
     passage.parts.findBelow,
@@ -270,7 +270,7 @@ async function validate(passage: Passage, tool: AnyGovernedTool, value: unknown)
   return prepared
 }
 
-function callOf({ run }: Passage, tool: AnyGovernedTool, { args, subjects }: Ready): Call {
+function callOf({ run }: CallState, tool: AnyGovernedTool, { args, subjects }: Ready): Call {
   const { agentId, sessionId } = run ?? {}
   return {
     tool: tool.name,
@@ -283,7 +283,7 @@ function callOf({ run }: Passage, tool: AnyGovernedTool, { args, subjects }: Rea
 }
 
 /** Before anything is asked: no approval can give what is not granted. */
-function checkCapability(passage: Passage): void {
+function checkCapability(passage: CallState): void {
   passage.step = 'capability'
   const { expanded, authority } = passage
   if (expanded?.invalid !== undefined) throw new Stopped(`The call can never run: ${expanded.invalid}.`)
@@ -292,7 +292,7 @@ function checkCapability(passage: Passage): void {
 }
 
 /** The host's own calls are privileged: they are not judged by rules, and still held to everything else. */
-function applyRules(passage: Passage): void {
+function applyRules(passage: CallState): void {
   passage.step = 'rules'
   const { expanded, authority, request } = passage
   if (request.origin === 'host' || expanded === undefined || authority === undefined) return
@@ -313,7 +313,7 @@ function deniedByDefault({ refusal, rules, limits, inherited }: Decision): boole
 }
 
 /** May only narrow. For the host's own calls a watchdog may refuse, and has nobody to ask. */
-async function askWatchdog(passage: Passage, ready: Ready): Promise<void> {
+async function askWatchdog(passage: CallState, ready: Ready): Promise<void> {
   passage.step = 'watchdog'
   const { parts, expanded, request, run } = passage
   if (parts.watchdog === undefined || expanded === undefined) return
@@ -331,7 +331,7 @@ async function askWatchdog(passage: Passage, ready: Ready): Promise<void> {
   if (verdict.action === 'deny') throw new Stopped(`Refused by the watchdog: ${verdict.reason}.`)
 }
 
-async function beforeHooks(passage: Passage, ready: Ready): Promise<{ args: unknown } | undefined> {
+async function beforeHooks(passage: CallState, ready: Ready): Promise<{ args: unknown } | undefined> {
   passage.step = 'hooks'
   const { parts } = passage
   if (parts.before === undefined) return undefined
@@ -350,7 +350,7 @@ async function beforeHooks(passage: Passage, ready: Ready): Promise<{ args: unkn
   return undefined
 }
 
-function hookCall({ request, id, expanded, text }: Passage, { args }: Ready): HookCall {
+function hookCall({ request, id, expanded, text }: CallState, { args }: Ready): HookCall {
   return {
     toolName: request.name,
     args,
@@ -373,7 +373,7 @@ function linkTargets({ subjects }: ExpandedCall): Subject[] {
 }
 
 /** While a person was thinking, rules or mode may have changed: a deny counts, whatever they answered. */
-async function judgeAgain(passage: Passage, tool: AnyGovernedTool): Promise<void> {
+async function judgeAgain(passage: CallState, tool: AnyGovernedTool): Promise<void> {
   const now = passage.parts.authorityFor(tool)
   if (passage.approval !== undefined) await refuseChangedTool(passage, tool)
   // A parent may have changed without its child noticing.
@@ -384,14 +384,14 @@ async function judgeAgain(passage: Passage, tool: AnyGovernedTool): Promise<void
 }
 
 /** The approval is for the tool as it was shown. */
-async function refuseChangedTool(passage: Passage, tool: AnyGovernedTool): Promise<void> {
+async function refuseChangedTool(passage: CallState, tool: AnyGovernedTool): Promise<void> {
   if (tool.current === undefined || (await currentOf(passage, tool)) === tool) return
   throw new Stopped(
     `Refused: the server changed the tool "${tool.name}" while the call waited for approval. Call it again.`,
   )
 }
 
-async function checkBudget(passage: Passage, ready: Ready): Promise<void> {
+async function checkBudget(passage: CallState, ready: Ready): Promise<void> {
   passage.step = 'budget'
   const { parts, request } = passage
   if (parts.budget === undefined) return
@@ -405,7 +405,7 @@ async function checkBudget(passage: Passage, ready: Ready): Promise<void> {
 
 /** The work is done: from here on nothing may make it look as if it had not been. */
 async function finish(
-  passage: Passage,
+  passage: CallState,
   tool: AnyGovernedTool,
   ready: Ready,
   envelope: Envelope,
@@ -432,7 +432,7 @@ async function finish(
 
 /** What middleware returned is bounded too. A text that was cut before has a note at its end, which must fit. */
 function boundAgain(
-  { parts }: Passage,
+  { parts }: CallState,
   tool: AnyGovernedTool,
   envelope: Envelope,
   { maxBytes = defaultMaxBytes, ...limits }: OutputLimits,
@@ -442,7 +442,7 @@ function boundAgain(
 
 const noteBytes = 1_024
 
-function recordOf(passage: Passage, envelope: Envelope): CallRecord {
+function recordOf(passage: CallState, envelope: Envelope): CallRecord {
   const { request, decision, watchdog, approval, step, notices } = passage
   return {
     callId: passage.id,
@@ -464,7 +464,7 @@ function recordOf(passage: Passage, envelope: Envelope): CallRecord {
 }
 
 /** Paths that are only a guess are left out. */
-function touched({ expanded }: Passage): Pick<CallRecord, 'paths'> {
+function touched({ expanded }: CallState): Pick<CallRecord, 'paths'> {
   if (expanded === undefined) return {}
   const paths = new Set<string>()
   for (const subject of expanded.subjects)

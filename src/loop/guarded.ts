@@ -1,11 +1,11 @@
-import type { Passage } from './gate.js'
+import type { CallState } from './gate.js'
 import { Stopped } from './stopped.js'
 
 const guardTimeoutMs = 60_000
 
 /** Waits for a part of the host, but not past the run's abort and not without end: a guard that does not answer, blocks. */
 export async function guarded<Answer>(
-  { request, parts }: Passage,
+  { request, parts }: CallState,
   who: string,
   answer: Answer | Promise<Answer>,
 ): Promise<Answer> {

@@ -3,7 +3,7 @@ import type { AnyGovernedTool } from '../tool/contract.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { applyToolOutput, type ToolOutcomeContent } from '../tool/middleware.js'
 import { toolCallIdOf } from './approval-step.js'
-import type { Passage } from './gate.js'
+import type { CallState } from './gate.js'
 import { afterWork } from './guarded.js'
 import { errorPrefix, modelText } from './tool-message.js'
 
@@ -12,7 +12,7 @@ import { errorPrefix, modelText } from './tool-message.js'
  * failure stays a failure. Without a tool it is the refusal of a call that names none.
  */
 export async function rewriteOutput(
-  passage: Passage,
+  passage: CallState,
   tool: AnyGovernedTool | undefined,
   envelope: Envelope,
 ): Promise<Envelope> {

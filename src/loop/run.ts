@@ -4,7 +4,7 @@ import type { Message, UserMessage } from '../tool/completion.js'
 import { messageOf } from '../tool/errors.js'
 import { askModel, keepAnswer } from './ask-model.js'
 import { callTools, refuseCalls } from './call-tools.js'
-import { makeRoom } from './compaction/make-room.js'
+import { compactConversation } from './compaction/compact.js'
 import { MaxTurnsError } from './errors.js'
 import type { CallingAnswer, RunParts, UnfinishedRound } from './run-parts.js'
 import { beginRun, type RunClock, type RunState, startClock } from './run-state.js'
@@ -63,7 +63,7 @@ async function rounds(state: RunState, clock: RunClock): Promise<RunOutcome['fin
   for (;;) {
     clock.signal.throwIfAborted()
     clock.round()
-    await makeRoom(state, run)
+    await compactConversation(state, run)
     state.rounds++
     state.parts.emit({ type: 'turn_start', turn: state.rounds })
     const answer = await askModel(state, run)

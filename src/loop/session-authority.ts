@@ -10,7 +10,7 @@ import { sharedGrant, sharedToolGrant } from '../authority/shared-grant.js'
 import { sharedPolicy } from '../authority/shared-policy.js'
 import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import type { RequirementSet } from '../tool/requirement.js'
-import { sharedBooks } from './shared-books.js'
+import { sharedRuleBooks } from './shared-rule-books.js'
 
 export type SessionAuthorityOptions = {
   /** Where the session lives, at this moment; a new object when that has changed. */
@@ -159,7 +159,7 @@ class LiveAuthority implements SessionAuthority {
     ]
     const stated = [this.#policy, this.#manifestPolicy].find((policy) => policy.explicitDefault)
     const { defaultDecision, explicitDefault } = stated ?? this.#policy
-    return sharedBooks({ rules, scope, defaultDecision, explicitDefault }, this.#mode)
+    return sharedRuleBooks({ rules, scope, defaultDecision, explicitDefault }, this.#mode)
   }
 
   /** A child has at most what its parent has: the parent's grant cuts its own, and the parent's rules hold beside its own. */

@@ -3,11 +3,11 @@ import type { AnyGovernedTool, Preparation } from '../tool/contract.js'
 import { messageOf } from '../tool/errors.js'
 import { readToolArgs } from '../tool/repair-json.js'
 import { serializeToolOutput } from '../tool/serialize.js'
-import type { Passage } from './gate.js'
+import type { CallState } from './gate.js'
 import { Stopped } from './stopped.js'
 
 /** Reads what a model wrote, mended where it was not quite JSON; the record says what was mended. */
-export function readWritten(passage: Passage, written: string): unknown {
+export function readWritten(passage: CallState, written: string): unknown {
   passage.text = written
   try {
     const { value, text, repairs } = readToolArgs(written)
@@ -25,7 +25,7 @@ export function readWritten(passage: Passage, written: string): unknown {
  * shown, recorded and run. What comes from code fits or does not.
  */
 export async function prepareWritten(
-  passage: Passage,
+  passage: CallState,
   tool: AnyGovernedTool,
   value: unknown,
 ): Promise<Preparation> {

@@ -9,14 +9,14 @@ import { failureOf, type ProcessFacts } from './describe-failure.js'
 import { McpError } from './errors.js'
 import type { McpSignIn } from './host-types.js'
 import { type SignInAttempt, signInFor } from './oauth.js'
-import { raced } from './raced.js'
+import { orAborted } from './or-aborted.js'
 import type { Redact } from './secrets.js'
 import { shownLine } from './secrets.js'
 import type { McpServerSpec } from './server-options.js'
 import { answerRequests, type ServerRequestHandlers } from './server-requests.js'
 
 /** What a connection needs of the machine and of the host. */
-export type ConnectionSurroundings = ServerRequestHandlers & {
+export type ConnectionOptions = ServerRequestHandlers & {
   startServer(program: ServerProgram): Promise<PipedProcess>
   /** Where programs are looked for. */
   readonly path?: string
@@ -58,7 +58,7 @@ export interface Connection {
 /** Starts or reaches a server and shakes hands with it. Never longer than its `startTimeoutMs`, but for a person who signs in. */
 export async function connect(
   spec: McpServerSpec,
-  surroundings: ConnectionSurroundings,
+  surroundings: ConnectionOptions,
   events: ConnectionEvents,
   redact: Redact,
   signal?: AbortSignal,
@@ -118,7 +118,7 @@ export async function connect(
       if (http.sse === 'only') return await attempt(sse)
       return await attempt(streamable).catch(async (error: unknown) => {
         if (isUnauthorized(error) && signIn !== undefined) {
-          await raced(signIn.complete(), signal)
+          await orAborted(signIn.complete(), signal)
           stop = limit()
           return attempt(streamable)
         }
@@ -188,7 +188,7 @@ export async function connect(
       if (open) events.closed(lost)
     }
     try {
-      await raced(client.connect(channel as never, { timeout: spec.startTimeoutMs, signal: stop }), stop)
+      await orAborted(client.connect(channel as never, { timeout: spec.startTimeoutMs, signal: stop }), stop)
     } catch (error) {
       // Why the channel ended says more than that it has.
       const ended = why()
@@ -224,7 +224,7 @@ export async function connect(
           return await ask().catch(async (error: unknown) => {
             // It was turned away at the door: nothing was done, and once somebody has agreed to more it can be asked for again.
             if (signIn === undefined || !isUnauthorized(error)) throw error
-            await raced(signIn.complete(), abort === undefined ? signal : either(signal, abort))
+            await orAborted(signIn.complete(), abort === undefined ? signal : either(signal, abort))
             return ask()
           })
         } catch (error) {
@@ -267,7 +267,7 @@ const anyResult = {
   '~standard': { version: 1, vendor: 'capstan', validate: (value: unknown) => ({ value }) },
 } as const
 
-function programOf({ reach }: McpServerSpec, { path }: ConnectionSurroundings): ServerProgram {
+function programOf({ reach }: McpServerSpec, { path }: ConnectionOptions): ServerProgram {
   if (reach.by !== 'stdio') throw new TypeError('a server that is reached over HTTP has no program')
   const { by: _, ...program } = reach
   return { ...program, ...(path !== undefined && { path }) }

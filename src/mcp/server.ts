@@ -4,19 +4,19 @@ import { messageOf } from '../tool/errors.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 import { Backoff } from './backoff.js'
-import { type Connection, type ConnectionSurroundings, connect } from './connection.js'
+import { type Connection, type ConnectionOptions, connect } from './connection.js'
 import { describeFailure, failureOf } from './describe-failure.js'
 import { McpError, unavailable } from './errors.js'
 import type { McpServerFailure, McpServerStatus } from './host-types.js'
 import { listAll, listTools, type OfferedTool } from './offered-tools.js'
+import { orAborted } from './or-aborted.js'
 import { listPrompts, type OfferedPrompt, promptText } from './prompts.js'
-import { raced } from './raced.js'
 import { readCallResult, readResourceResult } from './read-result.js'
 import { type Redact, redactorFor } from './secrets.js'
 import type { McpServerSpec } from './server-options.js'
 import { makeTools, resourceTools, type ServerCalls } from './server-tools.js'
 
-export type McpServerParts = ConnectionSurroundings & {
+export type McpServerParts = ConnectionOptions & {
   /** Its tools or prompts are not what they were. */
   changed(): void
   now(): number
@@ -286,7 +286,7 @@ export class McpServer implements ServerCalls {
     const { name, timeoutMs } = this.spec
     const ask = async (): Promise<unknown> => {
       // Whoever waits for others to connect may stop waiting; the connection is made all the same.
-      const connection = await raced(this.#use(), signal)
+      const connection = await orAborted(this.#use(), signal)
       try {
         return await connection.request(method, params, {
           timeoutMs,

@@ -7,4 +7,4 @@ export { checkMemoryItem, type MemoryItem, type MemoryType } from './memory-item
 export type { MemoryStore } from './memory-store.js'
 export type { MemoryOptions } from './options.js'
 export type { PrunePolicy } from './prune.js'
-export type { RelevanceWeights } from './search/worth.js'
+export type { RelevanceWeights } from './search/relevance.js'

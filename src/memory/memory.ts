@@ -11,8 +11,8 @@ import { defaultMemory, type MemoryOptions } from './options.js'
 import { toPrune } from './prune.js'
 import { defaultSection, type RecalledSection, recalledSection, shownId } from './recalled-section.js'
 import { type MemoryHit, searchOf } from './search/memory-search.js'
+import { relevanceOf } from './search/relevance.js'
 import { termsOf } from './search/word-index.js'
-import { worthOf } from './search/worth.js'
 
 export type MemoryParts = {
   readonly store: MemoryStore
@@ -84,7 +84,9 @@ export class Memory {
     const now = this.#parts.now()
     const found = await this.#best(limit, (item) => {
       const shared = item.tags.filter((tag) => wanted.has(tag.toLowerCase())).length
-      return shared === 0 ? undefined : (shared + worthOf(item, now, options.relevance)) / (wanted.size + 1)
+      return shared === 0
+        ? undefined
+        : (shared + relevanceOf(item, now, options.relevance)) / (wanted.size + 1)
     })
     this.#parts.emit({ type: 'memories_searched', tags: [...tags], resultCount: found.length })
     return found

@@ -1,7 +1,7 @@
 import type { EmbeddingModel } from '../tool/search/embedding.js'
 import type { PrunePolicy } from './prune.js'
 import type { SectionLimits } from './recalled-section.js'
-import type { RelevanceWeights } from './search/worth.js'
+import type { RelevanceWeights } from './search/relevance.js'
 
 /** How a session uses its memory store. */
 export type MemoryOptions = {

@@ -1,5 +1,5 @@
 import type { MemoryItem } from './memory-item.js'
-import { dayMs, type RelevanceWeights, worthOf } from './search/worth.js'
+import { dayMs, type RelevanceWeights, relevanceOf } from './search/relevance.js'
 
 /** What is cleared away. Without a policy nothing is. */
 export type PrunePolicy = {
@@ -31,7 +31,7 @@ export function toPrune(
 
 function byWorth(now: number, weights?: RelevanceWeights): (a: MemoryItem, b: MemoryItem) => number {
   return (a, b) =>
-    worthOf(a, now, weights) - worthOf(b, now, weights) ||
+    relevanceOf(a, now, weights) - relevanceOf(b, now, weights) ||
     a.createdAtMs - b.createdAtMs ||
     (a.id < b.id ? -1 : 1)
 }

@@ -2,9 +2,9 @@ import type { ModeName } from '../authority/mode.js'
 import type { AgentEvent } from '../loop/events.js'
 import type { SessionAuthority } from '../loop/session-authority.js'
 import type { RuntimeMode } from '../tool/runtime.js'
-import type { Keeper } from './journal/keeper.js'
+import type { SessionRecorder } from './journal/session-recorder.js'
 
-type ModeParts = { readonly keeper?: Keeper | undefined; emit(event: AgentEvent): void }
+type ModeParts = { readonly keeper?: SessionRecorder | undefined; emit(event: AgentEvent): void }
 
 /** The mode that a session had when a tool put it into `plan`. A mode that the host sets takes its place. */
 const beforePlan = new WeakMap<SessionAuthority, ModeName | undefined>()

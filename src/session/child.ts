@@ -6,15 +6,15 @@ import type { GateParts } from '../loop/gate-parts.js'
 import type { Delegation } from '../loop/session-authority.js'
 import type { SessionRow } from '../store/records.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
-import type { AgentShelf } from '../subagents/agent-shelf.js'
+import type { AgentRegistry } from '../subagents/agent-registry.js'
 import type { TaskFamily } from '../subagents/limits.js'
 import type { TaskSession } from '../subagents/perform-task.js'
 import type { SessionCore } from './core.js'
 import type { Engine } from './engine.js'
 import type { FileChanges } from './history/file-changes.js'
 import type { QuestionHandler, SessionOptions } from './options.js'
+import type { OutsideDirectories } from './outside-directories.js'
 import type { Supervision } from './parts/supervision.js'
-import type { Places } from './places.js'
 
 /** What the session of a subagent has of its parent. */
 export type ParentLink = {
@@ -26,7 +26,7 @@ export type ParentLink = {
   /** 1 for the child of a session that is nobody's child. */
   readonly depth: number
   readonly family: TaskFamily
-  readonly agents: AgentShelf
+  readonly agents: AgentRegistry
   readonly hooks: Hooks
   /** Whoever supervises the parent supervises its children. */
   readonly supervision?: Supervision
@@ -37,7 +37,7 @@ export type ParentLink = {
   readonly changes: FileChanges
   readonly changesOf: string
   /** The directories outside the workspace that are open. */
-  readonly places: Places
+  readonly places: OutsideDirectories
   /** The lanes that its calls pass as well; absent where the parent has none. */
   readonly lane?: NonNullable<GateParts['lane']>
   /** What the log keeps in place of the child's own rules: opened by itself, it has the denies of all above it and the allows of none. */

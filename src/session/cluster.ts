@@ -2,7 +2,7 @@ import type { ClusterEvent } from '../loop/events.js'
 import type { SessionCore } from './core.js'
 
 /** Tells the run at work and the hooks what happens around the session. */
-export async function tellCluster(core: SessionCore, event: ClusterEvent): Promise<void> {
+export async function emitCluster(core: SessionCore, event: ClusterEvent): Promise<void> {
   core.emit(event)
   if (event.type === 'passivation_requested' && core.hooks.has('passivation_requested')) {
     const { reason, deadlineMs } = event

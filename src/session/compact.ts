@@ -1,4 +1,4 @@
-import { makeRoom } from '../loop/compaction/make-room.js'
+import { compactConversation } from '../loop/compaction/compact.js'
 import { run } from '../loop/run.js'
 import { beginRun, startClock } from '../loop/run-state.js'
 import type { SessionCore } from './core.js'
@@ -14,7 +14,7 @@ export async function compactNow(
   const parts = { ...(await partsFor(core, signal, core.conversation)), emit: core.emit }
   const clock = startClock(parts)
   try {
-    const changed = await makeRoom(beginRun(parts, clock, undefined), run, { asked: true })
+    const changed = await compactConversation(beginRun(parts, clock, undefined), run, { asked: true })
     return changed ? { beforeMessages, afterMessages: core.conversation.view.length } : undefined
   } finally {
     clock.stop()

@@ -39,13 +39,13 @@ export interface Confirmations {
   /** Rejects all that wait, and says how many. */
   cancelAll(reason: string): number
   /** The same for those from before: they are told when their call is made. */
-  refuseKept(reason: string): number
+  refuseSaved(reason: string): number
   /** No question from before can be answered any more: what was waited for is answered otherwise. */
-  forgetKept(): void
+  forgetSaved(): void
 }
 
 /** Questions that outlive their process. */
-export type KeptQuestions = {
+export type SavedQuestions = {
   /** Those that an earlier process left. */
   readonly waiting: readonly ToolQuestion[]
   /** Writes one down before anybody is asked; undefined when it cannot outlive the process. */
@@ -61,7 +61,7 @@ export type ConfirmationOptions = {
   readonly laneOf: (toolName: string) => Lane
   /** The real path of the workspace. */
   readonly root: string
-  readonly kept?: KeptQuestions
+  readonly kept?: SavedQuestions
   emit(event: AgentEvent): void
   now(): number
 }
@@ -80,7 +80,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
     if (!request.inPerson && policy.yoloLanes?.includes(options.laneOf(request.toolName)))
       return { decision: 'once' }
     const toolId = request.toolCallId ?? request.id
-    const known = takeKept(toolId, request)
+    const known = takeSaved(toolId, request)
     if (known?.answer !== undefined) {
       received(emit, toolId, known.answer)
       if (known.answer.decision === 'reject') kept?.refused(toolId, rejectionText(known.answer))
@@ -158,7 +158,7 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
     })
 
   /** The question from before that this is, with the answer it was given since. Whatever it is, it is used up. */
-  const takeKept = (toolId: string, request: AskRequest): Before | undefined => {
+  const takeSaved = (toolId: string, request: AskRequest): Before | undefined => {
     const one = before.get(toolId)
     before.delete(toolId)
     if (one === undefined || isExpired(one.question, options.now())) return undefined
@@ -210,12 +210,12 @@ export function createConfirmations(options: ConfirmationOptions): Confirmations
       for (const one of all) one.settle(refusal(reason))
       return all.length
     },
-    refuseKept(reason) {
+    refuseSaved(reason) {
       const all = open()
       for (const [, one] of all) one.answer = refusal(reason)
       return all.length
     },
-    forgetKept: () => before.clear(),
+    forgetSaved: () => before.clear(),
   }
 }
 

@@ -15,38 +15,38 @@ import type { UserMessage } from '../tool/completion.js'
 import type { AnyTool, RunIdentity } from '../tool/contract.js'
 import { toolSearchTool } from '../toolbox/tool-search.js'
 import type { InstructionOptions } from '../workspace/instructions/read-instructions.js'
-import { within } from '../workspace/shell/within.js'
+import { withTimeout } from '../workspace/shell/with-timeout.js'
 import type { ActiveRun } from './active-run.js'
 import { asleepTools, builtinTools, isBuiltinName, ownTools } from './builtin-tools.js'
 import { type ChildMaker, childRow, type ParentLink } from './child.js'
-import { type Confirmations, createConfirmations, type KeptQuestions } from './confirmations.js'
+import { type Confirmations, createConfirmations, type SavedQuestions } from './confirmations.js'
 import { type Engine, startEngine } from './engine.js'
 import { SessionBusyError, SessionClosedError } from './errors.js'
 import { FileChanges } from './history/file-changes.js'
 import { canGoOn } from './journal/call-steps.js'
 import { interruptedResults, type OpenCalls, unfinishedRound } from './journal/interrupted.js'
-import { Keeper } from './journal/keeper.js'
-import {
-  type KeptConversation,
-  type KeptConversationOptions,
-  keepConversation,
-} from './journal/kept-conversation.js'
 import { waitingQuestions } from './journal/questions.js'
+import {
+  createRecordedConversation,
+  type RecordedConversation,
+  type RecordedConversationOptions,
+} from './journal/recorded-conversation.js'
 import { optionsToKeep, type RestoredSession, restoredRules, restoredTodos } from './journal/restore.js'
+import { SessionRecorder } from './journal/session-recorder.js'
 import { labelsOf, type SessionOptions } from './options.js'
+import { OutsideDirectories } from './outside-directories.js'
 import { MadeParts, type SessionPart } from './part.js'
 import { type KnownServers, mcpPart } from './parts/mcp.js'
-import { Places } from './places.js'
 import { createPlanProgress, type PlanProgress } from './plan-progress.js'
 import { type FoundInstructions, lookForPrompt, makePrompt } from './prompt/make-prompt.js'
+import { createRedactor, type Redactor } from './redactor.js'
 import { Runs } from './runs.js'
-import { type Screen, screenFor } from './screen.js'
 import { redactValue } from './security/index.js'
 import { shownLimits } from './shown-limits.js'
 import { Ledger, restoredSpending, spendingRow } from './spending.js'
 import { maxTitleLength, oneLine, titleFrom } from './title.js'
 import { withToolFacts } from './tool-facts.js'
-import { ToolShelf } from './tool-shelf.js'
+import { ToolRegistry } from './tool-registry.js'
 import { Trace } from './trace.js'
 
 /** What an agent hands to each of its sessions. */
@@ -88,21 +88,21 @@ export class SessionCore {
   readonly parts: SessionParts
   readonly clock: Clock
   readonly ids: IdGenerator
-  readonly shelf: ToolShelf
+  readonly shelf: ToolRegistry
   readonly hooks: Hooks
   readonly commands: Commands = createCommands()
-  readonly conversation: KeptConversation
+  readonly conversation: RecordedConversation
   readonly plan: PlanProgress
   /** Writes down what happens; absent without a store. */
-  readonly keeper: Keeper | undefined
+  readonly keeper: SessionRecorder | undefined
   /** What tools did to files, run by run. */
   readonly changes: FileChanges
   readonly runs: Runs
   readonly trace: Trace
   readonly budget: Budget
   readonly confirmations: Confirmations
-  readonly screen: Screen
-  readonly places: Places
+  readonly screen: Redactor
+  readonly places: OutsideDirectories
   /** Aborted when the session is closed. */
   readonly closing = new AbortController()
   readonly steering: UserMessage[] = []
@@ -116,7 +116,7 @@ export class SessionCore {
   readonly spending = new Ledger()
   /** The part of it that belongs to no run. */
   readonly outside = new Ledger()
-  #outsideKept = 0
+  #outsideSaved = 0
   #model: Model | undefined
   #engine: Promise<Engine> | undefined
   #prompt: Promise<string> | undefined
@@ -139,22 +139,22 @@ export class SessionCore {
     this.clock = options.hostEnv?.clock ?? systemClock
     this.ids = options.hostEnv?.idGenerator ?? randomIds
     this.guard = options.budgetGuard
-    this.places = parts.parent?.places ?? new Places(parts.root, options)
+    this.places = parts.parent?.places ?? new OutsideDirectories(parts.root, options)
     const builtin = builtinTools(options, parts.agentTools ?? [])
     const asleep = asleepTools(options, builtin)
     const limits = shownLimits(options.toolSearch ?? 'auto', isBuiltinName, () => this.model().facts)
-    this.shelf = new ToolShelf([...builtin, ...ownTools(options)], toolSearchTool, asleep, limits)
+    this.shelf = new ToolRegistry([...builtin, ...ownTools(options)], toolSearchTool, asleep, limits)
     this.runs = new Runs(options.retentionLimits)
     this.#restoreSpending()
     this.plan = createPlanProgress(restoredTodos(parts.restored))
     if (parts.restored !== undefined) this.runs.restore(parts.restored)
     this.trace = new Trace({ sessionId, ...labelsOf(options) }, options.retentionLimits?.maxTraceEvents)
-    this.screen = screenFor(options.securityProvider, parts.secrets ?? [], this.emit)
+    this.screen = createRedactor(options.securityProvider, parts.secrets ?? [], this.emit)
     const title = options.title ?? parts.restored?.session?.title
     this.#title = title === undefined ? undefined : oneLine(title).slice(0, maxTitleLength)
-    this.keeper = options.sessionStore && this.#startKeeper(options.sessionStore)
+    this.keeper = options.sessionStore && this.#startRecorder(options.sessionStore)
     if (parts.restored === undefined && options.signal?.aborted !== true) this.keeper?.create()
-    this.conversation = this.keeper?.conversation ?? this.#unkept()
+    this.conversation = this.keeper?.conversation ?? this.#unsaved()
     this.changes = parts.parent?.changes ?? this.#watchChanges(this.keeper)
     const hooked = { sessionId, workspace: parts.root, ...labelsOf(options) }
     this.hooks =
@@ -173,7 +173,7 @@ export class SessionCore {
       ...(options.onAsk !== undefined && { onAsk: options.onAsk }),
       laneOf: (toolName) => this.#laneOf(toolName),
       root: parts.root,
-      ...(this.keeper !== undefined && { kept: this.#keptQuestions(this.keeper) }),
+      ...(this.keeper !== undefined && { kept: this.#savedQuestions(this.keeper) }),
       emit: this.emit,
       now: this.now,
     })
@@ -394,7 +394,7 @@ export class SessionCore {
     await this.queue
     if (this.#started && this.hooks.has('session_end'))
       await this.hooks.run('session_end', { reason: 'closed' })
-    await within(this.hooks.settled(), hookGraceMs)
+    await withTimeout(this.hooks.settled(), hookGraceMs)
     try {
       await this.#made.close()
     } finally {
@@ -419,7 +419,7 @@ export class SessionCore {
     const { restored } = this.parts
     if (restored === undefined || this.#mended) return
     this.#mended = true
-    this.confirmations.forgetKept()
+    this.confirmations.forgetSaved()
     const results = interruptedResults(this.conversation.messages, restored, this.now())
     if (results !== undefined) await this.conversation.append(results.message, results)
   }
@@ -441,7 +441,7 @@ export class SessionCore {
     return unfinished
   }
 
-  #keptQuestions(keeper: Keeper): KeptQuestions {
+  #savedQuestions(keeper: SessionRecorder): SavedQuestions {
     const { restored } = this.parts
     return {
       waiting: restored === undefined ? [] : waitingQuestions(restored, keeper.conversation),
@@ -451,7 +451,7 @@ export class SessionCore {
     }
   }
 
-  #watchChanges(keeper: Keeper | undefined): FileChanges {
+  #watchChanges(keeper: SessionRecorder | undefined): FileChanges {
     const redact = this.screen.record
     const { restored } = this.parts
     return new FileChanges({
@@ -475,10 +475,10 @@ export class SessionCore {
   }
 
   /** Without a store ids count the messages: those of the host are for what others see. */
-  #unkept(): KeptConversation {
+  #unsaved(): RecordedConversation {
     const { sessionId, restored } = this.parts
     let count = restored?.order.length ?? 0
-    return keepConversation({
+    return createRecordedConversation({
       sessionId,
       ...(restored !== undefined && { start: restored }),
       ...this.#hiding(),
@@ -488,14 +488,14 @@ export class SessionCore {
     })
   }
 
-  #hiding(): Pick<KeptConversationOptions, 'hide'> {
+  #hiding(): Pick<RecordedConversationOptions, 'hide'> {
     return this.screen.keys === undefined ? {} : { hide: (value) => this.withoutKeys(value) }
   }
 
-  #startKeeper(store: SessionStore): Keeper {
+  #startRecorder(store: SessionStore): SessionRecorder {
     const { options, sessionId, agentId, root, restored } = this.parts
     const redact = this.screen.record
-    return new Keeper({
+    return new SessionRecorder({
       store,
       sessionId,
       holder: `a session of the agent '${agentId}'`,
@@ -539,14 +539,14 @@ export class SessionCore {
     const { inRuns, outside } = restoredSpending(this.parts.restored)
     for (const spent of [...inRuns, ...outside]) this.spending.add(spent)
     for (const spent of outside) this.outside.add(spent)
-    this.#outsideKept = this.outside.usage.totalTokens
+    this.#outsideSaved = this.outside.usage.totalTokens
   }
 
   /** Writes down what was spent outside of runs: nothing else in the log says it. */
   async keepSpending(): Promise<void> {
     const { totalTokens } = this.outside.usage
-    if (totalTokens === this.#outsideKept || !this.keeper?.isOpen) return
-    this.#outsideKept = totalTokens
+    if (totalTokens === this.#outsideSaved || !this.keeper?.isOpen) return
+    this.#outsideSaved = totalTokens
     await this.keeper.session({ spending: spendingRow(this.outside) })
   }
 

@@ -9,13 +9,13 @@ import type { AgentMiddleware } from '../tool/middleware.js'
 import type { ParentLink } from './child.js'
 import type { Confirmations } from './confirmations.js'
 import type { FileChanges } from './history/file-changes.js'
-import type { Keeper } from './journal/keeper.js'
 import type { RestoredSession } from './journal/restore.js'
+import type { SessionRecorder } from './journal/session-recorder.js'
 import type { SessionOptions } from './options.js'
+import type { OutsideDirectories } from './outside-directories.js'
 import type { SessionPart } from './part.js'
-import type { Places } from './places.js'
 import type { PlanProgress } from './plan-progress.js'
-import type { ToolShelf } from './tool-shelf.js'
+import type { ToolRegistry } from './tool-registry.js'
 
 /** What the machinery of a session is made from. */
 export type EngineParts = {
@@ -27,18 +27,18 @@ export type EngineParts = {
   readonly restored?: RestoredSession
   /** For the session of a subagent. */
   readonly parent?: ParentLink
-  readonly shelf: ToolShelf
+  readonly shelf: ToolRegistry
   readonly hooks: Hooks
   readonly budget: Budget
   readonly confirmations: Confirmations
   readonly plan: PlanProgress
   readonly changes: FileChanges
   readonly middleware: readonly AgentMiddleware[]
-  readonly places: Places
+  readonly places: OutsideDirectories
   readonly watchdogs: readonly Watchdog[]
   /** Rules that were agreed to for this session before. */
   readonly sessionRules: readonly Rule[]
-  readonly keeper?: Keeper
+  readonly keeper?: SessionRecorder
   /** What one concern keeps for this session. */
   part<T>(part: SessionPart<T>): T
   /** Whose call it is at this moment. */

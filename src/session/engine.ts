@@ -23,12 +23,12 @@ import { hostCalls } from './history/file-changes.js'
 import { SeenFiles, type SeenUse, trackSeenFiles } from './history/seen-files.js'
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
-import { inTurn } from './in-turn.js'
+import { limitConcurrency } from './limit-concurrency.js'
 import { awaitedTool } from './parts/mcp.js'
 import { laneFor } from './parts/queue.js'
 import { isSupervised, supervisionPart } from './parts/supervision.js'
 import { sessionServices } from './services.js'
-import { Together } from './together.js'
+import { SingleFlight } from './single-flight.js'
 
 /** The machinery of a session that touches the world: made when it is first needed, gone when the session is closed. */
 export type Engine = {
@@ -41,7 +41,7 @@ export function startEngine(parts: EngineParts): Promise<Engine> {
   const { root, userDir, options } = parts
   // Before its turn, so that all who begin at this moment look together. Who has more roots must know first where they lead.
   const rules = options.roots === undefined ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
-  return inTurn(() => openEngine(parts, rules))
+  return limitConcurrency(() => openEngine(parts, rules))
 }
 
 async function openEngine(
@@ -99,7 +99,7 @@ function rulesAt(place: RuleFilesOptions, scope: Scope): Promise<FoundRules> {
   return found
 }
 
-const rulesFound = new Together<FoundRules>()
+const rulesFound = new SingleFlight<FoundRules>()
 
 function keyOf(place: RuleFilesOptions, scope: Scope): string {
   return JSON.stringify([place.root, place.userDir, scope])

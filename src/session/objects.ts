@@ -2,7 +2,7 @@ import { createConversation } from '../loop/conversation.js'
 import { type AgentEvent, isModelTrouble } from '../loop/events.js'
 import { run } from '../loop/run.js'
 import type { ModelAnswer } from '../model/model.js'
-import type { HeardPiece, ObjectAsk, ObjectParts } from '../model/object/index.js'
+import type { ObjectAsk, ObjectParts, ReceivedPiece } from '../model/object/index.js'
 import type { GeneratedObject, ObjectRequest } from '../tool/runtime.js'
 import type { SessionCore } from './core.js'
 import { partsFor } from './loop-parts.js'
@@ -38,7 +38,7 @@ async function askOnce(
   core: SessionCore,
   { instructions, chatHistory, tools, toolChoice, outputSchema }: ObjectAsk,
   signal: AbortSignal,
-  hear: (piece: HeardPiece) => void,
+  hear: (piece: ReceivedPiece) => void,
 ): Promise<{ readonly answer: ModelAnswer; readonly cost: number | undefined }> {
   const parts = await partsFor(core, signal, createConversation({ messages: chatHistory }))
   const { gate: _, takeSteering: __, firstRequest: ___, roundDone: ____, compaction: _____, ...aside } = parts
@@ -59,13 +59,13 @@ async function askOnce(
       answer = given
     },
     // Whoever watches sees it grow: nothing may be in it then that is taken out of the whole.
-    emit: core.screen.events((event) => hearEvent(core, event, hear)),
+    emit: core.screen.events((event) => onObjectEvent(core, event, hear)),
   })
   if (answer === undefined) throw new Error('the model gave no answer')
   return { answer, cost }
 }
 
-function hearEvent(core: SessionCore, event: AgentEvent, hear: (piece: HeardPiece) => void): void {
+function onObjectEvent(core: SessionCore, event: AgentEvent, hear: (piece: ReceivedPiece) => void): void {
   if (event.type === 'text_delta') hear({ text: event.text })
   else if (event.type === 'tool_input_delta') hear({ text: event.text, callId: event.toolId })
   else if (event.type === 'answer_restarted') hear({ restart: true })

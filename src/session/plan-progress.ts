@@ -27,7 +27,7 @@ export function createPlanProgress(start: readonly Todo[] = []): PlanProgress {
         planned = true
         emit({ type: 'planning_end', plan: next, estimatedSteps: next.length })
       }
-      tellSteps(before, next, emit)
+      emitSteps(before, next, emit)
       if (goal === undefined || next.length === 0) return
       const completedSteps = next.filter(({ status }) => status === 'completed').length
       const progress = completedSteps / next.length
@@ -48,7 +48,7 @@ export function createPlanProgress(start: readonly Todo[] = []): PlanProgress {
   }
 }
 
-function tellSteps(before: readonly Todo[], now: readonly Todo[], emit: (event: AgentEvent) => void): void {
+function emitSteps(before: readonly Todo[], now: readonly Todo[], emit: (event: AgentEvent) => void): void {
   const known = new Map(inOrder(before).map(({ key, status }) => [key, status]))
   for (const [at, { key, content, status }] of inOrder(now).entries()) {
     const was = known.get(key)

@@ -14,7 +14,7 @@ import type { AgentResult } from './agent-result.js'
 import { askAside, type SideAnswer } from './btw.js'
 import { changeMode } from './change-mode.js'
 import { assertBudgetGuard, assertTool, checkOptions } from './check-options.js'
-import { tellCluster } from './cluster.js'
+import { emitCluster } from './cluster.js'
 import type { PendingConfirmation } from './confirmations.js'
 import { SessionCore, type SessionParts } from './core.js'
 import { callTool } from './direct-tools.js'
@@ -340,7 +340,7 @@ export class Session extends QueueSurface {
   async cancelConfirmations(): Promise<number> {
     const reason = 'All confirmations were cancelled.'
     const { confirmations } = coreOf(this)
-    return confirmations.cancelAll(reason) + confirmations.refuseKept(reason)
+    return confirmations.cancelAll(reason) + confirmations.refuseSaved(reason)
   }
 
   /** A mode is a set of permissions and binds from the next call on. */
@@ -354,7 +354,7 @@ export class Session extends QueueSurface {
 
   /** Tells the session's hooks, and the run at work, what happens around it. */
   async emitClusterEvent(event: ClusterEvent): Promise<void> {
-    await tellCluster(coreOf(this), event)
+    await emitCluster(coreOf(this), event)
   }
 }
 

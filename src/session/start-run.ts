@@ -108,7 +108,7 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
     active.emit({ type: 'agent_end', runId: active.id, result })
     return result
   } catch (error) {
-    throw await tellFailure(core, active, error)
+    throw await emitFailure(core, active, error)
   } finally {
     core.steering.length = 0
     core.active = undefined
@@ -196,7 +196,7 @@ async function answer(core: SessionCore, active: ActiveRun, given: RunRequest): 
   )
   active.steerable = false
   core.plan.finish(core.emit)
-  await tellResponse(core, { ...outcome, ...active.spent }, startedAt, active.signal)
+  await emitResponse(core, { ...outcome, ...active.spent }, startedAt, active.signal)
   return agentResult(
     active.id,
     { ...outcome, ...active.spent, text: core.screen.text(outcome.text) },
@@ -240,7 +240,7 @@ function promptOf(outcome: HookOutcome<'pre_prompt'> | HookOutcome<'pre_planning
   throw new RunError('blocked_by_hook', `The prompt was blocked by the hook '${hookId}': ${reason}`)
 }
 
-async function tellResponse(
+async function emitResponse(
   core: SessionCore,
   outcome: RunOutcome,
   startedAt: number,
@@ -257,7 +257,7 @@ async function tellResponse(
 }
 
 /** The last event of a run that failed, and the error its caller gets. */
-async function tellFailure(core: SessionCore, active: ActiveRun, thrown: unknown): Promise<unknown> {
+async function emitFailure(core: SessionCore, active: ActiveRun, thrown: unknown): Promise<unknown> {
   const { error, event } = failureOf(core, active, thrown)
   core.confirmations.cancelAll('The run has ended.')
   if (active.signal.aborted) await knownTasks(core)?.stopAll('the run was cancelled')

@@ -1,6 +1,6 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
-import { lentSkills } from './lent-skills.js'
+import { requireSkills } from './require-skills.js'
 
 /** Puts the text of a skill before the model. */
 export const skillTool = builtInTool<{ name: string; reload?: boolean }>({
@@ -17,7 +17,7 @@ export const skillTool = builtInTool<{ name: string; reload?: boolean }>({
   // A skill that was cut is worse than none: it is bounded where it is read.
   limits: { maxBytes: 512 * 1024 },
   async execute({ name, reload = false }, context) {
-    const { text, already } = await lentSkills(context).load(name, { reload })
+    const { text, already } = await requireSkills(context).load(name, { reload })
     return outputEnvelope(text, { skill: name, ...(already && { already_loaded: true }) })
   },
 })

@@ -1,7 +1,7 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
-import { lentPart, RuntimePartError } from '../toolbox/lent-part.js'
-import { lentSkills } from './lent-skills.js'
+import { MissingServiceError, requireService } from '../toolbox/require-service.js'
+import { requireSkills } from './require-skills.js'
 
 const text = { type: 'string' } as const
 
@@ -27,9 +27,9 @@ export const runSkillTool = builtInTool<{
   async execute({ skill_name, name: other, skillName, prompt }, context) {
     const name = skill_name ?? other ?? skillName
     if (name === undefined) return errorEnvelope('Name the skill in skill_name.')
-    const { tasks } = lentPart(context, 'session')
-    if (tasks === undefined) throw new RuntimePartError('session.tasks')
-    const skills = lentSkills(context)
+    const { tasks } = requireService(context, 'session')
+    if (tasks === undefined) throw new MissingServiceError('session.tasks')
+    const skills = requireSkills(context)
     const agent = await skills.agent(name)
     const [outcome] = await tasks
       .run(

@@ -1,6 +1,6 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
-import { lentSkills } from './lent-skills.js'
+import { requireSkills } from './require-skills.js'
 
 /** Finds skills by what they are about. */
 export const searchSkillsTool = builtInTool<{ query: string; limit?: number }>({
@@ -18,7 +18,7 @@ export const searchSkillsTool = builtInTool<{ query: string; limit?: number }>({
     additionalProperties: false,
   },
   async execute({ query, limit = 5 }, context) {
-    const { found, total } = await lentSkills(context).search(query, limit)
+    const { found, total } = await requireSkills(context).search(query, limit)
     const metadata = { count: found.length, total, skills: found.map(({ name }) => name) }
     if (found.length === 0)
       return outputEnvelope(

@@ -3,7 +3,7 @@ import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, type EnvelopeMetadata, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { isRecord, type JsonObject, type JsonSchema, type JsonValue } from '../tool/json.js'
 import type { RuntimeTasks, TaskOutcome, TaskRequest } from '../tool/runtime.js'
-import { lentPart, RuntimePartError } from '../toolbox/lent-part.js'
+import { MissingServiceError, requireService } from '../toolbox/require-service.js'
 import { maxTasksAtOnce } from './limits.js'
 import { outcomeText, sectionText } from './task-text.js'
 
@@ -176,8 +176,8 @@ function metadataOf(outcome: TaskOutcome): JsonObject {
 }
 
 function tasksOf(context: ToolCallContext): RuntimeTasks {
-  const { tasks } = lentPart(context, 'session')
-  if (tasks === undefined) throw new RuntimePartError('session.tasks')
+  const { tasks } = requireService(context, 'session')
+  if (tasks === undefined) throw new MissingServiceError('session.tasks')
   return tasks
 }
 

@@ -4,8 +4,8 @@ import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.j
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { ShellJob, ShellOutcome } from '../tool/runtime.js'
 import { fittingHead } from './fitting-head.js'
-import { lentPart } from './lent-part.js'
 import { createOutputDeltas } from './output-deltas.js'
+import { requireService } from './require-service.js'
 
 export type BashArgs = {
   command?: string
@@ -99,7 +99,7 @@ function problemOf({ command, timeout, background, job_id, action, from }: BashA
 }
 
 async function runCommand(command: string, timeoutMs: number, context: ToolCallContext): Promise<Envelope> {
-  const shell = lentPart(context, 'shell')
+  const shell = requireService(context, 'shell')
   const deltas = createOutputDeltas((text) => context.progress?.(text))
   try {
     const outcome = await shell.run(command, {
@@ -187,13 +187,13 @@ const signalNumbers: Readonly<Record<string, number>> = {
 }
 
 async function startJob(command: string, context: ToolCallContext): Promise<Envelope> {
-  const { id } = await lentPart(context, 'shell').start(command)
+  const { id } = await requireService(context, 'shell').start(command)
   const text = `Started background job ${id}. Read its output with {"job_id": "${id}"}, end it with {"job_id": "${id}", "action": "kill"}. It ends with the session.`
   return outputEnvelope(text, { job_id: id, running: true })
 }
 
 async function onJob(id: string, { action, from }: BashArgs, context: ToolCallContext): Promise<Envelope> {
-  const shell = lentPart(context, 'shell')
+  const shell = requireService(context, 'shell')
   if (action === 'kill') {
     const job = await shell.killJob(id)
     return outputEnvelope(`[${stateOf(job)}]`, jobMetadata(job))

@@ -5,7 +5,7 @@ import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.j
 import type { JsonObject } from '../tool/json.js'
 import type { Invocation } from '../tool/runtime.js'
 import { toToolResult } from '../tool/tool-result.js'
-import { lentPart, RuntimePartError } from './lent-part.js'
+import { MissingServiceError, requireService } from './require-service.js'
 
 export type BatchArgs = {
   invocations: { tool: string; args?: JsonObject }[]
@@ -52,8 +52,8 @@ export const batchTool = builtInTool<BatchArgs>({
 })
 
 function toolsOf(context: ToolCallContext) {
-  const { tools } = lentPart(context, 'session')
-  if (tools === undefined) throw new RuntimePartError('session.tools')
+  const { tools } = requireService(context, 'session')
+  if (tools === undefined) throw new MissingServiceError('session.tools')
   return tools
 }
 

@@ -3,12 +3,12 @@ import { outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
 import type { RuntimeFiles } from '../tool/runtime.js'
 import { changedMeanwhile } from './changed-meanwhile.js'
-import { lentPart } from './lent-part.js'
 import { mapEndings, withLf } from './line-endings.js'
 import { hintAtMissing } from './missing-text.js'
 import { orDescribeMissing } from './nearest-path.js'
 import { pathText } from './path-text.js'
 import { countChanges, placesOf, replaceAt } from './replace-text.js'
+import { requireService } from './require-service.js'
 import { byteOrderMark, readTextFile } from './text-file.js'
 
 export type EditArgs = { file_path: string; old_string: string; new_string: string; replace_all?: boolean }
@@ -40,7 +40,7 @@ export const editTool = builtInTool<EditArgs>({
   async execute(args, context) {
     refuseNothing(args)
     const path = args.file_path
-    const files = lentPart(context, 'files')
+    const files = requireService(context, 'files')
     const { text, version } = await orDescribeMissing(context, path, readTextFile(files, path))
     const { body, mark } = splitMark(text)
     const map = mapEndings(body)

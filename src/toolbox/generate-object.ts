@@ -5,7 +5,7 @@ import { builtInTool } from '../tool/create-json-tool.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
 import type { ObjectRequest, RuntimeObjects } from '../tool/runtime.js'
-import { lentPart, RuntimePartError } from './lent-part.js'
+import { MissingServiceError, requireService } from './require-service.js'
 
 export type GenerateObjectArgs = {
   schema: JsonObject
@@ -75,8 +75,8 @@ async function generate(args: GenerateObjectArgs, context: ToolCallContext): Pro
 }
 
 function objectsOf(context: ToolCallContext): RuntimeObjects {
-  const { objects } = lentPart(context, 'session')
-  if (objects === undefined) throw new RuntimePartError('session.objects')
+  const { objects } = requireService(context, 'session')
+  if (objects === undefined) throw new MissingServiceError('session.objects')
   return objects
 }
 

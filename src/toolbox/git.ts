@@ -16,8 +16,8 @@ import {
 } from './git/git-format.js'
 import { defaultSuffix, diffText, type GitPlan, planGit } from './git/git-plan.js'
 import { withoutCredentials } from './git/without-credentials.js'
-import { lentPart } from './lent-part.js'
 import { pathText } from './path-text.js'
+import { requireService } from './require-service.js'
 
 const timeoutMs = 60_000
 const maxBytes = 200 * 1024
@@ -83,7 +83,7 @@ function runGit(
   command: string,
   keptBytes: number,
 ): ReturnType<RuntimeShell['run']> {
-  return lentPart(context, 'shell').run(command, {
+  return requireService(context, 'shell').run(command, {
     timeoutMs,
     guardGit: true,
     maxBytes: keptBytes,

@@ -1,7 +1,7 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
-import { lentPart } from './lent-part.js'
 import { pathText } from './path-text.js'
+import { requireService } from './require-service.js'
 import { spilledOutput } from './spilled.js'
 
 export type GlobArgs = { pattern: string; path?: string; order?: 'name' | 'newest' }
@@ -31,7 +31,7 @@ export const globTool = builtInTool<GlobArgs>({
   },
   touches: ({ path }) => [{ fs: 'read', path: path ?? '.' }],
   async execute({ pattern, path, order }, context) {
-    const { paths, total, incomplete } = await lentPart(context, 'search').glob({
+    const { paths, total, incomplete } = await requireService(context, 'search').glob({
       pattern,
       limit: maxSpilled,
       ...(path === undefined ? {} : { path }),

@@ -3,8 +3,8 @@ import { builtInTool } from '../tool/create-json-tool.js'
 import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
 import type { GrepLine, GrepOutcome, GrepRequest } from '../tool/runtime.js'
-import { lentPart } from './lent-part.js'
 import { pathText } from './path-text.js'
+import { requireService } from './require-service.js'
 import { spilledOutput } from './spilled.js'
 
 export type GrepArgs = {
@@ -60,7 +60,7 @@ export const grepTool = builtInTool<GrepArgs>({
   async execute(args, context) {
     const request = requestOf(args, context)
     try {
-      const outcome = await lentPart(context, 'search').grep(request)
+      const outcome = await requireService(context, 'search').grep(request)
       return request.mode === 'content'
         ? await contentOutput(args, outcome, context)
         : await filesOutput(args, outcome, context)

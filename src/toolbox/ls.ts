@@ -1,9 +1,9 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
 import type { DirectoryEntry } from '../tool/runtime.js'
-import { lentPart } from './lent-part.js'
 import { entryText, orDescribeMissing } from './nearest-path.js'
 import { pathText } from './path-text.js'
+import { requireService } from './require-service.js'
 
 export type LsArgs = { path?: string }
 
@@ -25,7 +25,7 @@ export const lsTool = builtInTool<LsArgs>({
   },
   touches: ({ path = '.' }) => [{ fs: 'read', path }],
   async execute({ path = '.' }, context) {
-    const entries = await orDescribeMissing(context, path, lentPart(context, 'files').list(path))
+    const entries = await orDescribeMissing(context, path, requireService(context, 'files').list(path))
     const shown = entries.slice(0, maxEntries)
     const more = entries.length - shown.length
     const lines = shown.map((entry) => `${detailOf(entry).padStart(10)}  ${entryText(entry)}\n`)

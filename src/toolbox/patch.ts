@@ -7,9 +7,9 @@ import type { Subject } from '../tool/subject.js'
 import { FilesNotChangedError } from '../workspace/files/errors.js'
 import { type AppliedHunks, applyHunks } from './apply-hunks.js'
 import { changedMeanwhile } from './changed-meanwhile.js'
-import { lentPart } from './lent-part.js'
 import { orDescribeMissing } from './nearest-path.js'
 import { pathText } from './path-text.js'
+import { requireService } from './require-service.js'
 import { readTextFile, type TextFile } from './text-file.js'
 import { type FilePatch, parseDiff } from './unified-diff.js'
 
@@ -153,7 +153,7 @@ async function planFor(context: ToolCallContext, patch: NamedPatch): Promise<Pla
 }
 
 async function refuseExisting(context: ToolCallContext, path: string): Promise<void> {
-  const found = await lentPart(context, 'files').stat(path).catch(ifMissing)
+  const found = await requireService(context, 'files').stat(path).catch(ifMissing)
   if (found !== undefined)
     throw new CapstanError(
       'file_exists',
@@ -172,7 +172,7 @@ async function readBefore(
   path: string,
   { change, hunks }: NamedPatch,
 ): Promise<TextFile | undefined> {
-  const reading = readTextFile(lentPart(context, 'files'), path)
+  const reading = readTextFile(requireService(context, 'files'), path)
   if (change !== 'modify' || !hunks.every(({ oldStart, oldCount }) => oldStart === 0 && oldCount === 0))
     return orDescribeMissing(context, path, reading)
   return reading.catch(ifMissing)
@@ -190,7 +190,7 @@ function applyTo(path: string, text: string, { hunks }: NamedPatch): AppliedHunk
 
 async function changeAll(context: ToolCallContext, changes: readonly FileChange[]): Promise<void> {
   try {
-    await lentPart(context, 'files').change(changes)
+    await requireService(context, 'files').change(changes)
   } catch (thrown) {
     throw thrown instanceof FilesNotChangedError ? failure(thrown) : thrown
   }

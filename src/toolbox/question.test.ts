@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ToolCallContext } from '../tool/contract.js'
 import type { Question, QuestionAnswers } from '../tool/runtime.js'
-import { nobodyToAsk, questionTool } from './question.js'
+import { noUser, questionTool } from './question.js'
 
 const one = {
   questions: [
@@ -45,7 +45,7 @@ describe('question', () => {
     for (const context of [{}, { runtime: {} }, { runtime: { session: {} } }]) {
       expect(await questionTool.execute(one, context)).toMatchObject({
         type: 'error',
-        error_text: nobodyToAsk,
+        error_text: noUser,
       })
     }
   })

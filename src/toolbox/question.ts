@@ -5,7 +5,7 @@ import { isRecord } from '../tool/json.js'
 import type { Question, QuestionAnswers } from '../tool/runtime.js'
 
 /** What a model is told where nobody can answer. The same words on every such host. */
-export const nobodyToAsk =
+export const noUser =
   'Nobody is there to answer: this session runs without a user. Decide by your own best judgement, go on, and say in your final ' +
   'answer what you assumed.'
 
@@ -70,7 +70,7 @@ async function ask(
   { runtime, signal }: ToolCallContext,
 ): Promise<{ answers: string[][] }> {
   const put = runtime?.session?.ask
-  if (put === undefined) throw new QuestionError(nobodyToAsk)
+  if (put === undefined) throw new QuestionError(noUser)
   return { answers: checkAnswers(questions, await untilAborted(put(questions, signal), signal)) }
 }
 

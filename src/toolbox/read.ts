@@ -5,12 +5,12 @@ import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError } from '../tool/errors.js'
 import type { FileStat, RuntimeFiles } from '../tool/runtime.js'
 import { type ContentKind, contentKind } from './content-kind.js'
-import { lentPart } from './lent-part.js'
 import { endingStyle } from './line-endings.js'
 import { type ByteSource, type LineWindow, readLineWindow, type WindowLine } from './line-window.js'
 import { describeEntries, orDescribeMissing } from './nearest-path.js'
 import { pathText } from './path-text.js'
 import { readByteRange } from './read-bytes.js'
+import { requireService } from './require-service.js'
 
 export type ReadArgs = {
   file_path: string
@@ -57,7 +57,7 @@ export const readTool = builtInTool<ReadArgs>({
   },
   touches: ({ file_path }) => [{ fs: 'read', path: file_path }],
   async execute(args, context): Promise<OutputEnvelope<string | ToolResultContent[]>> {
-    const files = lentPart(context, 'files')
+    const files = requireService(context, 'files')
     const path = args.file_path
     const byRange = args.start_byte !== undefined || args.end_byte !== undefined
     if (byRange && (args.offset !== undefined || args.limit !== undefined))

@@ -2,7 +2,7 @@ import type { ToolCallContext } from '../tool/contract.js'
 import { builtInTool } from '../tool/create-json-tool.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { Todo, TodoStatus } from '../tool/runtime.js'
-import { lentPart, RuntimePartError } from './lent-part.js'
+import { MissingServiceError, requireService } from './require-service.js'
 import { visibleLine } from './untrusted-text.js'
 
 /** A list of things to do that cannot be kept as it is. */
@@ -48,8 +48,8 @@ export const todoTool = builtInTool<{ todos?: Todo[] }, string>({
 })
 
 async function keepList({ todos }: { todos?: Todo[] }, context: ToolCallContext): Promise<string> {
-  const list = lentPart(context, 'session').todos
-  if (list === undefined) throw new RuntimePartError('session.todos')
+  const list = requireService(context, 'session').todos
+  if (list === undefined) throw new MissingServiceError('session.todos')
   if (todos === undefined) return render(list.list())
   const clean = todos.map(({ content, status }, at) => ({ content: cleanContent(content, at), status }))
   assertOneInProgress(clean)

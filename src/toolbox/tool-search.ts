@@ -5,7 +5,7 @@ import type { JsonSchema } from '../tool/json.js'
 import { createLexicalToolIndex } from '../tool/search/lexical-index.js'
 import type { DynamicToolIndex } from '../tool/search/tool-index.js'
 import { jsonTextOf } from '../tool/serialize.js'
-import { lentPart, RuntimePartError } from './lent-part.js'
+import { MissingServiceError, requireService } from './require-service.js'
 import { visibleLine } from './untrusted-text.js'
 
 type FoundTool = { id: string; description: string; parameters?: JsonSchema }
@@ -40,8 +40,8 @@ async function findTools(
   { query, limit = 5 }: { query: string; limit?: number },
   context: ToolCallContext,
 ): Promise<ToolSearchOutput> {
-  const { tools } = lentPart(context, 'session')
-  if (tools === undefined) throw new RuntimePartError('session.tools')
+  const { tools } = requireService(context, 'session')
+  if (tools === undefined) throw new MissingServiceError('session.tools')
   const hidden = tools.hidden()
   if (hidden.length === 0)
     return { matches: [], note: 'There are no further tools: all tools of this session are in your list.' }

@@ -3,7 +3,7 @@ import { builtInTool } from '../tool/create-json-tool.js'
 import { type OutputEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { NetResponse } from '../tool/runtime.js'
-import { lentPart } from './lent-part.js'
+import { requireService } from './require-service.js'
 import { visibleLine, visibleText } from './untrusted-text.js'
 import { decodeText, looksLikeText, readContentType } from './web-fetch/decode-text.js'
 import { readableHtml } from './web-fetch/readable-html.js'
@@ -56,7 +56,7 @@ async function fetchPage(
   context: ToolCallContext,
 ): Promise<OutputEnvelope<string>> {
   const { signal } = context
-  const response = await lentPart(context, 'net').fetch(readUrl(url).href, {
+  const response = await requireService(context, 'net').fetch(readUrl(url).href, {
     headers: { accept: format === 'html' ? acceptHtml : acceptReadable },
     timeoutMs: Math.ceil(timeout * 1000),
     maxBytes: maxRawBytes,

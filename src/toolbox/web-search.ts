@@ -5,7 +5,7 @@ import { messageOf } from '../tool/errors.js'
 import { fnv1a } from '../tool/fnv1a.js'
 import { frozenCopy } from '../tool/frozen-copy.js'
 import { startTimeLimit } from '../workspace/net/time-limit.js'
-import { lentPart } from './lent-part.js'
+import { requireService } from './require-service.js'
 import { visibleLine } from './untrusted-text.js'
 import { WebSearchError, type WebSearchProvider, type WebSearchResult } from './web-search/provider.js'
 
@@ -92,7 +92,7 @@ async function searchWith(
         query,
         maxResults,
         signal: limit.signal,
-        fetch: async (url, request) => lentPart(context, 'net').fetch(url, { timeoutMs, ...request }),
+        fetch: async (url, request) => requireService(context, 'net').fetch(url, { timeoutMs, ...request }),
       }),
     )
     if (Array.isArray(found)) return found

@@ -1,8 +1,8 @@
 import { builtInTool } from '../tool/create-json-tool.js'
 import { outputEnvelope } from '../tool/envelope.js'
-import { lentPart } from './lent-part.js'
 import { countLines } from './line-endings.js'
 import { pathText } from './path-text.js'
+import { requireService } from './require-service.js'
 
 export type WriteArgs = { file_path: string; content: string }
 
@@ -25,7 +25,7 @@ export const writeTool = builtInTool<WriteArgs>({
   },
   touches: ({ file_path }) => [{ fs: 'write', path: file_path }],
   async execute({ file_path, content }, context) {
-    const { bytes, created } = await lentPart(context, 'files').write(file_path, content)
+    const { bytes, created } = await requireService(context, 'files').write(file_path, content)
     const lines = countLines(content)
     return outputEnvelope(
       `Wrote ${bytes} bytes (${lines} lines) to ${pathText(file_path)} (${created ? 'created' : 'replaced'})`,

@@ -3,7 +3,7 @@ export type { Listing, PresetCommand, VerificationPreset } from './presets/proje
 export { type CheckCommand, readCommands, readSubject } from './read-commands.js'
 export { type GivenCheck, type GivenReport, readReports, restoredReport } from './read-report.js'
 export { isPending, reportOf } from './report.js'
-export { ReportBook } from './report-book.js'
+export { ReportList } from './report-list.js'
 export {
   type Before,
   failureMessage,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { VerificationCheck, VerificationReport, VerificationStatus } from '../tool/verification.js'
 import { readReports, restoredReport } from './read-report.js'
 import { reportOf } from './report.js'
-import { ReportBook } from './report-book.js'
+import { ReportList } from './report-list.js'
 import { formatVerificationSummary, summarise } from './summary.js'
 
 const check = (status: VerificationStatus, required = true, id: string = status): VerificationCheck => ({
@@ -170,7 +170,7 @@ describe('reports from elsewhere', () => {
 
 describe('the book of reports', () => {
   it('keeps what stands, however many come', () => {
-    const book = new ReportBook()
+    const book = new ReportList()
     book.add(report('first', [check('failed')]))
     for (let at = 0; at < 2_000; at++) book.add(report('again', [check('passed')]))
     expect(book.list().length).toBe(1_000)

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { messageOf } from '../tool/errors.js'
-import { type Glance, lookInside } from './files/look-inside.js'
+import { lookInside, type QuickLook } from './files/quick-look.js'
 import { isInside } from './inside.js'
 
 /** A directory to look through. */
@@ -64,7 +64,7 @@ type Found = Generator<FoundFile | FindProblem, void, undefined>
 class Search {
   readonly #options: FindFilesOptions
   readonly #trees: readonly string[]
-  readonly #glances = new Map<string, Glance>()
+  readonly #glances = new Map<string, QuickLook>()
   #entries = 0
 
   constructor({ trees }: SearchedDirectory, options: FindFilesOptions) {
@@ -125,7 +125,7 @@ class Search {
     return { real, tree }
   }
 
-  #glance(tree: string): Glance {
+  #glance(tree: string): QuickLook {
     const glance = this.#glances.get(tree) ?? lookInside(tree)
     this.#glances.set(tree, glance)
     return glance

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readKeptCode } from '../../src/cli/code/kept-code.js'
+import { readCompileCache } from '../../src/cli/code/compile-cache.js'
 import { root as packageRoot } from '../house/run.js'
 import { openPlace, type Place } from './drive.js'
 
@@ -13,7 +13,7 @@ describe('the built command', () => {
   it('loads little to ask a model and tell the answer', async () => {
     const { place, run } = await opened()
     expect(await run()).toEqual({ code: 0, stdout: 'Done.\n', stderr: '' })
-    const loaded = [...readKeptCode(await keptFile(place)).keys()]
+    const loaded = [...readCompileCache(await keptFile(place)).keys()]
     // What is for the time after the answer, if at all. If this fails: something that every run does began to use one of them. Do it
     // later, or take the module out of its group in scripts/bundle.mjs (`laterForCommand`).
     const later = /^(calls|history|memory|processes|search|shell-rules|sqlite|verify)-/
@@ -37,13 +37,13 @@ describe('the built command', () => {
     const { place, run } = await opened()
     const first = await run()
     const file = await keptFile(place)
-    const kept = [...readKeptCode(file).keys()]
+    const kept = [...readCompileCache(file).keys()]
     const damaged = await readFile(file)
     const middle = Math.floor(damaged.length / 2)
     damaged.fill(0xff, middle, middle + 1_000)
     await writeFile(file, damaged)
     expect(await run()).toEqual(first)
-    expect([...readKeptCode(file).keys()]).toEqual(kept)
+    expect([...readCompileCache(file).keys()]).toEqual(kept)
   })
 
   it('works where nothing can be kept', async () => {

@@ -14,10 +14,10 @@ import { mergeMetadata } from '../../tool/metadata.js'
 import { type AgentMiddleware, composeMiddleware } from '../../tool/middleware.js'
 import type { CompletionRetries } from './completion-retries.js'
 import { dynamicContext } from './dynamic-context.js'
-import { createEventTeller } from './event-teller.js'
 import type { AgentHook } from './hook.js'
 import { hookRun } from './hooked-run.js'
 import { answersAtOnce, modelFor } from './model-for.js'
+import { createPromptEventEmitter } from './prompt-event-emitter.js'
 import type { AgentStreamEvent } from './prompt-events.js'
 import { type PromptMemory, saveConversation } from './prompt-memory.js'
 import type { AgentSettings } from './settings.js'
@@ -75,7 +75,7 @@ export async function runPrompt(
     offers(selection),
   ]
   const spent = new SpentTokens()
-  const teller = createEventTeller({
+  const teller = createPromptEventEmitter({
     tell: reader.tell,
     said: () => conversation.messages,
     ownDeltas: reader.includeToolCallDeltas && !isCompletionModel(model),

@@ -8,10 +8,10 @@ import { messageOf } from '../../tool/errors.js'
 import type { AgentConfig } from '../config/config.js'
 import { secretsOf } from '../config/secrets.js'
 import { configuredStore } from '../configured-store.js'
-import { closedToItself } from './closed-to-itself.js'
 import { ScheduleError } from './errors.js'
 import type { AgentDirHandle } from './handle.js'
 import { hasStorage, mergeConfig } from './merge-config.js'
+import { protectAgentDir } from './protect-agent-dir.js'
 import { type ReadAgentDir, readAgentDir } from './read-agent-dir.js'
 import { systemScheduleClock } from './schedule-clock.js'
 import type { Schedule } from './schedule-files.js'
@@ -80,7 +80,7 @@ async function openSession(
   host: ServingHost,
 ): Promise<OpenedSession> {
   const { timeoutMs } = schedule.definition
-  const permissionPolicy = closedToItself(
+  const permissionPolicy = protectAgentDir(
     options.permissionPolicy ?? undefined,
     read.dir.path,
     host.workspace,

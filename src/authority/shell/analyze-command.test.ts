@@ -99,6 +99,17 @@ describe('analyzeCommand', () => {
     expect(analyzeCommand(command).doubts).toContain(doubt)
   })
 
+  it.each([
+    "true $(<<< x [[ 'a[$(rm y)]' -eq 0 ]])",
+    'true $(< f ! rm y)',
+    'true $(> f coproc rm y)',
+    'true "${HOME/a/$(2> f time rm y)}"',
+  ])('doubts a keyword after a redirection, which bash moves to the end of a substitution: %s', (script) => {
+    expect(analyzeCommand(script).doubts).toContainEqual(
+      expect.stringMatching(/^bash may read .+ as a keyword$/),
+    )
+  })
+
   it('looks into scripts four deep, and says so when there are more', () => {
     const nest = (script: string): string => `bash -c '${script.replaceAll("'", "'\\''")}'`
     let script = 'rm x'

@@ -205,6 +205,10 @@ function walkCommand(walk: Walk, node: Command, places: Places): Outcome {
     walk.findings,
   )
   for (const item of node.prefix) walkExpansions(walk, item, places)
+  // Bash stores a command substitution with its redirections moved to the end: `$(<<< x [[ a ]])` runs as `[[ a ]] <<< x`, where the
+  // word is a keyword.
+  if (node.name && RESERVED_WORDS.has(node.name.text))
+    walk.findings.doubts.add(`bash may read ${node.name.text} as a keyword`)
   if (node.name) walkExpansions(walk, node.name, places)
   for (const item of node.suffix) walkExpansions(walk, item, places)
   return outcome
@@ -281,4 +285,18 @@ function walkExpansions(walk: Walk, node: SyntaxNode, places: Places): void {
   forEachChild(node, (child) => walkExpansions(walk, child, places))
 }
 
+const RESERVED_WORDS = new Set([
+  '!',
+  '[[',
+  '{',
+  'case',
+  'coproc',
+  'for',
+  'function',
+  'if',
+  'select',
+  'time',
+  'until',
+  'while',
+])
 const MOVERS = new Set(['cd', 'pushd', 'popd', 'eval', 'source', '.', 'builtin', 'command', 'trap'])

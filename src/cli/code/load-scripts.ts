@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, resolve } from 'node:path'
 import { Script } from 'node:vm'
-import type { KeptCode } from './kept-code.js'
+import type { CompileCache } from './compile-cache.js'
 
 /** Scripts that load each other with `require`, and what V8 has made of them. */
 export type LoadedScripts = {
@@ -10,7 +10,7 @@ export type LoadedScripts = {
   /** Whether something was loaded that was not kept, or that this V8 does not take. */
   isNew(): boolean
   /** What there is to keep: with the functions that have run, which then need no compiling either. */
-  code(): KeptCode
+  code(): CompileCache
 }
 
 type ScriptModule = { exports: unknown }
@@ -29,7 +29,7 @@ const parameters = 'exports, require, module, __filename, __dirname, importModul
 
 /** `importModule` stands for `import()`. */
 export function loadScripts(
-  kept: KeptCode,
+  kept: CompileCache,
   importModule: (specifier: string) => Promise<unknown>,
 ): LoadedScripts {
   const modules = new Map<string, ScriptModule>()

@@ -5,21 +5,21 @@ import type * as CommandProcess from '../command-process.js'
 import { exitCodes } from '../exit-codes.js'
 import { userDirOf } from '../setup/user-dir.js'
 import { packageVersion } from '../version.js'
-import { type CodePlace, type KeptCode, readKeptCode, writeKeptCode } from './kept-code.js'
+import { type CodePlace, type CompileCache, readCompileCache, writeCompileCache } from './compile-cache.js'
 import { loadScripts } from './load-scripts.js'
 
 /** Loads the command beside this file, with what was kept of its code, and runs it. Keeps what was not kept when all is done. */
 export function startCommand(argv: readonly string[]): void {
   const directory = fileURLToPath(new URL('.', import.meta.url))
   const place = placeFor(argv)
-  const kept: KeptCode = place === undefined ? new Map() : readKeptCode(place.file)
+  const kept: CompileCache = place === undefined ? new Map() : readCompileCache(place.file)
   const scripts = loadScripts(kept, (specifier) => import(specifier))
   const command = scripts.load(join(directory, 'command-process.js')) as typeof CommandProcess
   void command.runProcess(argv).then((code) => {
     // One that failed has not been everywhere, and what is kept is kept for long.
     if (place === undefined || code !== exitCodes.done || !scripts.isNew()) return
     const isHere = ([name]: readonly [string, Buffer]): boolean => existsSync(join(directory, name))
-    writeKeptCode(place, new Map([...scripts.code()].filter(isHere)))
+    writeCompileCache(place, new Map([...scripts.code()].filter(isHere)))
   })
 }
 

@@ -20,15 +20,15 @@ const actions = {
 type Action = (args: Args, io: Io) => Promise<number>
 
 const load: Readonly<Record<keyof typeof actions, () => Promise<Action>>> = {
-  list: async () => (await import('../sessions/list.js')).listKept,
-  show: async () => (await import('../sessions/show.js')).showKept,
-  resume: async () => (await import('../sessions/resume.js')).resumeKept,
-  fork: async () => (await import('../sessions/change.js')).forkKept,
-  replay: async () => (await import('../sessions/compare.js')).replayKept,
-  diff: async () => (await import('../sessions/compare.js')).diffKept,
-  export: async () => (await import('../sessions/move.js')).exportKept,
-  import: async () => (await import('../sessions/move.js')).importKept,
-  rm: async () => (await import('../sessions/change.js')).removeKept,
+  list: async () => (await import('../sessions/list.js')).listCommand,
+  show: async () => (await import('../sessions/show.js')).showCommand,
+  resume: async () => (await import('../sessions/resume.js')).resumeCommand,
+  fork: async () => (await import('../sessions/change.js')).forkCommand,
+  replay: async () => (await import('../sessions/compare.js')).replayCommand,
+  diff: async () => (await import('../sessions/compare.js')).diffCommand,
+  export: async () => (await import('../sessions/move.js')).exportCommand,
+  import: async () => (await import('../sessions/move.js')).importCommand,
+  rm: async () => (await import('../sessions/change.js')).removeCommand,
 }
 
 export const command: Command = {

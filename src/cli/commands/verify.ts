@@ -36,7 +36,7 @@ export const command: Command = {
     // The time limit is one of each check here, not of a run.
     return withSession(args, io, async (session) => {
       const presets = chosen(args, session.verificationPresets())
-      if (args.has('list')) return tellPresets(presets, args, io)
+      if (args.has('list')) return printPresets(presets, args, io)
       const timeout = args.value('timeout')
       const limit = timeout === undefined ? {} : { timeoutMs: readDuration('timeout', timeout) }
       const reports: VerificationReport[] = []
@@ -87,7 +87,7 @@ function chosen(args: Args, offered: readonly VerificationPreset[]): readonly Ve
   return args.positionals.length === 0 ? offered : offered.filter(({ id }) => args.positionals.includes(id))
 }
 
-async function tellPresets(presets: readonly VerificationPreset[], args: Args, io: Io): Promise<number> {
+async function printPresets(presets: readonly VerificationPreset[], args: Args, io: Io): Promise<number> {
   const { bold, dim } = colorsFor(io, 'stdout')
   if (args.has('json')) await write(io.stdout, `${safeJson(presets)}\n`)
   else

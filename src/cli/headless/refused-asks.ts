@@ -1,5 +1,5 @@
 import type { AskAnswer, AskRequest } from '../../loop/ask.js'
-import { ownWords } from '../own-words.js'
+import { toCliWording } from '../cli-wording.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
 import { type Remedy, remedyFor } from './ready-rules.js'
 
@@ -23,7 +23,7 @@ export class RefusedAsks {
   /** The handler for a session. */
   readonly handler = (request: AskRequest): AskAnswer => {
     const { toolName, args } = request
-    const reasons = request.reasons.map(ownWords)
+    const reasons = request.reasons.map(toCliWording)
     const remedy = printable(remedyFor(request))
     this.calls.push({ toolName, args, reasons, rules: [], ...remedy })
     return {

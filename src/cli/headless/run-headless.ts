@@ -2,13 +2,13 @@ import type { AgentEvent } from '../../loop/events.js'
 import type { SessionOptions } from '../../session/options.js'
 import type { Session } from '../../session/session.js'
 import type { Args } from '../args.js'
+import { toCliWording } from '../cli-wording.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { ownWords } from '../own-words.js'
 import { type Prepared, prepare, warningsOf } from '../setup/prepare.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
-import { HeldBack } from './held-back.js'
+import { HintCollector } from './hint-collector.js'
 import { Progress } from './progress.js'
 import { RefusedAsks } from './refused-asks.js'
 import { requireModel } from './require-model.js'
@@ -30,7 +30,7 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
     const warnings = warningsOf(prepared, session)
     for (const warning of warnings) await progress.warn(warning)
     for (const note of prepared.notes) await progress.note(note)
-    const heldBack = new HeldBack()
+    const heldBack = new HintCollector()
     const startedAt = performance.now()
     const last = await follow(session, prepared, prompt, format, io, async (event) => {
       heldBack.look(event)
@@ -47,7 +47,7 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
       durationMs: Math.round(performance.now() - startedAt),
       stoppedBy: io.signal.aborted ? String(io.signal.reason) : undefined,
     })
-    await tellReport(report, refused, format, progress, io)
+    await printReport(report, refused, format, progress, io)
     if (format === 'text') {
       for (const hint of heldBack.hints()) await progress.note(`hint: ${hint}`)
       const isAskable =
@@ -90,7 +90,7 @@ async function follow(
   return last
 }
 
-async function tellReport(
+async function printReport(
   report: RunReport,
   refused: RefusedAsks,
   format: OutputFormat,
@@ -105,7 +105,7 @@ async function tellReport(
   const answer = safeText(report.text).trimEnd()
   if (answer !== '') await write(io.stdout, `${answer}\n`)
   if (report.error !== undefined) {
-    await write(io.stderr, `${red('capstan:')} ${safeLine(ownWords(report.error.message), 2_000)}\n`)
+    await write(io.stderr, `${red('capstan:')} ${safeLine(toCliWording(report.error.message), 2_000)}\n`)
     const hint = hintFor(report)
     if (hint !== undefined) await progress.note(`hint: ${hint}`)
   }

@@ -12,11 +12,11 @@ import type { Asking } from './asking.js'
 import type { Chat, Person } from './chat.js'
 import type { History } from './editor/history.js'
 import type { Guide } from './guide.js'
+import { echoLines, failureLines, goodbye, recapLines, welcomeLines } from './messages.js'
 import type { EditDiffs } from './run/edit-diffs.js'
 import type { RunView } from './run/run-view.js'
 import { Front } from './screen/front.js'
 import { statusLine } from './status-line.js'
-import { echoLines, failureLines, goodbye, recapLines, welcomeLines } from './told.js'
 
 /** An interactive session in a terminal. */
 export class TerminalChat {

@@ -6,7 +6,7 @@ import type { Args } from '../args.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { timeText } from '../sessions/about-session.js'
-import { findSession, loadSession, openKept } from '../sessions/open-kept.js'
+import { findSession, loadSession, openSessionStore } from '../sessions/open-session-store.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine } from '../terminal/safe-text.js'
 import { openRulePlace, type RulePlace } from './rule-place.js'
@@ -103,7 +103,7 @@ async function sessionSections(args: Args, io: Io): Promise<Section[]> {
       : [{ scope: 'session', title: 'Flags', rules: compilePolicy({ allow, deny, ask }).rules }]
   const given = args.value('session')
   if (given === undefined) return flags
-  const { store } = await openKept(args, io)
+  const { store } = await openSessionStore(args, io)
   try {
     const id = await findSession(store, given)
     const { session } = await loadSession(store, id)

@@ -5,12 +5,12 @@ import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { safeLine } from '../terminal/safe-text.js'
-import { findSession, openKept } from './open-kept.js'
+import { findSession, openSessionStore } from './open-session-store.js'
 
 /** Removes sessions for good. */
-export async function removeKept(args: Args, io: Io): Promise<number> {
+export async function removeCommand(args: Args, io: Io): Promise<number> {
   if (args.positionals.length === 0) throw new UsageError('Which sessions? Give their ids.')
-  const { store } = await openKept(args, io)
+  const { store } = await openSessionStore(args, io)
   // All are found before the first is gone.
   const ids: string[] = []
   for (const given of args.positionals) ids.push(await findSession(store, given))
@@ -24,8 +24,8 @@ export async function removeKept(args: Args, io: Io): Promise<number> {
 }
 
 /** Another session with what was said in one, up to its end or a message. */
-export async function forkKept(args: Args, io: Io): Promise<number> {
-  const { store, userDir } = await openKept(args, io)
+export async function forkCommand(args: Args, io: Io): Promise<number> {
+  const { store, userDir } = await openSessionStore(args, io)
   const id = await findSession(store, args.positionals[0])
   const fromMessageId = args.value('at')
   const agent = await Agent.create({}, { env: io.env, cwd: io.cwd, userDir })

@@ -7,11 +7,11 @@ import { type Io, write } from '../io.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeText } from '../terminal/safe-text.js'
 import { messageText } from './message-text.js'
-import { findSession, loadSession, openKept } from './open-kept.js'
+import { findSession, loadSession, openSessionStore } from './open-session-store.js'
 
 /** Runs a session again from its own log, offline and without touching anything, up to the first difference. */
-export async function replayKept(args: Args, io: Io): Promise<number> {
-  const { store } = await openKept(args, io)
+export async function replayCommand(args: Args, io: Io): Promise<number> {
+  const { store } = await openSessionStore(args, io)
   const state = await loadSession(store, await findSession(store, args.positionals[0]))
   await store.close?.()
   const colors = colorsFor(io, 'stdout')
@@ -29,10 +29,10 @@ export async function replayKept(args: Args, io: Io): Promise<number> {
 }
 
 /** Two sessions side by side. The exit code tells whether they are the same, as that of `diff` does. */
-export async function diffKept(args: Args, io: Io): Promise<number> {
+export async function diffCommand(args: Args, io: Io): Promise<number> {
   const [left, right] = args.positionals
   if (left === undefined || right === undefined) throw new UsageError('Which two sessions? Give both ids.')
-  const { store } = await openKept(args, io)
+  const { store } = await openSessionStore(args, io)
   const a = await loadSession(store, await findSession(store, left))
   const b = await loadSession(store, await findSession(store, right))
   await store.close?.()

@@ -11,7 +11,7 @@ import { timeText } from './about-session.js'
 import { cutOffRun } from './cut-off.js'
 import { mainSessions } from './main-sessions.js'
 import { firstWords } from './message-text.js'
-import { type Kept, openKept } from './open-kept.js'
+import { type OpenedStore, openSessionStore } from './open-session-store.js'
 
 type Row = SessionInfo & {
   readonly prompt: string
@@ -25,8 +25,8 @@ type Row = SessionInfo & {
  * Lists the sessions of this directory, or of all, newest first. Those of subagents are listed with `--subagents`; those in which nothing
  * was said are not listed.
  */
-export async function listKept(args: Args, io: Io): Promise<number> {
-  const kept = await openKept(args, io)
+export async function listCommand(args: Args, io: Io): Promise<number> {
+  const kept = await openSessionStore(args, io)
   const isWanted = ({ workspaceRoot }: SessionInfo): boolean =>
     args.has('all') || workspaceRoot === kept.workspace
   const found: SessionInfo[] = []
@@ -60,7 +60,7 @@ export async function listKept(args: Args, io: Io): Promise<number> {
 }
 
 /** A session that cannot be read is listed all the same, with what is wrong. */
-async function rowOf({ store }: Kept, info: SessionInfo): Promise<Row> {
+async function rowOf({ store }: OpenedStore, info: SessionInfo): Promise<Row> {
   try {
     const state = await load(store, info.id)
     const messages = state?.messages.map(({ message }) => message) ?? []

@@ -9,11 +9,11 @@ import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { safeJsonText, safeLine } from '../terminal/safe-text.js'
-import { findSession, openKept } from './open-kept.js'
+import { findSession, openSessionStore } from './open-session-store.js'
 
 /** A session as lines of JSON, on standard output or into a new file. */
-export async function exportKept(args: Args, io: Io): Promise<number> {
-  const { store } = await openKept(args, io)
+export async function exportCommand(args: Args, io: Io): Promise<number> {
+  const { store } = await openSessionStore(args, io)
   const id = await findSession(store, args.positionals[0])
   const out = args.value('out')
   // Others must not read what was said; a file that is there is somebody's.
@@ -32,12 +32,12 @@ export async function exportKept(args: Args, io: Io): Promise<number> {
 }
 
 /** Takes such lines into the store. They bring no permissions unless they are trusted. */
-export async function importKept(args: Args, io: Io): Promise<number> {
+export async function importCommand(args: Args, io: Io): Promise<number> {
   const from = args.positionals[0]
   if (from === undefined) throw new UsageError('Which file? Give its path, or - for standard input.')
   if (from === '-' && io.isTTY.stdin)
     throw new UsageError('Nothing is piped in.', 'Write: capstan sessions import FILE')
-  const { store, workspace } = await openKept(args, io)
+  const { store, workspace } = await openSessionStore(args, io)
   const source = from === '-' ? io.stdin : createReadStream(resolve(io.cwd, from))
   source.setEncoding('utf8')
   const id = args.value('id')

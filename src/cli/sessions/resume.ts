@@ -9,12 +9,12 @@ import { type Io, write } from '../io.js'
 import { prepare, warningsOf } from '../setup/prepare.js'
 import { safeText } from '../terminal/safe-text.js'
 import { cutOffRun } from './cut-off.js'
-import { findSession, loadSession, openKept } from './open-kept.js'
+import { findSession, loadSession, openSessionStore } from './open-session-store.js'
 
 /** Resumes a session: with a prompt, with the run that was interrupted, or in the terminal. */
-export async function resumeKept(args: Args, io: Io): Promise<number> {
+export async function resumeCommand(args: Args, io: Io): Promise<number> {
   const [given, ...words] = args.positionals
-  const { store, userDir } = await openKept(args, io)
+  const { store, userDir } = await openSessionStore(args, io)
   const id = await findSession(store, given)
   const state = await loadSession(store, id)
   await store.close?.()

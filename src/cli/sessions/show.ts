@@ -5,11 +5,11 @@ import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine } from '../terminal/safe-text.js'
 import { timeText } from './about-session.js'
 import { messageText } from './message-text.js'
-import { findSession, loadSession, openKept } from './open-kept.js'
+import { findSession, loadSession, openSessionStore } from './open-session-store.js'
 
 /** What was said in a session. */
-export async function showKept(args: Args, io: Io): Promise<number> {
-  const { store } = await openKept(args, io)
+export async function showCommand(args: Args, io: Io): Promise<number> {
+  const { store } = await openSessionStore(args, io)
   const id = await findSession(store, args.positionals[0])
   const state = await loadSession(store, id)
   await store.close?.()

@@ -14,8 +14,8 @@ import type { Io } from '../io.js'
 import { removeEmptySessions } from '../sessions/empty-session.js'
 import { budgetGuard, readBudget } from './budget.js'
 import { type ChosenModel, chooseModel, namedModel } from './choose-model.js'
+import { type ChosenSession, chooseSession } from './choose-session.js'
 import { readDuration } from './duration.js'
-import { type KeptSession, keptSession } from './kept-session.js'
 import { loadSettings } from './load-settings.js'
 import { openStore } from './open-store.js'
 import { userDirOf } from './user-dir.js'
@@ -58,7 +58,7 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
   const guard =
     budget === undefined ? {} : { budgetGuard: budgetGuard(readBudget(budget), priceOf(model, config)) }
   const store = await openStore({ named: args.value('store'), config, userDir }, io)
-  const kept = await keptSession(args, store, workspace)
+  const kept = await chooseSession(args, store, workspace)
   const agent = await Agent.create(withoutStore(config), { env: io.env, cwd: io.cwd, userDir })
   const given: SessionOptions = {
     ...options,
@@ -101,7 +101,7 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
 
 async function isNewSession(
   store: SessionStore | undefined,
-  kept: KeptSession | undefined,
+  kept: ChosenSession | undefined,
   sessionId: string | undefined,
 ): Promise<boolean> {
   if (sessionId === undefined || store === undefined) return true

@@ -1,8 +1,8 @@
 import type { Args } from '../args.js'
+import { toCliWording } from '../cli-wording.js'
 import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { ownWords } from '../own-words.js'
 import { withSession } from '../setup/with-session.js'
 import { safeJson, safeText } from '../terminal/safe-text.js'
 import { explainCall } from './explain-call.js'
@@ -17,7 +17,7 @@ export async function explainCommand(args: Args, io: Io): Promise<number> {
     const { action, text } = await explainCall(session, name, given)
     await write(
       io.stdout,
-      args.has('json') ? `${safeJson({ tool: name, action, text })}\n` : `${safeText(ownWords(text))}\n`,
+      args.has('json') ? `${safeJson({ tool: name, action, text })}\n` : `${safeText(toCliWording(text))}\n`,
     )
     return { allow: exitCodes.done, ask: exitCodes.incomplete, deny: exitCodes.failed }[action]
   })

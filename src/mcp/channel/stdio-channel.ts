@@ -1,5 +1,5 @@
 import type { PipedProcess } from '../../workspace/shell/index.js'
-import { within } from '../../workspace/shell/within.js'
+import { withTimeout } from '../../workspace/shell/with-timeout.js'
 import { endsOf, type ProcessFacts } from '../describe-failure.js'
 import { McpError } from '../errors.js'
 import type { Redact } from '../secrets.js'
@@ -85,7 +85,7 @@ export class StdioChannel implements Channel {
   async send(message: Message): Promise<void> {
     const stdin = this.#process?.stdin
     // Its input is closed before it is known how it ended, and that is what whoever calls wants to read.
-    if (stdin?.writable === false && !this.#isOver) await within(this.#told, maxExitWaitMs)
+    if (stdin?.writable === false && !this.#isOver) await withTimeout(this.#told, maxExitWaitMs)
     if (stdin === undefined || this.#isOver || !stdin.writable)
       throw new McpError('mcp_unavailable', this.why ?? 'it is not connected')
     if (stdin.writableLength > maxUnread)

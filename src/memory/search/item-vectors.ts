@@ -1,6 +1,6 @@
 import { type EmbeddingModel, embedInBatches } from '../../tool/search/embedding.js'
 import { VectorBlock } from '../../tool/search/vector-block.js'
-import { within } from '../../workspace/shell/within.js'
+import { withTimeout } from '../../workspace/shell/with-timeout.js'
 import type { MemoryItem } from '../memory-item.js'
 
 /** How near items are to a query, from 0 to 1: at 0 is what has nothing to do with it. */
@@ -27,7 +27,7 @@ export class ItemVectors {
     })
     // One that comes too late has nobody to tell.
     near.catch(() => undefined)
-    const found = await within(near, maxMs)
+    const found = await withTimeout(near, maxMs)
     if (found === undefined) throw new Error(`it took longer than ${maxMs} ms`)
     return found
   }

@@ -4,8 +4,8 @@ import { inSlices } from '../in-slices.js'
 import type { MemoryItem } from '../memory-item.js'
 import type { MemoryStore } from '../memory-store.js'
 import { ItemVectors } from './item-vectors.js'
+import { type RelevanceWeights, relevanceOf } from './relevance.js'
 import { termsOf, WordIndex } from './word-index.js'
-import { type RelevanceWeights, worthOf } from './worth.js'
 
 export type MemoryQuery = {
   readonly text: string
@@ -126,7 +126,7 @@ class MemorySearch {
       if (item === undefined || (near === undefined && scores[at] === 0)) return undefined
       const match = matchOf(at, item)
       if (match === 0 || query.fits?.(item) === false) return undefined
-      return match * (1 + worthOf(item, query.now, query.weights)) * 0.5
+      return match * (1 + relevanceOf(item, query.now, query.weights)) * 0.5
     })
     return top.flatMap(({ at, score }) => {
       const item = this.#bySlot[at]

@@ -10,7 +10,7 @@ import { ObjectGenerationError } from './errors.js'
 import { askAgain, askFor, modeOf, type ObjectAsk, type ObjectWay, waysFor } from './object-asks.js'
 import { readings } from './object-shape.js'
 import { type ObjectTask, readObjectTask, schemaCheck } from './object-task.js'
-import { createPartialObjects, type HeardPiece, type PartialObjects } from './partial-objects.js'
+import { createPartialObjects, type PartialObjects, type ReceivedPiece } from './partial-objects.js'
 import { readObjectAnswer } from './read-answer.js'
 
 export type ObjectAnswer = Pick<ModelAnswer, 'content' | 'text' | 'toolCalls' | 'finish' | 'usage'>
@@ -19,7 +19,7 @@ export type ObjectAnswer = Pick<ModelAnswer, 'content' | 'text' | 'toolCalls' | 
 export type ObjectParts<Value = unknown> = {
   readonly facts: Pick<ModelFacts, 'tools' | 'structuredOutput'>
   /** One request to the model. What it says is handed to `hear` as it comes. */
-  ask(request: ObjectAsk, signal: AbortSignal, hear: (piece: HeardPiece) => void): Promise<ObjectAnswer>
+  ask(request: ObjectAsk, signal: AbortSignal, hear: (piece: ReceivedPiece) => void): Promise<ObjectAnswer>
   /** What an answer has to pass, and what comes of it then; the schema of the request unless told. */
   readonly check?: Validate<Value>
   onPartial?(partial: PartialObject): void

@@ -1,3 +1,3 @@
 export { generateObject, type ObjectAnswer, type ObjectParts } from './generate-object.js'
 export type { ObjectAsk } from './object-asks.js'
-export type { HeardPiece } from './partial-objects.js'
+export type { ReceivedPiece } from './partial-objects.js'

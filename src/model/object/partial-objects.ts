@@ -2,10 +2,10 @@ import { isRecord } from '../../tool/json.js'
 import { partialIn } from './partial-value.js'
 
 /** A piece of what a model says: of its text, or of the arguments of the call with this id; or that its answer starts again. */
-export type HeardPiece = { readonly text: string; readonly callId?: string } | { readonly restart: true }
+export type ReceivedPiece = { readonly text: string; readonly callId?: string } | { readonly restart: true }
 
 export type PartialObjects = {
-  hear(piece: HeardPiece): void
+  hear(piece: ReceivedPiece): void
   /** Tells what was held back; with the value that it came to, that value. */
   end(whole?: { readonly value: unknown }): void
 }

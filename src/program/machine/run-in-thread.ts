@@ -97,7 +97,7 @@ function startOf(run: ThreadRun, startedAt: number, ack: boolean): ToThread {
   return { kind: 'start', ...script, startedAt, maxToolCalls, maxResultBytes, ack }
 }
 
-type Surroundings = {
+type ThreadEnvironment = {
   hear(message: FromThread): void
   readonly clock: ProgramClock
   readonly breaking: Promise<RunEnd>
@@ -107,7 +107,7 @@ type Surroundings = {
 async function untilEnd(
   { thread, signal }: ThreadRun,
   start: ToThread,
-  { hear, clock, breaking }: Surroundings,
+  { hear, clock, breaking }: ThreadEnvironment,
 ): Promise<RunEnd> {
   let stop: (how: RunEnd) => void = () => undefined
   const stopped = new Promise<RunEnd>((resolve) => {

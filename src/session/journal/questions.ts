@@ -5,7 +5,7 @@ import type { ToolQuestion } from '../../store/records.js'
 import type { OpenQuestion } from '../../store/session-state.js'
 import type { AssistantContent, Message } from '../../tool/completion.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
-import type { KeptConversation } from './kept-conversation.js'
+import type { RecordedConversation } from './recorded-conversation.js'
 import type { RestoredSession } from './restore.js'
 import { shorten } from './shorten.js'
 
@@ -51,7 +51,7 @@ export function shownOf(
 /** The questions from before that can be answered still: of the last answer, and not refused. Those that are over are among them. */
 export function waitingQuestions(
   { openQuestions }: Pick<RestoredSession, 'openQuestions'>,
-  { kept }: Pick<KeptConversation, 'kept'>,
+  { kept }: Pick<RecordedConversation, 'kept'>,
 ): readonly ToolQuestion[] {
   const last = kept.at(-1)
   return openQuestions

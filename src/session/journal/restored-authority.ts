@@ -33,7 +33,7 @@ export function restrictionsIn(
   const kept: JsonObject = { ...row.options, ...(row.mode !== undefined && { mode: row.mode }) }
   for (const [name, value] of Object.entries(kept)) {
     if (given[name as keyof SessionOptions] != null || value == null) continue
-    const restrict = Object.hasOwn(restrictions, name) ? restrictions[name as KeptName] : undefined
+    const restrict = Object.hasOwn(restrictions, name) ? restrictions[name as SavedName] : undefined
     const restored = restrict?.(value, own[name as keyof SessionOptions])
     if (restored !== undefined) options[name] = restored
     if (JSON.stringify(restored) !== JSON.stringify(value)) leftOut.push(name)
@@ -128,7 +128,7 @@ export function restrictingMode(value: unknown): 'plan' | 'read-only' | undefine
 }
 
 type LimitName = (typeof limitNames)[number]
-type KeptName = keyof typeof restrictions
+type SavedName = keyof typeof restrictions
 
 function restrictingPolicy(value: unknown): PermissionPolicy | undefined {
   if (!isRecord(value) || value['enabled'] === false) return undefined

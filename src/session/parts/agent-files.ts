@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { AgentDefinition } from '../../subagents/agent-definition.js'
-import { AgentShelf } from '../../subagents/agent-shelf.js'
+import { AgentRegistry } from '../../subagents/agent-registry.js'
 import {
   type ReadAgents,
   readAgentDirectory,
@@ -9,16 +9,16 @@ import {
 } from '../../subagents/files/read-agents.js'
 import { workerAgent } from '../../subagents/files/worker-spec.js'
 import type { SessionCore } from '../core.js'
-import { Together } from '../together.js'
+import { SingleFlight } from '../single-flight.js'
 
 /**
  * The agents that a session begins with. What a host names goes before what the user has, that before those that come with the package,
  * and all of them before those of the project: a repository cannot put its own in the place of any.
  */
-export function findAgents(core: SessionCore): AgentShelf {
+export function findAgents(core: SessionCore): AgentRegistry {
   const { options, root, children } = core.parts
   const known = children?.agents ?? []
-  const shelf = new AgentShelf(known)
+  const shelf = new AgentRegistry(known)
   // Nobody could hand them anything.
   if (children === undefined) return shelf
   if (options.discoverAgents !== false) {
@@ -41,7 +41,7 @@ export function findAgents(core: SessionCore): AgentShelf {
 export async function lookAtAgentFiles(core: SessionCore): Promise<void> {
   const { options, root, userDir, children } = core.parts
   if (options.discoverAgents === false || children === undefined) return
-  const one = families.get(children.agents) ?? new Together<Discovered>()
+  const one = families.get(children.agents) ?? new SingleFlight<Discovered>()
   families.set(children.agents, one)
   looked.set(core, await one.ask(JSON.stringify([root, userDir]), () => lookNow(core)))
 }
@@ -49,7 +49,7 @@ export async function lookAtAgentFiles(core: SessionCore): Promise<void> {
 type Discovered = { readonly project: ReadAgents; readonly user: ReadAgents }
 
 /** What was found depends on the agents that are known already. */
-const families = new WeakMap<readonly AgentDefinition[], Together<Discovered>>()
+const families = new WeakMap<readonly AgentDefinition[], SingleFlight<Discovered>>()
 const looked = new WeakMap<SessionCore, Discovered>()
 
 function lookNow({ parts: { root, userDir, children } }: SessionCore): Discovered {
@@ -57,7 +57,7 @@ function lookNow({ parts: { root, userDir, children } }: SessionCore): Discovere
   return { project: readProjectAgents(root, known), user: readUserAgents(userDir, known) }
 }
 
-export function addAgents(shelf: AgentShelf, { agents, problems, unread }: ReadAgents): void {
+export function addAgents(shelf: AgentRegistry, { agents, problems, unread }: ReadAgents): void {
   for (const agent of agents) shelf.add(agent)
   shelf.problems.push(...problems)
   shelf.unread.push(...unread)

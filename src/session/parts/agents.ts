@@ -1,11 +1,11 @@
 import { agentLines } from '../../subagents/agent-definition.js'
-import type { AgentShelf } from '../../subagents/agent-shelf.js'
+import type { AgentRegistry } from '../../subagents/agent-registry.js'
 import type { SessionCore } from '../core.js'
 import type { SessionPart } from '../part.js'
 import { findAgents, lookAtAgentFiles } from './agent-files.js'
 
 /** The agents that a session may hand work to; a subagent knows those of its parent. */
-export const agentsPart: SessionPart<AgentShelf> = {
+export const agentsPart: SessionPart<AgentRegistry> = {
   name: 'agents',
   make: (core) => core.parts.parent?.agents ?? findAgents(core),
 }

@@ -375,7 +375,7 @@ class SessionServers {
     for (const { tools } of servers) {
       const fresh = tools.filter((tool) => this.#shelved.get(tool.name) !== tool && this.#isFree(tool.name))
       for (const tool of fresh) this.#shelved.set(tool.name, tool)
-      shelf.addTogether(fresh)
+      shelf.addAll(fresh)
     }
     this.#showPrompts(servers.flatMap((server) => server.prompts.map((prompt) => ({ server, prompt }))))
   }

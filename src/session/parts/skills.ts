@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path'
 import { toolsOf } from '../../authority/tool-list.js'
-import { filesBeside, isBeside } from '../../skills/files-beside.js'
+import { attachedFiles, isAttached } from '../../skills/attached-files.js'
 import { SkillLibrary } from '../../skills/library.js'
 import { type SkillPlaces, skillDirectories } from '../../skills/places.js'
 import type { Skill, SkillInfo } from '../../skills/skill.js'
@@ -11,7 +11,7 @@ import type { RuntimeSkills } from '../../tool/runtime.js'
 import { isInside } from '../../workspace/inside.js'
 import type { SessionCore } from '../core.js'
 import type { SessionPart } from '../part.js'
-import { Together } from '../together.js'
+import { SingleFlight } from '../single-flight.js'
 
 /** The skills of a session, found when they are first needed and the same from then on. */
 export const skillsPart: SessionPart<SessionSkills> = {
@@ -120,7 +120,7 @@ class SessionSkills {
   async #beside({ folder, name }: Skill): Promise<SkillFiles | undefined> {
     if (folder === undefined) return undefined
     const { root } = this.#core.parts
-    const beside = filesBeside(folder)
+    const beside = attachedFiles(folder)
     if (beside.length === 0) return undefined
     if (isInside(root, folder)) return { directory: relative(root, folder), files: beside, notes: [] }
     this.#copies ??= new Map()
@@ -134,7 +134,7 @@ class SessionSkills {
   async #copy(name: string, folder: string): Promise<SkillFiles> {
     const { workspace } = await this.#core.engine()
     const { path, files, notes } = await workspace.scratch.copy(name, folder)
-    return { directory: path, files: files.filter(isBeside), notes }
+    return { directory: path, files: files.filter(isAttached), notes }
   }
 }
 
@@ -153,7 +153,7 @@ function placesOf({ parts }: SessionCore): SkillPlaces {
 /** Shared by all sessions that have none. */
 const noSkills = new SkillLibrary([], [])
 
-const libraries = new Together<SkillLibrary>()
+const libraries = new SingleFlight<SkillLibrary>()
 
 /** What a host hands over itself is its session's own. */
 function libraryAt(places: SkillPlaces): Promise<SkillLibrary> {

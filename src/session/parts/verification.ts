@@ -10,7 +10,7 @@ import {
   isPending,
   type Plan,
   type PresetCommand,
-  ReportBook,
+  ReportList,
   Requirement,
   readCommands,
   readReports,
@@ -23,7 +23,7 @@ import {
   type VerifyRequirement,
   withDoubt,
 } from '../../verify/index.js'
-import { lookInside } from '../../workspace/files/look-inside.js'
+import { lookInside } from '../../workspace/files/quick-look.js'
 import type { SessionCore } from '../core.js'
 import { callTool } from '../direct-tools.js'
 import type { SessionPart } from '../part.js'
@@ -44,7 +44,7 @@ export type Verifier = {
 
 class Verification {
   readonly #core: SessionCore
-  readonly book = new ReportBook()
+  readonly book = new ReportList()
   #requirement: Requirement | undefined
 
   constructor(core: SessionCore) {

@@ -4,7 +4,7 @@ import type { SessionCore } from '../core.js'
 import { agentsSection, lookForAgents } from '../parts/agents.js'
 import { serversSection } from '../parts/mcp.js'
 import { lookForSkills, skillsSection } from '../parts/skills.js'
-import { Together } from '../together.js'
+import { SingleFlight } from '../single-flight.js'
 import { sharedText } from './shared-text.js'
 import { systemPrompt } from './system-prompt.js'
 
@@ -42,7 +42,7 @@ async function instructionsOf({ parts }: SessionCore): Promise<FoundInstructions
   return instructionFiles.ask(JSON.stringify(places), () => readInstructions(places))
 }
 
-const instructionFiles = new Together<FoundInstructions>()
+const instructionFiles = new SingleFlight<FoundInstructions>()
 
 /** A clock that is not of this world gives no date. */
 function dayOf(ms: number): string {

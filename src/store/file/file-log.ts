@@ -6,7 +6,7 @@ import { digestOf, keepBlob, syncBlobs } from './blob-files.js'
 import { type FileLayer, writeAll } from './file-layer.js'
 import { type HeldLease, isStillHeld, releaseLease, showLife } from './lease-file.js'
 import { encodeBatch } from './log-line.js'
-import { rewriteLog } from './mend-log.js'
+import { rewriteLog } from './repair-log.js'
 import { storeFailure } from './system-failure.js'
 
 export type FileLogParts = {

@@ -25,7 +25,7 @@ import {
 import { FileLog } from './file-log.js'
 import { type HeldLease, releaseLease, takeLease } from './lease-file.js'
 import { infoOf } from './list-sessions.js'
-import { damageOf, logName, mendLog, replaceLog, writeFirstLog } from './mend-log.js'
+import { damageOf, logName, repairLog, replaceLog, writeFirstLog } from './repair-log.js'
 import { type LogEnd, LogScan, scanFile, scanFileSync } from './scan-log.js'
 import { directoryName, isLongName, sessionIdOf } from './session-directory.js'
 import { storeFailure } from './system-failure.js'
@@ -259,7 +259,7 @@ export class FileSessionStore implements SessionStore {
       fd = this.#reopenIfReplaced(directory, fd)
       if (held.fromSilent) fd = await replaceLog(files, directory, fd)
       const logEnd = await this.#checkedEnd(sessionId, fd)
-      const mended = await mendLog(files, directory, fd, logEnd)
+      const mended = await repairLog(files, directory, fd, logEnd)
       return new FileLog({
         files,
         sessionId,

@@ -4,7 +4,7 @@ import type { SessionInfo } from '../session-store.js'
 import type { FileLayer } from './file-layer.js'
 import { readOnly } from './file-layer.js'
 import { checksumAfter, sealAt } from './log-line.js'
-import { logName } from './mend-log.js'
+import { logName } from './repair-log.js'
 import { LogScan } from './scan-log.js'
 
 /** What the beginning and the end of a log tell of its session; the work is the same however long the log is. */

@@ -3,7 +3,7 @@ import { builtInTool } from '../../tool/create-json-tool.js'
 import { outputEnvelope } from '../../tool/envelope.js'
 import { CapstanError } from '../../tool/errors.js'
 import type { RuntimeMode } from '../../tool/runtime.js'
-import { lentPart, RuntimePartError } from '../lent-part.js'
+import { MissingServiceError, requireService } from '../require-service.js'
 
 /** Puts the session into the mode `plan`, which only ever takes permissions away. */
 export const planTool = builtInTool<{ reason?: string }>({
@@ -19,7 +19,7 @@ export const planTool = builtInTool<{ reason?: string }>({
   async execute(_args, context) {
     const mode = modeOf(context)
     if (mode.name() === 'plan') return outputEnvelope('You are planning already.', { mode: 'plan' })
-    if (!mode.canAsk()) throw new CapstanError('plan_nobody', nobodyToApprove)
+    if (!mode.canAsk()) throw new CapstanError('plan_nobody', noApprover)
     await mode.enterPlan()
     return outputEnvelope('Look around and make a plan. Then call plan_exit with it.', { mode: 'plan' })
   },
@@ -48,11 +48,11 @@ export const planExitTool = builtInTool<{ plan: string }>({
   },
 })
 
-const nobodyToApprove =
+const noApprover =
   'Nobody is there who could approve a plan: this session runs without a user. Go on without plan mode.'
 
 function modeOf(context: ToolCallContext): RuntimeMode {
-  const { mode } = lentPart(context, 'session')
-  if (mode === undefined) throw new RuntimePartError('session.mode')
+  const { mode } = requireService(context, 'session')
+  if (mode === undefined) throw new MissingServiceError('session.mode')
   return mode
 }

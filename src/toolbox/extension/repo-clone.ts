@@ -5,8 +5,8 @@ import { type Envelope, errorEnvelope, outputEnvelope } from '../../tool/envelop
 import { CapstanError } from '../../tool/errors.js'
 import type { ShellOutcome } from '../../tool/runtime.js'
 import { withoutCredentials } from '../git/without-credentials.js'
-import { lentPart } from '../lent-part.js'
 import { pathText } from '../path-text.js'
+import { requireService } from '../require-service.js'
 
 export type RepoCloneArgs = { url: string; path?: string; branch?: string; depth?: number }
 
@@ -47,7 +47,7 @@ export const repoCloneTool = builtInTool<RepoCloneArgs>({
     const plan = planOf(args)
     await refuseExisting(context, plan.target)
     await lookFirst(context, plan.url)
-    const outcome = await lentPart(context, 'shell').run(plan.command, {
+    const outcome = await requireService(context, 'shell').run(plan.command, {
       timeoutMs,
       guardGit: 'clone',
       maxBytes: 64 * 1024,
@@ -115,7 +115,7 @@ function checkedTarget(path: string): string {
 }
 
 async function refuseExisting(context: ToolCallContext, target: string): Promise<void> {
-  const found = await lentPart(context, 'files')
+  const found = await requireService(context, 'files')
     .stat(target)
     .catch((thrown: unknown) => {
       if (thrown instanceof CapstanError && thrown.code === 'file_not_found') return undefined
@@ -132,7 +132,7 @@ async function lookFirst(context: ToolCallContext, url: string): Promise<void> {
     status,
     url: answered,
     headers,
-  } = await lentPart(context, 'net').fetch(asked, {
+  } = await requireService(context, 'net').fetch(asked, {
     timeoutMs: 30_000,
     maxBytes: 256 * 1024,
     ...(context.signal === undefined ? {} : { signal: context.signal }),

@@ -1,8 +1,8 @@
 import { builtInTool } from '../../tool/create-json-tool.js'
 import { outputEnvelope } from '../../tool/envelope.js'
 import type { RuntimeFiles } from '../../tool/runtime.js'
-import { lentPart } from '../lent-part.js'
 import { pathText } from '../path-text.js'
+import { requireService } from '../require-service.js'
 import { languageOf } from './languages.js'
 
 export type RepoOverviewArgs = { path?: string; depth?: number }
@@ -34,13 +34,13 @@ export const repoOverviewTool = builtInTool<RepoOverviewArgs>({
   touches: ({ path }) => [{ fs: 'read', path: path ?? '.' }],
   async execute({ path = '.', depth = defaultDepth }, context) {
     const { signal } = context
-    const found = await lentPart(context, 'search').glob({
+    const found = await requireService(context, 'search').glob({
       pattern: '**/*',
       path,
       limit: maxFiles,
       ...(signal !== undefined && { signal }),
     })
-    const languages = await languagesOf(found.paths, lentPart(context, 'files'), signal)
+    const languages = await languagesOf(found.paths, requireService(context, 'files'), signal)
     const files = found.paths.length
     const tree = treeOf(found.paths, path, depth)
     const cut = found.truncated || found.incomplete !== undefined

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises'
 import type { Access } from './access.js'
 import type { ContainedPath } from './contained-path.js'
 import { PathUnstableError } from './errors.js'
-import { inTurn, isFree } from './in-turn.js'
+import { isFree, withKeyedLock } from './keyed-lock.js'
 import { type Place, type Want, withPlace } from './open-contained.js'
 import { foldCase } from './path-style.js'
 import { tolerate } from './system-error.js'
@@ -22,13 +22,13 @@ export async function changing<Steps extends readonly Step[], T>(
   const useAll = (places: readonly Place[]): Promise<T> => use(places as { [K in keyof Steps]: Place })
   let held: readonly string[] = []
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const outcome = await inTurn(held, () =>
+    const outcome = await withKeyedLock(held, () =>
       withPlaces(access, steps, [], async (places): Promise<Outcome<T>> => {
         const keys = places.map((place) => foldCase(place.realPath))
         if (attempt > 0 && keys.every((key, index) => key === held[index]))
           return { done: await useAll(places) }
         return keys.every(isFree)
-          ? inTurn(keys, () => useFresh(steps, places, keys, useAll))
+          ? withKeyedLock(keys, () => useFresh(steps, places, keys, useAll))
           : { waitFor: keys }
       }),
     )

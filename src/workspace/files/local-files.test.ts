@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { FileSystemError } from './errors.js'
-import { keysInUse } from './in-turn.js'
+import { keysInUse } from './keyed-lock.js'
 import { createLocalFiles } from './local-files.js'
 
 let top = ''

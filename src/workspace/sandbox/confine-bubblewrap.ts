@@ -170,7 +170,7 @@ function plan(
   command: ConfinedCommand,
   { protection, covers, proxy, guarded }: Held,
 ): ConfinedLaunch {
-  if (protection.ignored.length > 0) tellGit(command.home, protection.ignored)
+  if (protection.ignored.length > 0) describeGit(command.home, protection.ignored)
   // From here to the start without a pause, so that little can change of what is looked at.
   const mounts = mountsOf(options, command.call, protection)
   const places = placesOf(mounts)
@@ -293,7 +293,7 @@ async function guardGit(
 }
 
 /** Without this `git add .` would add the placeholders. In the place where git looks for what a person ignores everywhere. */
-function tellGit(home: string, ignored: readonly string[]): void {
+function describeGit(home: string, ignored: readonly string[]): void {
   const directory = join(home, '.config', 'git')
   // Small and at once: by way of the thread pool it would take ten times as long.
   mkdirSync(directory, { recursive: true })

@@ -7,12 +7,12 @@ import { createGlobCollector } from './glob-outcome.js'
 import { createGrepCollector } from './grep-collector.js'
 import { createGrepReader } from './grep-output.js'
 import { incompleteText } from './incomplete.js'
+import { tickMs, watchForMoves } from './move-watch.js'
 import { createAncestorFilter, createPathFilter } from './path-filter.js'
 import { createPathReader } from './path-output.js'
 import { type RipgrepEnd, runRipgrep } from './ripgrep.js'
 import { grepArgs, walkArgs } from './ripgrep-args.js'
 import { type OpenTarget, type PermitRead, type SearchTarget, withTarget } from './search-target.js'
-import { startSteady, tickMs } from './steady.js'
 
 export type LocalSearchOptions = {
   readonly root: string
@@ -117,7 +117,7 @@ async function whileSteady<T>(
 ): Promise<T | undefined> {
   const began = performance.now()
   for (let attempt = 0; attempt < 2; attempt += 1) {
-    const steady = await startSteady(target)
+    const steady = await watchForMoves(target)
     const left = settings.deadlineMs - (performance.now() - began)
     const { outcome, stopped, empty } = await search(steady.note, Math.max(1, left))
     if (await steady.holds()) return outcome

@@ -4,7 +4,7 @@ import { ShellJobError } from './errors.js'
 import type { Exit, Running } from './launch.js'
 import { isAlive, type ProcessEntry } from './process-table.js'
 import { endRun, findMembers, type RunTrace } from './run-trace.js'
-import { within } from './within.js'
+import { withTimeout } from './with-timeout.js'
 
 export type JobOptions = {
   readonly now: () => number
@@ -94,7 +94,7 @@ export class Jobs {
     if (job.over === undefined) {
       await endRun(traceOf(job), this.#options)
       // A process the kernel will not let go of yet has no exit to wait for.
-      job.exit ??= (await within(job.running.exit, 1000)) ?? { exitCode: null }
+      job.exit ??= (await withTimeout(job.running.exit, 1000)) ?? { exitCode: null }
       this.#settle(job)
     }
     await job.over
@@ -118,7 +118,7 @@ export class Jobs {
 
   async #finish(job: Job, exit: Exit): Promise<void> {
     // All writers are dead, so what is left to read is in the pipe already and its end follows.
-    await within(job.running.ended, 500)
+    await withTimeout(job.running.ended, 500)
     job.running.stopReading()
     await job.running.ended
     await job.finish(exit)

@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.js'
 import type { OutputPipe, OutputPipes } from './output-pipe.js'
 import { readProcess } from './process-table.js'
 import type { RunTrace } from './run-trace.js'
-import { within } from './within.js'
+import { withTimeout } from './with-timeout.js'
 
 export type Exit = { readonly exitCode: number | null; readonly signal?: string }
 
@@ -84,7 +84,7 @@ export async function drain(running: Running): Promise<boolean> {
     open && seen !== running.output.bytes && performance.now() - writingMs < began + 500;
   ) {
     seen = running.output.bytes
-    await within(ended, 50)
+    await withTimeout(ended, 50)
     if (running.isWriting()) {
       writingMs += await untilWritten(running, maxWritingMs - writingMs)
       seen = -1
@@ -101,7 +101,7 @@ const maxWritingMs = 5_000
 /** Waits while output is being written to its file, and gives how long that took; what came meanwhile is still in the pipe. */
 async function untilWritten(running: Running, maxMs: number): Promise<number> {
   const began = performance.now()
-  while (running.isWriting() && performance.now() - began < maxMs) await within(running.ended, 10)
+  while (running.isWriting() && performance.now() - began < maxMs) await withTimeout(running.ended, 10)
   return performance.now() - began
 }
 

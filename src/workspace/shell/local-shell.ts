@@ -9,7 +9,6 @@ import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
 import { CapturedOutput } from './captured-output.js'
 import type { CallConfinement, ConfinedLaunch } from './confinement.js'
 import { ShellClosedError } from './errors.js'
-import { type Ground, openGround } from './ground.js'
 import { guardedClone, guardedGit } from './guarded-git.js'
 import { Jobs } from './jobs.js'
 import { type Exit, launch, type Running } from './launch.js'
@@ -20,6 +19,7 @@ import type { ResourceLimits } from './resource-limits.js'
 import { runCommand } from './run-command.js'
 import { markerValue, markerVariable, newToken } from './run-marker.js'
 import { type EndOptions, endRun } from './run-trace.js'
+import { openShellWorkspace, type ShellWorkspace } from './shell-workspace.js'
 import { directoryAt, directoryInside } from './working-directory.js'
 
 export type LocalShellOptions = {
@@ -82,13 +82,13 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   const active = new Set<Promise<unknown>>()
   const piped = new Set<PipedProcess>()
   const marks = new Set<number>()
-  let opening: Promise<Ground> | undefined
+  let opening: Promise<ShellWorkspace> | undefined
   let closed: Promise<void> | undefined
 
   /** Opened by the first command: a session that never runs one costs nothing. */
-  function ground(): Promise<Ground> {
+  function ground(): Promise<ShellWorkspace> {
     if (closing.signal.aborted) throw new ShellClosedError()
-    opening ??= openGround(options).catch((error: unknown) => {
+    opening ??= openShellWorkspace(options).catch((error: unknown) => {
       // A refusal may be cured (the sandbox gets installed): the next command asks again.
       opening = undefined
       throw error
@@ -97,7 +97,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   }
 
   /** Marks the processes of a command that no sandbox holds. */
-  function markFor({ confinement, ledger }: Ground): number | undefined {
+  function markFor({ confinement, ledger }: ShellWorkspace): number | undefined {
     const mark = confinement.name === 'none' ? ledger.nextMark() : undefined
     if (mark !== undefined) marks.add(mark)
     return mark
@@ -212,7 +212,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
   }
 
   async function begin(
-    base: Ground,
+    base: ShellWorkspace,
     command: string,
     request: ConfinedShellOptions & { readonly mayChangeGit?: boolean },
     signals: readonly AbortSignal[],

@@ -8,7 +8,7 @@ import type { Ledger } from './ledger.js'
 import type { PipedProcess } from './piped-streams.js'
 import { readProcess } from './process-table.js'
 import { endRun, type RunTrace } from './run-trace.js'
-import { within } from './within.js'
+import { withTimeout } from './with-timeout.js'
 
 export type PipedOptions = {
   readonly sandbox: string
@@ -37,7 +37,7 @@ export async function openPiped(
 
   async function end(): Promise<void> {
     child.stdin.end()
-    await within(exit, farewellMs)
+    await withTimeout(exit, farewellMs)
     // Also when it ended by itself: what it started may have stayed.
     await endRun(trace, options)
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()

@@ -1,7 +1,7 @@
 import { drain, type Exit, type Running } from './launch.js'
 import type { ProcessEntry } from './process-table.js'
 import { endRun, findLeftovers } from './run-trace.js'
-import { within } from './within.js'
+import { withTimeout } from './with-timeout.js'
 
 export type RunLimits = {
   readonly timeoutMs?: number | undefined
@@ -34,7 +34,7 @@ export async function runCommand(running: Running, limits: RunLimits): Promise<R
       return { ...exit, timedOut: false, aborted: false, durationMs, left }
     }
     const left = await endRun(running.trace, limits)
-    const exit = (await within(running.exit, 500)) ?? { exitCode: null }
+    const exit = (await withTimeout(running.exit, 500)) ?? { exitCode: null }
     if (!(await drain(running)) && left.length === 0) running.stopReading()
     return {
       ...exit,
@@ -57,10 +57,10 @@ async function afterExit(running: Running, limits: RunLimits, lastedMs: number):
     if (!(await drain(running)) && stuck.length === 0) running.stopReading()
     return stuck
   }
-  const nobodyHoldsPipe = await drain(running)
-  const left = findLeftovers(running.trace, nobodyHoldsPipe ? { youngMs } : { pipeHeld: true })
+  const isPipeReleased = await drain(running)
+  const left = findLeftovers(running.trace, isPipeReleased ? { youngMs } : { pipeHeld: true })
   // Held by a process we may not see: its output is not ours to wait for.
-  if (!nobodyHoldsPipe && left.length === 0) running.stopReading()
+  if (!isPipeReleased && left.length === 0) running.stopReading()
   return left
 }
 

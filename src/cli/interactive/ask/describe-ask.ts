@@ -1,7 +1,7 @@
 import { analyzeCommand } from '../../../authority/shell/analyze-command.js'
 import type { AskRequest } from '../../../loop/ask.js'
 import { isRecord } from '../../../tool/json.js'
-import { ownWords } from '../../own-words.js'
+import { toCliWording } from '../../cli-wording.js'
 import type { Colors } from '../../terminal/colors.js'
 import { safeJson, safeLine, safeText } from '../../terminal/safe-text.js'
 import { breakLine, wrapText } from '../../terminal/wrap.js'
@@ -26,7 +26,7 @@ export function describeAsk(request: AskRequest, preview: DryRun | undefined, co
   const by = asker === undefined || asker === 'capstan' ? '' : dim(` by ${safeLine(asker, 60)}`)
   const head = `${yellow('?')} ${bold(safeLine(request.toolName, 80))}${by}`
   const body = bodyOf(request, preview, colors)
-  const reasons = together(request.reasons.map(ownWords))
+  const reasons = together(request.reasons.map(toCliWording))
   return {
     title: questionTitle(request),
     about(columns, rows) {

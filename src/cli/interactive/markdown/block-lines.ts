@@ -4,7 +4,7 @@ import { safeLine, safeText } from '../../terminal/safe-text.js'
 import { widthOf } from '../../terminal/width.js'
 import { wrapText } from '../../terminal/wrap.js'
 import { inline } from './inline.js'
-import { ownLines } from './own-lines.js'
+import { ownLines } from './self-contained-lines.js'
 import { tableLines } from './table.js'
 
 export type BlockLines = {

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../../../loop/events.js'
+import { toCliWording } from '../../cli-wording.js'
 import { modelEventText } from '../../model-events.js'
-import { ownWords } from '../../own-words.js'
 import type { Colors } from '../../terminal/colors.js'
 import { safeLine } from '../../terminal/safe-text.js'
 import { wrapText } from '../../terminal/wrap.js'
@@ -12,7 +12,7 @@ export function eventLine(event: AgentEvent, colors: Colors, columns: number): s
     wrapText(safeLine(text, 1_000), columns, '  ').map(paint)
   switch (event.type) {
     case 'notice':
-      return told(dim, `note from ${event.source}: ${ownWords(event.message)}`)
+      return told(dim, `note from ${event.source}: ${toCliWording(event.message)}`)
     case 'model_retry':
     case 'answer_restarted':
     case 'model_fallback':
@@ -36,7 +36,7 @@ export function eventLine(event: AgentEvent, colors: Colors, columns: number): s
     case 'agent_cancelled':
       return told(yellow, 'cancelled')
     case 'error':
-      return told(red, `capstan: ${ownWords(event.error)}`)
+      return told(red, `capstan: ${toCliWording(event.error)}`)
     default:
       return undefined
   }

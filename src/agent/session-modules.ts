@@ -1,0 +1,39 @@
+export type SessionModules = Pick<typeof import('../session/session.js'), 'Session'> &
+  Pick<typeof import('../session/check-options.js'), 'checkOptions'> &
+  Pick<typeof import('../session/journal/restore.js'), 'load' | 'loadNow' | 'withRestored'> &
+  Pick<typeof import('../program/index.js'), 'createProgramMachine' | 'createProgramTool'> &
+  Pick<typeof import('./child-session.js'), 'childMaker'> &
+  Pick<typeof import('./files/look-up-agent.js'), 'lookUpAgent'> &
+  Pick<typeof import('../subagents/files/worker-spec.js'), 'workerAgent'> &
+  Pick<typeof import('../session/builtin-tools.js'), 'builtinToolNames'>
+
+/** Tools, rules, gate and workspace: loaded with the first agent, so that importing the package costs little. */
+export async function loadSessionModules(): Promise<SessionModules> {
+  const [{ Session }, { checkOptions }, { load, loadNow, withRestored }, programs, children, ...agents] =
+    await Promise.all([
+      import('../session/session.js'),
+      import('../session/check-options.js'),
+      import('../session/journal/restore.js'),
+      import('../program/index.js'),
+      import('./child-session.js'),
+      import('./files/look-up-agent.js'),
+      import('../subagents/files/worker-spec.js'),
+      import('../session/builtin-tools.js'),
+    ])
+  const { createProgramMachine, createProgramTool } = programs
+  const { childMaker } = children
+  const [{ lookUpAgent }, { workerAgent }, { builtinToolNames }] = agents
+  return {
+    Session,
+    checkOptions,
+    load,
+    loadNow,
+    withRestored,
+    createProgramMachine,
+    createProgramTool,
+    childMaker,
+    lookUpAgent,
+    workerAgent,
+    builtinToolNames,
+  }
+}

@@ -1,0 +1,163 @@
+import type { ModelError } from '../../model/errors.js'
+import { estimateTokens } from '../../model/estimate-tokens.js'
+import type { Model } from '../../model/model.js'
+import type { Message, UserMessage } from '../../tool/completion.js'
+import { messageOf } from '../../tool/errors.js'
+import { type ContextGauge, gaugeOf, tokensUsed } from '../context-gauge.js'
+import { RunError } from '../errors.js'
+import type { RunState } from '../run-state.js'
+import { prune } from './prune.js'
+import { type CompactionSettings, defaultCompaction } from './settings.js'
+import { type Ask, summarise } from './summarise.js'
+import { tailStart } from './tail.js'
+
+export type { Ask }
+
+/** Why it must be done now, whatever the threshold says. */
+export type Forced = { readonly tooLong: ModelError } | { readonly asked: true }
+
+/**
+ * Makes a conversation fit its model again: first by leaving out large old outputs, and if that is not enough by a summary of all but
+ * the last turns. The whole history stays where it is. What counts is the size afterwards: twice in a row without success ends
+ * the run, since it would only happen again. Gives whether anything changed.
+ */
+export async function compactConversation(state: RunState, ask: Ask, forced?: Forced): Promise<boolean> {
+  const { parts } = state
+  const settings = parts.compaction
+  if (settings === undefined) return false
+  const { conversation } = parts
+  const gauge = gaugeOf(conversation)
+  const limit = usableTokens(parts.model(), settings)
+  const fixed = await fixedTokens(state)
+  const used = tokensUsed(gauge, conversation.view, fixed)
+  const manual = forced !== undefined && 'asked' in forced
+  if (forced === undefined && used < limit) return false
+  if (!settings.auto && !manual) return false
+  if (!manual && gauge.failedCompactions >= maxFailures)
+    throw tooLarge(gauge, used, limit, new Error('what the provider counted after each summary was too much'))
+  try {
+    await parts.observe?.('pre_compact', {
+      message_count: conversation.view.length,
+      tokens: used,
+      trigger: forced === undefined ? 'threshold' : manual ? 'command' : 'overflow',
+    })
+  } catch (error) {
+    parts.emit({ type: 'compaction_failed', error: `a hook held it back: ${messageOf(error)}` })
+    return false
+  }
+  const before = { tokens: used, messages: conversation.view.length, percent: percentOf(used, parts.model()) }
+  const estimate = (view: readonly Message[]): number =>
+    fixed + estimateTokens({ chatHistory: view as Message[] })
+  // Estimates are only compared with each other: what the provider counted is the measure.
+  const scale = used / Math.max(1, estimate(conversation.view))
+  const measure = (view: readonly Message[]): number => Math.ceil(estimate(view) * scale)
+
+  const pruned = prune(conversation.view)
+  const smaller = measure(pruned)
+  const enough = limit * enoughShare
+  if (!manual && smaller < used && smaller <= enough) {
+    await show(state, pruned, before, smaller, 'pruned')
+    return true
+  }
+  try {
+    const tail = manual
+      ? conversation.view.length
+      : tailStart(pruned, tailTurns(settings), tailBudget(settings, limit))
+    if (tail === 0) throw new Error('there is nothing before the last turns that could be summarised')
+    const summary = await summarise(state, ask, pruned.slice(0, tail), pruned.slice(tail))
+    const view: Message[] = [summary, ...pruned.slice(tail)]
+    const after = measure(view)
+    if (after >= used || (!manual && after > limit))
+      throw new Error(`a summary brings it from ${used} to ${after} tokens, and ${limit} would fit`)
+    await show(state, view, before, after, 'summarised', summaryText(summary))
+    // Whether it really fits shows with the next count; a person's own wish is no measure of that.
+    if (manual) gauge.failedCompactions = 0
+    else gauge.room = limit
+    return true
+  } catch (error) {
+    if (state.signal.aborted) throw error
+    return failed(state, error, used, limit)
+  }
+}
+
+/** What is left of the model's window for a request. */
+function usableTokens({ facts }: Model, { threshold }: CompactionSettings): number {
+  const reserve = Math.min(
+    maxReserveTokens,
+    facts.outputTokens ?? facts.contextTokens / 5,
+    facts.contextTokens / 2,
+  )
+  return Math.floor(Math.min(facts.contextTokens * threshold, facts.contextTokens - reserve))
+}
+
+const maxReserveTokens = 20_000
+/** Leaving out must win more than a moment, or the prefix is broken for nothing. */
+const enoughShare = 0.6
+
+function tailTurns({ tailTurns: turns }: CompactionSettings): number {
+  return turns ?? defaultCompaction.tailTurns
+}
+
+function tailBudget({ tailShare }: CompactionSettings, limit: number): number {
+  return limit * (tailShare ?? defaultCompaction.tailShare)
+}
+
+async function fixedTokens(state: RunState): Promise<number> {
+  const instructions = await state.parts.instructions()
+  const tools = (await state.parts.tools?.(state.goal, state.rounds)) ?? []
+  return estimateTokens({
+    chatHistory: [],
+    tools: [...tools],
+    ...(instructions !== undefined && { instructions }),
+  })
+}
+
+function percentOf(tokens: number, { facts }: Model): number {
+  return Math.round((tokens / facts.contextTokens) * 100)
+}
+
+function summaryText({ content }: UserMessage): string {
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+}
+
+async function show(
+  { parts }: RunState,
+  view: readonly Message[],
+  before: { readonly tokens: number; readonly messages: number; readonly percent: number },
+  afterTokens: number,
+  how: 'pruned' | 'summarised',
+  summary?: string,
+): Promise<void> {
+  await parts.conversation.compact(view, how === 'summarised')
+  gaugeOf(parts.conversation).counted = undefined
+  parts.emit({
+    type: 'context_compacted',
+    how,
+    beforeMessages: before.messages,
+    afterMessages: view.length,
+    beforeTokens: before.tokens,
+    afterTokens,
+    percentBefore: before.percent,
+    ...(summary !== undefined && { summary }),
+  })
+  await parts.observe?.('post_compact', { before_messages: before.messages, after_messages: view.length })
+}
+
+function failed(state: RunState, error: unknown, used: number, limit: number): boolean {
+  const gauge = gaugeOf(state.parts.conversation)
+  gauge.failedCompactions++
+  state.parts.emit({ type: 'compaction_failed', error: messageOf(error) })
+  if (gauge.failedCompactions < maxFailures) return false
+  throw tooLarge(gauge, used, limit, error)
+}
+
+const maxFailures = 2
+
+function tooLarge(gauge: ContextGauge, used: number, limit: number, error: unknown): RunError {
+  gauge.failedCompactions = 0
+  return new RunError(
+    'compaction_failed',
+    `The conversation has about ${used} tokens, ${limit} fit (autoCompactThreshold of the model's window), and it could not be made smaller twice in a row: ${messageOf(error)}. Begin a new session, or use a model with a larger window.`,
+    { cause: error },
+  )
+}

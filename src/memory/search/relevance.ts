@@ -1,0 +1,21 @@
+import type { MemoryItem } from '../memory-item.js'
+
+/** How importance and age count beside the words. */
+export type RelevanceWeights = {
+  /** After so many days what is new counts for a third. */
+  readonly decayDays?: number
+  readonly importanceWeight?: number
+  readonly recencyWeight?: number
+}
+
+/** What an item is worth whatever is asked for: from 0 to 1. */
+export function relevanceOf(item: MemoryItem, now: number, weights: RelevanceWeights = {}): number {
+  const { decayDays = 30, importanceWeight = 0.7, recencyWeight = 0.3 } = weights
+  const sum = importanceWeight + recencyWeight
+  if (sum <= 0) return 0
+  const days = Math.max(0, now - item.createdAtMs) / dayMs
+  const recency = decayDays > 0 ? Math.exp(-days / decayDays) : 0
+  return (importanceWeight * item.importance + recencyWeight * recency) / sum
+}
+
+export const dayMs = 24 * 60 * 60 * 1000

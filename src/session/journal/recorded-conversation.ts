@@ -1,0 +1,196 @@
+import type { Conversation, MessageFacts } from '../../loop/conversation.js'
+import { appendOnly } from '../../model/append-only.js'
+import { messageRecords } from '../../store/message-records.js'
+import { type MessageRow, schemaVersion } from '../../store/records.js'
+import type { SessionState, StoredMessage } from '../../store/session-state.js'
+import { viewOf } from '../../store/view-of.js'
+import type { Message } from '../../tool/completion.js'
+import type { Journal } from './journal.js'
+import { leaveOut } from './leave-out.js'
+
+/** A conversation whose messages have ids, so that it can be gone back in. */
+export interface RecordedConversation extends Conversation {
+  /** The messages with their ids, in order. */
+  readonly kept: readonly StoredMessage[]
+  /** The same with compactions, and with what is hidden. */
+  readonly order: readonly StoredMessage[]
+  /** What the last rewind hid, as long as nothing was said since. */
+  readonly rewound: readonly string[]
+  /** Hides this message and everything behind it. The caller knows that it is there. */
+  rewind(messageId: string): Promise<void>
+  /** Shows again what was hidden since something was last said. */
+  unrewind(): Promise<void>
+}
+
+export type RecordedConversationOptions = {
+  /** Absent: it lives in memory alone. */
+  readonly journal?: Journal
+  readonly sessionId: string
+  readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'>
+  /** Takes out of a message what must not be written down: also of what goes beside the log. */
+  readonly clean?: <Value>(value: Value) => Value
+  /** Takes out of a message what must not be in the conversation at all, not even in memory: the keys of the configuration. */
+  readonly hide?: <Value>(value: Value) => Value
+  /** The run at work. */
+  runId(): string | undefined
+  newId(): string
+  now(): number
+}
+
+/**
+ * A conversation that is kept: what was appended is written when the append resolves, and on disk before anything is done because of
+ * it that cannot be done again, and before the run ends. Results of tools wait for the checkpoint behind them, which is one write with
+ * them, and an answer that calls tools for the first of its calls to begin.
+ */
+export function createRecordedConversation(options: RecordedConversationOptions): RecordedConversation {
+  const { journal, sessionId, start } = options
+  let order: StoredMessage[] = [...(start?.order ?? [])]
+  let rewound: readonly string[] = start?.rewound ?? []
+  let kept: StoredMessage[] = []
+  let messages: Message[] = []
+  let view: StoredMessage[] = []
+  let shown: Message[] = []
+  const look = (from: readonly StoredMessage[]): void => {
+    kept = order.filter(({ hidden, row }) => !hidden && row.role !== 'compaction')
+    messages = kept.map(({ message }) => message)
+    view = from.map((one) => (one.pruned ? { ...one, message: leaveOut(one.message) } : one))
+    shown = appendOnly(view.map(({ message }) => message))
+  }
+  look(start?.view ?? [])
+
+  const rowFor = (id: string, facts: MessageFacts): Omit<MessageRow, 'role'> => {
+    const runId = options.runId()
+    return {
+      id,
+      sessionId,
+      createdAtMs: options.now(),
+      ...(runId !== undefined && { runId }),
+      ...(facts.usage !== undefined && { usage: facts.usage }),
+      ...(facts.costUsd !== undefined && { costUsd: facts.costUsd }),
+      ...(facts.model !== undefined && { model: facts.model }),
+      ...(facts.metadata !== undefined && { metadata: facts.metadata }),
+    }
+  }
+  const write = (
+    message: Message,
+    row: Omit<MessageRow, 'role'> & { role?: 'compaction' },
+    envelopes?: StoredMessage['envelopes'],
+  ): Promise<void> | undefined => {
+    if (journal === undefined) return undefined
+    const records = messageRecords(options.clean?.(message) ?? message, {
+      row,
+      envelopes: options.clean?.(envelopes) ?? envelopes,
+      partId: (index) => `${row.id}.${index}`,
+      writeBlob: (bytes) => journal.writeBlob(bytes),
+    })
+    if (!isFollowed(message)) return journal.put(records)
+    journal.note(records)
+    return undefined
+  }
+  const hide = (from: string): Promise<void> | undefined => {
+    const at = order.findIndex(({ id }) => id === from)
+    const hidden = order.slice(at).filter((one) => !one.hidden)
+    order = order.map((one, index) => (index < at || one.hidden ? one : { ...one, hidden: true }))
+    rewound = [...hidden.map(({ id }) => id), ...rewound]
+    look(viewOf(order))
+    return tell(from)
+  }
+  const tell = (hiddenFrom: string | null): Promise<void> | undefined =>
+    journal?.append([
+      { type: 'session', data: { id: sessionId, schemaVersion, updatedAtMs: options.now(), hiddenFrom } },
+    ])
+
+  return {
+    get kept() {
+      return kept
+    },
+    get order() {
+      return order
+    },
+    get rewound() {
+      return rewound
+    },
+    get messages() {
+      return messages
+    },
+    get view() {
+      return shown
+    },
+    async append(given, facts = {}) {
+      const message = options.hide?.(given) ?? given
+      const row = rowFor(options.newId(), facts)
+      const envelopes = options.hide?.(facts.envelopes) ?? facts.envelopes
+      const entry: StoredMessage = {
+        id: row.id,
+        row: { ...row, role: message.role },
+        message,
+        hidden: false,
+        pruned: false,
+        ...(envelopes !== undefined && { envelopes }),
+      }
+      // Models are handed the very list; one that changed it has not changed what was said.
+      if (shown.length !== view.length) shown = appendOnly(view.map((one) => one.message))
+      order.push(entry)
+      kept.push(entry)
+      messages.push(message)
+      view.push(entry)
+      shown.push(message)
+      if (rewound.length > 0) rewound = []
+      await write(message, row, envelopes)
+    },
+    async compact(next, summarised = false) {
+      const { summary, tail, pruned } = comparedWith(view, next, summarised)
+      const message: Message = summary ?? { role: 'user', content: [] }
+      const row = {
+        ...rowFor(options.newId(), {}),
+        role: 'compaction' as const,
+        tailStart: tail[0]?.id ?? null,
+        pruned,
+      }
+      const entry = { id: row.id, row, message, hidden: false, pruned: false }
+      order.push(entry)
+      rewound = []
+      view = [
+        ...(summary === undefined ? [] : [entry]),
+        ...tail.map((one, at) => ({ ...one, message: next[next.length - tail.length + at] ?? one.message })),
+      ]
+      shown = appendOnly(view.map((one) => one.message))
+      await write(message, row)
+    },
+    clear() {
+      const [first] = kept
+      return first && hide(first.id)
+    },
+    async rewind(messageId) {
+      await hide(messageId)
+    },
+    async unrewind() {
+      const back = new Set(rewound)
+      order = order.map((one) => (back.has(one.id) ? { ...one, hidden: false } : one))
+      rewound = []
+      look(viewOf(order))
+      await tell(null)
+    },
+  }
+}
+
+/** Whether something comes behind it that is waited for, and takes it along. */
+function isFollowed({ role, content }: Message): boolean {
+  if (role === 'assistant') return content.some(({ type }) => type === 'tool_call')
+  return role === 'tool'
+}
+
+/** What a new view keeps of the old one: as many of its last messages as it has, some of them with their outputs left out. */
+function comparedWith(
+  view: readonly StoredMessage[],
+  next: readonly Message[],
+  summarised: boolean,
+): { readonly summary?: Message; readonly tail: readonly StoredMessage[]; readonly pruned: string[] } {
+  const summary = summarised ? next[0] : undefined
+  const count = next.length - (summary === undefined ? 0 : 1)
+  const tail = view.slice(view.length - count)
+  const pruned = tail.flatMap(({ id, message }, at) =>
+    next[next.length - count + at] === message ? [] : [id],
+  )
+  return { tail, pruned, ...(summary !== undefined && { summary }) }
+}

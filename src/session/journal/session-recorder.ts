@@ -1,0 +1,351 @@
+import type { AskRequest } from '../../loop/ask.js'
+import { type AgentEvent, isTerminal } from '../../loop/events.js'
+import type { StartingCall } from '../../loop/gate-parts.js'
+import type { RoundDone } from '../../loop/run-parts.js'
+import {
+  type CheckpointRow,
+  type FileChangeNote,
+  type PartRow,
+  type RunRow,
+  type SessionRecord,
+  type SessionRow,
+  schemaVersion,
+  type TaskNote,
+  type ToolQuestion,
+} from '../../store/records.js'
+import type { Durability, SessionStore } from '../../store/session-store.js'
+import type { JsonObject, JsonValue } from '../../tool/json.js'
+import type { CallSteps } from '../../tool/runtime.js'
+import { serializeToolOutput } from '../../tool/serialize.js'
+import type { VerificationReport } from '../../tool/verification.js'
+import type { PresetCommand } from '../../verify/index.js'
+import { SessionClosedError } from '../errors.js'
+import type { RunSnapshot } from '../runs.js'
+import { redactValue } from '../security/index.js'
+import { keepSteps } from './call-steps.js'
+import { Journal } from './journal.js'
+import { questionFrom, shownOf } from './questions.js'
+import {
+  createRecordedConversation,
+  type RecordedConversation,
+  type RecordedConversationOptions,
+} from './recorded-conversation.js'
+import { load, type RestoredSession } from './restore.js'
+import { shorten } from './shorten.js'
+
+export type SessionRecorderOptions = {
+  readonly store: SessionStore
+  readonly sessionId: string
+  readonly holder: string
+  readonly durability?: Durability
+  readonly redact?: (text: string) => string
+  readonly hide?: RecordedConversationOptions['hide']
+  /** What the session is, for its first row. */
+  row(): Omit<SessionRow, 'id' | 'schemaVersion' | 'updatedAtMs'>
+  /** What was there before. */
+  readonly restored?: RestoredSession
+  runId(): string | undefined
+  onDamage(words: string): void
+  now(): number
+  newId(): string
+}
+
+/** Writes down what happens in a session, so that another process can go on from it. */
+export class SessionRecorder {
+  readonly conversation: RecordedConversation
+  readonly #options: SessionRecorderOptions
+  readonly #journal: Journal
+  #opened = false
+  /** How many events of each run at work are kept. */
+  readonly #counts = new Map<string, number>()
+
+  constructor(options: SessionRecorderOptions) {
+    this.#options = options
+    const { store, sessionId, holder, durability, redact, restored, now } = options
+    this.#journal = new Journal({
+      store,
+      sessionId,
+      holder,
+      now,
+      known: { records: restored?.recordCount ?? 0, whole: restored?.damage === undefined },
+      first: (damage) => this.#first(damage),
+      ...(durability !== undefined && { durability }),
+      ...(redact !== undefined && { redact }),
+    })
+    this.conversation = createRecordedConversation({
+      journal: this.#journal,
+      sessionId,
+      ...(restored !== undefined && { start: restored }),
+      ...(redact !== undefined && { clean: (value) => redactValue(value, redact) }),
+      ...(options.hide !== undefined && { hide: options.hide }),
+      runId: () => options.runId(),
+      newId: () => options.newId(),
+      now,
+    })
+  }
+
+  /** Makes a new session in the store, before anything is said in it. */
+  create(): void {
+    this.#journal.create()
+  }
+
+  /** Takes the session for writing, before anything is said in it. One that somebody else went on with is not gone on with here. */
+  async open(): Promise<void> {
+    await this.#journal.open()
+    this.#opened = true
+  }
+
+  /** Whether the session was had for writing. */
+  get isOpen(): boolean {
+    return this.#opened
+  }
+
+  /** What the log says by now; undefined when there is none. */
+  async state(): Promise<RestoredSession | undefined> {
+    const { store, sessionId, restored } = this.#options
+    if (!this.#opened) return restored
+    await this.#journal.flush()
+    return load(store, sessionId)
+  }
+
+  /** What changed about the session itself. */
+  session(fields: Partial<Omit<SessionRow, 'id' | 'schemaVersion'>>): Promise<void> {
+    return this.#journal.append([{ type: 'session', data: { ...this.#base(), ...fields } }])
+  }
+
+  /** The title, with the next record: nothing is waited for. */
+  title(title: string): void {
+    this.#journal.note([{ type: 'session', data: { ...this.#base(), title } }])
+  }
+
+  /** That a run begins, or how it ended: only the end is told to anybody. */
+  run(
+    snapshot: RunSnapshot,
+    more: Pick<RunRow, 'resumedFrom' | 'usage' | 'costUsd' | 'spending' | 'trigger'> = {},
+  ): Promise<void> {
+    const { eventCount: _, usage: __, costUsd: ___, ...row } = snapshot
+    const records: SessionRecord[] = [{ type: 'run', data: { ...shorten(row), ...more } }]
+    return isOpen(row.status) ? this.#journal.put(records) : this.#journal.append(records)
+  }
+
+  /**
+   * An event; text that was streamed stands in the messages, and is not written twice. The events that are kept are counted by
+   * themselves: in how many pieces a text came is the machine's doing, and the same run must leave the same log.
+   */
+  event(runId: string, timestampMs: number, event: AgentEvent): void {
+    const kept = withoutTexts(event)
+    if (isTerminal(event)) this.#counts.delete(runId)
+    if (kept === undefined) return
+    const sequence = (this.#counts.get(runId) ?? 0) + 1
+    this.#counts.set(runId, sequence)
+    // Events are plain data, and are written as JSON right away.
+    const data = { runId, sequence, timestampMs, event: shorten(kept) as JsonValue }
+    this.#journal.note([{ type: 'run_event', data }])
+  }
+
+  /** Before a call begins: whoever finds it without a result knows that it had. */
+  async starting(call: StartingCall): Promise<void> {
+    const { toolCallId, toolName, args, idempotent, inside } = call
+    const message = this.conversation.kept.at(-1)
+    this.#refuseWhenSealed()
+    if (toolCallId === undefined || message === undefined) return Promise.resolve()
+    // Inside a call that is gone on with, what may be repeated is repeated: only its result is kept.
+    if (inside && idempotent) return Promise.resolve()
+    const startedAtMs = this.#options.now()
+    const content = {
+      type: 'tool_intent',
+      callId: toolCallId,
+      toolName,
+      args: shorten(args),
+      idempotent,
+      startedAtMs,
+    } as const
+    const id = `${message.id}.${toolCallId}`
+    const data = { id, messageId: message.id, sessionId: this.#options.sessionId, index: -1, content }
+    // After a power cut one that may be repeated does no harm when nobody knows that it had begun.
+    return idempotent
+      ? this.#journal.put([{ type: 'part', data }])
+      : this.#journal.append([{ type: 'part', data }])
+  }
+
+  /** Before a call waits for a yes; undefined when no later process could ask for it again. */
+  asked(request: AskRequest, expiresAtMs: number | undefined): Promise<void> | undefined {
+    const message = this.conversation.kept.at(-1)
+    const question = questionFrom(request, message?.message, {
+      askedAtMs: this.#options.now(),
+      ...(expiresAtMs !== undefined && { expiresAtMs }),
+    })
+    return question && this.#lateFeature(`${question.callId}.asked`, question)
+  }
+
+  /** The answer was a no. A yes is not written: that a call begins is. */
+  refused(callId: string, text: string): void {
+    const content = {
+      type: 'tool_question_refused',
+      callId,
+      message: shorten(text),
+      atMs: this.#options.now(),
+    } as const
+    // In front of the result; whoever waits for that waits for this too.
+    void this.#lateFeature(`${callId}.refused`, content)
+  }
+
+  /** Whether a question from before is the one that is put now, to the last word that a person is shown. */
+  isSame(kept: ToolQuestion, request: AskRequest): boolean {
+    const { redact } = this.#options
+    const now = redact === undefined ? shownOf(request) : redactValue(shownOf(request), redact)
+    return Object.entries(now).every(
+      ([name, value]) => JSON.stringify(value) === JSON.stringify(kept[name as keyof typeof now]),
+    )
+  }
+
+  #lateFeature(id: string, content: PartRow['content']): Promise<void> {
+    const messageId = this.conversation.kept.at(-1)?.id ?? ''
+    const data = {
+      id: `${messageId}.${id}`,
+      messageId,
+      sessionId: this.#options.sessionId,
+      index: -1,
+      content,
+    }
+    return this.#journal.append([{ type: 'part', data }])
+  }
+
+  /** What a call keeps while it runs, and what an earlier process kept of it. */
+  stepsOf(callId: string): CallSteps {
+    const messageId = this.conversation.kept.at(-1)?.id ?? ''
+    return keepSteps({
+      callId,
+      messageId,
+      sessionId: this.#options.sessionId,
+      journal: this.#journal,
+      restored: this.#options.restored,
+    })
+  }
+
+  /** Before a tool changes a file. */
+  async change(note: FileChangeNote): Promise<void> {
+    this.#refuseWhenSealed()
+    return this.#note(note)
+  }
+
+  /** Something was verified. */
+  verified(report: VerificationReport): Promise<void> {
+    return this.#note({ type: 'verification', report })
+  }
+
+  /** What the workspace offered to be checked with, before the model's first work. */
+  offered(checks: readonly PresetCommand[]): Promise<void> {
+    return this.#note({ type: 'offered_checks', checks: checks.map((check): JsonObject => ({ ...check })) })
+  }
+
+  /** Work that was handed to another agent, as it stands. */
+  task(note: TaskNote): Promise<void> {
+    return this.#note(note)
+  }
+
+  /** What belongs to no message stands behind the last one. */
+  #note(content: PartRow['content']): Promise<void> {
+    const { sessionId, newId } = this.#options
+    const messageId = this.conversation.kept.at(-1)?.id ?? ''
+    return this.#journal.append([
+      { type: 'part', data: { id: newId(), messageId, sessionId, index: -1, content } },
+    ])
+  }
+
+  /** Keeps content beside the log as it is, and gives its digest. */
+  writeImage(bytes: Uint8Array): Promise<string> {
+    return this.#journal.writeBlob(bytes)
+  }
+
+  readImage(digest: string): Promise<Uint8Array | undefined> {
+    const { store, sessionId } = this.#options
+    return store.readBlob(sessionId, digest)
+  }
+
+  /** Of a round that is done. What comes next asks the model, which can be done again. */
+  checkpoint(
+    runId: string,
+    { round, toolCallsCount, usage, costUsd }: RoundDone & { readonly costUsd?: number },
+  ): Promise<void> {
+    const message = this.conversation.kept.at(-1)
+    if (message === undefined) return Promise.resolve()
+    const data: CheckpointRow = {
+      runId,
+      sessionId: this.#options.sessionId,
+      round,
+      messageId: message.id,
+      toolCallsCount,
+      usage,
+      ...(costUsd !== undefined && { costUsd }),
+      atMs: this.#options.now(),
+    }
+    return this.#journal.put([{ type: 'checkpoint', data }])
+  }
+
+  /** Leaves the log as it stands: what happens from now on is for another process to find out. */
+  seal(): void {
+    this.#journal.seal()
+  }
+
+  flush(): Promise<void> {
+    return this.#journal.flush()
+  }
+
+  close(): Promise<void> {
+    return this.#journal.close()
+  }
+
+  #refuseWhenSealed(): void {
+    if (this.#journal.isSealed) throw new SessionClosedError(this.#options.sessionId)
+  }
+
+  #base(): Pick<SessionRow, 'id' | 'schemaVersion' | 'updatedAtMs'> {
+    return { id: this.#options.sessionId, schemaVersion, updatedAtMs: this.#options.now() }
+  }
+
+  /** Who the session is now; and runs that ended with their process, which never said so. */
+  #first(damage: string | undefined): SessionRecord[] {
+    const { restored, now } = this.#options
+    if (damage !== undefined) this.#options.onDamage(damage)
+    const createdAtMs = restored?.session?.createdAtMs ?? now()
+    const session: SessionRecord = {
+      type: 'session',
+      data: { ...this.#base(), createdAtMs, ...this.#options.row() },
+    }
+    const lost = [...(restored?.runs.values() ?? [])]
+      .filter(({ status }) => isOpen(status))
+      .map(
+        (row): SessionRecord => ({
+          type: 'run',
+          data: { ...row, status: 'interrupted', updatedAtMs: now() },
+        }),
+      )
+    return [session, ...lost]
+  }
+}
+
+function isOpen(status: RunSnapshot['status']): boolean {
+  return status === 'running' || status === 'queued'
+}
+
+/** Text that was streamed is in the messages, and how a run ended is in its row. */
+const reportedElsewhere: ReadonlySet<AgentEvent['type']> = new Set([
+  'agent_end',
+  'agent_cancelled',
+  'error',
+  'text_delta',
+  'reasoning_delta',
+  'tool_input_delta',
+  'tool_output_delta',
+])
+
+function withoutTexts(event: AgentEvent): unknown {
+  if (reportedElsewhere.has(event.type)) return undefined
+  if (event.type === 'tool_end') {
+    const { toolOutput: _, ...rest } = event
+    return rest
+  }
+  // The arguments of a call are the only thing in an event that need not be JSON.
+  return event.type === 'confirmation_required' ? { ...event, args: serializeToolOutput(event.args) } : event
+}

@@ -1,0 +1,59 @@
+import { realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { OpenPlaces } from '../workspace/open-workspace.js'
+import { SessionOptionError } from './errors.js'
+import type { SessionOptions } from './options.js'
+
+/** The directories outside the workspace that a session has open. Subagents share those of their parent. */
+export class OutsideDirectories {
+  readonly #root: string
+  #open: OpenPlaces
+
+  /** `root` is where relative paths begin. */
+  constructor(root: string, { adHocFiles = [], userDataDir }: SessionOptions) {
+    this.#root = root
+    this.#open = {
+      adHoc: this.#directoriesOf(adHocFiles),
+      userData: userDataDir === undefined ? [] : [directory(resolve(root, userDataDir), 'userDataDir')],
+    }
+  }
+
+  /** What is open now; a new object after each change. */
+  readonly current = (): OpenPlaces => this.#open
+
+  /** The files that are open now, in place of those before. */
+  setAdHocFiles(paths: readonly string[]): void {
+    if (!Array.isArray(paths) || paths.some((path) => typeof path !== 'string'))
+      throw new SessionOptionError('adHocFiles', 'adHocFiles must be a list of paths.')
+    this.#open = { ...this.#open, adHoc: this.#directoriesOf(paths) }
+  }
+
+  #directoriesOf(paths: readonly string[]): string[] {
+    const found = paths.map((path) => {
+      if (path.trim() === '')
+        throw new SessionOptionError('adHocFiles', 'adHocFiles holds a path that is blank.')
+      return directory(dirname(resolve(this.#root, path)), 'adHocFiles')
+    })
+    return [...new Set(found)]
+  }
+}
+
+/** The real path of a directory. The root of the disk would open everything. */
+function directory(path: string, option: string): string {
+  let real: string
+  try {
+    real = realpathSync.native(path)
+    if (!statSync(real).isDirectory()) throw new Error('it is not a directory')
+  } catch {
+    throw new SessionOptionError(
+      option,
+      `${option}: there is no directory ${path}. Create it, or name another.`,
+    )
+  }
+  if (dirname(real) === real)
+    throw new SessionOptionError(
+      option,
+      `${option}: ${path} is the root of the disk. Name a directory below it.`,
+    )
+  return real
+}

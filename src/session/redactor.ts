@@ -1,0 +1,178 @@
+import type { Watchdog } from '../authority/watchdog.js'
+import { type AgentEvent, isTerminal } from '../loop/events.js'
+import { type AgentMiddleware, forEveryOutput } from '../tool/middleware.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import {
+  DefaultSecurityProvider,
+  redactValue,
+  type SecurityProvider,
+  type TextStream,
+  type TextTarget,
+} from './security/index.js'
+
+/** What stands between a session's texts and those who read them. Without a provider everything passes as it is. */
+export interface Redactor {
+  /** Takes out of tool results what a model must not see, and tells what in them is suspicious. */
+  readonly middleware: readonly AgentMiddleware[]
+  /** Keeps a mark that stands for a secret from being written in the secret's place. */
+  readonly watchdogs: readonly Watchdog[]
+  text(text: string): string
+  /** Takes out the keys of the configuration alone; absent when there are none. */
+  readonly keys?: (text: string) => string
+  /** For what goes to the model and is no result of a tool. */
+  forModel(text: string): string
+  /** For what is written down; absent when nothing has to be taken out. */
+  readonly record?: (text: string) => string
+  /** For the events of one run: text that comes in pieces is looked at across their borders. */
+  events(pass: (event: AgentEvent) => void): (event: AgentEvent) => void
+}
+
+/** The keys of the configuration are taken out everywhere, with a provider of the host's own or without. */
+export function createRedactor(
+  given: SecurityProvider | undefined,
+  secrets: readonly string[],
+  emit: (event: AgentEvent) => void,
+): Redactor {
+  if (given === undefined && secrets.length === 0) return recordsOnly
+  const provider = given ?? defaultProvider(secrets)
+  if (given instanceof DefaultSecurityProvider) for (const secret of secrets) given.addSecret(secret)
+  const redact = (text: string): string => redacted(provider, text, 'host')
+  return {
+    middleware: [resultScreen(provider, emit)],
+    watchdogs: [refuseMarks],
+    text: redact,
+    ...(secrets.length > 0 && { keys: (text: string) => redacted(defaultProvider(secrets), text, 'host') }),
+    forModel: (text) => redacted(provider, text, 'model'),
+    record: (text) => provider.redactOutput?.(text, 'record') ?? text,
+    events: (pass) => eventScreen(provider, redact, pass),
+  }
+}
+
+/**
+ * What a session without a provider has: keys of the configuration are taken out everywhere, and what has the form of a token out of
+ * records and traces. A model sees tool output as it is. One for all sessions of an agent: what finds secrets is larger than everything
+ * else that an idle session has.
+ */
+function defaultProvider(secrets: readonly string[]): SecurityProvider {
+  const known = defaultProviders.get(secrets)
+  if (known !== undefined) return known
+  const keeper = new DefaultSecurityProvider({ kinds: [], kindsFor: { record: ['secrets'] } })
+  for (const secret of secrets) keeper.addSecret(secret)
+  defaultProviders.set(secrets, keeper)
+  return keeper
+}
+
+const defaultProviders = new WeakMap<readonly string[], SecurityProvider>()
+
+/** What is no text would reach whoever reads it unseen: it is an error. */
+function redacted(provider: SecurityProvider, text: string, target: TextTarget): string {
+  const clean: unknown = provider.redactOutput?.(text, target) ?? text
+  if (typeof clean === 'string') return clean
+  throw new TypeError(
+    `The security provider's redactOutput gave a value of type ${typeof clean}, not a string.`,
+  )
+}
+
+const writing: ReadonlySet<string> = new Set(['write', 'edit', 'patch'])
+
+const refuseMarks: Watchdog = ({ tool, args }) =>
+  writing.has(tool) && serializeToolOutput(args).includes('[REDACTED:')
+    ? {
+        action: 'deny',
+        reason:
+          'the text holds a mark such as [REDACTED:SECRET], which replaces something that was not shown; writing it would destroy that. Change only the lines around it',
+      }
+    : { action: 'allow' }
+
+const tokens = new DefaultSecurityProvider()
+
+/** For a session without a provider and without keys: nothing but what is written down is looked at. */
+const recordsOnly: Redactor = {
+  middleware: [],
+  watchdogs: [],
+  text: (text) => text,
+  forModel: (text) => text,
+  record: (text) => tokens.redactOutput(text, 'record'),
+  events: (pass) => pass,
+}
+
+function resultScreen(provider: SecurityProvider, emit: (event: AgentEvent) => void): AgentMiddleware {
+  return forEveryOutput({
+    onToolOutput({ toolName, result }) {
+      for (const { kind, excerpt } of provider.inspectInput?.(result).findings ?? [])
+        emit({
+          type: 'notice',
+          source: toolName,
+          message: `Suspicious text in a result (${kind}): ${excerpt}`,
+        })
+      const clean = redacted(provider, result, 'model')
+      return clean === result ? undefined : clean
+    },
+  })
+}
+
+/**
+ * What is said belongs together until another kind of event comes; what a call writes or puts out, until it is whole, since calls that
+ * run at the same time take turns.
+ */
+function eventScreen(
+  provider: SecurityProvider,
+  redact: (text: string) => string,
+  pass: (event: AgentEvent) => void,
+): (event: AgentEvent) => void {
+  const open = new Map<string, { readonly last: Delta; readonly stream: TextStream }>()
+  const flush = (key: string): void => {
+    const one = open.get(key)
+    open.delete(key)
+    if (one !== undefined) passDelta(one.last, one.stream.end())
+  }
+  // What has a form is known in the whole piece only; tools put out larger pieces than models.
+  const passDelta = (delta: Delta, text: string): void => {
+    if (text !== '') pass({ ...delta, text: 'toolId' in delta ? redact(text) : text })
+  }
+  const endedBy = (event: AgentEvent): readonly string[] => {
+    if (isTerminal(event)) return [...open.keys()]
+    if (event.type === 'tool_execution_start') return [...spoken, `tool_input_delta ${event.toolId}`]
+    if (event.type !== 'tool_end') return spoken
+    return [...spoken, `tool_input_delta ${event.toolId}`, `tool_output_delta ${event.toolId}`]
+  }
+  return (event) => {
+    const own = isDelta(event) ? keyOf(event) : ''
+    for (const key of endedBy(event)) if (key !== own) flush(key)
+    // One that stands for itself has no border with the next.
+    if (!isDelta(event) || 'whole' in event) {
+      pass(withRedactedTexts(event, redact))
+      return
+    }
+    const stream = open.get(own)?.stream ?? provider.redactStream?.() ?? wholePieces(redact)
+    open.set(own, { last: event, stream })
+    passDelta(event, stream.push(event.text))
+  }
+}
+
+type Delta = Extract<
+  AgentEvent,
+  { type: 'text_delta' | 'reasoning_delta' | 'tool_input_delta' | 'tool_output_delta' }
+>
+const spoken = ['text_delta', 'reasoning_delta'] as const
+
+function isDelta(event: AgentEvent): event is Delta {
+  return event.type.endsWith('_delta')
+}
+
+function keyOf(event: Delta): string {
+  return 'toolId' in event ? `${event.type} ${event.toolId}` : event.type
+}
+
+function wholePieces(redact: (text: string) => string): TextStream {
+  return { push: redact, end: () => '' }
+}
+
+/** Every text that an event holds, however deep: a plan, a summary, the words of an agent inside a tool. Its type and ids stay. */
+function withRedactedTexts(event: AgentEvent, redact: (text: string) => string): AgentEvent {
+  const { type, ...fields } = event
+  const clean = redactValue(fields, redact)
+  if (clean === fields) return event
+  const ids = 'toolId' in event ? { toolId: event.toolId } : {}
+  return { ...clean, ...ids, type } as AgentEvent
+}

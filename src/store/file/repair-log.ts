@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { SessionRecord } from '../records.js'
+import { createNew, errnoOf, type FileLayer, writeAll } from './file-layer.js'
+import { encodeBatch } from './log-line.js'
+import type { LogEnd } from './scan-log.js'
+
+export const logName = 'log.jsonl'
+
+/** In words: what is wrong with a log, where, and how much of it is left out. Undefined when nothing is. */
+export function damageOf({ problem, end }: LogEnd, size: number): string | undefined {
+  if (problem === undefined) return undefined
+  return `${logName}: ${problem}; it is whole up to byte ${end}, and the ${Math.max(0, size - end)} bytes after that are left out`
+}
+
+/**
+ * Makes a log ready to go on behind its last whole batch. What stands behind that is kept in a file of its own beside it, since it may
+ * hold something that a person can still use. Gives what was wrong.
+ */
+export async function repairLog(
+  files: FileLayer,
+  directory: string,
+  fd: number,
+  logEnd: LogEnd,
+): Promise<string | undefined> {
+  const { size } = files.facts(fd)
+  const damage = damageOf(logEnd, size)
+  if (damage === undefined) return undefined
+  const name = await keepAside(files, directory, fd, logEnd.end)
+  files.truncate(fd, logEnd.end)
+  await files.sync(fd)
+  return `${damage} (kept in ${name})`
+}
+
+/** Writes the log of a new session, whole under its name or not at all. Undefined when there is one; else where it ends. */
+export function writeFirstLog(
+  files: FileLayer,
+  directory: string,
+  records: readonly SessionRecord[],
+): { readonly end: number; readonly checksum: number } | undefined {
+  const draft = join(directory, `.${logName}.${randomBytes(9).toString('hex')}`)
+  const { bytes, checksum } = encodeBatch(records, 0)
+  const fd = files.open(draft, createNew)
+  try {
+    try {
+      writeAll(files, fd, bytes, 0)
+    } finally {
+      files.close(fd)
+    }
+    files.link(draft, join(directory, logName))
+    return { end: bytes.length, checksum }
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return undefined
+    throw error
+  } finally {
+    files.unlink(draft)
+  }
+}
+
+/** Copies a log into a new file in its place: whoever still writes to the old one writes to a file that no longer has a name. */
+export async function replaceLog(files: FileLayer, directory: string, fd: number): Promise<number> {
+  const copied = await putInPlace(files, directory, (copy) => copyFrom(files, fd, 0, copy))
+  files.close(fd)
+  return copied
+}
+
+/** Puts a log of these records in the place of the one that is there. Each can be read without those behind it. */
+export async function rewriteLog(
+  files: FileLayer,
+  directory: string,
+  records: readonly SessionRecord[],
+  assertHeld: () => void,
+): Promise<void> {
+  const written = await putInPlace(
+    files,
+    directory,
+    (fd) => {
+      let length = 0
+      let checksum = 0
+      for (const record of records) {
+        const batch = encodeBatch([record], checksum)
+        writeAll(files, fd, batch.bytes, length)
+        length += batch.bytes.length
+        checksum = batch.checksum
+      }
+    },
+    assertHeld,
+  )
+  files.close(written)
+}
+
+/** Written aside, on disk, and only then under the name: whoever looks finds the old log or the new one. */
+async function putInPlace(
+  files: FileLayer,
+  directory: string,
+  write: (fd: number) => void,
+  assertHeld: () => void = () => undefined,
+): Promise<number> {
+  const aside = join(directory, `.${logName}.new`)
+  if (files.factsAt(aside) !== undefined) files.unlink(aside)
+  const fd = files.open(aside, createNew)
+  try {
+    write(fd)
+    await files.sync(fd)
+    assertHeld()
+    files.rename(aside, join(directory, logName))
+    await files.syncDirectory(directory)
+    return fd
+  } catch (error) {
+    files.close(fd)
+    throw error
+  }
+}
+
+async function keepAside(files: FileLayer, directory: string, fd: number, from: number): Promise<string> {
+  const taken = new Set(files.list(directory))
+  let number = 1
+  while (taken.has(`${logName}.damaged-${number}`)) number++
+  const name = `${logName}.damaged-${number}`
+  const aside = files.open(join(directory, name), createNew)
+  try {
+    copyFrom(files, fd, from, aside)
+    await files.sync(aside)
+  } finally {
+    files.close(aside)
+  }
+  await files.syncDirectory(directory)
+  return name
+}
+
+function copyFrom(files: FileLayer, from: number, start: number, to: number): void {
+  const buffer = Buffer.allocUnsafe(256 * 1024)
+  for (let done = 0; ; ) {
+    const got = files.read(from, buffer, 0, buffer.length, start + done)
+    if (got === 0) return
+    writeAll(files, to, buffer.subarray(0, got), done)
+    done += got
+  }
+}

@@ -1,0 +1,34 @@
+import { type AgentDefinition, agentNamed, takesTasks, type UnreadAgent } from './agent-definition.js'
+
+/** The agents that a session knows: those that come with it, and those that were added since, which go before them. */
+export class AgentRegistry {
+  readonly #own: readonly AgentDefinition[]
+  readonly #added = new Map<string, AgentDefinition>()
+  /** What was wrong with files that should be agents, a sentence each. */
+  readonly problems: string[] = []
+  /** Files that gave no agent. */
+  readonly unread: UnreadAgent[] = []
+
+  constructor(own: readonly AgentDefinition[]) {
+    this.#own = own
+  }
+
+  /** Adds an agent, or puts another in the place of one with its name. */
+  add(agent: AgentDefinition): void {
+    this.#added.set(agent.name, agent)
+  }
+
+  list(): readonly AgentDefinition[] {
+    return [...this.#added.values(), ...this.#own.filter(({ name }) => !this.#added.has(name))]
+  }
+
+  /** Those that were added, for whom nothing else tells the model. */
+  added(): readonly AgentDefinition[] {
+    return [...this.#added.values()]
+  }
+
+  /** The agent that does tasks under this name. Throws `AgentNotFoundError`. */
+  forTask(name: string): AgentDefinition {
+    return agentNamed(name, this.list().filter(takesTasks), this.unread)
+  }
+}

@@ -1,0 +1,25 @@
+import type { ToolCallContext } from '../tool/contract.js'
+import { CapstanError, markErrorClass } from '../tool/errors.js'
+import type { ToolRuntime } from '../tool/runtime.js'
+
+/** A tool was called by a host that does not lend what the tool works with. */
+export class MissingServiceError extends CapstanError {
+  constructor(part: string) {
+    super(
+      'runtime_part_missing',
+      `This host lends no ${part} to tools, so the call cannot be made. Go on without it, or ask the host to provide runtime.${part}.`,
+    )
+  }
+}
+
+markErrorClass(MissingServiceError, 'RuntimePartError')
+
+/** A part of the runtime that a tool cannot do without. */
+export function requireService<Part extends keyof ToolRuntime>(
+  { runtime }: ToolCallContext,
+  part: Part,
+): NonNullable<ToolRuntime[Part]> {
+  const lent = runtime?.[part]
+  if (lent === undefined || lent === null) throw new MissingServiceError(part)
+  return lent
+}

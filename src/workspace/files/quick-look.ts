@@ -1,0 +1,70 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { bestMethod, type OpenMethod } from './open-directory.js'
+
+/** What is there at a glance: for questions that must be answered at once and can do without an answer. */
+export interface QuickLook {
+  /** The names in a directory from the root, directories with a slash behind them; none when it cannot be had. Links are left out. */
+  names(path: string): readonly string[]
+  /** The text of a small file; undefined when there is none, or it is no plain file inside the root. */
+  text(path: string, maxBytes: number): string | undefined
+}
+
+/** Looks into a directory without waiting, and never at anything outside of it, wherever links lead. */
+export function lookInside(root: string): QuickLook {
+  const real = realpathSync.native(root)
+  const method = bestMethod(real)
+  const inside = (path: string): string => join(real, path)
+  return {
+    names(path) {
+      return (
+        opened(inside(path), constants.O_DIRECTORY ?? 0, (fd) => {
+          if (!staysInside(method, fd, inside(path), real)) return undefined
+          const at = method === 'handle' ? `/proc/self/fd/${fd}` : inside(path)
+          return readdirSync(at, { withFileTypes: true }).flatMap((entry) => {
+            if (entry.isDirectory()) return [`${entry.name}/`]
+            return entry.isFile() ? [entry.name] : []
+          })
+        }) ?? []
+      )
+    },
+    text(path, maxBytes) {
+      // A pipe would keep us waiting for somebody to write.
+      return opened(inside(path), constants.O_NONBLOCK ?? 0, (fd) => {
+        if (!staysInside(method, fd, inside(path), real)) return undefined
+        const { size } = fstatSync(fd)
+        if (!fstatSync(fd).isFile() || size > maxBytes) return undefined
+        const bytes = Buffer.alloc(size)
+        return bytes.toString('utf8', 0, readSync(fd, bytes, 0, size, 0))
+      })
+    },
+  }
+}
+
+function opened<T>(path: string, flags: number, look: (fd: number) => T | undefined): T | undefined {
+  let fd: number | undefined
+  try {
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | flags)
+    return look(fd)
+  } catch {
+    // Not there, not readable, a link: there is nothing to be seen.
+    return undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+/** Asked of what is open, so that a link put in its place meanwhile does not matter. */
+function staysInside(method: OpenMethod, fd: number, path: string, root: string): boolean {
+  const real = method === 'handle' ? readlinkSync(`/proc/self/fd/${fd}`) : realpathSync.native(path)
+  return real === root || real.startsWith(root === '/' ? '/' : `${root}/`)
+}

@@ -1,0 +1,59 @@
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { chooseConfinement } from '../sandbox/choose.js'
+import type { Confinement } from './confinement.js'
+import { holdLedger, type Ledger } from './ledger.js'
+import type { LocalShellOptions } from './local-shell.js'
+import { OutputPipes } from './output-pipe.js'
+import { defaultLimits } from './resource-limits.js'
+
+/** What a shell stands on once it has run something. */
+export type ShellWorkspace = {
+  /** The real directories of the workspace; commands run in the first unless they say otherwise. */
+  readonly roots: readonly [string, ...string[]]
+  readonly ledger: Ledger
+  readonly pipes: OutputPipes
+  readonly confinement: Confinement
+  readonly directory: string
+  readonly tmp: string
+  close(): Promise<void>
+}
+
+export async function openShellWorkspace(options: LocalShellOptions): Promise<ShellWorkspace> {
+  const root = await realpath(options.root)
+  const others = await Promise.all((options.roots ?? []).map((path) => realpath(path)))
+  const roots = [root, ...new Set(others.filter((path) => path !== root))] as const
+  const { ledger, release } = await holdLedger(options.ledgerDir)
+  try {
+    const directory = await mkdtemp(join(ledger.privateDirectory, 'shell-'))
+    const tmp = join(directory, 'tmp')
+    await mkdir(tmp, { mode: 0o700 })
+    const confinement = await chooseConfinement({
+      mode: options.sandbox,
+      roots,
+      ledger,
+      directory,
+      env: options.env,
+      path: options.path,
+      limits: options.limits ?? defaultLimits,
+      asUser: options.asUser,
+      options: options.sandboxOptions ?? {},
+      onNotice: options.onNotice,
+    })
+    return {
+      roots,
+      ledger,
+      pipes: new OutputPipes(directory),
+      confinement,
+      directory,
+      tmp,
+      async close() {
+        await rm(directory, { recursive: true, force: true })
+        await release()
+      },
+    }
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
