@@ -195,7 +195,11 @@ function layerGrantsCapability({ requirements, read, write, hosts }: GrantLayer,
 function refusal(one: GrantLayer, subject: JudgedSubject): string {
   const { asked, granted, list } = describe(one, subject)
   const allowed = granted.length === 0 ? 'grants none' : `grants only ${someOf(granted)}`
-  return `${asked} is outside the grant: ${one.name} ${allowed}. To change that, extend \`${list}\` in ${one.option}.`
+  const open =
+    subject.kind === 'path' && !subject.inside
+      ? 'open the session on a directory that contains the path, or '
+      : ''
+  return `${asked} is outside the grant: ${one.name} ${allowed}. To change that, ${open}extend \`${list}\` in ${one.option}.`
 }
 
 function describe(

@@ -197,8 +197,7 @@ describe('order', () => {
     const { verdict } = judge(bash('npm test'), createRuleBook({ scope, rules: [] }))
     expect(verdict).toEqual({
       action: 'ask',
-      reason:
-        'no rule covers running "npm test", and what no rule covers is asked about (permissionPolicy.defaultDecision)',
+      reason: 'no rule covers running "npm test"',
     })
   })
 })

@@ -98,8 +98,8 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
       const reason = `${describeSubject(subject, call)} is not what it was when it was agreed to: ${change}`
       return { ...asked, decidedBy: 'default', verdict: { action: 'ask', reason } }
     }
-    const outcome = book.defaultDecision === 'deny' ? 'denied' : 'asked about'
-    const reason = `no rule covers ${describeSubject(subject, call)}, and what no rule covers is ${outcome} (${book.defaultReason})`
+    const denied = book.defaultDecision === 'deny' ? `, so it is denied (${book.defaultReason})` : ''
+    const reason = `no rule covers ${describeSubject(subject, call)}${denied}`
     return { ...asked, decidedBy: 'default', verdict: withReason(book.defaultDecision, reason) }
   }
 

@@ -182,7 +182,7 @@ describe('modes are permission sets', () => {
     expect(decide(write('a'), authority).verdict).toEqual({
       action: 'deny',
       reason:
-        'no rule covers writing "/w/a", and what no rule covers is denied (the mode "plan" looks and thinks; changes nothing and runs no command)',
+        'no rule covers writing "/w/a", so it is denied (the mode "plan" looks and thinks; changes nothing and runs no command)',
     })
   })
 })

@@ -1,24 +1,26 @@
 import { CapstanError, messageOf } from '../tool/errors.js'
-import { toCliWording } from './cli-wording.js'
 import { CommandLineError } from './errors.js'
 import { type ExitCode, exitCodes } from './exit-codes.js'
 import type { Io } from './io.js'
 import { colorsFor } from './terminal/colors.js'
 import { safeText } from './terminal/safe-text.js'
 
-/** What is told of something that ended the command: a line, and a hint where there is one. No stack, unless it is asked for. */
+/** The error message and hint for an error that ended the command. The stack is included only with CAPSTAN_DEBUG. */
 export function describeFailure(
   error: unknown,
   io: Pick<Io, 'env' | 'isTTY'>,
 ): { readonly text: string; readonly exitCode: ExitCode } {
   const { red, dim } = colorsFor(io, 'stderr')
   const exitCode = exitCodeOf(error)
-  const hint = error instanceof CommandLineError ? error.hint : hintFor(error)
-  // What nobody foresaw is worth a report, and that needs to say where it happened.
+  const hint =
+    error instanceof CommandLineError
+      ? error.hint
+      : hintForCode(error instanceof CapstanError ? error.code : undefined)
+  // An unexpected error is worth a bug report, which needs the stack.
   const stack =
     io.env['CAPSTAN_DEBUG'] && error instanceof Error && error.stack !== undefined ? `\n${error.stack}` : ''
   const lines = [
-    `${red('capstan:')} ${safeText(toCliWording(messageOf(error)))}`,
+    `${red('capstan:')} ${safeText(messageOf(error))}`,
     ...(hint === undefined ? [] : [dim(`hint: ${safeText(hint)}`)]),
   ]
   return { text: `${lines.join('\n')}${safeText(stack)}\n`, exitCode }
@@ -31,7 +33,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   return exitCodeFor(error.code)
 }
 
-/** The same by the stable code of an error, which is all that an event of a run carries. */
+/** The exit code for an error code: events of a run carry only the code. */
 export function exitCodeFor(code: string | undefined): ExitCode {
   if (code === undefined) return exitCodes.failed
   if (code === 'cancelled') return exitCodes.cancelled
@@ -49,7 +51,7 @@ const limits: ReadonlySet<string> = new Set([
   'budget_exhausted',
 ])
 
-/** What was wrong before anything was begun. */
+/** Errors that are found before anything runs. */
 const usage: ReadonlySet<string> = new Set([
   'invalid_policy',
   'session_option',
@@ -59,13 +61,15 @@ const usage: ReadonlySet<string> = new Set([
   'agent_not_found',
 ])
 
-function hintFor(error: unknown): string | undefined {
-  if (!(error instanceof CapstanError)) return undefined
-  switch (error.code) {
+/** What a user of the command can do about an error, by its code. */
+export function hintForCode(code: string | undefined): string | undefined {
+  switch (code) {
     case 'model_auth':
-      return 'Set the key in the environment or in a configuration; "capstan doctor" says what is found.'
+      return 'Set the key in the environment or in a configuration; "capstan doctor" says which keys it finds.'
     case 'max_tool_rounds':
-      return 'Give more with --max-rounds, and go on with --continue.'
+      return 'Allow more rounds with --max-rounds N.'
+    case 'run_timeout':
+      return 'Allow more time with --timeout.'
     case 'session_locked':
       return 'Another process works on this session: wait for it, or fork it with "capstan sessions fork".'
     case 'invalid_policy':

@@ -157,6 +157,7 @@ async function askPerson(
     args: ready.args,
     subjects: ready.subjects,
     reasons,
+    ...uncoveredCommands(passage),
     rules: rulesThatAsk(passage),
     notes,
     ...(passage.request.toolCallId === undefined ? {} : { toolCallId: passage.request.toolCallId }),
@@ -260,7 +261,7 @@ export function howToAllow(advice: RuleSuggestion | undefined): string | undefin
   if (advice === undefined) return undefined
   if ('refused' in advice) return `No rule can allow this call: ${advice.refused}.`
   const rules = advice.rules.map((rule) => JSON.stringify(formatRule(rule))).join(', ')
-  return `To allow it, add ${rules} to permissionPolicy.allow.`
+  return `To allow it, add ${rules} to the allow list of the policy.`
 }
 
 /** A subagent's call may be asked about by its parents' rules as well: the rules that are found answer all of them. */
@@ -306,8 +307,18 @@ function verdictReasons({ decision, watchdog }: CallState): string[] {
     ({ action }) => action === 'ask',
   )
   const reasons = asking.map((verdict) => ('reason' in verdict && verdict.reason) || 'it must be asked about')
-  // A verdict that nobody can give a reason for is still asked about.
+  // A verdict without a reason is still a question.
   return reasons.length === 0 ? ['it must be asked about'] : [...new Set(reasons)]
+}
+
+function uncoveredCommands({ decision }: CallState): Pick<AskRequest, 'uncoveredCommands'> {
+  const judged = decision === undefined ? [] : [decision.rules, ...decision.limits]
+  const reasons = judged.flatMap(({ subjects }) =>
+    subjects.flatMap(({ subject, decidedBy, verdict }) =>
+      subject.kind === 'command' && decidedBy === 'default' && 'reason' in verdict ? [verdict.reason] : [],
+    ),
+  )
+  return reasons.length === 0 ? {} : { uncoveredCommands: [...new Set(reasons)] }
 }
 
 function noUser(reasons: readonly string[], advice: RuleSuggestion | undefined): string {
@@ -317,5 +328,5 @@ function noUser(reasons: readonly string[], advice: RuleSuggestion | undefined):
   const way = rules
     ? `${how?.slice(0, -1)}, or ${person}`
     : `${how === undefined ? '' : `${how} `}To run it, ${person}`
-  return `Refused: ${reasons.join('; ')}. Nobody is there to be asked. ${way}`
+  return `Refused: ${reasons.join('; ')}. No user can be asked. ${way}`
 }

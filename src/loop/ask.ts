@@ -17,6 +17,8 @@ export type AskRequest = {
   readonly subjects: readonly Subject[]
   /** Why it is asked: the rules, the watchdog, the tool's own policy. */
   readonly reasons: readonly string[]
+  /** Those of `reasons` that only say that no rule covers a command: a user who sees the commands need not read each of them. */
+  readonly uncoveredCommands?: readonly string[]
   /** The rules that asked. */
   readonly rules: readonly Rule[]
   /** What else to know: files that run by themselves later, and the like. */
@@ -47,7 +49,7 @@ export type AskAnswer = {
 
 export type AskHandler = (request: AskRequest) => AskAnswer | Promise<AskAnswer>
 
-/** A call that was refused because nobody was there to be asked, with the rule that would have allowed it. */
+/** A call that was refused because no user could be asked, with the rule that would have allowed it. */
 export type RefusedAsk = {
   readonly toolName: string
   readonly args: unknown

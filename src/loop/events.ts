@@ -63,9 +63,19 @@ type EventOfRun =
       readonly callId?: string
     } & AgentToolEvent)
   /** Something odd that did not stop the run: a hook that failed, a note of the sandbox. */
-  | { readonly type: 'notice'; readonly source: string; readonly message: string }
+  | Notice
   /** A reader came back later than the run keeps events for. */
   | { readonly type: 'events_missed'; readonly count: number }
+
+/** Something that the user should know and that does not end the run. */
+export type Notice = {
+  readonly type: 'notice'
+  readonly source: string
+  readonly message: string
+  /** What the notice is about, for programs that add advice of their own. */
+  readonly code?: NoticeCode
+}
+export type NoticeCode = 'rules_unconfirmed' | 'mcp_file_unconfirmed'
 
 export type AgentStart = { readonly type: 'agent_start'; readonly runId: string; readonly prompt: string }
 /** The run is done. Its text was streamed already and stands in `result`, so printing `text` of every event prints it once. */

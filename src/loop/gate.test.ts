@@ -214,7 +214,7 @@ describe('asking', () => {
   it('refuses when nobody is there, with the words that would allow it, and remembers', async () => {
     const { text, gate } = setUp()
     expect(await text('write', { path: 'b.txt', text: 'x' })).toMatch(
-      /Nobody is there to be asked\. To allow it, add "write\(.*b\.txt\)" to permissionPolicy\.allow/,
+      /No user can be asked\. To allow it, add "write\(.*b\.txt\)" to the allow list of the policy/,
     )
     expect(gate.takeRefusedAsks()).toMatchObject([{ toolName: 'write', args: { path: 'b.txt', text: 'x' } }])
   })
@@ -440,7 +440,9 @@ describe('whoever calls', () => {
   })
 
   it.each(['program', 'child'] as const)('a %s is judged like the model', async (origin) => {
-    expect(await setUp().text('write', { path: 'b.txt', text: 'x' }, origin)).toContain('Nobody is there')
+    expect(await setUp().text('write', { path: 'b.txt', text: 'x' }, origin)).toContain(
+      'No user can be asked',
+    )
   })
 
   it('a child is denied what its parent is denied', async () => {
@@ -466,7 +468,7 @@ describe('modes', () => {
   it('accept-edits writes without asking, and nothing more', async () => {
     const { text } = setUp({ authority: { mode: 'accept-edits' } })
     expect(await text('write', { path: 'b.txt', text: 'x' })).toBe('1')
-    expect(await text('bash', { command: 'rm b.txt' })).toContain('Nobody is there')
+    expect(await text('bash', { command: 'rm b.txt' })).toContain('No user can be asked')
   })
 })
 

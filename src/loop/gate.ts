@@ -35,7 +35,7 @@ import { prepareWritten, readWritten } from './written-arguments.js'
 export interface Gate {
   /** Never rejects: whatever happens, there is an envelope, and a record of what was decided. */
   call(request: GateCall): Promise<GateOutcome>
-  /** The calls that were refused because nobody was there to be asked, since this was last asked for. */
+  /** The calls that were refused because no user could be asked, since this was last asked for. */
   takeRefusedAsks(): readonly RefusedAsk[]
 }
 
@@ -288,7 +288,7 @@ function checkCapability(passage: CallState): void {
   const { expanded, authority } = passage
   if (expanded?.invalid !== undefined) throw new Stopped(`The call can never run: ${expanded.invalid}.`)
   const refusal = expanded && authority?.grant && checkSubjects(authority.grant, expanded.subjects)
-  if (refusal !== undefined) throw new Stopped(refusal.message)
+  if (refusal !== undefined) throw new Stopped(refusal.message, { code: 'outside_grant' })
 }
 
 /** The host's own calls are privileged: they are not judged by rules, and still held to everything else. */

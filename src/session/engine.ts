@@ -67,7 +67,8 @@ async function openEngine(
     parts.emit({
       type: 'notice',
       source: 'rules',
-      message: `${ruleFiles.workspaceFile} came with the workspace and was not confirmed: its rules only hold back.`,
+      message: `${ruleFiles.workspaceFile} came with the workspace and is not confirmed. Its rules can only deny and ask, not allow.`,
+      code: 'rules_unconfirmed',
     })
   const authority = createSessionAuthority({
     scope: () => workspace.scope,

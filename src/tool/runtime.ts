@@ -162,6 +162,8 @@ export type ShellOutcome = {
   readonly sandbox: string
   /** What the sandbox is known to have refused, in words. */
   readonly blocked: readonly string[]
+  /** The sandbox refused a host to the command, or the command needed a network that the sandbox does not have. */
+  readonly networkRefused?: boolean
   /** Processes that outlived the command and now run as this background job. */
   readonly leftover?: string
 }

@@ -115,7 +115,18 @@ async function runCommand(command: string, timeoutMs: number, context: ToolCallC
 }
 
 function described(outcome: ShellOutcome, timeoutMs: number, command: string): Envelope {
-  const { exitCode, signal, output, outputBytes, outputPath, truncated, blocked, leftover, sandbox } = outcome
+  const {
+    exitCode,
+    signal,
+    output,
+    outputBytes,
+    outputPath,
+    truncated,
+    blocked,
+    leftover,
+    sandbox,
+    networkRefused,
+  } = outcome
   const code = exitCode ?? signalCode(signal)
   const stopped = outcome.timedOut
     ? `Command timed out after ${timeoutMs}ms`
@@ -137,6 +148,7 @@ function described(outcome: ShellOutcome, timeoutMs: number, command: string): E
     ...(truncated ? { truncated } : {}),
     ...(outputPath === undefined ? {} : { output_path: outputPath }),
     ...(blocked.length === 0 ? {} : { blocked: [...blocked] }),
+    ...(networkRefused === true && { network_refused: true }),
     ...(leftover === undefined ? {} : { job_id: leftover }),
   }
   if (stopped !== undefined) return errorEnvelope(text, { ...metadata, timed_out: outcome.timedOut })

@@ -6,7 +6,7 @@ import type { Question, QuestionAnswers } from '../tool/runtime.js'
 
 /** What a model is told where nobody can answer. The same words on every such host. */
 export const noUser =
-  'Nobody is there to answer: this session runs without a user. Decide by your own best judgement, go on, and say in your final ' +
+  'No user can answer: this session runs without a user. Decide by your own best judgement, continue, and say in your final ' +
   'answer what you assumed.'
 
 /** Questions could not be put, or what the host gave back is no answer to them. */

@@ -29,7 +29,7 @@ describe('capstan run', () => {
     const { flags } = await model([{ toolCalls: [edit] }, 'I may not.'])
     const { code, stdout, stderr } = await run(['run', ...flags, 'Faster!'])
     expect({ code, stdout }).toEqual({ code: 3, stdout: 'I may not.\n' })
-    expect(stderr).toContain('1 call was refused, since nobody was there to be asked:')
+    expect(stderr).toContain('1 call was refused because no user could be asked:')
     expect(stderr).toContain("--allow 'edit(engine.js)'")
     expect(await readFile(join(root, 'engine.js'), 'utf8')).toBe(files['engine.js'])
   })
@@ -104,7 +104,7 @@ describe('capstan run', () => {
     const outcome = await run(['run', ...flags, ...more, 'Go.'])
     expect(outcome).toMatchObject({ code, stdout: '' })
     expect(outcome.stderr).toContain(says)
-    expect(outcome.stderr).toMatch(/hint: go on with: capstan run --session \S+ "go on"/)
+    expect(outcome.stderr).toMatch(/hint: Continue with: capstan run --session \S+ "continue"/)
   })
 
   it('ends with 5 when the model does not answer, and says why', async () => {

@@ -455,6 +455,6 @@ describe('permissionPolicy of the documentation', () => {
       permissionPolicy: { ...permissionPolicy, enabled: false },
     })
     await session.send('go')
-    expect(toolResults(server, 1)[0]).toMatch(/Nobody is there to be asked/)
+    expect(toolResults(server, 1)[0]).toMatch(/No user can be asked/)
   })
 })

@@ -172,7 +172,7 @@ describe('confirmationPolicy', () => {
     })
     const events = await eventsOf(session, 'go')
     expect(ofType(events, 'confirmation_required')).toEqual([])
-    expect(toolResults(server, 1)[0]).toMatch(/Nobody is there to be asked/)
+    expect(toolResults(server, 1)[0]).toMatch(/No user can be asked/)
   })
 
   it('is told how far a yes reaches', async () => {
@@ -348,8 +348,8 @@ describe('with nobody there', () => {
     ])
     const events = await eventsOf(session, 'go')
     for (const result of toolResults(server, 2)) {
-      expect(result).toMatch(/Nobody is there to be asked/)
-      expect(result).toMatch(/permissionPolicy\.allow/)
+      expect(result).toMatch(/No user can be asked/)
+      expect(result).toMatch(/the allow list of the policy/)
       expect(result).toMatch(/onAsk/)
     }
     expect(ofType(events, 'permission_denied')).toHaveLength(2)

@@ -290,13 +290,13 @@ describe('plan and plan_exit', () => {
       open,
     )
     await session.send('go')
-    expect(toolResults(server, 2)[0]).toContain('Nobody is there who could approve a plan')
+    expect(toolResults(server, 2)[0]).toContain('No user can approve a plan')
     const { session: planned, server: other } = await openSession(
       [calls(['plan_exit', { plan: 'x' }]), calls(write), 'done'],
       { ...open, mode: 'plan' },
     )
     await planned.send('go')
-    expect(toolResults(other, 2)[0]).toMatch(/^Error: .*Nobody is there to be asked/s)
+    expect(toolResults(other, 2)[0]).toMatch(/^Error: .*No user can be asked/s)
     expect(toolResults(other, 2)[1]).toContain('the mode "plan"')
   })
 })

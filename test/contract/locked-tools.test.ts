@@ -14,7 +14,7 @@ const fixed: readonly [name: string, args: JsonValue, answer: RegExp][] = [
   [
     'question',
     { questions: [{ question: 'Which?' }] },
-    /Nobody is there to answer: this session runs without a user/,
+    /No user can answer: this session runs without a user/,
   ],
   ['web_search', { query: 'x' }, /Web search is not set up: no search provider is configured/],
   ['skill', { name: 'release' }, /Skill 'release' not found\. There are no skills here\./],

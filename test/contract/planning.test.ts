@@ -105,7 +105,7 @@ describe('questions of the model', () => {
   it('are refused at once when nobody is there', async () => {
     const { server, session } = await openSession([asks, 'done'])
     expect((await session.send('x')).text).toBe('done')
-    expect(toolResults(server, 1)[0]).toMatch(/Nobody is there to answer/)
+    expect(toolResults(server, 1)[0]).toMatch(/No user can answer/)
   })
 
   it('do not hold a run that is cancelled', async () => {

@@ -27,7 +27,7 @@ async function resultOf(call: [string, JsonValue], options: SessionOptions): Pro
 /** The rules that a refusal names. */
 function rulesIn(text: string): string[] {
   const [, list = ''] =
-    /To allow it, add ((?:"(?:[^"\\]|\\.)+"(?:, )?)+) to permissionPolicy\.allow/.exec(text) ?? []
+    /To allow it, add ((?:"(?:[^"\\]|\\.)+"(?:, )?)+) to the allow list of the policy/.exec(text) ?? []
   return (JSON.parse(`[${list}]`) as string[]).map(String)
 }
 

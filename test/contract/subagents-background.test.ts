@@ -174,7 +174,7 @@ describe('a task in the log', () => {
       sandbox: 'off',
     })
     expect(alone.workspace).toBe(root)
-    expect((await alone.send('again')).text).toContain('Nobody is there to be asked')
+    expect((await alone.send('again')).text).toContain('No user can be asked')
     expect(await alone.glob('*')).toEqual([])
     const state = await stateOf(store, alone.sessionId)
     expect(state.session?.options?.['permissionPolicy']).toMatchObject({

@@ -50,7 +50,7 @@ describe('a call of a subagent that must be asked about', () => {
   it('is refused when nobody is there, although its agent would allow it', async () => {
     const { session } = await open({ model: handingOn() })
     const { text } = await session.send('Hand on')
-    expect(text).toContain('Nobody is there to be asked')
+    expect(text).toContain('No user can be asked')
     expect(await session.glob('*')).toEqual([])
   })
 

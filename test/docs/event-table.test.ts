@@ -198,7 +198,7 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
     agentName: 'maybe',
     event: 'always',
   },
-  notice: { source: 'always', message: 'always' },
+  notice: { source: 'always', message: 'always', code: 'maybe' },
   events_missed: { count: 'always' },
 }
 

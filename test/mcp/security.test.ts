@@ -62,7 +62,7 @@ describe('SEC-173: what a server says of its tools', { timeout: limit }, () => {
       mcpServers: [badServer('poisoned')],
     })
     await session.send('go')
-    expect(toolResults(server, 1)[0]).toContain('Nobody is there to be asked')
+    expect(toolResults(server, 1)[0]).toContain('No user can be asked')
     const { session: lanes, server: second } = await openSession([call, 'done'], {
       ...few,
       confirmationPolicy: {
@@ -323,7 +323,7 @@ describe('SEC-186: what a tool says', { timeout: limit }, () => {
       { builtinTools: ['bash'], permissionPolicy: { allow: ['mcp__bad'] }, mcpServers: [badServer('none')] },
     )
     await session.send('go')
-    expect(toolResults(server, 2)[1]).toContain('Nobody is there to be asked')
+    expect(toolResults(server, 2)[1]).toContain('No user can be asked')
   })
 
   it('is named to the one who decides on what follows', async () => {

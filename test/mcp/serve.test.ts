@@ -34,7 +34,7 @@ describe('a session as a server', { timeout: limit }, () => {
     expect(textOf(allowed)).toContain('hi')
     const refused = await client.callTool({ name: 'bash', arguments: { command: 'touch x' } })
     expect(refused.isError).toBe(true)
-    expect(textOf(refused)).toContain('Nobody is there to be asked')
+    expect(textOf(refused)).toContain('No user can be asked')
     const host = await client.callTool({ name: 'host_read_text', arguments: { file_path: 'a.txt' } })
     expect(host.isError).toBe(true)
     expect(session.traceEvents().map(({ name }) => name)).toContain('read')

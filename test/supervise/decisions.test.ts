@@ -159,7 +159,7 @@ describe('a decision', () => {
       ahpTransport: peer.transport(),
     })
     await session.send('Go')
-    expect(toolResults(server, 1)[0]).toContain('Nobody is there to be asked')
+    expect(toolResults(server, 1)[0]).toContain('No user can be asked')
     const { output, exitCode } = await session.tool('bash', { command: 'echo a' })
     expect(output).toContain("Nobody is asked about a call of the host's own")
     expect(exitCode).not.toBe(0)

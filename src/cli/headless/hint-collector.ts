@@ -1,12 +1,14 @@
 import type { AgentEvent } from '../../loop/events.js'
 
-/** What kept calls from being done that no rule could have allowed, and the flag that helps; each is told once. */
+/** Collects hints about calls that failed for a reason that no rule can change. Each hint is given once. */
 export class HintCollector {
   readonly #hints = new Set<string>()
 
-  look(event: AgentEvent): void {
+  add(event: AgentEvent): void {
     if (event.type !== 'tool_end') return
-    for (const { sign, hint } of known) if (sign.test(event.toolOutput)) this.#hints.add(hint)
+    const { code, network_refused: networkRefused } = event.metadata
+    if (code === 'outside_grant') this.#hints.add(hints.outsideGrant)
+    if (networkRefused === true) this.#hints.add(hints.network)
   }
 
   hints(): readonly string[] {
@@ -14,13 +16,7 @@ export class HintCollector {
   }
 }
 
-const known: readonly { readonly sign: RegExp; readonly hint: string }[] = [
-  {
-    sign: /There is no network in the sandbox|not among the allowed hosts/,
-    hint: 'commands reach only hosts that are named: --allow-host HOST',
-  },
-  {
-    sign: /is outside the grant: .*extend `fs\.(read|write)`/,
-    hint: 'a session works in its directory alone; -C DIR works in another',
-  },
-]
+const hints = {
+  network: 'commands reach only the hosts that you name: --allow-host HOST',
+  outsideGrant: 'a session works in its own directory; use -C DIR to work in another',
+} as const

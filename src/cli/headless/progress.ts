@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../../loop/events.js'
-import { toCliWording } from '../cli-wording.js'
 import { type Io, write } from '../io.js'
 import { modelEventText } from '../model-events.js'
+import { noticeText } from '../notice-text.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { plainOutput, safeLine } from '../terminal/safe-text.js'
 import { cutTo } from '../terminal/width.js'
@@ -39,7 +39,7 @@ export class Progress {
     const { dim, yellow } = this.#colors
     switch (event.type) {
       case 'notice':
-        return dim(safeLine(`note from ${event.source}: ${toCliWording(event.message)}`, 2_500))
+        return dim(safeLine(`note from ${event.source}: ${noticeText(event)}`, 2_500))
       case 'model_retry':
       case 'model_fallback':
       case 'model_circuit_opened':
@@ -61,9 +61,7 @@ export class Progress {
         return cutTo(`${magenta(event.toolName)} ${safeLine(event.args, 300)}`, room)
       case 'tool_end': {
         const took = this.#took(event.toolId)
-        const [first = ''] = plainOutput(toCliWording(event.toolOutput.slice(0, 2_000)))
-          .trim()
-          .split('\n')
+        const [first = ''] = plainOutput(event.toolOutput.slice(0, 2_000)).trim().split('\n')
         return `${event.isError ? red('✗') : green('✓')} ${dim(cutTo(`${event.toolName}${took} ${safeLine(first, 300)}`, room - 2))}`
       }
       case 'subagent_start':

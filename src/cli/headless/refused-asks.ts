@@ -1,5 +1,4 @@
 import type { AskAnswer, AskRequest } from '../../loop/ask.js'
-import { toCliWording } from '../cli-wording.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
 import { type Remedy, remedyFor } from './ready-rules.js'
 
@@ -22,14 +21,13 @@ export class RefusedAsks {
 
   /** The handler for a session. */
   readonly handler = (request: AskRequest): AskAnswer => {
-    const { toolName, args } = request
-    const reasons = request.reasons.map(toCliWording)
+    const { toolName, args, reasons } = request
     const remedy = printable(remedyFor(request))
     this.calls.push({ toolName, args, reasons, rules: [], ...remedy })
     return {
       decision: 'reject',
       automatic: true,
-      message: `Refused: ${reasons.join('; ')}. Nobody is there to be asked. Go on without it, and say what could not be done${wayOf(remedy)}.`,
+      message: `Refused: ${reasons.join('; ')}. No user can be asked. Continue without it, and report what could not be done${wayOf(remedy)}.`,
     }
   }
 
@@ -42,7 +40,7 @@ export class RefusedAsks {
       ...new Set(calls.flatMap(({ rules, caution }) => rules.map((rule) => flagFor(rule, caution)))),
     ]
     return [
-      `${count} refused, since nobody was there to be asked:`,
+      `${count} refused because no user could be asked:`,
       ...calls.slice(0, maxShown).map((call) => `  ${described(call)}`),
       ...(calls.length > maxShown ? [`  … and ${calls.length - maxShown} more`] : []),
       ...(flags.length > 0

@@ -2,8 +2,8 @@ import type { AgentEvent } from '../../loop/events.js'
 import type { SessionOptions } from '../../session/options.js'
 import type { Session } from '../../session/session.js'
 import type { Args } from '../args.js'
-import { toCliWording } from '../cli-wording.js'
 import { exitCodes } from '../exit-codes.js'
+import { hintForCode } from '../failure.js'
 import { type Io, write } from '../io.js'
 import { type Prepared, prepare, warningsOf } from '../setup/prepare.js'
 import { colorsFor } from '../terminal/colors.js'
@@ -30,10 +30,10 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
     const warnings = warningsOf(prepared, session)
     for (const warning of warnings) await progress.warn(warning)
     for (const note of prepared.notes) await progress.note(note)
-    const heldBack = new HintCollector()
+    const hints = new HintCollector()
     const startedAt = performance.now()
     const last = await follow(session, prepared, prompt, format, io, async (event) => {
-      heldBack.look(event)
+      hints.add(event)
       // What is odd about rules, servers and files is found out when the run begins.
       if (event.type === 'notice') warnings.push(event.message)
       await progress.tell(event)
@@ -49,7 +49,7 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
     })
     await printReport(report, refused, format, progress, io)
     if (format === 'text') {
-      for (const hint of heldBack.hints()) await progress.note(`hint: ${hint}`)
+      for (const hint of hints.hints()) await progress.note(`hint: ${hint}`)
       const isAskable =
         prepared.store !== undefined && refused.calls.some(({ instead }) => instead !== undefined)
       if (isAskable)
@@ -105,9 +105,8 @@ async function printReport(
   const answer = safeText(report.text).trimEnd()
   if (answer !== '') await write(io.stdout, `${answer}\n`)
   if (report.error !== undefined) {
-    await write(io.stderr, `${red('capstan:')} ${safeLine(toCliWording(report.error.message), 2_000)}\n`)
-    const hint = hintFor(report)
-    if (hint !== undefined) await progress.note(`hint: ${hint}`)
+    await write(io.stderr, `${red('capstan:')} ${safeLine(report.error.message, 2_000)}\n`)
+    for (const hint of hintsFor(report)) await progress.note(`hint: ${hint}`)
   }
   if (report.finish === 'length' || report.finish === 'content_filter')
     await progress.warn(`the answer was cut off (${report.finish})`)
@@ -119,11 +118,13 @@ async function printReport(
   if (refusals !== '') await write(io.stderr, `${yellow(refusals)}\n`)
 }
 
-function hintFor({ exitCode, sessionId, error }: RunReport): string | undefined {
-  if (error?.code === 'model_auth') return '"capstan doctor" says which keys are found.'
-  if (exitCode === exitCodes.limit || exitCode === exitCodes.cancelled)
-    return `go on with: capstan run --session ${sessionId} "go on"`
-  return undefined
+function hintsFor({ exitCode, sessionId, error }: RunReport): string[] {
+  const byCode = hintForCode(error?.code)
+  const canContinue = exitCode === exitCodes.limit || exitCode === exitCodes.cancelled
+  return [
+    ...(byCode === undefined ? [] : [byCode]),
+    ...(canContinue ? [`Continue with: capstan run --session ${sessionId} "continue"`] : []),
+  ]
 }
 
 function detailFor(args: Args, io: Io, format: OutputFormat): 'quiet' | 'plain' | 'full' {

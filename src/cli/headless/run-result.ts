@@ -19,7 +19,7 @@ export type RunReport = {
   readonly usage?: RunSummary['usage']
   readonly costUsd?: number
   readonly verification?: { readonly status: string; readonly failed: number; readonly pending: number }
-  /** Calls that were refused since nobody was there to be asked, with the rules that would have allowed them. */
+  /** Calls that were refused because no user could be asked, with the rules that would have allowed them. */
   readonly refused: readonly RefusedCall[]
   readonly error?: { readonly code: string; readonly message: string }
   readonly warnings: readonly string[]

@@ -1,5 +1,4 @@
 import type { Args } from '../args.js'
-import { toCliWording } from '../cli-wording.js'
 import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
@@ -17,7 +16,7 @@ export async function explainCommand(args: Args, io: Io): Promise<number> {
     const { action, text } = await explainCall(session, name, given)
     await write(
       io.stdout,
-      args.has('json') ? `${safeJson({ tool: name, action, text })}\n` : `${safeText(toCliWording(text))}\n`,
+      args.has('json') ? `${safeJson({ tool: name, action, text })}\n` : `${safeText(text)}\n`,
     )
     return { allow: exitCodes.done, ask: exitCodes.incomplete, deny: exitCodes.failed }[action]
   })

@@ -290,14 +290,19 @@ class SessionServers {
   /** A file that came with the workspace starts nothing until the user has said so (SEC-139). */
   async #takeFile(servers: McpServers): Promise<void> {
     const { readMcpFile } = await import('../../mcp/index.js')
-    const tell = (message: string): void => this.#core.emit({ type: 'notice', source: 'mcp', message })
-    const file = await readMcpFile(this.#fileOptions()).catch((error: unknown) => tell(messageOf(error)))
+    const report = (message: string): void => this.#core.emit({ type: 'notice', source: 'mcp', message })
+    const file = await readMcpFile(this.#fileOptions()).catch((error: unknown) => report(messageOf(error)))
     if (file === undefined) return
-    if (!file.confirmed)
-      return tell(
-        `${file.path} came with the workspace and was not confirmed: its servers are not used. See mcpFile() and confirmMcpFile().`,
-      )
-    for (const problem of file.problems) tell(`${file.path}: ${problem}`)
+    if (!file.confirmed) {
+      this.#core.emit({
+        type: 'notice',
+        source: 'mcp',
+        message: `${file.path} came with the workspace and is not confirmed: its servers are not used.`,
+        code: 'mcp_file_unconfirmed',
+      })
+      return
+    }
+    for (const problem of file.problems) report(`${file.path}: ${problem}`)
     for (const spec of file.specs) if (servers.find(spec.label) === undefined) servers.add(spec)
   }
 

@@ -237,7 +237,7 @@ export class Supervision {
     const { confirmations, parts, newId } = this.#core
     const { options, root, sessionId, agentId } = parts
     if (options.onAsk === undefined && options.confirmationPolicy?.enabled !== true)
-      return `${reason}. Nobody is there to be asked: set \`onAsk\``
+      return `${reason}. No user can be asked: set \`onAsk\``
     const id = newId()
     const key = await approvalKey({
       tool: 'prompt',

@@ -48,8 +48,7 @@ export const planExitTool = builtInTool<{ plan: string }>({
   },
 })
 
-const noApprover =
-  'Nobody is there who could approve a plan: this session runs without a user. Go on without plan mode.'
+const noApprover = 'No user can approve a plan: this session runs without a user. Continue without plan mode.'
 
 function modeOf(context: ToolCallContext): RuntimeMode {
   const { mode } = requireService(context, 'session')

@@ -31,7 +31,7 @@ import { type InsideUser, insideUser } from './inside-user.js'
 import { kernelFiles } from './kernel-files.js'
 import { type ProtectedName, type Protection, protect, protectedNames } from './protected-paths.js'
 import { type CheckHost, type FilteringProxy, startProxy } from './proxy.js'
-import { explainRefusals, explainRefusedPaths } from './refusals.js'
+import { explainNoNetwork, explainRefusals, explainRefusedPaths } from './refusals.js'
 import { proxyVariables, relayed } from './relay.js'
 import { seccompFilter } from './seccomp.js'
 
@@ -233,16 +233,17 @@ function plan(
       await proxy?.close()
       await guarded?.remove()
       const refused = rules === undefined ? [] : await takeReport(report)
-      return [
+      const network = proxy === undefined ? explainNoNetwork(outcome) : proxy.refused()
+      const messages = [
         ...explainRefusedPaths(refused, options.roots),
         ...(await protection.release()),
-        ...(proxy?.refused() ?? []),
+        ...network,
         ...explainRefusals(outcome, {
-          hasNetwork: proxy !== undefined,
           mayChangeGit: command.call?.git !== undefined,
           masked: masked.map(({ path }) => path),
         }),
       ]
+      return { messages, network: network.length > 0 }
     },
   }
 }

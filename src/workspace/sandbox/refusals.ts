@@ -30,11 +30,7 @@ function listOf(names: readonly string[]): string {
 /** Explains what a failed command's output says about the limits of its sandbox. */
 export function explainRefusals(
   outcome: { readonly exitCode: number | null; readonly output: string },
-  {
-    hasNetwork,
-    mayChangeGit,
-    masked = [],
-  }: { readonly hasNetwork: boolean; readonly mayChangeGit: boolean; readonly masked?: readonly string[] },
+  { mayChangeGit, masked = [] }: { readonly mayChangeGit: boolean; readonly masked?: readonly string[] },
 ): string[] {
   if (outcome.exitCode === 0) return []
   const found: string[] = []
@@ -56,10 +52,16 @@ export function explainRefusals(
   if (masked.length > 0 && /permission denied|EACCES/i.test(outcome.output)) {
     found.push(`Files that rules keep from being read are hidden from commands: ${listOf(masked)}.`)
   }
-  if (!hasNetwork && noNetwork.test(outcome.output)) {
-    found.push('There is no network in the sandbox: no host is allowed.')
-  }
   return found
+}
+
+/** Explains a failed command that had no network, when its output says that it needed one. */
+export function explainNoNetwork(outcome: {
+  readonly exitCode: number | null
+  readonly output: string
+}): string[] {
+  if (outcome.exitCode === 0 || !noNetwork.test(outcome.output)) return []
+  return ['There is no network in the sandbox: no host is allowed.']
 }
 
 const noNetwork =

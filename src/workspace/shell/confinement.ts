@@ -64,6 +64,16 @@ export type UnreadablePaths = {
   readonly outside?: readonly string[] | undefined
 }
 
+/** What the sandbox refused to one command. */
+export type SandboxRefusals = {
+  /** A sentence for each refusal. */
+  readonly messages: readonly string[]
+  /** Whether one of them is about the network. */
+  readonly network: boolean
+}
+
+export const noRefusals: SandboxRefusals = { messages: [], network: false }
+
 export type ConfinedLaunch = {
   readonly file: string
   readonly args: readonly string[]
@@ -71,6 +81,6 @@ export type ConfinedLaunch = {
   readonly env: ChildEnvironment
   /** The process that is started keeps a pid namespace for the rest. */
   readonly namespaced: boolean
-  /** To be called when the command and all it started are gone; says what was refused. */
-  finish(outcome: { readonly exitCode: number | null; readonly output: string }): Promise<string[]>
+  /** To be called when the command and all its processes have ended. Returns what the sandbox refused. */
+  finish(outcome: { readonly exitCode: number | null; readonly output: string }): Promise<SandboxRefusals>
 }

@@ -7,7 +7,7 @@ import { gitWorkOf } from '../git/git-work.js'
 import { refuseNested } from '../git/refuse-nested.js'
 import type { SandboxMode, SandboxOptions } from '../sandbox/choose.js'
 import { CapturedOutput } from './captured-output.js'
-import type { CallConfinement, ConfinedLaunch } from './confinement.js'
+import { type CallConfinement, type ConfinedLaunch, noRefusals, type SandboxRefusals } from './confinement.js'
 import { ShellClosedError } from './errors.js'
 import { guardedClone, guardedGit } from './guarded-git.js'
 import { Jobs } from './jobs.js'
@@ -119,7 +119,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const { output } = running
     const end = await runCommand(running, { timeoutMs: request.timeoutMs, signals, graceMs, killMs })
     const text = output.text()
-    let blocked: string[] = []
+    let refused: SandboxRefusals = noRefusals
     let leftover: string | undefined
     if (end.left.length > 0) {
       // Their groups too: the watcher could not find those that left the command's group and carry no marker.
@@ -131,7 +131,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       }
       leftover = jobs.add(command, running, finish, end.left).id
     } else {
-      blocked = await cleanUp(end, text)
+      refused = await cleanUp(end, text)
       await output.close()
     }
     return {
@@ -145,7 +145,8 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
       aborted: end.aborted,
       durationMs: end.durationMs,
       sandbox: launched.name,
-      blocked,
+      blocked: refused.messages,
+      ...(refused.network && { networkRefused: true }),
       ...(leftover === undefined ? {} : { leftover }),
     }
   }
@@ -226,8 +227,8 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const mark = markFor(base)
     const home = await mkdtemp(join(base.directory, 'home-'))
     let launched: ConfinedLaunch | undefined
-    const cleanUp = async (exit: Exit, text: string): Promise<string[]> => {
-      const refused = (await launched?.finish({ exitCode: exit.exitCode, output: text })) ?? []
+    const cleanUp = async (exit: Exit, text: string): Promise<SandboxRefusals> => {
+      const refused = (await launched?.finish({ exitCode: exit.exitCode, output: text })) ?? noRefusals
       await removeHome(home)
       return refused
     }
@@ -305,7 +306,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
 type Begun = {
   readonly running: Running
   readonly launched: { readonly name: string }
-  readonly cleanUp: (exit: Exit, output: string) => Promise<string[]>
+  readonly cleanUp: (exit: Exit, output: string) => Promise<SandboxRefusals>
 }
 
 /** Ends what got away from its command between two looks at the process table. */

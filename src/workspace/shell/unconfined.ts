@@ -1,5 +1,5 @@
 import { childEnvironment } from './child-env.js'
-import type { Confinement } from './confinement.js'
+import { type Confinement, noRefusals } from './confinement.js'
 import { limited, type ResourceLimits } from './resource-limits.js'
 import { userEnvironment } from './user-env.js'
 
@@ -26,7 +26,7 @@ export function unconfined(options: UnconfinedOptions): Confinement {
           ? userEnvironment({ marker, path: options.path, extra: options.env })
           : childEnvironment({ home, tmp, marker, path: options.path, extra: options.env }),
         namespaced: false,
-        finish: async () => [],
+        finish: async () => noRefusals,
       }
     },
   }

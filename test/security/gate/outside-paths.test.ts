@@ -310,7 +310,7 @@ describe('a path outside the workspace that a command names', { timeout: limit }
   it.each(outsiders)('is refused with the rule that would allow it: %s', async (command) => {
     const { text } = await attempt(command)
     expect(text).toContain('Refused: no rule covers')
-    expect(text).toMatch(/To allow it, add .*"fs\.(read|write)\(.+\)" to permissionPolicy\.allow/)
+    expect(text).toMatch(/To allow it, add .*"fs\.(read|write)\(.+\)" to the allow list of the policy/)
     expect(text).not.toContain('outside the grant')
     expect(existsSync('/tmp/capstan-never')).toBe(false)
   })

@@ -1,7 +1,6 @@
 import { analyzeCommand } from '../../../authority/shell/analyze-command.js'
 import type { AskRequest } from '../../../loop/ask.js'
 import { isRecord } from '../../../tool/json.js'
-import { toCliWording } from '../../cli-wording.js'
 import type { Colors } from '../../terminal/colors.js'
 import { safeJson, safeLine, safeText } from '../../terminal/safe-text.js'
 import { breakLine, wrapText } from '../../terminal/wrap.js'
@@ -26,7 +25,7 @@ export function describeAsk(request: AskRequest, preview: DryRun | undefined, co
   const by = asker === undefined || asker === 'capstan' ? '' : dim(` by ${safeLine(asker, 60)}`)
   const head = `${yellow('?')} ${bold(safeLine(request.toolName, 80))}${by}`
   const body = bodyOf(request, preview, colors)
-  const reasons = together(request.reasons.map(toCliWording))
+  const reasons = reasonsOf(request)
   return {
     title: questionTitle(request),
     about(columns, rows) {
@@ -67,12 +66,11 @@ function shortNote(note: string, room: number): string[] {
   return wrapText(`note: ${safeLine(note, 500)}`, room).slice(0, 3)
 }
 
-/** The commands are listed already, so several that no rule covers share one line. */
-function together(reasons: readonly string[]): string[] {
-  const isPart = (reason: string): boolean => reason.startsWith('no rule covers running ')
-  const parts = reasons.filter(isPart).length
-  if (parts < 2) return [...reasons]
-  return [`no rule covers ${parts} of these commands`, ...reasons.filter((reason) => !isPart(reason))]
+/** The commands are listed above the reasons, so several that no rule covers share one line. */
+function reasonsOf({ reasons, uncoveredCommands = [] }: AskRequest): readonly string[] {
+  if (uncoveredCommands.length < 2) return reasons
+  const others = reasons.filter((reason) => !uncoveredCommands.includes(reason))
+  return [`no rule covers ${uncoveredCommands.length} of these commands`, ...others]
 }
 
 type Body = {

@@ -1,6 +1,5 @@
 import type { AgentEvent } from '../../../loop/events.js'
 import { isRecord } from '../../../tool/json.js'
-import { toCliWording } from '../../cli-wording.js'
 import type { Colors } from '../../terminal/colors.js'
 import { plainOutput, safeLine } from '../../terminal/safe-text.js'
 import { cutTo } from '../../terminal/width.js'
@@ -58,9 +57,7 @@ export function endedLines(
   const head = `${failed ? red('✗') : green('✓')} ${bold(name)}${title === '' ? '' : ` ${title}`}${dim(end)}`
   // A long output is looked at from its end only: that is what is shown.
   const said = toolOutput.slice(0, 200) + toolOutput.slice(200).slice(-20_000)
-  const output = plainOutput(isError ? toCliWording(said) : said)
-    .replaceAll('\t', '    ')
-    .trim()
+  const output = plainOutput(said).replaceAll('\t', '    ').trim()
   const lines = output === '' ? [] : output.split('\n')
   // Why something failed is worth a second line.
   const fitted = (line: string): string[] => (failed ? wrapText(line, room).slice(0, 3) : [cutTo(line, room)])
