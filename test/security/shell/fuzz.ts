@@ -97,7 +97,9 @@ export async function fuzz(cases: number, seed: number): Promise<FuzzReport> {
 
 /** The doubts that explain a command the analysis does not list: bash reads it from text that no parser reads. */
 function isExplained(analysis: CommandAnalysis): boolean {
-  return reasons(analysis).some((reason) => /evaluates|not understood|jobs -x|extended glob|read \[\[ as a keyword/.test(reason))
+  return reasons(analysis).some((reason) =>
+    /evaluates|not understood|jobs -x|extended glob|read \[\[ as a keyword/.test(reason),
+  )
 }
 
 function isSeen(name: string, { units }: CommandAnalysis): boolean {
