@@ -13,7 +13,10 @@ export type GitPins = {
   readonly pins: readonly Pin[]
   /** Placeholders for what must not appear; to be made before and removed after the command. */
   readonly absent: readonly { readonly kind: 'file' | 'directory'; readonly path: string }[]
-  /** Paths in directories that are no mounts: a guard keeps these directories from being moved away and made again. */
+  /**
+   * Pinned paths that a guard protects too: a mount disappears when another program replaces the file, and a directory that is not
+   * a mount could be moved away and made again.
+   */
   readonly named: readonly { readonly path: string }[]
   /** Repositories outside the workspace that a worktree in it belongs to, and that the command may write to. */
   readonly outside: readonly { readonly worktree: string; readonly directory: string }[]
@@ -139,8 +142,7 @@ function openDirectory(git: string, { opens }: GitWork, isAbsent: IsAbsent): Hel
     ...(opens.has('worktrees') ? [] : ([['worktrees', 'directory']] as const)),
     ...(isDirectory(join(git, 'objects/info')) ? ([['objects/info/alternates', 'file']] as const) : []),
   ])
-  const named = held.pins.filter(({ path }) => dirname(path) !== git)
-  return { pins: [ownMount(git), ...held.pins], absent: held.absent, named }
+  return { pins: [ownMount(git), ...held.pins], absent: held.absent, named: held.pins }
 }
 
 /**

@@ -92,7 +92,9 @@ export async function protect({
   const releaseStubs = guarded ? undefined : holdStubs(missing, ledger)
   return {
     pins: [...parts.flatMap(({ pins }) => pins), ...git.pins].filter(({ path }) => !unmounted.has(path)),
-    rules: guarded ? rulesFor([...missing, ...links, ...git.named], roots, work) : undefined,
+    rules: guarded
+      ? rulesFor([...missing, ...links, ...parts.flatMap(({ named }) => named), ...git.named], roots, work)
+      : undefined,
     ignored: guarded ? [] : parts.flatMap(({ ignored }) => ignored),
     repositories: git.outside,
     async release() {
@@ -116,12 +118,13 @@ function rulesFor(
 }
 
 type Part = Pick<Protection, 'pins' | 'ignored'> &
-  Pick<GitPins, 'absent'> & { readonly links: readonly Link[] }
+  Pick<GitPins, 'absent' | 'named'> & { readonly links: readonly Link[] }
 type Link = { readonly path: string; readonly target: string }
 
 function holdRoot(root: string, names: readonly ProtectedName[], nothingAt: IsAbsent): Part {
   const pins: Pin[] = []
   const absent: GitPins['absent'][number][] = []
+  const named: GitPins['named'][number][] = []
   const links: Link[] = []
   for (const { name, kind, whenPresent } of names) {
     const path = join(root, name)
@@ -136,6 +139,8 @@ function holdRoot(root: string, names: readonly ProtectedName[], nothingAt: IsAb
     } else if (name !== '.git') {
       // A repository is held with all its parts, and may be one that the command works in.
       pins.push({ path, how: 'read-only' })
+      // An editor outside saves by renaming, and the mount of the old file disappears with it: the guard protects the new one.
+      named.push({ path })
     }
   }
   const isRepository = !nothingAt(join(root, '.git'))
@@ -144,7 +149,7 @@ function holdRoot(root: string, names: readonly ProtectedName[], nothingAt: IsAb
       ? [`/${name}`]
       : [],
   )
-  return { pins, ignored, absent, links }
+  return { pins, ignored, absent, named, links }
 }
 
 function restoreLink({ path, target }: Link): string[] {

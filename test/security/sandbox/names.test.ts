@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import type { SessionOptions } from '../../../src/session/options.js'
@@ -35,8 +35,9 @@ const waits = 'touch signal/started; until [ -e signal/go ]; do sleep 0.02; done
 async function whileRunning(
   command: string,
   look: (root: string) => void,
+  existing: Readonly<Record<string, string>> = {},
 ): Promise<{ root: string; result: string }> {
-  const files = { '.gitignore': 'signal/\n', 'a.txt': 'a\n', 'signal/x': '' }
+  const files = { '.gitignore': 'signal/\n', 'a.txt': 'a\n', 'signal/x': '', ...existing }
   const { server, session, root } = await openSession([bash(`${waits}; ${command}`), 'done'], options, files)
   makeRepository(root)
   const running = session.send('go')
@@ -168,6 +169,28 @@ describeWithBubblewrap('names that a command must not make', () => {
     expect(readFileSync(join(root, 'sub/.git/config'), 'utf8')).toBe('[core]\n')
     expect(existsSync(join(root, 'sub/.git/hooks/post-checkout'))).toBe(false)
     expect(result).toContain('.npmrc')
+  })
+
+  it('stay out of reach when the user replaces them while a command runs, as editors do', async () => {
+    const existing = { '.npmrc': 'audit=false\n', '.mcp.json': '{}\n', '.envrc': 'use node\n' }
+    const names = Object.keys(existing)
+    const attack = `exec 2>/dev/null
+      for f in ${names.join(' ')}; do
+        echo evil > $f; echo evil >> $f; truncate -s 0 $f; cp a.txt $f; mv a.txt $f; ln $f other && echo evil > other; mv $f away
+      done; true`
+    const { root, result } = await whileRunning(
+      attack,
+      (place) => {
+        for (const [name, text] of Object.entries(existing)) {
+          writeFileSync(join(place, 'signal/saved'), text)
+          renameSync(join(place, 'signal/saved'), join(place, name))
+        }
+      },
+      existing,
+    )
+    for (const [name, text] of Object.entries(existing))
+      expect(readFileSync(join(root, name), 'utf8')).toBe(text)
+    for (const name of names) expect(result).toContain(name)
   })
 
   it('can be made by git commands that were approved, and only by those', async () => {

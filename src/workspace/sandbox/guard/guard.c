@@ -255,7 +255,8 @@ static void fold(const char *name, char *out, ulong room)
 		}
 		char letter = *name++;
 		if (letter >= 'A' && letter <= 'Z') letter = (char)(letter + 32);
-		if (letter > 0) out[size++] = letter;
+		/* Not `letter > 0`: on arm64 a char has no sign. */
+		if (((unsigned char)letter & 0x80) == 0) out[size++] = letter;
 	}
 	while (size > 0 && (out[size - 1] == '.' || out[size - 1] == ' ')) size--;
 	out[size] = 0;
