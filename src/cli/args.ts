@@ -3,7 +3,7 @@ import { nearestNames, quoteNames } from '../tool/nearest.js'
 import type { OptionSpec } from './command.js'
 import { UsageError } from './errors.js'
 
-/** What a command was called with, checked against its options. */
+/** The arguments of a command, checked against its options. */
 export class Args {
   readonly positionals: readonly string[]
   readonly #values: ReadonlyMap<string, readonly string[]>
@@ -17,7 +17,7 @@ export class Args {
     return this.#values.has(option)
   }
 
-  /** The last one given. */
+  /** The option's last value. */
   value(option: string): string | undefined {
     return this.#values.get(option)?.at(-1)
   }
@@ -26,34 +26,41 @@ export class Args {
     return this.#values.get(option) ?? []
   }
 
-  /** A whole number, positive unless `least` is 0. */
-  count(option: string, least: 0 | 1 = 1): number | undefined {
+  /** The option's value as a whole number of at least `min`. */
+  count(option: string, min: 0 | 1 = 1): number | undefined {
     const text = this.value(option)
     if (text === undefined) return undefined
-    if (!/^(?:0|[1-9]\d{0,14})$/.test(text) || Number(text) < least)
+    if (!/^(?:0|[1-9]\d{0,14})$/.test(text) || Number(text) < min)
       throw new UsageError(
-        `--${option} takes a ${least === 1 ? 'positive ' : ''}whole number, not ${JSON.stringify(text)}.`,
+        `--${option} takes a ${min === 1 ? 'positive ' : ''}whole number, not ${JSON.stringify(text)}.`,
       )
     return Number(text)
   }
 
-  /** With other values for some options: for a command that calls another. */
+  /** The positional argument at `index`. Throws {@link UsageError} with the argument's name when it is missing. */
+  required(index: number, name: string, hint: string): string {
+    const value = this.positionals[index]
+    if (value === undefined) throw new UsageError(`Missing argument: ${name}`, hint)
+    return value
+  }
+
+  /** A copy with other values for some options, for a command that calls another. */
   with(values: Readonly<Record<string, string>>): Args {
     const given = Object.entries(values).map(([name, value]): [string, string[]] => [name, [value]])
     return new Args(this.positionals, new Map([...this.#values, ...given]))
   }
 
-  /** Without the first so many positionals: for commands that have words of their own. */
+  /** A copy without the first `count` positional arguments, for a command that has read them. */
   after(count: number): Args {
     return new Args(this.positionals.slice(count), this.#values)
   }
 }
 
-/** Reads what follows the name of a command. Throws {@link UsageError} for what the command does not know. */
+/** Parses the arguments after the name of a command. Throws {@link UsageError} for unknown options and missing values. */
 export function readArgs(argv: readonly string[], specs: readonly OptionSpec[]): Args {
   const { tokens } = parseArgs({
     args: [...argv],
-    options: Object.fromEntries(specs.map((spec) => [spec.name, formOf(spec)])),
+    options: Object.fromEntries(specs.map((spec) => [spec.name, parseOption(spec)])),
     allowPositionals: true,
     strict: false,
     tokens: true,
@@ -67,17 +74,18 @@ export function readArgs(argv: readonly string[], specs: readonly OptionSpec[]):
     if (spec === undefined) throw unknownOption(token.rawName, specs)
     const given = values.get(spec.name) ?? []
     if (given.length > 0 && spec.repeatable !== true && spec.value !== undefined)
-      throw new UsageError(`--${spec.name} was given twice.`)
-    values.set(spec.name, [...given, givenValue(spec, token.value)])
+      throw new UsageError(`--${spec.name} can be given only once.`)
+    values.set(spec.name, [...given, checkedValue(spec, token.value)])
   }
   return new Args(positionals, values)
 }
 
-function formOf({ value, short }: OptionSpec): { type: 'string' | 'boolean'; short?: string } {
-  return { type: value === undefined ? 'boolean' : 'string', ...(short !== undefined && { short }) }
+function parseOption({ value, short }: OptionSpec): { type: 'string' | 'boolean'; short?: string } {
+  const type = value === undefined ? 'boolean' : 'string'
+  return short === undefined ? { type } : { type, short }
 }
 
-function givenValue({ name, value, choices }: OptionSpec, given: string | undefined): string {
+function checkedValue({ name, value, choices }: OptionSpec, given: string | undefined): string {
   if (value === undefined) {
     if (given !== undefined) throw new UsageError(`--${name} takes no value.`)
     return ''
@@ -93,6 +101,6 @@ function unknownOption(written: string, specs: readonly OptionSpec[]): UsageErro
     written,
     specs.map(({ name }) => `--${name}`),
   )
-  const hint = near.length > 0 ? `Did you mean ${quoteNames(near)}?` : 'See --help for those there are.'
-  return new UsageError(`There is no option ${JSON.stringify(written)}.`, hint)
+  const hint = near.length > 0 ? `Did you mean ${quoteNames(near)}?` : '--help lists the options.'
+  return new UsageError(`Unknown option ${JSON.stringify(written)}.`, hint)
 }

@@ -4,17 +4,17 @@ import { isatty, type WriteStream } from 'node:tty'
 import type { Io } from './io.js'
 import { runCli } from './run-cli.js'
 
-/** The command as a process: its signals, its streams and its exit code. Gives the exit code when all is said and written. */
+/** Runs the command as a process, with its signals and streams. Returns the exit code when everything is written. */
 export async function runProcess(argv: readonly string[]): Promise<number> {
   releaseLostTerminal()
   const stopping = new AbortController()
-  let asked = false
+  let isStopping = false
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(name, () => {
-      // The first is a request; whoever asks twice does not want to wait for what is being put in order.
-      // A terminal that is closed says so in more than one way, and that is no second request.
-      if (asked && name !== 'SIGHUP') process.exit(name === 'SIGINT' ? 130 : 143)
-      asked = true
+      // The first signal starts a clean end; the second ends the process at once. A closed terminal can send more than one SIGHUP, which
+      // does not count as a second signal.
+      if (isStopping && name !== 'SIGHUP') process.exit(name === 'SIGINT' ? 130 : 143)
+      isStopping = true
       stopping.abort(name)
     })
   let isLost = false
@@ -22,15 +22,15 @@ export async function runProcess(argv: readonly string[]): Promise<number> {
     // EIO: the terminal was closed.
     if (error.code !== 'EPIPE' && error.code !== 'EIO' && !isLost) {
       isLost = true
-      heard(process.stderr).write(`capstan: The output cannot be written: ${error.message}\n`)
+      withErrorListener(process.stderr).write(`capstan: Cannot write the output: ${error.message}\n`)
     }
-    // A reader that goes away (`capstan sessions | head`) ends the work quietly.
+    // A reader that closes the pipe (`capstan sessions | head`) ends the command without a message.
     stopping.abort('SIGPIPE')
   }
   const code = await runCli(argv, ioOf(stopping.signal, failed))
   const shown = isLost ? code || 1 : code
   process.exitCode = shown
-  // What a library may have left open must not keep a script waiting.
+  // Handles that a library left open must not delay the end of the process.
   setTimeout(() => process.exit(), 2_000).unref()
   return shown
 }
@@ -56,9 +56,9 @@ function releaseLostTerminal(): void {
   })
 }
 
-/** Streams are looked at only when they are needed: each costs milliseconds to open. */
+/** Opens each stream only when it is used: opening one takes milliseconds. */
 function ioOf(signal: AbortSignal, failed: (error: NodeJS.ErrnoException) => void): Io {
-  const stdout = (): WriteStream => heard(process.stdout, failed)
+  const stdout = (): WriteStream => withErrorListener(process.stdout, failed)
   return {
     get stdin() {
       return process.stdin
@@ -68,7 +68,7 @@ function ioOf(signal: AbortSignal, failed: (error: NodeJS.ErrnoException) => voi
       return stdout()
     },
     get stderr() {
-      return heard(process.stderr)
+      return withErrorListener(process.stderr)
     },
     env: process.env,
     cwd: process.cwd(),
@@ -88,11 +88,8 @@ function ioOf(signal: AbortSignal, failed: (error: NodeJS.ErrnoException) => voi
   }
 }
 
-/**
- * With a listener for errors from its first use. Nobody has to read what is told beside the work: when that cannot be written, the work
- * goes on.
- */
-function heard(
+/** Adds an error listener on first use. By default, errors are ignored: a closed standard error does not stop the command. */
+function withErrorListener(
   stream: WriteStream,
   failed: (error: NodeJS.ErrnoException) => void = () => undefined,
 ): WriteStream {

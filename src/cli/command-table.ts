@@ -1,80 +1,80 @@
 import type { CommandEntry } from './command.js'
 
-/** Every subcommand. Only the one that is called is loaded. */
+/** All subcommands. Only the called one is loaded. */
 export const commandTable: readonly CommandEntry[] = [
   {
     name: 'chat',
-    summary: 'an interactive session on this directory; the same as capstan alone',
+    summary: 'Start an interactive session in this directory (the default)',
     load: async () => (await import('./interactive/command.js')).command,
   },
   {
     name: 'tour',
-    summary: 'see it at work on a sample project, without a key',
+    summary: 'Try Capstan on a sample project, without an API key',
     load: async () => (await import('./interactive/tour/command.js')).command,
   },
   {
     name: 'run',
-    summary: 'do what a prompt says, without anybody being asked',
+    summary: 'Run one prompt non-interactively',
     load: async () => (await import('./commands/run.js')).command,
   },
   {
     name: 'sessions',
-    summary: 'list, show, go on with, fork, replay, compare, move and remove kept sessions',
+    summary: 'List, show, resume, fork, replay, compare, export, import and remove saved sessions',
     load: async () => (await import('./commands/sessions.js')).command,
   },
   {
     name: 'tools',
-    summary: 'list the tools, call one, or explain why a call would be allowed or not',
+    summary: 'List the tools, call one, or explain why a call would be allowed or denied',
     load: async () => (await import('./commands/tools.js')).command,
   },
   {
     name: 'program',
-    summary: 'run a script that calls tools, in its sandbox',
+    summary: 'Run a sandboxed script that calls tools',
     load: async () => (await import('./commands/program.js')).command,
   },
   {
     name: 'verify',
-    summary: 'run the checks that this project offers',
+    summary: "Run the project's checks: tests, types, lint",
     load: async () => (await import('./commands/verify.js')).command,
   },
   {
     name: 'serve',
-    summary: 'serve an agent directory: run its schedules',
+    summary: 'Run the schedules of an agent directory',
     load: async () => (await import('./commands/serve.js')).command,
   },
   {
     name: 'check',
-    summary: 'check an agent directory, and list all that is wrong with it',
+    summary: 'Check an agent directory and list every problem',
     load: async () => (await import('./commands/check.js')).command,
   },
   {
     name: 'mcp',
-    summary: 'offer the tools to another agent, as an MCP server on standard input and output',
+    summary: 'Serve the tools to another agent, as an MCP server on standard input and output',
     load: async () => (await import('./commands/mcp.js')).command,
   },
   {
     name: 'rules',
-    summary: 'list, add, remove and test rules; confirm those that came with this directory',
+    summary: 'List, add, remove and test permission rules; confirm rule files of this directory',
     load: async () => (await import('./commands/rules.js')).command,
   },
   {
     name: 'trust',
-    summary: 'confirm the capstan.acl that came with this directory',
+    summary: 'Confirm the capstan.acl of this directory',
     load: async () => (await import('./commands/trust.js')).command,
   },
   {
     name: 'doctor',
-    summary: 'look at this machine: Node, search, sandbox, models, store',
+    summary: 'Check this machine: Node, search, sandbox, configuration, model, MCP servers, session store',
     load: async () => (await import('./commands/doctor.js')).command,
   },
   {
     name: 'init',
-    summary: 'write a commented configuration and an example agent directory',
+    summary: 'Write a commented configuration and an example agent directory',
     load: async () => (await import('./commands/init.js')).command,
   },
   {
     name: 'completion',
-    summary: 'print the completion script of a shell',
+    summary: 'Print a completion script for bash, zsh or fish',
     load: async () => (await import('./commands/completion.js')).command,
   },
 ]

@@ -1,31 +1,35 @@
 import type { Args } from './args.js'
+import type { ExitCode } from './exit-codes.js'
 import type { Io } from './io.js'
 
 /** One `--option` of a command. */
 export type OptionSpec = {
   readonly name: string
   readonly short?: string
-  /** What its value is called; absent: it has none. */
+  /** The placeholder for the option's value in help; absent for an option without a value. */
   readonly value?: string
   readonly repeatable?: boolean
   readonly summary: string
-  /** The values it may have, for checks and completion. */
+  /** The allowed values, for checks and completion. */
   readonly choices?: readonly string[]
 }
 
-export type Example = { readonly line: string; readonly says: string }
+/** A command line, with a comment that says what it does. */
+export type Example = { readonly line: string; readonly comment: string }
 
-/** A subcommand: what it is called with, and what it does. */
+/** A subcommand: its arguments, its help and its work. */
 export type Command = {
-  /** What follows the name, one line a form. */
+  /** The arguments after the command's name, one line for each form. */
   readonly usage: readonly string[]
-  /** What to know beyond the summary. */
-  readonly about?: string
-  /** Words that may follow the name, for checks and completion. */
+  /** Paragraphs of help after the usage. Single line breaks are reflowed. */
+  readonly description?: string
+  /** Words that the first argument can be, with a summary of each, for checks and completion. */
   readonly actions?: Readonly<Record<string, string>>
   readonly options: readonly OptionSpec[]
   readonly examples: readonly Example[]
-  /** Gives the exit code. What it throws is told in one line. `commands` are all there are, for those that speak of others. */
+  /** Exit codes beyond those of every command, or with a meaning of their own. */
+  readonly exitCodes?: Readonly<Partial<Record<ExitCode, string>>>
+  /** Returns the exit code. `commands` is the command table, for commands that list the others. */
   run(args: Args, io: Io, commands?: readonly CommandEntry[]): Promise<number>
 }
 

@@ -1,7 +1,7 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { type ExitCode, exitCodes } from './exit-codes.js'
 
-/** Something that ends the command: one line, and a hint what to do about it. */
+/** An error that ends the command: one line, and a hint about what to do next. */
 export class CommandLineError extends CapstanError {
   readonly hint: string | undefined
   readonly exitCode: ExitCode
@@ -15,7 +15,7 @@ export class CommandLineError extends CapstanError {
 
 markErrorClass(CommandLineError, 'CommandLineError')
 
-/** The command was called in a way that it does not understand. */
+/** Invalid arguments. Nothing was started. */
 export class UsageError extends CommandLineError {
   constructor(message: string, hint?: string) {
     super(message, hint, exitCodes.usage)

@@ -1,17 +1,32 @@
-/** What the command ends with. Scripts rely on them: docs/command.md has the table. */
+/** The exit codes of the command. Scripts rely on them: docs/command.md has the table. */
 export const exitCodes = {
   done: 0,
   failed: 1,
-  /** The command was called wrongly; nothing was begun. */
   usage: 2,
-  /** It ended, but not all of it was done: calls were refused because nobody could be asked, or checks did not pass. */
   incomplete: 3,
-  /** A limit was met: rounds, time, budget. */
   limit: 4,
-  /** No model is configured, or it could not be reached or did not answer. */
   model: 5,
   cancelled: 130,
   terminated: 143,
 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+/** The meaning of each exit code, as help shows it. */
+export const exitCodeMeanings: Readonly<Record<ExitCode, string>> = {
+  0: 'success',
+  1: 'failure',
+  2: 'invalid arguments or configuration; nothing was started',
+  3: 'incomplete: calls were refused because no user could be asked, checks did not pass, or the answer was cut off',
+  4: 'a limit was reached: rounds, time, budget, or the same call repeated',
+  5: 'no model is configured, or the model could not be reached or did not answer',
+  130: 'cancelled (Ctrl-C)',
+  143: 'terminated (SIGTERM or SIGHUP)',
+}
+
+/** Exit codes of commands that explain what the rules decide about a call. */
+export const explainExitCodes = {
+  0: 'success; for an explained call: it would be allowed',
+  1: 'failure; for an explained call: it would be denied',
+  3: 'for an explained call: the user would be asked',
+} as const

@@ -26,7 +26,7 @@ export function describeFailure(
   return { text: `${lines.join('\n')}${safeText(stack)}\n`, exitCode }
 }
 
-/** The exit code for what a run or a command threw. */
+/** The exit code for an error that a run or a command threw. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandLineError) return error.exitCode
   if (!(error instanceof CapstanError)) return exitCodes.failed
@@ -51,7 +51,7 @@ const limits: ReadonlySet<string> = new Set([
   'budget_exhausted',
 ])
 
-/** Errors that are found before anything runs. */
+/** Errors that are found before anything is started. */
 const usage: ReadonlySet<string> = new Set([
   'invalid_policy',
   'session_option',
@@ -65,15 +65,15 @@ const usage: ReadonlySet<string> = new Set([
 export function hintForCode(code: string | undefined): string | undefined {
   switch (code) {
     case 'model_auth':
-      return 'Set the key in the environment or in a configuration; "capstan doctor" says which keys it finds.'
+      return 'Set the API key in the environment or in a configuration. "capstan doctor" lists the keys it finds.'
     case 'max_tool_rounds':
       return 'Allow more rounds with --max-rounds N.'
     case 'run_timeout':
       return 'Allow more time with --timeout.'
     case 'session_locked':
-      return 'Another process works on this session: wait for it, or fork it with "capstan sessions fork".'
+      return 'Another process uses this session. Wait for it to end, or copy the session with "capstan sessions fork".'
     case 'invalid_policy':
-      return 'A rule looks like bash(git status*), write(src/**) or plain edit.'
+      return 'Write a rule as bash(git status*), write(src/**) or edit.'
     default:
       return undefined
   }

@@ -3,17 +3,17 @@ import { commandTable } from './command-table.js'
 import { exitCodes } from './exit-codes.js'
 import { type Io, write } from './io.js'
 
-/** The whole command: reads what it was called with, does it, and gives the exit code. Never throws. */
+/** Runs the command line and returns its exit code. Never throws. */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   try {
     return await dispatch(argv, io)
   } catch (error) {
     const { describeFailure } = await import('./failure.js')
     const { text, exitCode } = describeFailure(error, io)
-    // Whoever stopped reading (`capstan sessions replay | head`) knows that it was not all.
+    // The reader of a pipe (`capstan sessions replay | head`) has closed it, and needs no error message.
     if (io.signal.reason !== 'SIGPIPE') await write(io.stderr, text)
-    const isTold = io.signal.reason === 'SIGTERM' || io.signal.reason === 'SIGHUP'
-    return exitCode === exitCodes.cancelled && isTold ? exitCodes.terminated : exitCode
+    const isTerminated = io.signal.reason === 'SIGTERM' || io.signal.reason === 'SIGHUP'
+    return exitCode === exitCodes.cancelled && isTerminated ? exitCodes.terminated : exitCode
   }
 }
 
@@ -25,25 +25,26 @@ async function dispatch(argv: readonly string[], io: Io): Promise<number> {
     return exitCodes.done
   }
   if (first === '--help' || first === '-h' || first === 'help') return help(rest[0], io)
-  // Options without a name before them are those of the interactive session.
+  // Options without a command are those of the interactive session.
   if (first.startsWith('-')) return call('chat', argv, io)
   return call(first, rest, io)
 }
 
 async function call(name: string, argv: readonly string[], io: Io): Promise<number> {
   const entry = await entryFor(name)
-  const asksForHelp = beforeTheEnd(argv).some((arg) => arg === '--help' || arg === '-h')
-  if (asksForHelp) return help(name, io)
+  const wantsHelp = optionsPart(argv).some((arg) => arg === '--help' || arg === '-h')
+  if (wantsHelp) return help(name, io)
   const [command, { readArgs }] = await Promise.all([entry.load(), import('./args.js')])
   return command.run(readArgs(argv, command.options), io, commandTable)
 }
 
 async function help(name: string | undefined, io: Io): Promise<number> {
   const { commandHelp, generalHelp } = await import('./help.js')
-  if (name === undefined || name.startsWith('-')) await write(io.stdout, generalHelp())
+  const columns = Math.min(io.columns(), 100)
+  if (name === undefined || name.startsWith('-')) await write(io.stdout, generalHelp(columns))
   else {
     const entry = await entryFor(name)
-    await write(io.stdout, commandHelp(entry, await entry.load()))
+    await write(io.stdout, commandHelp(entry, await entry.load(), columns))
   }
   return exitCodes.done
 }
@@ -58,15 +59,15 @@ async function entryFor(name: string): Promise<CommandEntry> {
   const names = commandTable.map((each) => each.name)
   const near = nearestNames(name, names)
   throw new UsageError(
-    `There is no command ${JSON.stringify(name)}.`,
+    `Unknown command ${JSON.stringify(name)}.`,
     near.length > 0
-      ? `Did you mean ${quoteNames(near)}? A prompt is given with: capstan run "…"`
-      : `There are: ${names.join(', ')}. A prompt is given with: capstan run "…"`,
+      ? `Did you mean ${quoteNames(near)}? To send a prompt: capstan run "…"`
+      : `Commands: ${names.join(', ')}. To send a prompt: capstan run "…"`,
   )
 }
 
-/** What stands behind `--` is no option. */
-function beforeTheEnd(argv: readonly string[]): readonly string[] {
+/** The arguments before `--`: what follows it is not an option. */
+function optionsPart(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf('--')
   return end < 0 ? argv : argv.slice(0, end)
 }

@@ -1,22 +1,24 @@
 import { resolve } from 'node:path'
 import type { AgentDir } from '../../agent/dir/index.js'
 import type { Command } from '../command.js'
-import { UsageError } from '../errors.js'
+
 import { exitCodes } from '../exit-codes.js'
 import { write } from '../io.js'
-import { placeFlags } from '../setup/session-flags.js'
+import { directoryFlag } from '../setup/session-flags.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine } from '../terminal/safe-text.js'
 
 export const command: Command = {
-  usage: ['AGENT-DIR'],
-  about:
-    'Reads everything in it and starts nothing. Ends with 1 when something is wrong, and lists all of it with file and line.',
-  options: [{ name: 'json', summary: 'as JSON' }, ...placeFlags.filter(({ name }) => name === 'directory')],
-  examples: [{ line: 'capstan check agents/release', says: 'before it is served' }],
+  usage: ['AGENT_DIR'],
+  description:
+    'Reads the whole directory and starts nothing. Every problem is printed with its file and line.',
+  options: [{ name: 'json', summary: 'Print JSON' }, directoryFlag],
+  examples: [
+    { line: 'capstan check agents/release', comment: 'Check an agent directory before you serve it' },
+  ],
+  exitCodes: { 0: 'no problems', 1: 'the directory has problems' },
   async run(args, io) {
-    const [given] = args.positionals
-    if (given === undefined) throw new UsageError('Which directory?', 'Write: capstan check AGENT-DIR')
+    const given = args.required(0, 'AGENT_DIR', 'Usage: capstan check AGENT_DIR')
     const { AgentDirError, loadAgentDir } = await import('../../agent/dir/index.js')
     const colors = colorsFor(io, 'stdout')
     try {
@@ -35,7 +37,7 @@ export const command: Command = {
         for (const { file, line, message } of problems)
           await write(io.stdout, `${colors.bold(`${safeLine(file)}:${line}`)}: ${safeLine(message, 1_000)}\n`)
       const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
-      await write(io.stderr, `${count} in ${safeLine(given)}; nothing of it would be started.\n`)
+      await write(io.stderr, `${count} in ${safeLine(given)}. It cannot be served.\n`)
       return exitCodes.failed
     }
   },
@@ -43,10 +45,10 @@ export const command: Command = {
 
 function summaryOf(dir: AgentDir, { bold, dim, yellow }: Colors): string {
   const lines = [
-    `${bold(safeLine(dir.name))} is in order.`,
+    `${bold(safeLine(dir.name))}: no problems`,
     ...dir.schedules.map(
       ({ name, cron, timeZone, enabled }) =>
-        `  schedule ${safeLine(name)}  ${dim(`${cron} ${timeZone}${enabled ? '' : ', not enabled'}`)}`,
+        `  schedule ${safeLine(name)}  ${dim(`${cron} ${timeZone}${enabled ? '' : ', disabled'}`)}`,
     ),
     ...dir.tools.map(({ kind, name }) => `  tool     ${safeLine(name)}  ${dim(kind)}`),
     ...dir.skills.map((name) => `  skill    ${safeLine(name)}`),

@@ -8,24 +8,28 @@ import { wrapText } from '../terminal/wrap.js'
 
 export const command: Command = {
   usage: ['[--json]'],
-  about:
-    'The sandbox is proven by trying to break out of it. Keys are looked for and never shown. Ends with 1 when something is broken.',
+  description:
+    'Tests the sandbox by trying to escape from it. Reports which API keys are set, and never prints them. Starts no MCP server.',
   options: [
-    { name: 'json', summary: 'as lines of JSON' },
-    { name: 'model', short: 'm', value: 'provider/model', summary: 'look at this model' },
+    { name: 'json', summary: 'Print one JSON object per line' },
+    { name: 'model', short: 'm', value: 'provider/model', summary: 'Check this model' },
     storeFlag,
     ...placeFlags,
   ],
-  examples: [{ line: 'capstan doctor', says: 'looks at everything' }],
+  examples: [
+    { line: 'capstan doctor', comment: 'Check everything' },
+    { line: 'capstan doctor --model openai/gpt-5', comment: 'Check whether a model is configured' },
+  ],
+  exitCodes: { 0: 'no failures (there can be warnings)', 1: 'something does not work' },
   async run(args, io) {
-    const { look } = await import('../doctor/look.js')
+    const { checkMachine } = await import('../doctor/check-machine.js')
     const { green, yellow, red, dim } = colorsFor(io, 'stdout')
     const marks = { ok: green('ok  '), warn: yellow('warn'), fail: red('FAIL') }
     let failed = false
-    for await (const finding of look(args, io)) {
-      const { area, state, says, hint } = finding
+    for await (const finding of checkMachine(args, io)) {
+      const { area, state, message, hint } = finding
       failed ||= state === 'fail'
-      const lines = [...fitted(says, io), ...(hint === undefined ? [] : fitted(hint, io).map(dim))]
+      const lines = [...fitted(message, io), ...(hint === undefined ? [] : fitted(hint, io).map(dim))]
       const text = lines.join(`\n${' '.repeat(margin)}`)
       await write(
         io.stdout,
@@ -36,7 +40,7 @@ export const command: Command = {
   },
 }
 
-/** What stands before the words. */
+/** The columns of state and area. */
 const margin = 14
 
 function fitted(text: string, io: Io): string[] {

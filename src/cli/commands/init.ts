@@ -4,6 +4,7 @@ import { workspaceRoot } from '../../agent/workspace-root.js'
 import type { Command } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { write } from '../io.js'
+import { directoryFlag } from '../setup/session-flags.js'
 import { userDirOf } from '../setup/user-dir.js'
 import { confirmWorkspaceConfig, readWorkspaceConfig } from '../setup/workspace-config.js'
 import { colorsFor } from '../terminal/colors.js'
@@ -11,13 +12,10 @@ import { safeLine } from '../terminal/safe-text.js'
 
 export const command: Command = {
   usage: ['[--no-agent]'],
-  about:
-    'Nothing that is there is written over. The configuration that it writes is confirmed at once: it says nothing until you change it.',
-  options: [
-    { name: 'no-agent', summary: 'without the example of an agent directory' },
-    { name: 'directory', short: 'C', value: 'dir', summary: 'the directory; this one when left out' },
-  ],
-  examples: [{ line: 'capstan init', says: 'capstan.acl, AGENTS.md and agents/example' }],
+  description:
+    'Existing files are not overwritten. The new configuration is confirmed already: it sets nothing until you edit it.',
+  options: [{ name: 'no-agent', summary: 'Do not write the example agent directory' }, directoryFlag],
+  examples: [{ line: 'capstan init', comment: 'Write capstan.acl, AGENTS.md and agents/example' }],
   async run(args, io) {
     const root = workspaceRoot(args.value('directory') ?? '.', io.cwd)
     const { agentDirTemplates, configTemplate, instructionsTemplate } = await import('../init/templates.js')
@@ -31,20 +29,20 @@ export const command: Command = {
       const isNew = await writeNew(join(root, path), text)
       await write(
         io.stdout,
-        isNew ? `${green('wrote')}  ${path}\n` : `${dim('kept ')}  ${path} ${dim('(it was there)')}\n`,
+        isNew ? `${green('wrote')}    ${path}\n` : `${dim('skipped')}  ${path} ${dim('(it exists)')}\n`,
       )
       if (!isNew || path !== configTemplate.path) continue
       const place = { root, userDir: userDirOf(io) }
       const file = await readWorkspaceConfig(place)
-      // Only what was just written: somebody may have been faster.
+      // Only the text that was just written: another process can have changed the file.
       if (file?.text === text) await confirmWorkspaceConfig(place, file.confirmation)
     }
     await write(
       io.stdout,
-      `\nIn ${safeLine(root, 400)}:\n  capstan                       a session here\n  capstan doctor                what this machine has\n`,
+      `\nNext steps in ${safeLine(root, 400)}:\n  capstan                       Start an interactive session\n  capstan doctor                Check this machine\n`,
     )
     if (!args.has('no-agent'))
-      await write(io.stdout, '  capstan check agents/example  the example of an agent directory\n')
+      await write(io.stdout, '  capstan check agents/example  Check the example agent directory\n')
     return exitCodes.done
   },
 }

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Command } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
@@ -7,26 +8,26 @@ import { permissionFlags, placeFlags } from '../setup/session-flags.js'
 
 export const command: Command = {
   usage: ['[--tool NAME …]'],
-  about: `Whoever is on the other side has none of your privileges: every call is judged as one of a model is, and what would have to be asked
-about is refused. Standard output belongs to the protocol; everything else is on standard error.`,
+  description: `The client has none of your privileges: each call is checked like a call of a model, and a call that needs a question is refused.
+Standard output carries the protocol; messages go to standard error.`,
   options: [
     {
       name: 'tool',
       value: 'name',
       repeatable: true,
-      summary: 'a tool to offer; those that a model is shown when left out',
+      summary: 'Tool to offer (default: the tools that a model sees)',
     },
     {
       name: 'drain',
       value: 'duration',
-      summary: 'how long calls at work may go on when standard input has ended; 10s when left out',
+      summary: 'Time for running calls to finish after standard input has ended (default: 10s)',
     },
     ...permissionFlags,
     ...placeFlags,
   ],
   examples: [
-    { line: 'capstan mcp --mode read-only', says: 'offers to look at this directory' },
-    { line: 'capstan mcp --tool read --tool grep', says: 'two tools and no more' },
+    { line: 'capstan mcp --mode read-only', comment: 'Offer read-only access to this directory' },
+    { line: 'capstan mcp --tool read --tool grep', comment: 'Offer only two tools' },
   ],
   async run(args, io) {
     const [{ withSession }, { serveMcp }] = await Promise.all([
@@ -43,10 +44,10 @@ about is refused. Standard output belongs to the protocol; everything else is on
         const serving = await serveMcp(
           session,
           { input: io.stdin, output: io.stdout },
-          {
-            ...(tools.length > 0 && { tools }),
-            ...(drain !== undefined && { drainTimeoutMs: readDuration('drain', drain) }),
-          },
+          omitUndefined({
+            tools: tools.length > 0 ? tools : undefined,
+            drainTimeoutMs: drain === undefined ? undefined : readDuration('drain', drain),
+          }),
         )
         const stop = (): void => void serving.close()
         io.signal.addEventListener('abort', stop, { once: true })

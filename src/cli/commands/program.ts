@@ -2,37 +2,38 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import type { ProgramRequest } from '../../session/direct-tools.js'
 import { messageOf } from '../../tool/errors.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { readDuration } from '../setup/duration.js'
-import { permissionFlags, placeFlags } from '../setup/session-flags.js'
+import { placeFlags, sandboxFlags } from '../setup/session-flags.js'
 import { plainOutput, safeJson } from '../terminal/safe-text.js'
 
 export const command: Command = {
   usage: ['FILE [name=value …]'],
-  about: `The file is JavaScript (.js, .mjs) or TypeScript (.ts) that exports or defines run(ctx, inputs). It has no access to this machine but
-through the tools that it calls, which are yours: they are not judged by rules, and are held to everything else.`,
+  description: `The file is JavaScript (.js, .mjs) or TypeScript (.ts) that exports or defines run(ctx, inputs). It reaches this machine only through
+the tools that it calls. These calls are your own: permission rules do not apply to them, all other limits do.`,
   options: [
     {
       name: 'tool',
       value: 'name',
       repeatable: true,
-      summary: 'a tool that it may call; every one when left out',
+      summary: 'Tool that the script can call (default: all)',
     },
-    { name: 'inputs', value: 'json', summary: 'its inputs as JSON' },
-    { name: 'timeout', value: 'duration', summary: 'how long it may take' },
-    { name: 'max-calls', value: 'n', summary: 'how many calls it may make' },
-    { name: 'json', summary: 'the whole result as JSON' },
-    ...permissionFlags.filter(({ name }) => name === 'sandbox' || name === 'allow-host'),
+    { name: 'inputs', value: 'json', summary: 'Inputs of the script, as JSON' },
+    { name: 'timeout', value: 'duration', summary: 'Time limit, for example 90s or 10m' },
+    { name: 'max-calls', value: 'n', summary: 'Maximum number of tool calls' },
+    { name: 'json', summary: 'Print the whole result as JSON' },
+    ...sandboxFlags,
     ...placeFlags,
   ],
   examples: [
     {
       line: 'capstan program scripts/count.js --tool grep path=src',
-      says: 'a script with one input and one tool',
+      comment: 'Run a script with one input and one tool',
     },
   ],
   async run(args, io) {
@@ -49,18 +50,21 @@ through the tools that it calls, which are yours: they are not judged by rules, 
 }
 
 async function requestOf(args: Args, io: Io, workspace: string): Promise<ProgramRequest> {
-  const [file, ...words] = args.positionals
-  if (file === undefined) throw new UsageError('Which file?', 'Write: capstan program FILE')
-  const [tools, inputs] = [args.values('tool'), await inputsOf(args, words)]
-  return {
+  const file = args.required(0, 'FILE', 'Usage: capstan program FILE')
+  const tools = args.values('tool')
+  const timeout = args.value('timeout')
+  return omitUndefined({
     ...(await sourceOf(resolve(io.cwd, file), workspace)),
-    ...(tools.length > 0 && { allowedTools: tools }),
-    ...(inputs !== undefined && { inputs }),
-    limits: limitsOf(args),
-  }
+    allowedTools: tools.length > 0 ? tools : undefined,
+    inputs: await inputsOf(args, args.positionals.slice(1)),
+    limits: omitUndefined({
+      timeoutMs: timeout === undefined ? undefined : readDuration('timeout', timeout),
+      maxToolCalls: args.count('max-calls'),
+    }),
+  })
 }
 
-/** A file outside the workspace is the user's own to read; the session could not. */
+/** Reads a file outside the workspace here, with the user's own rights: the session cannot read it. */
 async function sourceOf(
   file: string,
   workspace: string,
@@ -79,19 +83,10 @@ async function inputsOf(args: Args, words: readonly string[]): Promise<unknown> 
   const json = args.value('inputs')
   const { readArguments } = await import('../tools/read-arguments.js')
   if (json === undefined) return words.length === 0 ? undefined : readArguments(words)
-  if (words.length > 0) throw new UsageError('Inputs are given by --inputs or as name=value, not both.')
+  if (words.length > 0) throw new UsageError('Give the inputs with --inputs or as name=value, not both.')
   try {
     return JSON.parse(json)
   } catch (error) {
-    throw new UsageError(`--inputs is not JSON: ${messageOf(error)}`)
-  }
-}
-
-function limitsOf(args: Args): NonNullable<ProgramRequest['limits']> {
-  const timeout = args.value('timeout')
-  const maxToolCalls = args.count('max-calls')
-  return {
-    ...(timeout !== undefined && { timeoutMs: readDuration('timeout', timeout) }),
-    ...(maxToolCalls !== undefined && { maxToolCalls }),
+    throw new UsageError(`--inputs is not valid JSON: ${messageOf(error)}`)
   }
 }

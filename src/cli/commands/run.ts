@@ -1,7 +1,8 @@
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
-import { type InputWish, readInput } from '../headless/read-input.js'
+import { exitCodeMeanings } from '../exit-codes.js'
+import { type InputMode, readInput } from '../headless/read-input.js'
 import type { OutputFormat } from '../headless/run-headless.js'
 import { type Io, write } from '../io.js'
 import { sessionFlags } from '../setup/session-flags.js'
@@ -10,42 +11,45 @@ const formats = ['text', 'json', 'stream-json'] as const satisfies OutputFormat[
 
 export const command: Command = {
   usage: ['[options] "PROMPT"', '[options] - < FILE'],
-  about: `Nobody is asked: what needs a person is refused and listed at the end, with the rules that would allow it. What is piped in goes
-along with the prompt; "-" instead of a prompt takes all of it from there.
-
-The exit code tells the outcome: 0 done, 1 failed, 2 called wrongly, 3 not all was done (calls were refused, checks failed), 4 a limit was
-met, 5 no model is configured or it did not answer, 130 cancelled.`,
+  description: `No questions are asked: calls that need an approval are refused, and listed at the end with the rules that would allow them. Text from
+standard input is added to the prompt; "-" instead of a prompt reads the prompt from standard input. The answer goes to standard output,
+everything else to standard error.`,
   options: [
     {
       name: 'output-format',
       value: 'format',
       choices: formats,
-      summary: 'the answer as text, one JSON object, or events as lines of JSON',
+      summary:
+        'Print the answer as text, the result as one JSON object, or events as lines of JSON (default: text)',
     },
-    { name: 'json', summary: 'the same as --output-format stream-json' },
+    { name: 'json', summary: 'Short for --output-format stream-json' },
     ...sessionFlags,
-    { name: 'verify', summary: 'done only when the checks that this project offers pass' },
-    { name: 'stdin', summary: 'wait for standard input to end, however long it takes' },
-    { name: 'no-stdin', summary: 'do not look at standard input' },
-    { name: 'verbose', short: 'v', summary: 'tell on standard error what is done' },
-    { name: 'quiet', short: 'q', summary: 'tell nothing but the answer' },
+    { name: 'verify', summary: "Finish only when the project's checks pass" },
+    { name: 'stdin', summary: 'Wait for the end of standard input, without a time limit' },
+    { name: 'no-stdin', summary: 'Do not read standard input' },
+    { name: 'verbose', short: 'v', summary: 'Print each tool call on standard error' },
+    { name: 'quiet', short: 'q', summary: 'Print only the answer' },
   ],
   examples: [
-    { line: 'capstan run "What does this project do?"', says: 'a question; reading needs no permission' },
-    { line: 'git diff | capstan run "Review this change"', says: 'something piped in' },
+    {
+      line: 'capstan run "What does this project do?"',
+      comment: 'Ask a question; reading this directory needs no permission',
+    },
+    { line: 'git diff | capstan run "Review this change"', comment: 'Add standard input to the prompt' },
     {
       line: 'capstan run --mode accept-edits --allow "bash(npm test)" "Make the tests pass"',
-      says: 'edits files, and runs one command without asking',
+      comment: 'Allow edits and one command',
     },
     {
       line: 'capstan run --json "List the tools" | jq -r .type',
-      says: 'everything that happens, as lines of JSON',
+      comment: 'Print every event as a line of JSON',
     },
     {
       line: 'capstan run --continue "And now the docs"',
-      says: 'goes on with the newest session of this directory',
+      comment: 'Resume the newest session of this directory',
     },
   ],
+  exitCodes: exitCodeMeanings,
   async run(args, io) {
     const format = formatOf(args)
     const prompt = await promptOf(args, io)
@@ -65,29 +69,29 @@ function formatOf(args: Args): OutputFormat {
 async function promptOf(args: Args, io: Io): Promise<string> {
   const words = args.positionals
   const fromInput = words.length === 0 || words.includes('-')
-  const said = words
+  const given = words
     .filter((word) => word !== '-')
     .join(' ')
     .trim()
-  if (said === '' && io.isTTY.stdin)
-    throw new UsageError('There is no prompt.', 'Give one: capstan run "What does this project do?"')
-  const piped = await readInput(io, wishOf(args, fromInput))
-  if (piped.gaveUp === true && !args.has('quiet'))
+  if (given === '' && io.isTTY.stdin)
+    throw new UsageError('Missing argument: PROMPT', 'Usage: capstan run "What does this project do?"')
+  const piped = await readInput(io, inputMode(args, fromInput))
+  if (piped.timedOut === true && !args.has('quiet'))
     await write(
       io.stderr,
-      'note: standard input is open but nothing came on it, so it was left alone; --stdin waits for it, --no-stdin does not look\n',
+      'note: standard input is open but empty, and was ignored; use --stdin to wait for it, or --no-stdin to ignore it at once\n',
     )
   const text = piped.text.trim()
-  if (said === '' && text === '')
+  if (given === '' && text === '')
     throw new UsageError(
-      'There is no prompt, and nothing came on standard input.',
-      'Give one: capstan run "…"',
+      'Missing argument: PROMPT (standard input is empty, too)',
+      'Usage: capstan run "What does this project do?"',
     )
-  if (text === '') return said
-  return said === '' ? text : `${said}\n\n<stdin>\n${piped.text.replace(/\n$/, '')}\n</stdin>`
+  if (text === '') return given
+  return given === '' ? text : `${given}\n\n<stdin>\n${piped.text.replace(/\n$/, '')}\n</stdin>`
 }
 
-function wishOf(args: Args, fromInput: boolean): InputWish {
+function inputMode(args: Args, fromInput: boolean): InputMode {
   if (args.has('no-stdin')) return 'none'
-  return fromInput || args.has('stdin') ? 'wanted' : 'offered'
+  return fromInput || args.has('stdin') ? 'required' : 'optional'
 }

@@ -1,41 +1,50 @@
 import { resolve } from 'node:path'
 import type { ServeEvent } from '../../agent/dir/index.js'
+import { messageOf } from '../../tool/errors.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
-import { UsageError } from '../errors.js'
-import { exitCodes } from '../exit-codes.js'
+import { exitCodeMeanings, exitCodes } from '../exit-codes.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
 import { requireModel } from '../headless/require-model.js'
 import { type Io, write } from '../io.js'
 import { readDuration } from '../setup/duration.js'
 import { prepare } from '../setup/prepare.js'
 import { sessionFlags } from '../setup/session-flags.js'
-import { colorsFor } from '../terminal/colors.js'
+import { type Colors, colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine } from '../terminal/safe-text.js'
 
 export const command: Command = {
-  usage: ['AGENT-DIR', 'AGENT-DIR --run SCHEDULE'],
-  about: `Opens a session for each enabled schedule of the directory and fires it when it is due, until it is told to stop (Ctrl-C): then what is
-at work may finish. Nothing starts unless all of it is in order. What needs a person is refused and reported.`,
+  usage: ['AGENT_DIR', 'AGENT_DIR --run SCHEDULE'],
+  description: `Opens a session for each enabled schedule and fires it when it is due, until Ctrl-C or SIGTERM. Running fires then get time to finish.
+Nothing starts if the directory has a problem. Calls that need an approval are refused and reported.`,
   options: [
-    { name: 'run', value: 'schedule', repeatable: true, summary: 'fire this schedule now, and end' },
-    { name: 'reload', summary: 'look for changes of the directory, and go on with them' },
-    { name: 'time-zone', value: 'zone', summary: 'of schedules that name none; UTC when left out' },
+    { name: 'run', value: 'schedule', repeatable: true, summary: 'Fire this schedule now, then exit' },
+    { name: 'reload', summary: 'Watch the directory and apply its changes' },
+    {
+      name: 'time-zone',
+      value: 'zone',
+      summary: 'Time zone of schedules that do not name one (default: UTC)',
+    },
     {
       name: 'drain',
       value: 'duration',
-      summary: 'how long fires at work may go on after the stop; 30s when left out',
+      summary: 'Time for running fires to finish after the stop (default: 30s)',
     },
-    { name: 'json', summary: 'everything that happens as lines of JSON' },
+    { name: 'json', summary: 'Print every event as a line of JSON' },
     ...sessionFlags.filter(({ name }) => !['session', 'continue', 'agent'].includes(name)),
   ],
   examples: [
-    { line: 'capstan serve agents/release', says: 'until Ctrl-C' },
-    { line: 'capstan serve agents/release --run daily', says: 'one fire, now' },
+    { line: 'capstan serve agents/release', comment: 'Run the schedules until Ctrl-C' },
+    { line: 'capstan serve agents/release --run daily', comment: 'Fire one schedule now' },
   ],
+  exitCodes: {
+    1: 'a fire of --run failed',
+    3: 'calls of a fire of --run were refused because no user could be asked',
+    5: exitCodeMeanings[5],
+  },
   async run(args, io) {
-    const [given] = args.positionals
-    if (given === undefined) throw new UsageError('Which directory?', 'Write: capstan serve AGENT-DIR')
+    const given = args.required(0, 'AGENT_DIR', 'Usage: capstan serve AGENT_DIR')
     const prepared = await prepare(args, io)
     try {
       for (const warning of prepared.warnings) await write(io.stderr, `warning: ${safeLine(warning, 500)}\n`)
@@ -57,23 +66,25 @@ async function serve(
   const path = resolve(io.cwd, directory)
   const { config } = await loadAgentDir(path, { env: io.env, workspace })
   const refused = new RefusedAsks()
-  // A model that the directory itself declares goes before whatever the machine offers.
+  // A model that the directory declares takes precedence over the models of this machine.
   const ownModel = args.value('model') === undefined && config?.['defaultModel'] !== undefined
   if (!ownModel) requireModel(prepared, io)
-  const { model: chosen, ...rest } = options
   const drain = args.value('drain')
-  const timeZone = args.value('time-zone')
-  if (!ownModel && model.says !== undefined) await write(io.stderr, `${safeLine(model.says, 500)}\n`)
-  const teller = createTeller(args, io, refused)
-  const served = await agent.serveAgentDir(path, workspace, {
-    ...rest,
-    ...(!ownModel && chosen !== undefined && { model: chosen }),
-    onAsk: refused.handler,
-    onEvent: teller.tell,
-    reload: args.has('reload'),
-    ...(timeZone !== undefined && { timeZone }),
-    ...(drain !== undefined && { drainTimeoutMs: readDuration('drain', drain) }),
-  })
+  if (!ownModel && model.note !== undefined) await write(io.stderr, `${safeLine(model.note, 500)}\n`)
+  const printer = new ServePrinter(args, io, refused)
+  const served = await agent.serveAgentDir(
+    path,
+    workspace,
+    omitUndefined({
+      ...options,
+      model: ownModel ? undefined : options.model,
+      onAsk: refused.handler,
+      onEvent: (event: ServeEvent) => printer.print(event),
+      reload: args.has('reload'),
+      timeZone: args.value('time-zone'),
+      drainTimeoutMs: drain === undefined ? undefined : readDuration('drain', drain),
+    }),
+  )
   const wanted = args.values('run')
   try {
     for (const name of wanted) {
@@ -83,28 +94,59 @@ async function serve(
     if (wanted.length === 0) await untilStopped(io.signal)
   } finally {
     await served.stop()
-    await teller.done()
+    await printer.done()
   }
   if (wanted.length === 0) return exitCodes.done
-  if (teller.failed()) return exitCodes.failed
+  if (printer.hasFailures) return exitCodes.failed
   return refused.calls.length > 0 ? exitCodes.incomplete : exitCodes.done
 }
 
-/** Says on standard output what happens, in order. */
-function createTeller(
-  args: Args,
-  io: Io,
-  refused: RefusedAsks,
-): { tell(event: ServeEvent): void; done(): Promise<void>; failed(): boolean } {
-  const { bold, dim, red, yellow, green } = colorsFor(io, 'stdout')
-  let writing = Promise.resolve()
-  let failures = 0
-  /** So many refusals were told already. */
-  let toldRefusals = 0
-  const line = (text: string): void => {
-    writing = writing.then(() => write(io.stdout, `${text}\n`))
+/** Prints the events of a served directory on standard output, in order. */
+class ServePrinter {
+  readonly #args: Args
+  readonly #io: Io
+  readonly #refused: RefusedAsks
+  readonly #colors: Colors
+  #writing = Promise.resolve()
+  #failures = 0
+  /** How many refused calls were printed. */
+  #printedRefusals = 0
+
+  constructor(args: Args, io: Io, refused: RefusedAsks) {
+    this.#args = args
+    this.#io = io
+    this.#refused = refused
+    this.#colors = colorsFor(io, 'stdout')
   }
-  const told = (event: ServeEvent): string | undefined => {
+
+  print(event: ServeEvent): void {
+    const hasEnded = event.type === 'schedule_ended'
+    if (hasEnded && (event.report.status === 'failed' || event.report.status === 'cancelled'))
+      this.#failures++
+    const isJson = this.#args.has('json')
+    const text = isJson ? safeJson(event) : this.#text(event)
+    if (text !== undefined) this.#line(text)
+    if (!hasEnded || isJson) return
+    const refusals = this.#refused.report(this.#printedRefusals)
+    this.#printedRefusals = this.#refused.calls.length
+    if (refusals !== '') this.#line(this.#colors.yellow(refusals))
+  }
+
+  /** Resolves when everything is written. */
+  done(): Promise<void> {
+    return this.#writing
+  }
+
+  get hasFailures(): boolean {
+    return this.#failures > 0
+  }
+
+  #line(text: string): void {
+    this.#writing = this.#writing.then(() => write(this.#io.stdout, `${text}\n`))
+  }
+
+  #text(event: ServeEvent): string | undefined {
+    const { bold, dim, red, yellow, green } = this.#colors
     switch (event.type) {
       case 'serving':
         return dim(`serving ${event.schedules.map((name) => safeLine(name)).join(', ') || 'no schedule'}`)
@@ -116,8 +158,7 @@ function createTeller(
         if (report.status === 'completed')
           return `${name} ${green('completed')}: ${safeLine(report.result.text, 1_000)}`
         if (report.status === 'skipped') return `${name} ${dim(`skipped (${report.reason})`)}`
-        const why = report.error instanceof Error ? report.error.message : String(report.error)
-        return `${name} ${red(report.status)}: ${safeLine(why, 1_000)}`
+        return `${name} ${red(report.status)}: ${safeLine(messageOf(report.error), 1_000)}`
       }
       case 'reloaded':
         return dim(
@@ -125,37 +166,20 @@ function createTeller(
         )
       case 'reload_failed':
         return red(safeLine(event.message, 2_000))
-      // What is odd about rules, servers and files is found out when a session is at work.
+      // Sessions report warnings about rules, servers and files once they run.
       case 'schedule_event':
         return event.event.type === 'notice'
           ? yellow(`${safeLine(event.schedule)}: ${safeLine(event.event.message, 500)}`)
           : undefined
       case 'notice': {
-        const whose = event.schedule === undefined ? '' : `${safeLine(event.schedule)}: `
-        return yellow(`${whose}${safeLine(event.message, 500)}`)
+        const schedule = event.schedule === undefined ? '' : `${safeLine(event.schedule)}: `
+        return yellow(`${schedule}${safeLine(event.message, 500)}`)
       }
       case 'stopped':
         return dim('stopped')
       default:
         return undefined
     }
-  }
-  return {
-    tell(event) {
-      if (
-        event.type === 'schedule_ended' &&
-        (event.report.status === 'failed' || event.report.status === 'cancelled')
-      )
-        failures++
-      const text = args.has('json') ? safeJson(event) : told(event)
-      if (text !== undefined) line(text)
-      if (event.type !== 'schedule_ended' || args.has('json')) return
-      const refusals = refused.report(toldRefusals)
-      toldRefusals = refused.calls.length
-      if (refusals !== '') line(yellow(refusals))
-    },
-    done: () => writing,
-    failed: () => failures > 0,
   }
 }
 

@@ -1,45 +1,40 @@
+import { runAction } from '../actions.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
-import { UsageError } from '../errors.js'
-import { exitCodes } from '../exit-codes.js'
+import { exitCodes, explainExitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { permissionFlags, placeFlags } from '../setup/session-flags.js'
 import { colorsFor } from '../terminal/colors.js'
 import { plainOutput, safeJson, safeLine } from '../terminal/safe-text.js'
 import { wrapText } from '../terminal/wrap.js'
 
-const actions = {
-  list: 'the tools of a session here',
-  call: 'call one yourself: your own calls are not judged by rules, and are held to everything else',
-  explain: 'why a model’s call would be allowed, asked about or denied; nothing is run',
-} as const
-
 export const command: Command = {
-  usage: ['[list]', 'call NAME [JSON | name=value …]', 'explain NAME [JSON | name=value …]'],
-  about: `"explain" ends with 0 when the call would be allowed, with 3 when somebody would have to be asked, with 1 when it is denied.`,
-  actions,
-  options: [{ name: 'json', summary: 'as JSON' }, ...permissionFlags, ...placeFlags],
+  usage: ['[list]', 'call TOOL [JSON | name=value …]', 'explain TOOL [JSON | name=value …]'],
+  actions: {
+    list: 'List the tools of a session in this directory',
+    call: 'Call a tool yourself: permission rules do not apply to your own calls, all other limits do',
+    explain: 'Explain why a call of the model would be allowed, asked about or denied; runs nothing',
+  },
+  options: [{ name: 'json', summary: 'Print JSON' }, ...permissionFlags, ...placeFlags],
   examples: [
-    { line: 'capstan tools', says: 'what there is' },
-    { line: 'capstan tools call grep pattern=TODO', says: 'one call, by hand' },
+    { line: 'capstan tools', comment: 'List the tools' },
+    { line: 'capstan tools call grep pattern=TODO', comment: 'Call one tool' },
     {
       line: `capstan tools explain bash 'command=rm -rf build' --allow 'bash(rm *)'`,
-      says: 'what rules would say',
+      comment: 'Explain what the rules decide about a call',
     },
   ],
-  async run(args, io) {
-    const [action = 'list', name, ...words] = args.positionals
-    if (action === 'list') return listTools(args, io)
-    if (action !== 'call' && action !== 'explain')
-      throw new UsageError(`There is no action ${JSON.stringify(action)}.`, 'There are: list, call, explain.')
-    if (action === 'explain') {
-      const { explainCommand } = await import('../tools/explain-command.js')
-      return explainCommand(args.after(1), io)
-    }
-    if (name === undefined) throw new UsageError('Which tool?', '"capstan tools list" has them.')
-    const { readArguments } = await import('../tools/read-arguments.js')
-    return callOne(args, io, name, readArguments(words))
-  },
+  exitCodes: explainExitCodes,
+  run: (args, io) =>
+    runAction(
+      {
+        list: async () => listTools,
+        call: async () => callTool,
+        explain: async () => (await import('../tools/explain-command.js')).explainCommand,
+      },
+      args,
+      io,
+    ),
 }
 
 async function listTools(args: Args, io: Io): Promise<number> {
@@ -65,8 +60,17 @@ async function listTools(args: Args, io: Io): Promise<number> {
   })
 }
 
-async function callOne(args: Args, io: Io, name: string, given: Record<string, unknown>): Promise<number> {
-  const { withSession } = await import('../setup/with-session.js')
+async function callTool(args: Args, io: Io): Promise<number> {
+  const [{ readArguments }, { withSession }] = await Promise.all([
+    import('../tools/read-arguments.js'),
+    import('../setup/with-session.js'),
+  ])
+  const name = args.required(
+    0,
+    'TOOL',
+    'Usage: capstan tools call TOOL. "capstan tools list" lists the tools.',
+  )
+  const given = readArguments(args.positionals.slice(1))
   return withSession(args, io, async (session) => {
     const { output, exitCode, envelope } = await session.tool(name, given, { signal: io.signal })
     const isError = envelope.type === 'error'

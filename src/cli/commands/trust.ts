@@ -5,6 +5,7 @@ import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
+import { directoryFlag } from '../setup/session-flags.js'
 import { userDirOf } from '../setup/user-dir.js'
 import {
   configName,
@@ -30,26 +31,31 @@ async function serverLines({ path, text }: WorkspaceConfig, io: Io): Promise<str
       const withheld = withheldFrom(reach)
       const how =
         withheld === undefined
-          ? 'not confined: it has the network and your home directory'
-          : `confined: the sandbox keeps from it ${withheld}`
+          ? 'not confined: it can use the network and your home directory'
+          : `confined: the sandbox denies it ${withheld}`
       return [`  ${name}: ${reach.argv.join(' ')}\n    ${how}`]
     })
-    return lines.length === 0 ? [] : ['It starts these programs:', ...lines, '']
+    return lines.length === 0 ? [] : ['The configuration starts these programs:', ...lines, '']
   } catch (error) {
-    // A file that cannot be read now is shown whole, and fails again where it is used.
-    return [`It cannot be read as a configuration: ${messageOf(error)}`, '']
+    // The file is shown whole; the error is reported again when the configuration is used.
+    return [`The file is not a valid configuration: ${messageOf(error)}`, '']
   }
 }
 
 export const command: Command = {
   usage: ['[--yes]'],
-  about: `A ${configName} that came with a directory could send your keys to an address of its own, or start programs. It is used only
-after you have confirmed its very text; when it changes, you are asked again.`,
+  description: `A ${configName} that came with a directory can send your API keys to another server, or start programs. It is ignored until you confirm
+its exact text. If it changes, confirm it again.`,
   options: [
-    { name: 'yes', short: 'y', summary: 'do not ask: I have read the file' },
-    { name: 'directory', short: 'C', value: 'dir', summary: 'the directory; this one when left out' },
+    { name: 'yes', short: 'y', summary: 'Confirm without a question: I have read the file' },
+    directoryFlag,
   ],
-  examples: [{ line: 'capstan trust', says: 'shows the file and asks' }],
+  examples: [{ line: 'capstan trust', comment: 'Show the file and ask for confirmation' }],
+  exitCodes: {
+    0: 'confirmed',
+    1: 'not confirmed, or the directory has no configuration',
+    130: 'cancelled (Ctrl-C)',
+  },
   async run(args, io) {
     const place = {
       root: workspaceRoot(args.value('directory') ?? '.', io.cwd),
@@ -57,25 +63,25 @@ after you have confirmed its very text; when it changes, you are asked again.`,
     }
     const file = await readWorkspaceConfig(place)
     if (file === undefined)
-      throw new CommandLineError(`There is no ${configName} in ${place.root}.`, '"capstan init" writes one.')
+      throw new CommandLineError(`No ${configName} in ${place.root}.`, 'Write one with "capstan init".')
     if (file.confirmed) {
-      await write(io.stdout, `${file.path} is confirmed already.\n`)
+      await write(io.stdout, `${file.path} is already confirmed.\n`)
       return exitCodes.done
     }
     await write(io.stdout, `${file.path}:\n\n${safeText(file.text).trimEnd()}\n\n`)
     for (const line of await serverLines(file, io)) await write(io.stdout, `${safeText(line)}\n`)
     if (!args.has('yes')) {
       if (!io.isTTY.stdin || !io.isTTY.stdout)
-        throw new UsageError('Nobody can be asked here.', 'Read the file, then run: capstan trust --yes')
+        throw new UsageError('Confirmation needs a terminal.', 'Read the file, then run: capstan trust --yes')
       const answer = await askLine('Use this configuration from now on? [y/N] ', io)
       if (answer === 'interrupted') return exitCodes.cancelled
       if (!/^y(es)?$/i.test(answer.text.trim())) {
-        await write(io.stdout, 'It stays unused.\n')
+        await write(io.stdout, 'Not confirmed: the file is ignored.\n')
         return exitCodes.incomplete
       }
     }
     await confirmWorkspaceConfig(place, file.confirmation)
-    await write(io.stdout, `Confirmed: ${file.path} is used from now on, until it changes.\n`)
+    await write(io.stdout, `Confirmed: ${file.path} is used until it changes.\n`)
     return exitCodes.done
   },
 }

@@ -6,34 +6,42 @@ import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { readDuration } from '../setup/duration.js'
-import { permissionFlags, placeFlags } from '../setup/session-flags.js'
+import { placeFlags, sandboxFlags } from '../setup/session-flags.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { plainOutput, safeJson, safeLine } from '../terminal/safe-text.js'
 
 export const command: Command = {
   usage: ['[PRESET …]', '--list', '--command "COMMAND"'],
-  about: `Runs the checks that the project offers by itself (tests, types, lint of its package manager or language), in the sandbox. Ends with
-0 when all that is required passed, with 1 when something failed, and with 3 when there was nothing to check or not all could be.`,
+  description:
+    "Finds the project's checks (tests, types and lint of its package manager or language) and runs them in the sandbox.",
   options: [
-    { name: 'list', short: 'l', summary: 'only say what there is' },
+    { name: 'list', short: 'l', summary: 'List the checks and run nothing' },
     {
       name: 'command',
       value: 'command',
       repeatable: true,
-      summary: 'a check of your own, instead of the project’s',
+      summary: "Run this command instead of the project's checks",
     },
-    { name: 'timeout', value: 'duration', summary: 'how long one check may take' },
-    { name: 'json', summary: 'the reports as JSON' },
-    ...permissionFlags.filter(({ name }) => name === 'sandbox' || name === 'allow-host'),
+    { name: 'timeout', value: 'duration', summary: 'Time limit of each check, for example 90s or 10m' },
+    { name: 'json', summary: 'Print the reports as JSON' },
+    ...sandboxFlags,
     ...placeFlags,
   ],
   examples: [
-    { line: 'capstan verify', says: 'everything' },
-    { line: 'capstan verify --command "npm test" --command "npm run lint"', says: 'these two' },
+    { line: 'capstan verify', comment: 'Run all checks of the project' },
+    {
+      line: 'capstan verify --command "npm test" --command "npm run lint"',
+      comment: 'Run two commands as checks',
+    },
   ],
+  exitCodes: {
+    0: 'all required checks passed',
+    1: 'a required check failed',
+    3: 'nothing to check, or not every check could run',
+  },
   async run(args, io) {
     const { withSession } = await import('../setup/with-session.js')
-    // The time limit is one of each check here, not of a run.
+    // --timeout limits each check here, not a run.
     return withSession(args, io, async (session) => {
       const presets = chosen(args, session.verificationPresets())
       if (args.has('list')) return printPresets(presets, args, io)
@@ -51,7 +59,7 @@ export const command: Command = {
       if (presets.length === 0)
         await write(
           io.stderr,
-          'Nothing to check was found here.\nhint: give a check with --command "COMMAND".\n',
+          'This directory has no checks.\nhint: Give a check with --command "COMMAND".\n',
         )
       return exitCodeOf(reports)
     })
@@ -76,13 +84,15 @@ function chosen(args: Args, offered: readonly VerificationPreset[]): readonly Ve
       required: true,
       timeoutMs: 600_000,
     }))
-    return [{ id: 'checks', name: 'checks', description: 'checks of your own', commands }]
+    return [{ id: 'checks', name: 'checks', description: 'commands given with --command', commands }]
   }
   for (const wanted of args.positionals)
     if (!offered.some(({ id }) => id === wanted))
       throw new UsageError(
-        `There is no preset ${JSON.stringify(wanted)} here.`,
-        offered.length > 0 ? `There are: ${offered.map(({ id }) => id).join(', ')}.` : 'There are none.',
+        `Unknown preset ${JSON.stringify(wanted)}.`,
+        offered.length > 0
+          ? `Presets: ${offered.map(({ id }) => id).join(', ')}.`
+          : 'This directory has no presets.',
       )
   return args.positionals.length === 0 ? offered : offered.filter(({ id }) => args.positionals.includes(id))
 }

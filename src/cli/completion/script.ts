@@ -2,7 +2,7 @@ import type { Command, CommandEntry, OptionSpec } from '../command.js'
 
 type Known = CommandEntry & { readonly command: Command }
 
-/** The script that completes commands, their actions and options. It is made once and asks nothing of us while you type. */
+/** Builds the script that completes commands, actions and options. The script is static: completion never starts the command. */
 export async function completionScript(
   shell: 'bash' | 'zsh' | 'fish',
   commands: readonly CommandEntry[],
@@ -37,7 +37,7 @@ complete -o default -F _capstan capstan
 `
 }
 
-/** What may stand behind an option; behind one that takes any text, files are offered. */
+/** The completion of option values; for an option that takes any text, the shell offers files. */
 function valueCases({ options }: Command): string {
   const taking = options.filter(({ value }) => value !== undefined)
   const lines = taking.map(({ name, short, choices }) => {
@@ -52,7 +52,9 @@ function valueCases({ options }: Command): string {
 function zsh(known: readonly Known[]): string {
   const cases = known.map(({ name, command }) => {
     const { actions } = command
-    const described = Object.entries(actions ?? {}).map(([action, says]) => describedForZsh(action, says))
+    const described = Object.entries(actions ?? {}).map(([action, summary]) =>
+      describedForZsh(action, summary),
+    )
     const specs = [
       ...command.options.map(optionForZsh),
       ...(actions === undefined ? [] : [`'1:action:_capstan_actions'`]),
@@ -85,12 +87,12 @@ compdef _capstan capstan
 `
 }
 
-function describedForZsh(name: string, says: string): string {
-  return quoted(`${name}:${says.replace(/[\\:]/g, '\\$&')}`)
+function describedForZsh(name: string, summary: string): string {
+  return quoted(`${name}:${summary.replace(/[\\:]/g, '\\$&')}`)
 }
 
 function optionForZsh({ name, short, value, choices, repeatable, summary }: OptionSpec): string {
-  // Brackets end the words about an option.
+  // A bracket would end the description of the option.
   const about = `[${summary.replaceAll('[', '(').replaceAll(']', ')')}]`
   const taken = choices === undefined ? zshFiles[kindOf(value)] : `(${choices.join(' ')})`
   const tail = value === undefined ? about : `${about}:${value.replaceAll(':', '')}:${taken}`
@@ -102,7 +104,7 @@ function optionForZsh({ name, short, value, choices, repeatable, summary }: Opti
 
 const zshFiles = { files: '_files', directories: '_files -/', words: ' ' } as const
 
-/** What may stand behind an option, by the name of its value. */
+/** What the shell offers for an option's value, by the value's placeholder. */
 function kindOf(value: string | undefined): keyof typeof zshFiles {
   if (value === 'dir') return 'directories'
   return value === 'file' || value === 'file.acl' || value === 'place' ? 'files' : 'words'
@@ -114,13 +116,13 @@ function fish(known: readonly Known[]): string {
     return [
       `complete -c capstan -f -n __capstan_begins -a ${name} -d ${quoted(summary)}`,
       ...Object.entries(command.actions ?? {}).map(
-        ([action, says]) =>
-          `complete -c capstan -f -n ${quoted(`__capstan_begins ${name}`)} -a ${action} -d ${quoted(says)}`,
+        ([action, about]) =>
+          `complete -c capstan -f -n ${quoted(`__capstan_begins ${name}`)} -a ${action} -d ${quoted(about)}`,
       ),
-      ...command.options.map(({ name: option, short, value, choices, summary: says }) => {
+      ...command.options.map(({ name: option, short, value, choices, summary: about }) => {
         const names = `-l ${option}${short === undefined ? '' : ` -s ${short}`}`
         const taken = choices === undefined ? fishFiles[kindOf(value)] : `-x -a ${quoted(choices.join(' '))}`
-        return `complete -c capstan -n ${here} ${names}${value === undefined ? '' : ` ${taken}`} -d ${quoted(says)}`
+        return `complete -c capstan -n ${here} ${names}${value === undefined ? '' : ` ${taken}`} -d ${quoted(about)}`
       }),
     ]
   })
@@ -133,8 +135,8 @@ function __capstan_begins
   set -l words (commandline -opc)
   test (count $words) -eq (math 1 + (count $argv)); and test "$words[2..]" = "$argv"
 end
-complete -c capstan -n __capstan_begins -l help -s h -d 'what there is, with examples'
-complete -c capstan -n __capstan_begins -l version -s V -d 'the version'
+complete -c capstan -n __capstan_begins -l help -s h -d 'Show help'
+complete -c capstan -n __capstan_begins -l version -s V -d 'Print the version'
 ${lines.join('\n')}
 `
 }
@@ -153,7 +155,7 @@ function optionsOf({ options }: Command): string[] {
   return [...options.map(({ name }) => `--${name}`), '--help']
 }
 
-/** A word in single quotes, which all three shells take as it is; fish would take a backslash for more. */
+/** Quotes a word with single quotes. Apostrophes are replaced, because fish and POSIX shells escape them differently. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`
 }

@@ -8,9 +8,9 @@ import { type McpServerSpec, readServer } from '../../mcp/server-options.js'
 import { messageOf } from '../../tool/errors.js'
 import type { Io } from '../io.js'
 import type { ConfigPlace } from '../setup/workspace-config.js'
-import type { Finding } from './look.js'
+import type { Finding } from './check-machine.js'
 
-/** The MCP servers of the configuration and of a `.mcp.json`, and which of them are confined. None of them is started. */
+/** Reports the MCP servers of the configuration and of `.mcp.json`, and which of them are confined. Starts none of them. */
 export async function serverFindings(
   config: Pick<AgentConfig, 'mcpServers'>,
   place: ConfigPlace,
@@ -20,14 +20,14 @@ export async function serverFindings(
   const findings: Finding[] = []
   for (const given of config.mcpServers) findings.push(await found(given.name, () => readServer(given)))
   const file = await readMcpFile({ ...place, env: {} }).catch((error: unknown) => {
-    findings.push({ area: 'mcp', state: 'warn', says: messageOf(error) })
+    findings.push({ area: 'mcp', state: 'warn', message: messageOf(error) })
   })
   if (file !== undefined && !file.confirmed)
     findings.push({
       area: 'mcp',
       state: 'warn',
-      says: `${file.path} came with this directory and was not confirmed: its servers are not used`,
-      hint: 'Read it, and confirm it with "capstan rules confirm mcp".',
+      message: `${file.path} came with this directory and is not confirmed: its servers are not used`,
+      hint: 'Read it, then confirm it with "capstan rules confirm mcp".',
     })
   for (const spec of file?.confirmed === true ? file.specs : [])
     findings.push(await found(spec.name, () => spec))
@@ -37,7 +37,7 @@ export async function serverFindings(
     try {
       return await findingOf(read(), place.root, io, hasSandbox)
     } catch (error) {
-      return { area: 'mcp', state: 'fail', says: `${name}: ${messageOf(error)}` }
+      return { area: 'mcp', state: 'fail', message: `${name}: ${messageOf(error)}` }
     }
   }
 }
@@ -48,26 +48,26 @@ async function findingOf(
   { env }: Pick<Io, 'env'>,
   hasSandbox: boolean,
 ): Promise<Finding> {
-  if (!enabled) return { area: 'mcp', state: 'ok', says: `${name}: disabled` }
+  if (!enabled) return { area: 'mcp', state: 'ok', message: `${name}: disabled` }
   if (reach.by === 'http')
-    return { area: 'mcp', state: 'ok', says: `${name}: reached at ${reach.url.origin}` }
+    return { area: 'mcp', state: 'ok', message: `${name}: reached at ${reach.url.origin}` }
   const [command] = reach.argv
   const withheld = withheldFrom(reach)
   const how =
     withheld === undefined
-      ? 'not confined: it has the network and your home directory'
-      : `confined to the workspace: the sandbox keeps from it ${withheld}`
-  const says = `${name}: ${command}; ${how}`
+      ? 'not confined: it can use the network and your home directory'
+      : `confined to the workspace: the sandbox denies it ${withheld}`
+  const message = `${name}: ${command}; ${how}`
   if (withheld !== undefined && !hasSandbox)
     return {
       area: 'mcp',
       state: 'fail',
-      says: `${says}; it does not start here, because there is no sandbox`,
+      message: `${message}; it cannot start here without a sandbox`,
       hint: 'Install bubblewrap, or remove "sandbox" from its entry.',
     }
   if (!(await isFound(command, resolve(root, reach.cwd ?? '.'), reach.env?.['PATH'] ?? env['PATH'] ?? '')))
-    return { area: 'mcp', state: 'fail', says: `${says}; the command is not found on PATH` }
-  return { area: 'mcp', state: 'ok', says }
+    return { area: 'mcp', state: 'fail', message: `${message}; the command is not on PATH` }
+  return { area: 'mcp', state: 'ok', message }
 }
 
 async function isFound(command: string, cwd: string, path: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../../loop/events.js'
 
-/** Collects hints about calls that failed for a reason that no rule can change. Each hint is given once. */
+/** Collects hints about calls that failed for a reason that no rule can change. Each hint is printed once. */
 export class HintCollector {
   readonly #hints = new Set<string>()
 
@@ -17,6 +17,6 @@ export class HintCollector {
 }
 
 const hints = {
-  network: 'commands reach only the hosts that you name: --allow-host HOST',
+  network: 'sandboxed commands can connect only to hosts that you allow: --allow-host HOST',
   outsideGrant: 'a session works in its own directory; use -C DIR to work in another',
 } as const

@@ -6,12 +6,12 @@ import { type Colors, colorsFor } from '../terminal/colors.js'
 import { plainOutput, safeLine } from '../terminal/safe-text.js'
 import { cutTo } from '../terminal/width.js'
 
-/** Tells on standard error what a run does, a line each; the answer itself is not its business. */
+/** Prints what a run does on standard error, one line per event. The answer is printed elsewhere. */
 export class Progress {
   readonly #io: Io
   readonly #colors: Colors
   readonly #startedAt = new Map<string, number>()
-  /** How much is told: `quiet` nothing, `plain` what is odd, `full` everything. */
+  /** `quiet` prints nothing, `plain` prints notes and warnings, `full` prints tool calls, too. */
   readonly #detail: 'quiet' | 'plain' | 'full'
 
   constructor(io: Io, detail: 'quiet' | 'plain' | 'full') {
@@ -29,7 +29,7 @@ export class Progress {
       await write(this.#io.stderr, `${this.#colors.yellow('warning:')} ${safeLine(text, 500)}\n`)
   }
 
-  async tell(event: AgentEvent): Promise<void> {
+  async event(event: AgentEvent): Promise<void> {
     const line = this.#lineFor(event)
     if (line !== undefined) await write(this.#io.stderr, `${line}\n`)
   }
@@ -65,7 +65,7 @@ export class Progress {
         return `${event.isError ? red('✗') : green('✓')} ${dim(cutTo(`${event.toolName}${took} ${safeLine(first, 300)}`, room - 2))}`
       }
       case 'subagent_start':
-        return dim(cutTo(`${safeLine(event.agent, 60)} begins: ${safeLine(event.description, 300)}`, room))
+        return dim(cutTo(`${safeLine(event.agent, 60)} started: ${safeLine(event.description, 300)}`, room))
       case 'verification_check_end':
         return dim(`check ${safeLine(event.checkId, 100)}: ${event.status}`)
       default:

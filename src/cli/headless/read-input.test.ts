@@ -6,7 +6,7 @@ const pipe = { stdin: false, stdout: false, stderr: false }
 
 describe('standard input', () => {
   it('is read to its end when something comes', async () => {
-    for (const wish of ['offered', 'wanted'] as const) {
+    for (const wish of ['optional', 'required'] as const) {
       const { io, stdin } = setUp()
       const reading = readInput(io, wish)
       stdin.write('a piece, ')
@@ -17,19 +17,19 @@ describe('standard input', () => {
 
   it('is given up when it stays open and nothing comes, and does not keep the process', async () => {
     const { io, stdin } = setUp()
-    expect(await readInput(io, 'offered', 10)).toEqual({ text: '', gaveUp: true })
+    expect(await readInput(io, 'optional', 10)).toEqual({ text: '', timedOut: true })
     expect(stdin.destroyed).toBe(true)
   })
 
   it('is waited for once it has begun, or when it was asked for', async () => {
     const begun = setUp()
-    const reading = readInput(begun.io, 'offered', 5)
+    const reading = readInput(begun.io, 'optional', 5)
     begun.stdin.write('a')
     await new Promise((resolve) => setTimeout(resolve, 20))
     begun.stdin.end('b')
     expect(await reading).toEqual({ text: 'ab' })
     const wanted = setUp()
-    const waiting = readInput(wanted.io, 'wanted', 1)
+    const waiting = readInput(wanted.io, 'required', 1)
     await new Promise((resolve) => setTimeout(resolve, 20))
     wanted.stdin.end('late')
     expect(await waiting).toEqual({ text: 'late' })
@@ -37,14 +37,14 @@ describe('standard input', () => {
 
   it('is not touched on a terminal, nor when nobody wants it', async () => {
     const { io, stdin } = setUp()
-    expect(await readInput({ ...io, isTTY: { ...pipe, stdin: true } }, 'wanted')).toEqual({ text: '' })
+    expect(await readInput({ ...io, isTTY: { ...pipe, stdin: true } }, 'required')).toEqual({ text: '' })
     expect(await readInput(io, 'none')).toEqual({ text: '' })
     expect(stdin.listenerCount('data')).toBe(0)
   })
 
   it('is let go of when the command is told to end', async () => {
     const { io, stopping } = setUp()
-    const reading = readInput(io, 'wanted')
+    const reading = readInput(io, 'required')
     stopping.abort('SIGINT')
     expect(await reading).toEqual({ text: '' })
   })
@@ -52,9 +52,9 @@ describe('standard input', () => {
   it('must be text, and not without end', async () => {
     const binary = setUp()
     binary.stdin.end(Buffer.from([1, 0, 2]))
-    await expect(readInput(binary.io, 'wanted')).rejects.toThrow('is not text')
+    await expect(readInput(binary.io, 'required')).rejects.toThrow('is not text')
     const large = setUp()
-    const reading = readInput(large.io, 'wanted')
+    const reading = readInput(large.io, 'required')
     large.stdin.write(Buffer.alloc(8 * 1024 * 1024, 'a'))
     large.stdin.write('b')
     await expect(reading).rejects.toThrow('More than 8 MiB')

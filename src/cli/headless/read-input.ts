@@ -2,31 +2,31 @@ import { fstatSync } from 'node:fs'
 import { UsageError } from '../errors.js'
 import type { Io } from '../io.js'
 
-/** What is taken from standard input: all there is (`wanted`), what comes soon (`offered`), or nothing. */
-export type InputWish = 'wanted' | 'offered' | 'none'
+/** Whether standard input is read to its end (`required`), read if data arrives in time (`optional`), or not read. */
+export type InputMode = 'required' | 'optional' | 'none'
 export type PipedInput = {
   readonly text: string
-  /** Nothing came in time, and it was not waited for any longer. */
-  readonly gaveUp?: true
+  /** No data arrived in time, so standard input was ignored. */
+  readonly timedOut?: true
 }
 
 const maxBytes = 8 * 1024 * 1024
 
 /**
- * Reads standard input without ever waiting for nobody: a pipe that somebody left open and never writes to is given up after
- * `patienceMs`, unless it was asked for. A terminal is not read at all.
+ * Reads standard input. An optional pipe that is open but empty is ignored after `timeoutMs`, so a run never waits for a pipe that no
+ * process writes to. A terminal is not read.
  */
 export async function readInput(
   io: Pick<Io, 'stdin' | 'stdinFd' | 'isTTY' | 'signal'>,
-  wish: InputWish,
-  patienceMs = 3_000,
+  mode: InputMode,
+  timeoutMs = 3_000,
 ): Promise<PipedInput> {
-  if (wish === 'none' || io.isTTY.stdin || (wish === 'offered' && !mayHoldText(io.stdinFd)))
+  if (mode === 'none' || io.isTTY.stdin || (mode === 'optional' && !canHaveText(io.stdinFd)))
     return { text: '' }
   const chunks: Buffer[] = []
   let bytes = 0
   const outcome = await new Promise<'end' | 'late' | Error>((resolve) => {
-    const timer = wish === 'offered' ? setTimeout(() => finish('late'), patienceMs) : undefined
+    const timer = mode === 'optional' ? setTimeout(() => finish('late'), timeoutMs) : undefined
     const take = (chunk: Buffer | string): void => {
       clearTimeout(timer)
       const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
@@ -34,8 +34,8 @@ export async function readInput(
       if (bytes > maxBytes)
         finish(
           new UsageError(
-            `More than ${maxBytes / 1024 / 1024} MiB came on standard input.`,
-            'Put it into a file.',
+            `Standard input has more than ${maxBytes / 1024 / 1024} MiB.`,
+            'Write it to a file, and name the file in the prompt.',
           ),
         )
       else chunks.push(piece)
@@ -52,27 +52,27 @@ export async function readInput(
     io.stdin.on('data', take).once('end', ended).once('error', failed)
     io.signal.addEventListener('abort', aborted, { once: true })
   })
-  // Left open, it would keep the process alive.
+  // An open stream would keep the process alive.
   if (outcome !== 'end') io.stdin.destroy()
   if (outcome instanceof Error) throw outcome
-  if (outcome === 'late') return { text: '', gaveUp: true }
+  if (outcome === 'late') return { text: '', timedOut: true }
   return { text: decode(Buffer.concat(chunks)) }
 }
 
-/** A device such as /dev/null, or no standard input at all, has nothing to say. */
-function mayHoldText(fd: number | undefined): boolean {
+/** False for a device such as /dev/null, and for a closed standard input. */
+function canHaveText(fd: number | undefined): boolean {
   if (fd === undefined) return true
   try {
     const stat = fstatSync(fd)
     return stat.isFIFO() || stat.isFile() || stat.isSocket()
   } catch {
-    // It was closed before we began.
+    // Standard input was closed before the command started.
     return false
   }
 }
 
 function decode(bytes: Buffer): string {
   if (bytes.includes(0))
-    throw new UsageError('What came on standard input is not text.', 'Name the file in the prompt instead.')
+    throw new UsageError('Standard input is not text.', 'Name the file in the prompt instead.')
   return new TextDecoder().decode(bytes)
 }

@@ -1,23 +1,21 @@
 import { formatRule } from '../../authority/rule.js'
 import type { AskRequest } from '../../loop/ask.js'
 
-/** What a user can do so that a refused call passes the next time: rules that were tried, or what to do instead. */
+/** How a user can allow a refused call next time: with rules that were tested against the call, or in another way. */
 export type Remedy =
-  /** `caution`: why to think twice before adding them. */
-  { readonly rules: readonly string[]; readonly caution?: string } | { readonly instead: string }
+  /** `caution`: a risk of adding these rules. */
+  { readonly rules: readonly string[]; readonly caution?: string | undefined } | { readonly instead: string }
 
-/** The rules for `--allow` that let a call pass. */
+/** The rules for `--allow` that would allow a call. */
 export function remedyFor({ advice, rules }: AskRequest): Remedy {
-  if (advice !== undefined && 'rules' in advice) {
-    return { rules: advice.text, ...(advice.caution !== undefined && { caution: advice.caution }) }
-  }
+  if (advice !== undefined && 'rules' in advice) return { rules: advice.text, caution: advice.caution }
   if (rules.length > 0)
-    return { instead: `no --allow goes past the rule ${rules.map(formatRule).join(', ')}: ${inTerminal}` }
+    return { instead: `--allow cannot override the rule ${rules.map(formatRule).join(', ')}; ${inTerminal}` }
   if (advice?.doubt !== undefined)
     return {
-      instead: `no --allow holds for it, since ${advice.doubt}: let it be put into a program of its own (./build.sh) and allow that, or ${inTerminal}`,
+      instead: `--allow cannot cover it, because ${advice.doubt}; put it into a script (./build.sh) and allow the script, or ${inTerminal}`,
     }
   return { instead: inTerminal }
 }
 
-const inTerminal = 'be asked in a terminal'
+const inTerminal = 'approve it in a terminal'

@@ -2,20 +2,20 @@ import type { AskAnswer, AskRequest } from '../../loop/ask.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
 import { type Remedy, remedyFor } from './ready-rules.js'
 
-/** A call that needed a person, when there was none. */
+/** A call that needed an approval when no user could be asked. */
 export type RefusedCall = {
   readonly toolName: string
   readonly args: unknown
   readonly reasons: readonly string[]
-  /** The rules that would have let it pass; none when no rule can. */
+  /** The rules that would have allowed it; empty when no rule can. */
   readonly rules: readonly string[]
-  /** Why nobody should add these rules without a thought. */
-  readonly caution?: string
-  /** What to do where no rule helps. */
+  /** A risk of adding these rules. */
+  readonly caution?: string | undefined
+  /** What to do when no rule can allow it. */
   readonly instead?: string
 }
 
-/** Says no to everything that must be asked about, and remembers it for the report. */
+/** Rejects every call that needs an approval, and records it for the report. */
 export class RefusedAsks {
   readonly calls: RefusedCall[] = []
 
@@ -27,11 +27,11 @@ export class RefusedAsks {
     return {
       decision: 'reject',
       automatic: true,
-      message: `Refused: ${reasons.join('; ')}. No user can be asked. Continue without it, and report what could not be done${wayOf(remedy)}.`,
+      message: `Refused: ${reasons.join('; ')}. No user can be asked. Continue without it, and report what could not be done${allowHint(remedy)}.`,
     }
   }
 
-  /** What was refused, for people, with what to add to the command so that it passes; `from` leaves out so many. */
+  /** Describes the refused calls, with the options that would allow them. Skips the first `from` calls. */
   report(from = 0): string {
     const calls = this.calls.slice(from)
     if (calls.length === 0) return ''
@@ -44,7 +44,7 @@ export class RefusedAsks {
       ...calls.slice(0, maxShown).map((call) => `  ${described(call)}`),
       ...(calls.length > maxShown ? [`  … and ${calls.length - maxShown} more`] : []),
       ...(flags.length > 0
-        ? ['allow what you agree with:', ...flags.slice(0, maxShown).map((flag) => `  ${flag}`)]
+        ? ['To allow them, add:', ...flags.slice(0, maxShown).map((flag) => `  ${flag}`)]
         : []),
     ].join('\n')
   }
@@ -52,13 +52,13 @@ export class RefusedAsks {
 
 const maxShown = 20
 
-/** A rule that has to be written out for a terminal is another one: nobody could copy it. */
+/** Drops rules with characters that a terminal cannot show: escaped, they would be other rules. */
 function printable(remedy: Remedy): Remedy {
   if ('instead' in remedy || remedy.rules.every((rule) => safeText(rule) === rule)) return remedy
-  return { instead: 'it holds signs that cannot be written here: be asked in a terminal' }
+  return { instead: 'it has characters that a terminal cannot show; approve it in a terminal' }
 }
 
-function wayOf(remedy: Remedy): string {
+function allowHint(remedy: Remedy): string {
   return 'rules' in remedy
     ? ` (the user can allow it: ${remedy.rules.map((rule) => flagFor(rule)).join(' ')})`
     : ''
@@ -69,12 +69,12 @@ function described({ toolName, args, reasons, instead }: RefusedCall): string {
   return `${toolName} ${safeLine(safeJson(args), 300)} (${safeLine(reasons.join('; '), 300)}${safeLine(way, 300)})`
 }
 
-/** Behind a sign of the shell for what is only said, so that a line can be copied whole. */
+/** The caution is a shell comment, so that the whole line can be copied. */
 function flagFor(rule: string, caution?: string): string {
   return `--allow ${quoted(rule)}${caution === undefined ? '' : `  # ${safeLine(caution)}`}`
 }
 
-/** For a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }

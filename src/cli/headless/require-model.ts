@@ -5,8 +5,8 @@ import type { Prepared } from '../setup/prepare.js'
 import { configName } from '../setup/workspace-config.js'
 
 /**
- * Throws unless the user has chosen the model of an unattended run. Without a choice the offline model would answer, or a model that a
- * configuration which is not in use does not name, and the run would look like a success.
+ * Throws unless the user has chosen the model of a non-interactive run. Otherwise the offline model would answer, or another model than
+ * an unconfirmed configuration names, and the run would look like a success.
  */
 export function requireModel(
   { model, unconfirmed }: Pick<Prepared, 'model' | 'unconfirmed'>,
@@ -22,12 +22,12 @@ export function requireModel(
   if (model.from === 'offline')
     throw new CommandLineError(
       'No language model is configured.',
-      'Set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, choose a model with --model or CAPSTAN_MODEL, or write a configuration with "capstan init". --model offline uses the built-in model, which only follows simple rules.',
+      'Set an API key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, choose a model with --model or CAPSTAN_MODEL, or write a configuration with "capstan init". --model offline uses the built-in model, which only follows simple rules.',
       exitCodes.model,
     )
 }
 
-/** The variable that CI systems set. */
+/** Whether the variable that CI systems set is there. */
 function isCi(env: Io['env']): boolean {
   const ci = env['CI']?.trim().toLowerCase() ?? ''
   return ci !== '' && ci !== '0' && ci !== 'false'

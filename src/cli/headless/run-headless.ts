@@ -16,7 +16,7 @@ import { type RunReport, runReport } from './run-result.js'
 
 export type OutputFormat = 'text' | 'json' | 'stream-json'
 
-/** Sends one prompt and tells what came of it. Nobody is asked anything: what needs a person is refused and reported. */
+/** Sends one prompt and prints the result. Calls that need an approval are refused and reported. */
 export async function runHeadless(args: Args, io: Io, prompt: string, format: OutputFormat): Promise<number> {
   const progress = new Progress(io, detailFor(args, io, format))
   const prepared = await prepare(args, io)
@@ -34,9 +34,9 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
     const startedAt = performance.now()
     const last = await follow(session, prepared, prompt, format, io, async (event) => {
       hints.add(event)
-      // What is odd about rules, servers and files is found out when the run begins.
+      // Sessions report warnings about rules, servers and files once they run.
       if (event.type === 'notice') warnings.push(event.message)
-      await progress.tell(event)
+      await progress.event(event)
     })
     const report = runReport({
       last,
@@ -53,7 +53,7 @@ export async function runHeadless(args: Args, io: Io, prompt: string, format: Ou
       const isAskable =
         prepared.store !== undefined && refused.calls.some(({ instead }) => instead !== undefined)
       if (isAskable)
-        await progress.note(`hint: be asked in a terminal: capstan --session ${session.sessionId}`)
+        await progress.note(`hint: to approve calls in a terminal: capstan --session ${session.sessionId}`)
     }
     return report.exitCode
   } finally {
@@ -67,7 +67,7 @@ async function follow(
   prompt: string,
   format: OutputFormat,
   io: Io,
-  tell: (event: AgentEvent) => Promise<void>,
+  onEvent: (event: AgentEvent) => Promise<void>,
 ): Promise<AgentEvent | undefined> {
   const asLine = async (value: object): Promise<void> => {
     if (format === 'stream-json') await write(io.stdout, `${safeJson(value)}\n`)
@@ -77,7 +77,7 @@ async function follow(
     sessionId: session.sessionId,
     workspace: session.workspace,
     model: prepared.model.name,
-    kept: prepared.store !== undefined,
+    stored: prepared.store !== undefined,
   })
   for (const message of warningsOf(prepared, session))
     await asLine({ type: 'notice', source: 'session', message })
@@ -85,7 +85,7 @@ async function follow(
   for await (const event of await session.stream({ prompt, signal: io.signal })) {
     last = event
     await asLine(event)
-    await tell(event)
+    await onEvent(event)
   }
   return last
 }

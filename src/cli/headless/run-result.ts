@@ -3,22 +3,24 @@ import { type ExitCode, exitCodes } from '../exit-codes.js'
 import { exitCodeFor } from '../failure.js'
 import type { RefusedCall } from './refused-asks.js'
 
-/** What a run of the command came to: the last line of `stream-json`, and all of `json`. */
+/** The result of a run: the last line of `stream-json`, and the whole output of `json`. */
 export type RunReport = {
   readonly type: 'result'
   readonly outcome: 'done' | 'incomplete' | 'limit' | 'cancelled' | 'failed'
   readonly exitCode: ExitCode
   readonly sessionId: string
-  readonly runId?: string
+  readonly runId?: string | undefined
   readonly model: string
-  /** The answer; empty when there was none. */
+  /** The answer; empty when there is none. */
   readonly text: string
-  readonly finish?: RunSummary['finish']
-  readonly rounds?: number
-  readonly toolCalls?: number
-  readonly usage?: RunSummary['usage']
-  readonly costUsd?: number
-  readonly verification?: { readonly status: string; readonly failed: number; readonly pending: number }
+  readonly finish?: RunSummary['finish'] | undefined
+  readonly rounds?: number | undefined
+  readonly toolCalls?: number | undefined
+  readonly usage?: RunSummary['usage'] | undefined
+  readonly costUsd?: number | undefined
+  readonly verification?:
+    | { readonly status: string; readonly failed: number; readonly pending: number }
+    | undefined
   /** Calls that were refused because no user could be asked, with the rules that would have allowed them. */
   readonly refused: readonly RefusedCall[]
   readonly error?: { readonly code: string; readonly message: string }
@@ -33,7 +35,7 @@ export type RunFacts = {
   readonly refused: readonly RefusedCall[]
   readonly warnings: readonly string[]
   readonly durationMs: number
-  /** The signal that ended it, if one did. */
+  /** The signal that ended the run. */
   readonly stoppedBy?: string | undefined
 }
 
@@ -50,13 +52,14 @@ export function runReport(facts: RunFacts): RunReport {
       exitCode,
       text: '',
       error: { code: 'cancelled', message: last.reason },
-      ...spentIn(last),
+      usage: last.usage,
+      costUsd: last.costUsd,
     }
   }
   const error =
     last?.type === 'error'
       ? { code: last.code ?? 'run_failed', message: last.error }
-      : { code: 'run_failed', message: 'The run ended without saying how.' }
+      : { code: 'run_failed', message: 'The run ended without a result.' }
   const exitCode = exitCodeFor(error.code)
   return {
     ...common,
@@ -64,15 +67,9 @@ export function runReport(facts: RunFacts): RunReport {
     exitCode,
     text: '',
     error,
-    ...(last?.type === 'error' && spentIn(last)),
+    usage: last?.type === 'error' ? last.usage : undefined,
+    costUsd: last?.type === 'error' ? last.costUsd : undefined,
   }
-}
-
-function spentIn({
-  usage,
-  costUsd,
-}: Pick<RunReport, 'usage' | 'costUsd'>): Pick<RunReport, 'usage' | 'costUsd'> {
-  return { ...(usage !== undefined && { usage }), ...(costUsd !== undefined && { costUsd }) }
 }
 
 function endedReport(
@@ -93,13 +90,14 @@ function endedReport(
     rounds,
     toolCalls: toolCallsCount,
     usage,
-    ...(costUsd !== undefined && { costUsd }),
-    ...(result.verificationReportCount > 0 && {
-      verification: {
-        status: result.verificationStatus,
-        failed: result.failedVerificationCount,
-        pending: result.pendingVerificationCount,
-      },
-    }),
+    costUsd,
+    verification:
+      result.verificationReportCount > 0
+        ? {
+            status: result.verificationStatus,
+            failed: result.failedVerificationCount,
+            pending: result.pendingVerificationCount,
+          }
+        : undefined,
   }
 }

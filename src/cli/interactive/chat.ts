@@ -8,7 +8,7 @@ import type { Session } from '../../session/session.js'
 import type { SessionInfo } from '../../store/session-store.js'
 import { CommandLineError } from '../errors.js'
 import type { Io } from '../io.js'
-import { cutOffRun } from '../sessions/cut-off.js'
+import { interruptedRun } from '../sessions/interrupted-run.js'
 import { mainSessions } from '../sessions/main-sessions.js'
 import { type ChosenModel, chooseModel } from '../setup/choose-model.js'
 import type { Prepared } from '../setup/prepare.js'
@@ -144,6 +144,6 @@ async function leftAs({ store }: Pick<Prepared, 'store'>, sessionId: string): Pr
   return {
     // A log that tools could have written must not bring a mode that allows more.
     mode: restrictingMode(named),
-    interrupted: cutOffRun(state?.runs.values() ?? [])?.prompt,
+    interrupted: interruptedRun(state?.runs.values() ?? [])?.prompt,
   }
 }

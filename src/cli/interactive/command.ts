@@ -1,26 +1,32 @@
 import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
+import { exitCodeMeanings } from '../exit-codes.js'
 import { sessionFlags } from '../setup/session-flags.js'
 
-/** An interactive session on a directory. */
+/** The interactive session. */
 export const command: Command = {
   usage: ['[options]'],
-  about: `What is typed is sent with Enter; a backslash before it, or Ctrl-J, makes a new line. Calls that no rule decides about are shown,
-with what they would change, before anything happens. Ctrl-C cancels what is done, and a second one leaves. /help lists the commands.
+  description: `Enter sends the prompt; a backslash before Enter, or Ctrl-J, starts a new line. A call that no rule decides is shown with its effects,
+and you approve or reject it. Ctrl-C cancels the run; a second Ctrl-C exits. /help lists keys and commands.
 
-Without a terminal every line that comes in is a prompt, and nobody is asked: see "capstan run" for scripts.`,
+Without a terminal, each line of standard input is one prompt, and calls that need an approval are refused. For scripts, use "capstan run".`,
   options: sessionFlags,
   examples: [
-    { line: 'capstan', says: 'a session on this directory' },
-    { line: 'capstan --continue', says: 'goes on with the newest session of this directory' },
-    { line: 'capstan --mode plan --model openai/gpt-5', says: 'looks and thinks, and changes nothing' },
+    { line: 'capstan', comment: 'Start a session in this directory' },
+    { line: 'capstan --continue', comment: 'Resume the newest session of this directory' },
+    { line: 'capstan --mode plan --model openai/gpt-5', comment: 'Plan only: read files and change nothing' },
   ],
+  exitCodes: {
+    3: 'without a terminal: calls were refused because no user could be asked',
+    130: exitCodeMeanings[130],
+    143: exitCodeMeanings[143],
+  },
   async run(args, io) {
     const [word] = args.positionals
     if (word !== undefined)
       throw new UsageError(
-        `chat takes no words: ${JSON.stringify(word)}.`,
-        'A prompt is given with: capstan run "…"',
+        `Unexpected argument ${JSON.stringify(word)}.`,
+        'To send a prompt: capstan run "…"',
       )
     const prepare = async () => (await import('../setup/prepare.js')).prepare(args, io)
     if (io.isTTY.stdin && io.isTTY.stdout && io.env['TERM'] !== 'dumb') {

@@ -1,6 +1,7 @@
 import { parsePolicyString } from '../../authority/policy.js'
 import { formatRule, type Rule } from '../../authority/rule.js'
 import { type Action, actions } from '../../authority/verdict.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
@@ -13,8 +14,8 @@ export async function addRule(args: Args, io: Io): Promise<number> {
   const [action, text, ...rest] = args.positionals
   if (!isAction(action) || text === undefined || rest.length > 0)
     throw new UsageError(
-      'A rule is added as: capstan rules add allow|ask|deny RULE.',
-      `For example: capstan rules add allow 'bash(npm test)'`,
+      'Usage: capstan rules add allow|ask|deny RULE',
+      `Example: capstan rules add allow 'bash(npm test)'`,
     )
   const reason = args.value('reason')
   const rule: Rule = {
@@ -22,7 +23,7 @@ export async function addRule(args: Args, io: Io): Promise<number> {
     action,
     source: 'project',
     added_at: Date.now(),
-    ...(reason !== undefined && { reason }),
+    ...omitUndefined({ reason }),
   }
   const { files, scope, root } = await openRulePlace(args, io)
   await files.add(rule, scope)
@@ -35,14 +36,14 @@ export async function addRule(args: Args, io: Io): Promise<number> {
   return exitCodes.done
 }
 
-/** Removes rules from the user's own rules for a directory. Those of the project are edited where they are. */
+/** Removes rules from the user's own rules for a directory. The rules of a project are edited in its own file. */
 export async function removeRule(args: Args, io: Io): Promise<number> {
   const [first, second, ...rest] = args.positionals
   const [action, text] = isAction(first) && second !== undefined ? [first, second] : [undefined, first]
   if (text === undefined || (action === undefined && second !== undefined) || rest.length > 0)
     throw new UsageError(
-      'A rule is removed as: capstan rules remove [allow|ask|deny] RULE.',
-      '"capstan rules list" has them.',
+      'Usage: capstan rules remove [allow|ask|deny] RULE',
+      '"capstan rules list" lists the rules.',
     )
   const { permission, pattern } = parsePolicyString(text)
   const { files, scope } = await openRulePlace(args, io)
@@ -55,8 +56,8 @@ export async function removeRule(args: Args, io: Io): Promise<number> {
   )
   if (removed.length === 0)
     throw new CommandLineError(
-      `${files.userFile} has no such rule: ${text}.`,
-      '"capstan rules list" has them. Rules of a session end with it; rules of the project are in its own file.',
+      `No such rule in ${files.userFile}: ${text}`,
+      '"capstan rules list" lists the rules. Rules of a session end with it; rules of the project are in the file of the project.',
     )
   await write(
     io.stdout,

@@ -11,18 +11,18 @@ import { askLine } from '../terminal/ask-line.js'
 import { safeJson, safeText } from '../terminal/safe-text.js'
 import { openRulePlace, type RulePlace } from './rule-place.js'
 
-/** A file that came with a directory, and what confirming its exact text means. */
+/** A file that came with a directory, and the effect of confirming its exact text. */
 type FoundFile = {
   readonly kind: 'rules' | 'mcp'
   readonly path: string
   readonly text: string
   readonly confirmed: boolean
-  /** What it allows once it is confirmed. */
+  /** What the file allows once it is confirmed. */
   readonly effect: string
   confirm(): Promise<void>
 }
 
-/** Shows the files that came with a directory and are not confirmed, and confirms each after a yes. */
+/** Shows the unconfirmed files that came with a directory, and confirms each one that the user approves. */
 export async function confirmFiles(args: Args, io: Io): Promise<number> {
   const [wanted, ...rest] = args.positionals
   if ((wanted !== undefined && wanted !== 'rules' && wanted !== 'mcp') || rest.length > 0)
@@ -37,7 +37,7 @@ export async function confirmFiles(args: Args, io: Io): Promise<number> {
   ]
   if (found.length === 0)
     throw new CommandLineError(
-      `There is nothing to confirm in ${place.root}: it has no .capstan/rules and no .mcp.json.`,
+      `Nothing to confirm in ${place.root}: it has no .capstan/rules and no .mcp.json.`,
     )
   let code: ExitCode = exitCodes.done
   for (const file of found) {
@@ -51,28 +51,28 @@ export async function confirmFiles(args: Args, io: Io): Promise<number> {
 async function confirmOne(file: FoundFile, args: Args, io: Io): Promise<ExitCode> {
   const { path, text, confirmed, effect } = file
   const isJson = args.has('json')
-  const report = (state: 'confirmed' | 'already confirmed' | 'not confirmed', said: string): Promise<void> =>
-    write(io.stdout, isJson ? `${safeJson({ file: path, kind: file.kind, state })}\n` : `${safeText(said)}\n`)
+  const report = (state: 'confirmed' | 'already confirmed' | 'not confirmed', text: string): Promise<void> =>
+    write(io.stdout, isJson ? `${safeJson({ file: path, kind: file.kind, state })}\n` : `${safeText(text)}\n`)
   if (confirmed) {
-    await report('already confirmed', `${path} is confirmed already.`)
+    await report('already confirmed', `${path} is already confirmed.`)
     return exitCodes.done
   }
   if (!isJson) await write(io.stdout, `${safeText(`${path}:\n\n${text.trimEnd()}\n\n${effect}`)}\n`)
   if (!args.has('yes')) {
     if (!io.isTTY.stdin || !io.isTTY.stdout || isJson)
       throw new UsageError(
-        'There is no terminal to ask in.',
+        'Confirmation needs a terminal.',
         'Read the files, then run: capstan rules confirm --yes',
       )
     const answer = await askLine(`Use ${safeText(path)} from now on? [y/N] `, io)
     if (answer === 'interrupted') return exitCodes.cancelled
     if (!/^y(es)?$/i.test(answer.text.trim())) {
-      await report('not confirmed', 'It stays unused.')
+      await report('not confirmed', 'Not confirmed: the file has no effect.')
       return exitCodes.incomplete
     }
   }
   await file.confirm()
-  await report('confirmed', `Confirmed: ${path} is used from now on, until it changes.`)
+  await report('confirmed', `Confirmed: ${path} is used until it changes.`)
   return exitCodes.done
 }
 
@@ -80,11 +80,11 @@ async function rulesFile({ root, userDir, files, scope }: RulePlace): Promise<Fo
   const path = files.workspaceFile
   const text = await readIfThere(path, maxBytes)
   if (text === undefined) return []
-  // A file that cannot be read as rules is an error here, as it is for a session.
+  // An invalid rule file is an error here, as it is for a session.
   const allows = parseProjectRules(text, scope).filter(({ action }) => action === 'allow').length
   const confirmation = await projectConfirmation(root, text)
   const confirmed = (await openConfirmations({ root, userDir }).all()).has(confirmation)
-  const effect = `Its "ask" and "deny" apply already. Its "allow" (${allows}) will let calls run without a question.`
+  const effect = `Its "ask" and "deny" rules already apply. Once confirmed, its "allow" rules (${allows}) allow calls without a question.`
   return [{ kind: 'rules', path, text, confirmed, effect, confirm: () => files.confirm(confirmation) }]
 }
 
@@ -94,7 +94,7 @@ async function mcpFile({ root, userDir }: RulePlace): Promise<FoundFile[]> {
   if (file === undefined) return []
   const { path, text, confirmed, confirmation, servers, problems } = file
   const effect = [
-    'Sessions here will start or reach:',
+    'Sessions in this directory will start or connect to:',
     ...servers.flatMap(serverLines),
     ...problems.map((problem) => `  note: ${problem}`),
   ].join('\n')
@@ -107,8 +107,8 @@ function serverLines({ name, by, runs, env = {}, confined, withheld }: McpFileSe
   if (by === 'http') return [`  ${name}: ${runs}`]
   const words = Object.entries(env).map(([key, value]) => `    with ${key}=${value}`)
   const bounds = confined
-    ? `    confined: the sandbox keeps from it ${withheld}`
-    : '    not confined: it has the network and your home directory'
+    ? `    confined: the sandbox denies it ${withheld}`
+    : '    not confined: it can use the network and your home directory'
   return [`  ${name}: ${runs}`, ...words, bounds]
 }
 

@@ -17,7 +17,7 @@ type Section = {
   readonly title: string
   /** Where they are stored; undefined for rules that are not in a file. */
   readonly file?: string
-  readonly note?: string
+  readonly note?: string | undefined
   readonly rules: readonly Rule[]
 }
 
@@ -46,23 +46,27 @@ export async function listRules(args: Args, io: Io): Promise<number> {
 
 function ruleJson(rule: Rule, scope: Section['scope'], file: string | undefined): object {
   const { action, reason, added_at, pinned, untrusted, callOnly } = rule
+  const isUnconfirmed = untrusted === true
   return {
     scope,
     action,
     rule: formatRule(rule),
-    ...(file !== undefined && { file }),
-    ...(reason !== undefined && { reason }),
-    ...(added_at !== undefined && { added_at }),
-    ...(pinned === true && { pinned }),
-    ...(callOnly === true && { callOnly }),
-    ...(untrusted === true && { confirmed: false, applies: action !== 'allow' }),
+    file,
+    reason,
+    added_at,
+    pinned: pinned || undefined,
+    callOnly: callOnly || undefined,
+    confirmed: isUnconfirmed ? false : undefined,
+    applies: isUnconfirmed ? action !== 'allow' : undefined,
   }
 }
 
 function ruleText(rule: Rule, dim: (text: string) => string): string {
   const { action, reason, added_at, untrusted, callOnly } = rule
   const notes = [
-    ...(callOnly === true ? ['the call alone: its files, hosts and commands need rules of their own'] : []),
+    ...(callOnly === true
+      ? ['only the call itself: its files, hosts and commands need their own rules']
+      : []),
     ...(reason === undefined ? [] : [safeLine(reason, 200)]),
     ...(added_at === undefined ? [] : [`added ${timeText(added_at)} UTC`]),
     ...(untrusted === true && action === 'allow' ? ['not confirmed: has no effect'] : []),
@@ -71,36 +75,43 @@ function ruleText(rule: Rule, dim: (text: string) => string): string {
   return notes.length === 0 ? text : `${text}  ${dim(notes.join('; '))}`
 }
 
-const builtIn: Section = { scope: 'built-in', title: 'Built in', rules: defaultRules }
+const builtIn: Section = { scope: 'built-in', title: 'Built-in rules', rules: defaultRules }
 
 async function fileSections({ files, scope }: RulePlace): Promise<Section[]> {
   const { rules, workspace } = await files.load(scope)
   const theirs = workspace?.rules ?? []
   const own: Section = {
     scope: 'user',
-    title: 'Yours for this directory; "always" answers are stored here',
+    title: 'Your rules for this directory, with your "always" answers',
     file: files.userFile,
     rules: rules.slice(theirs.length),
   }
   const project: Section = {
     scope: 'project',
-    title: 'Of the project, came with the directory',
+    title: 'Rules of the project, which came with the directory',
     file: files.workspaceFile,
     rules: theirs,
-    ...(workspace?.confirmed === false && {
-      note: 'not confirmed: its allows have no effect. Read it, then: capstan rules confirm',
-    }),
+    note:
+      workspace?.confirmed === false
+        ? 'not confirmed: its "allow" rules have no effect. Read the file, then run: capstan rules confirm'
+        : undefined,
   }
   return [own, project]
 }
 
-/** The rules of flags and of a stored session. */
+/** The rules of the command line and of a stored session. */
 async function sessionSections(args: Args, io: Io): Promise<Section[]> {
   const [allow, deny, ask] = [args.values('allow'), args.values('deny'), args.values('ask')]
   const flags: Section[] =
     allow.length + deny.length + ask.length === 0
       ? []
-      : [{ scope: 'session', title: 'Flags', rules: compilePolicy({ allow, deny, ask }).rules }]
+      : [
+          {
+            scope: 'session',
+            title: 'Rules of the command line',
+            rules: compilePolicy({ allow, deny, ask }).rules,
+          },
+        ]
   const given = args.value('session')
   if (given === undefined) return flags
   const { store } = await openSessionStore(args, io)
@@ -109,7 +120,7 @@ async function sessionSections(args: Args, io: Io): Promise<Section[]> {
     const { session } = await loadSession(store, id)
     const policy = session?.options?.['permissionPolicy']
     const stated = isRecord(policy) ? compilePolicy(policy as PermissionPolicy).rules : []
-    const title = `Of the session ${safeLine(id, 100)}; "in this session" answers are stored in its log`
+    const title = `Rules of the session ${safeLine(id, 100)}, with your "in this session" answers`
     return [...flags, { scope: 'session', title, rules: [...stated, ...(session?.rules ?? [])] }]
   } finally {
     await store.close?.()

@@ -6,7 +6,7 @@ import type { Args } from '../args.js'
 import type { Io } from '../io.js'
 import { userDirOf } from '../setup/user-dir.js'
 
-/** The rule files of the directory that a command is called for. */
+/** The rule files of the command's directory. */
 export type RulePlace = {
   /** The real path of the workspace. */
   readonly root: string
@@ -18,7 +18,7 @@ export type RulePlace = {
 export async function openRulePlace(args: Args, io: Io): Promise<RulePlace> {
   const root = workspaceRoot(args.value('directory') ?? '.', io.cwd)
   const userDir = userDirOf(io)
-  // Variables of a session, so that every rule that a session can use can be read here.
+  // The variables of a session, so that every rule of a session can be read here.
   const variables = { workspace: [root], scratch: ['/'], 'ad-hoc': ['/'], 'user-data': ['/'] }
   return {
     root,

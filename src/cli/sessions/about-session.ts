@@ -4,7 +4,7 @@ import { messageOf } from '../../tool/errors.js'
 import { safeLine } from '../terminal/safe-text.js'
 import { firstWords } from './message-text.js'
 
-/** What a session is about, on a line: its title, else the first words that were said, else why it cannot be read. */
+/** Describes a session in one line: its title, else the start of its first prompt, else why it cannot be read. */
 export async function aboutSession(
   store: SessionStore | undefined,
   { id, title }: SessionInfo,
@@ -13,7 +13,7 @@ export async function aboutSession(
   if (title !== undefined) return safeLine(title, most)
   try {
     const state = store === undefined ? undefined : await load(store, id)
-    return firstWords(state?.messages.map(({ message }) => message) ?? [], most) || '(nothing said)'
+    return firstWords(state?.messages.map(({ message }) => message) ?? [], most) || '(no messages)'
   } catch (error) {
     return `(${safeLine(messageOf(error), most)})`
   }

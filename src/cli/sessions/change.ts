@@ -1,40 +1,40 @@
 import { Agent } from '../../agent/agent.js'
 import { offlineModel } from '../../model/offline/index.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
-import { CommandLineError, UsageError } from '../errors.js'
+import { CommandLineError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { safeLine } from '../terminal/safe-text.js'
 import { findSession, openSessionStore } from './open-session-store.js'
 
-/** Removes sessions for good. */
+/** Removes sessions permanently. */
 export async function removeCommand(args: Args, io: Io): Promise<number> {
-  if (args.positionals.length === 0) throw new UsageError('Which sessions? Give their ids.')
+  args.required(0, 'ID', 'Usage: capstan sessions rm ID …')
   const { store } = await openSessionStore(args, io)
-  // All are found before the first is gone.
+  // Every id is resolved before the first session is removed.
   const ids: string[] = []
   for (const given of args.positionals) ids.push(await findSession(store, given))
   for (const id of ids) {
     if (!(await store.delete(id)))
-      throw new CommandLineError(`The session ${JSON.stringify(id)} is gone already.`)
+      throw new CommandLineError(`The session ${JSON.stringify(id)} is already removed.`)
     await write(io.stdout, `removed ${safeLine(id)}\n`)
   }
   await store.close?.()
   return exitCodes.done
 }
 
-/** Another session with what was said in one, up to its end or a message. */
+/** Copies a session, up to its end or to a message. */
 export async function forkCommand(args: Args, io: Io): Promise<number> {
   const { store, userDir } = await openSessionStore(args, io)
   const id = await findSession(store, args.positionals[0])
-  const fromMessageId = args.value('at')
   const agent = await Agent.create({}, { env: io.env, cwd: io.cwd, userDir })
   try {
     const fork = await agent.forkSession(id, {
       sessionStore: store,
-      // It is asked nothing; the one that the session had may not be configured here.
+      // No request is sent; the session's own model can be missing in this configuration.
       model: offlineModel(),
-      ...(fromMessageId !== undefined && { fromMessageId }),
+      ...omitUndefined({ fromMessageId: args.value('at') }),
     })
     await fork.save()
     await write(io.stdout, `${safeLine(fork.sessionId)}\n`)

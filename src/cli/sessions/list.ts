@@ -1,6 +1,7 @@
 import { load } from '../../session/journal/restore.js'
 import type { SessionInfo } from '../../store/session-store.js'
 import { messageOf } from '../../tool/errors.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
@@ -8,7 +9,7 @@ import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine } from '../terminal/safe-text.js'
 import { cutTo } from '../terminal/width.js'
 import { timeText } from './about-session.js'
-import { cutOffRun } from './cut-off.js'
+import { interruptedRun } from './interrupted-run.js'
 import { mainSessions } from './main-sessions.js'
 import { firstWords } from './message-text.js'
 import { type OpenedStore, openSessionStore } from './open-session-store.js'
@@ -16,26 +17,26 @@ import { type OpenedStore, openSessionStore } from './open-session-store.js'
 type Row = SessionInfo & {
   readonly prompt: string
   readonly messages?: number
-  readonly interrupted?: true
+  readonly interrupted?: true | undefined
   /** For the session of a subagent: the session that started it. */
-  readonly parentId?: string
+  readonly parentId?: string | undefined
 }
 
 /**
- * Lists the sessions of this directory, or of all, newest first. Those of subagents are listed with `--subagents`; those in which nothing
- * was said are not listed.
+ * Lists the sessions of this directory, or of all, newest first. Sessions of subagents are listed with `--subagents`; sessions without
+ * messages are not listed.
  */
 export async function listCommand(args: Args, io: Io): Promise<number> {
-  const kept = await openSessionStore(args, io)
+  const opened = await openSessionStore(args, io)
   const isWanted = ({ workspaceRoot }: SessionInfo): boolean =>
-    args.has('all') || workspaceRoot === kept.workspace
+    args.has('all') || workspaceRoot === opened.workspace
   const found: SessionInfo[] = []
   const subagents = args.has('subagents')
-  for await (const info of mainSessions(kept.store, isWanted, { subagents })) found.push(info)
+  for await (const info of mainSessions(opened.store, isWanted, { subagents })) found.push(info)
   const shown = found.slice(0, args.count('limit') ?? 20)
   const rows: Row[] = []
-  for (const info of shown) rows.push(await rowOf(kept, info))
-  await kept.store.close?.()
+  for (const info of shown) rows.push(await rowOf(opened, info))
+  await opened.store.close?.()
   if (args.has('json')) {
     await write(io.stdout, rows.map((row) => `${safeJson(row)}\n`).join(''))
     return exitCodes.done
@@ -44,7 +45,7 @@ export async function listCommand(args: Args, io: Io): Promise<number> {
   if (rows.length === 0)
     await write(
       io.stderr,
-      `There are no sessions${args.has('all') ? '' : ` of ${safeLine(kept.workspace)}; --all shows those of other directories`}.\n`,
+      `No sessions${args.has('all') ? '' : ` in ${safeLine(opened.workspace)}. --all lists those of other directories`}.\n`,
     )
   for (const { id, updatedAtMs, workspaceRoot, prompt, interrupted, parentId } of rows) {
     const place =
@@ -55,25 +56,25 @@ export async function listCommand(args: Args, io: Io): Promise<number> {
     await write(io.stdout, `${io.isTTY.stdout ? cutTo(line, io.columns()) : line}\n`)
   }
   if (found.length > rows.length)
-    await write(io.stderr, dim(`… and ${found.length - rows.length} more; --limit shows them\n`))
+    await write(io.stderr, dim(`… and ${found.length - rows.length} more (use --limit)\n`))
   return exitCodes.done
 }
 
-/** A session that cannot be read is listed all the same, with what is wrong. */
+/** A session that cannot be read is listed with the error. */
 async function rowOf({ store }: OpenedStore, info: SessionInfo): Promise<Row> {
   try {
     const state = await load(store, info.id)
     const messages = state?.messages.map(({ message }) => message) ?? []
-    // The log may have a newer title than a list that read only its beginning and end.
+    // The log can have a newer title than the list, which reads only the start and the end of a log.
     const { task, parentId, title = info.title } = state?.session ?? {}
-    const cutOff = cutOffRun(state?.runs.values() ?? [])
+    const cutOff = interruptedRun(state?.runs.values() ?? [])
     return {
       ...info,
-      ...(title !== undefined && { title }),
+      ...omitUndefined({ title }),
       prompt: title === undefined ? firstWords(messages, 80) : safeLine(title, 80),
       messages: messages.length,
-      ...(cutOff !== undefined && { interrupted: true as const }),
-      ...(task !== undefined && parentId !== undefined && { parentId }),
+      interrupted: cutOff === undefined ? undefined : true,
+      parentId: task === undefined ? undefined : parentId,
     }
   } catch (error) {
     return { ...info, prompt: `(${safeLine(messageOf(error), 120)})` }

@@ -2,10 +2,7 @@ import { load } from '../../session/journal/restore.js'
 import type { SessionInfo, SessionStore } from '../../store/session-store.js'
 import { isEmptySession } from './empty-session.js'
 
-/**
- * Yields the sessions that users opened and said something in, newest first. Sessions of subagents belong to the session that started
- * them, and are left out unless they are asked for.
- */
+/** Yields the sessions that have messages, newest first; sessions of subagents only with `subagents`. */
 export async function* mainSessions(
   store: SessionStore,
   isWanted: (info: SessionInfo) => boolean,
@@ -15,7 +12,7 @@ export async function* mainSessions(
     if (isWanted(info) && (await isShown(store, info.id, subagents))) yield info
 }
 
-/** A session that cannot be read is shown with what is wrong with it. */
+/** A session that cannot be read is listed, too, with the error. */
 async function isShown(store: SessionStore, id: string, subagents: boolean): Promise<boolean> {
   try {
     const state = await load(store, id)

@@ -4,7 +4,7 @@ import { serializeToolOutput } from '../../tool/serialize.js'
 import type { Colors } from '../terminal/colors.js'
 import { plainOutput, safeLine, safeText } from '../terminal/safe-text.js'
 
-/** One message for people: who said what, calls on a line each, results by their first lines. */
+/** Formats one message: its role, its text, one line per call, and the first lines of each result. */
 export function messageText(message: Message, { bold, cyan, dim, magenta, red }: Colors): string {
   if (message.role === 'system') return dim(safeText(message.content))
   if (message.role === 'tool')
@@ -29,7 +29,7 @@ export function messageText(message: Message, { bold, cyan, dim, magenta, red }:
   return `${who}\n${parts.join('\n').trimEnd()}`
 }
 
-/** The first words of what a user said. */
+/** The start of the first prompt. */
 export function firstWords(messages: readonly Message[], most: number): string {
   const first = messages.find(({ role }) => role === 'user')
   if (first === undefined || first.role !== 'user') return ''

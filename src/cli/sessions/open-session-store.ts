@@ -8,7 +8,7 @@ import { loadSettings } from '../setup/load-settings.js'
 import { openStore } from '../setup/open-store.js'
 import { userDirOf } from '../setup/user-dir.js'
 
-/** The store that the flags name, and the directory that the command is called for. */
+/** The session store and the directory of the command. */
 export type OpenedStore = {
   readonly store: SessionStore
   readonly workspace: string
@@ -20,17 +20,14 @@ export async function openSessionStore(args: Args, io: Io): Promise<OpenedStore>
   const workspace = workspaceRoot(args.value('directory') ?? '.', io.cwd)
   const { config } = await loadSettings({ root: workspace, userDir }, io, args.value('config'))
   const store = await openStore({ named: args.value('store'), config, userDir }, io)
-  if (store === undefined) throw new UsageError('There is no store to look into.', 'Leave out --store none.')
+  if (store === undefined) throw new UsageError('This command needs a session store.', 'Remove --store none.')
   return { store, workspace, userDir }
 }
 
-/** The session that an id, or the beginning of one, means. */
+/** Resolves an id, or its first characters, to the id of a session. */
 export async function findSession(store: SessionStore, given: string | undefined): Promise<string> {
   if (given === undefined || given === '')
-    throw new UsageError(
-      'Which session? Give its id, or the beginning of it.',
-      '"capstan sessions list" has them.',
-    )
+    throw new UsageError('Missing argument: ID', '"capstan sessions list" lists the sessions.')
   const ids = (await store.list()).map(({ id }) => id)
   if (ids.includes(given)) return given
   const found = ids.filter((id) => id.startsWith(given))
@@ -38,14 +35,14 @@ export async function findSession(store: SessionStore, given: string | undefined
   if (only !== undefined && other === undefined) return only
   throw new CommandLineError(
     found.length === 0
-      ? `There is no session ${JSON.stringify(given)}.`
-      : `${JSON.stringify(given)} is the beginning of ${found.length} sessions.`,
-    '"capstan sessions list --all" has them.',
+      ? `No session ${JSON.stringify(given)}.`
+      : `${found.length} session ids start with ${JSON.stringify(given)}.`,
+    '"capstan sessions list --all" lists the sessions.',
   )
 }
 
 export async function loadSession(store: SessionStore, id: string): Promise<RestoredSession> {
   const state = await load(store, id)
-  if (state === undefined) throw new CommandLineError(`There is no session ${JSON.stringify(id)}.`)
+  if (state === undefined) throw new CommandLineError(`No session ${JSON.stringify(id)}.`)
   return state
 }

@@ -8,7 +8,7 @@ import { requireModel } from '../headless/require-model.js'
 import { type Io, write } from '../io.js'
 import { prepare, warningsOf } from '../setup/prepare.js'
 import { safeText } from '../terminal/safe-text.js'
-import { cutOffRun } from './cut-off.js'
+import { interruptedRun } from './interrupted-run.js'
 import { findSession, loadSession, openSessionStore } from './open-session-store.js'
 
 /** Resumes a session: with a prompt, with the run that was interrupted, or in the terminal. */
@@ -27,22 +27,22 @@ export async function resumeCommand(args: Args, io: Io): Promise<number> {
     const { runHeadless } = await import('../headless/run-headless.js')
     return runHeadless(args.with({ session: id, ...place }), io, prompt, 'text')
   }
-  const cutOff = cutOffRun(state.runs.values())
   if (args.has('run')) {
-    if (cutOff === undefined)
-      throw new CommandLineError('No run of this session was cut off.', 'Give a prompt to go on with it.')
-    return goOn(args.with({ session: id, ...place }), io, cutOff.id)
+    const run = interruptedRun(state.runs.values())
+    if (run === undefined)
+      throw new CommandLineError('No run of this session was interrupted.', 'To resume it, give a prompt.')
+    return resumeRun(args.with({ session: id, ...place }), io, run.id)
   }
   if (!io.isTTY.stdin || !io.isTTY.stdout)
     throw new UsageError(
-      'There is no terminal to go on in.',
-      'Give a prompt, or --run for the run that was cut off.',
+      'An interactive session needs a terminal.',
+      'Give a prompt, or --run to complete the run that was interrupted.',
     )
   const { command } = await import('../interactive/command.js')
   return command.run(args.with({ session: id, ...place }).after(args.positionals.length), io)
 }
 
-async function goOn(args: Args, io: Io, runId: string): Promise<number> {
+async function resumeRun(args: Args, io: Io, runId: string): Promise<number> {
   const prepared = await prepare(args, io)
   try {
     const refused = new RefusedAsks()

@@ -7,7 +7,7 @@ import { timeText } from './about-session.js'
 import { messageText } from './message-text.js'
 import { findSession, loadSession, openSessionStore } from './open-session-store.js'
 
-/** What was said in a session. */
+/** Prints the messages of a session. */
 export async function showCommand(args: Args, io: Io): Promise<number> {
   const { store } = await openSessionStore(args, io)
   const id = await findSession(store, args.positionals[0])

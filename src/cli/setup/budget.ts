@@ -6,7 +6,7 @@ export type Budget =
   | { readonly unit: 'tokens'; readonly limit: number }
   | { readonly unit: 'usd'; readonly limit: number }
 
-/** Reads `--budget`: `0.50usd` or `$0.50`, `200000tokens` or `200k`. A bare number could be either, and is refused. */
+/** Reads `--budget`: `0.50usd` or `$0.50`, `200000tokens` or `200k`. A number without a unit is refused, because it is ambiguous. */
 export function readBudget(text: string): Budget {
   const written = text.trim().toLowerCase()
   const money = /^(?:\$(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?) ?(?:usd|\$))$/.exec(written)
@@ -17,21 +17,21 @@ export function readBudget(text: string): Budget {
   const limit = Math.floor(Number(tokens?.[1]) * factor)
   if (tokens !== null && limit > 0) return { unit: 'tokens', limit }
   throw new UsageError(
-    `--budget takes an amount with its unit, not ${JSON.stringify(text)}.`,
+    `--budget takes an amount with a unit, not ${JSON.stringify(text)}.`,
     'Dollars: --budget 0.50usd. Tokens: --budget 200k.',
   )
 }
 
-/** Refuses the model call that would go past the budget, by what was counted so far and what the call is estimated at. */
+/** Refuses the model request that would exceed the budget, from the usage so far and an estimate of the request. */
 export function budgetGuard(budget: Budget, price: ModelPrice | undefined): BudgetGuard {
   if (budget.unit === 'usd' && price === undefined)
     throw new UsageError(
-      'A budget in dollars cannot be held: the price of this model is not known.',
+      'A budget in dollars needs the price of the model, which is not known.',
       'Give the budget in tokens (--budget 200k), or declare the model with its cost in a configuration.',
     )
   let spent = 0
   return {
-    // A guard that fails must not open the purse.
+    // A guard that fails denies the request.
     onError: 'deny',
     checkBeforeLlm(_session, estimatedTokens) {
       const next =

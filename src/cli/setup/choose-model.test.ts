@@ -50,29 +50,29 @@ describe('the model of a session', () => {
     })
   })
 
-  it('is that of the first key in the environment, and says so without the key', async () => {
+  it('is that of the first key in the environment, and note so without the key', async () => {
     const chosen = await chooseModel({
       env: { ...alone, OPENAI_API_KEY: 'sk-secret', MISTRAL_API_KEY: 'other' },
       config: nothing,
     })
     expect(chosen).toMatchObject({ name: 'openai/gpt-5.2', from: 'environment' })
-    expect(chosen.says).toContain('OPENAI_API_KEY')
+    expect(chosen.note).toContain('OPENAI_API_KEY')
     expect(JSON.stringify(chosen)).not.toContain('sk-secret')
     expect(await chooseModel({ env: { ...alone, OPENAI_API_KEY: ' ' }, config: nothing })).toMatchObject({
       from: 'offline',
     })
   })
 
-  it('is that of a server on this machine, else the offline one, which says so', async () => {
+  it('is that of a server on this machine, else the offline one, which note so', async () => {
     const url = await serve({ data: [{ id: 'nomic-embed-text' }, { id: 'qwen3:8b' }, { id: 'llama3' }] })
     const chosen = await chooseModel({ env: { CAPSTAN_LOCAL_MODELS: url }, config: nothing })
     expect(chosen).toMatchObject({ name: 'local/qwen3:8b', from: 'local' })
-    expect(chosen.says).toBe(
+    expect(chosen.note).toBe(
       `model: qwen3:8b of the server at ${url} (it has 1 more); --model chooses another`,
     )
     const offline = await chooseModel({ env: alone, config: nothing })
     expect(offline).toMatchObject({ name: 'offline/rules', from: 'offline' })
-    expect(offline.says).toContain('no language model is configured')
+    expect(offline.note).toContain('no language model is configured')
   })
 })
 

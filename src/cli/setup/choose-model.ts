@@ -3,24 +3,25 @@ import type { Model } from '../../model/model.js'
 import { offlineModel } from '../../model/offline/index.js'
 import { createModel } from '../../model/provider.js'
 import { wellKnownProvider } from '../../model/well-known.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { UsageError } from '../errors.js'
 import type { Io } from '../io.js'
 import { isInstalled } from './is-installed.js'
 import { type KeyedProvider, keyedProviders } from './known-models.js'
 import { findLocalModel, localServersOf } from './local-models.js'
 
-/** The model that a session of the command asks, and how it came to be chosen. */
+/** The model of a session, and how it was chosen. */
 export type ChosenModel = {
   /** `provider/model`. */
   readonly name: string
-  /** For `SessionOptions.model`: a name of the configuration, or a model. */
+  /** For `SessionOptions.model`: the name of a configured model, or a model. */
   readonly model: string | Model
   readonly from: 'flag' | 'config' | 'environment' | 'local' | 'offline'
-  /** One line for people: why this one, where they have not said so themselves. */
-  readonly says?: string
+  /** Why this model is used, when the user did not choose it. */
+  readonly note?: string
 }
 
-export type ModelWish = {
+export type ModelRequest = {
   readonly env: Io['env']
   readonly config: AgentConfig
   /** `--model`. */
@@ -28,25 +29,28 @@ export type ModelWish = {
 }
 
 /**
- * The flag, else `CAPSTAN_MODEL`, else the configuration, else a key in the environment, else a server on this machine that answers,
- * else the offline model, which says so.
+ * Chooses the model: the flag, else `CAPSTAN_MODEL`, else the configuration, else the default model for an API key in the environment, else
+ * a model server on this machine, else the offline model.
  */
-export async function chooseModel(wish: ModelWish): Promise<ChosenModel> {
-  const named = wish.named ?? (wish.env['CAPSTAN_MODEL'] || undefined)
-  if (named !== undefined) return namedModel(named, wish)
-  const { defaultModel } = wish.config
-  if (defaultModel !== undefined && wish.config.providers.length > 0)
+export async function chooseModel(request: ModelRequest): Promise<ChosenModel> {
+  const named = request.named ?? (request.env['CAPSTAN_MODEL'] || undefined)
+  if (named !== undefined) return namedModel(named, request)
+  const { defaultModel } = request.config
+  if (defaultModel !== undefined && request.config.providers.length > 0)
     return { name: defaultModel, model: defaultModel, from: 'config' }
-  return fromEnvironment(wish) ?? (await fromThisMachine(wish)) ?? offline()
+  return fromEnvironment(request) ?? (await fromThisMachine(request)) ?? offline()
 }
 
-/** How a provider that is found by its key is reached: by its own package where that is installed. */
+/** The protocol of a provider that is found by its key: the provider's own, if its package is installed, else chat completions. */
 function reachOf({ own }: KeyedProvider): { readonly api?: 'chat'; readonly baseUrl?: string } {
   return own === undefined || isInstalled(own.package) ? {} : { api: 'chat', baseUrl: own.chat }
 }
 
-/** The model of this name: one of the configuration, or of a provider that is known by its name. */
-export function namedModel(named: string, { env, config }: Pick<ModelWish, 'env' | 'config'>): ChosenModel {
+/** The model with this name: a configured one, or one of a well-known provider. */
+export function namedModel(
+  named: string,
+  { env, config }: Pick<ModelRequest, 'env' | 'config'>,
+): ChosenModel {
   if (named === 'offline') return { name: 'offline/rules', model: howToConnect(), from: 'flag' }
   const slash = named.indexOf('/')
   const [provider, id] = [named.slice(0, Math.max(0, slash)), named.slice(slash + 1)]
@@ -63,22 +67,22 @@ export function namedModel(named: string, { env, config }: Pick<ModelWish, 'env'
   const known = wellKnownProvider(provider)
   if (known === undefined || id === '')
     throw new UsageError(
-      `There is no model ${JSON.stringify(named)}.`,
-      `Write it as provider/model, such as openai/gpt-5 or ollama/qwen3, or declare it in a configuration${declared.length > 0 ? `; declared: ${declared.map((each) => `${each.name}/${each.id}`).join(', ')}` : ''}.`,
+      `Unknown model ${JSON.stringify(named)}.`,
+      `Write provider/model, for example openai/gpt-5 or ollama/qwen3, or declare the model in a configuration${declared.length > 0 ? `; declared: ${declared.map((each) => `${each.name}/${each.id}`).join(', ')}` : ''}.`,
     )
   const keyed = keyedProviders.find((each) => each.provider === provider)
   const apiKey = keyIn(env, keyed?.variables ?? [known.env])
   if (apiKey === undefined && !isOnThisMachine(known.baseUrl))
     throw new UsageError(
-      `${named} needs a key, and ${known.env} is not set.`,
+      `${named} needs an API key, and ${known.env} is not set.`,
       `Set ${known.env} in the environment.`,
     )
   const reach = keyed === undefined ? {} : reachOf(keyed)
-  const model = createModel({ provider, id, ...reach, ...(apiKey !== undefined && { apiKey }) })
+  const model = createModel(omitUndefined({ provider, id, ...reach, apiKey }))
   return { name: named, model, from: 'flag' }
 }
 
-function fromEnvironment({ env }: ModelWish): ChosenModel | undefined {
+function fromEnvironment({ env }: ModelRequest): ChosenModel | undefined {
   for (const keyed of keyedProviders) {
     const variable = keyed.variables.find((name) => isSet(env[name]))
     const apiKey = variable === undefined ? undefined : env[variable]
@@ -89,22 +93,22 @@ function fromEnvironment({ env }: ModelWish): ChosenModel | undefined {
       name,
       model: createModel({ provider, id, apiKey, ...reachOf(keyed) }),
       from: 'environment',
-      says: `model: ${name}, since ${variable} is set; --model chooses another`,
+      note: `model: ${name}, because ${variable} is set; choose another with --model`,
     }
   }
   return undefined
 }
 
-async function fromThisMachine({ env }: ModelWish): Promise<ChosenModel | undefined> {
+async function fromThisMachine({ env }: ModelRequest): Promise<ChosenModel | undefined> {
   const found = await findLocalModel(localServersOf(env))
   if (found === undefined) return undefined
   const { provider, url, model: id, others } = found
-  const more = others > 0 ? ` (it has ${others} more)` : ''
+  const more = others > 0 ? ` (which has ${others} more)` : ''
   return {
     name: `${provider}/${id}`,
     model: createModel({ provider, id, baseUrl: url }),
     from: 'local',
-    says: `model: ${id} of the server at ${url}${more}; --model chooses another`,
+    note: `model: ${id} of the server at ${url}${more}; choose another with --model`,
   }
 }
 
@@ -113,14 +117,14 @@ function offline(): ChosenModel {
     name: 'offline/rules',
     model: howToConnect(),
     from: 'offline',
-    says: 'no language model is configured: this is the offline model, which only follows simple rules; set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama',
+    note: 'no language model is configured: using the built-in offline model, which only follows simple rules; set an API key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama',
   }
 }
 
 function howToConnect(): Model {
   return offlineModel({
     howToConfigure:
-      'To use a language model, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server, or run "capstan init".',
+      'To use a language model, set an API key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server, or run "capstan init".',
   })
 }
 

@@ -5,15 +5,16 @@ import type { Args } from '../args.js'
 import { UsageError } from '../errors.js'
 import { mainSessions } from '../sessions/main-sessions.js'
 
-/** The session that the flags mean, and what is to be said about going on with it. */
+/** The session that the options name. */
 export type ChosenSession = {
   readonly id: string
-  readonly note?: string
-  /** The store has no session of this id yet. */
+  /** The permissions that the session resumes with. */
+  readonly note?: string | undefined
+  /** The store has no session with this id yet. */
   readonly isNew?: true
 }
 
-/** Reads `--session` and `--continue`. A session goes on in its own directory, and with the permissions it was given. */
+/** Reads `--session` and `--continue`. A session resumes in its own directory, with its own permissions. */
 export async function chooseSession(
   args: Args,
   store: SessionStore | undefined,
@@ -22,13 +23,13 @@ export async function chooseSession(
   const named = args.value('session')
   if (!args.has('continue')) return named === undefined ? undefined : checked(args, store, workspace, named)
   if (named !== undefined) throw new UsageError('--session and --continue cannot be given together.')
-  if (store === undefined) throw new UsageError('--continue needs a store.', 'Leave out --store none.')
+  if (store === undefined) throw new UsageError('--continue needs a session store.', 'Remove --store none.')
   const mine = mainSessions(store, ({ workspaceRoot }) => workspaceRoot === workspace)
   const { value: newest } = await mine.next()
   if (!newest)
     throw new UsageError(
-      'There is no session of this directory to go on with.',
-      '"capstan sessions list --all" has those of others.',
+      'This directory has no session to resume.',
+      '"capstan sessions list --all" lists the sessions of all directories.',
     )
   return checked(args, store, workspace, newest.id)
 }
@@ -45,7 +46,7 @@ async function checked(
   if (workspaceRoot !== undefined && workspaceRoot !== workspace && !args.has('directory'))
     throw new UsageError(
       `The session ${JSON.stringify(id)} belongs to ${workspaceRoot}.`,
-      `Add -C ${JSON.stringify(workspaceRoot)}, or -C . to go on with it here.`,
+      `Add -C ${JSON.stringify(workspaceRoot)}, or -C . to resume it here.`,
     )
   const policy = options?.['permissionPolicy']
   const allowed = isRecord(policy) && Array.isArray(policy['allow']) ? policy['allow'].map(String) : []
@@ -54,8 +55,5 @@ async function checked(
     ...(typeof mode === 'string' && !args.has('mode') ? [`mode ${mode}`] : []),
     ...(allowed.length > 0 && !isPolicyGiven ? [`allowed: ${allowed.join(', ')}`] : []),
   ]
-  return {
-    id,
-    ...(carried.length > 0 && { note: `going on with ${id}, as before with ${carried.join('; ')}` }),
-  }
+  return { id, note: carried.length > 0 ? `resuming ${id} with ${carried.join('; ')}` : undefined }
 }

@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module'
 
-/** Whether a package that we can do without is there. */
+/** Whether an optional package is installed. */
 export function isInstalled(name: string): boolean {
   try {
     createRequire(import.meta.url).resolve(name)
     return true
   } catch {
-    // Not there, or not for us.
+    // Not installed, or it does not export its package.json.
     return false
   }
 }

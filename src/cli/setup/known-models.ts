@@ -1,15 +1,15 @@
-/** A provider whose key may be in the environment, and the model that is taken when nothing else is said. */
+/** A provider whose API key can be in the environment, with its default model. */
 export type KeyedProvider = {
   readonly provider: string
   readonly variables: readonly string[]
   readonly model: string
-  /** The package that speaks the provider's own protocol, and where it speaks chat completions to those who do not have it. */
+  /** The package for the provider's own protocol, and the URL of its chat completions for users without the package. */
   readonly own?: { readonly package: string; readonly chat: string }
 }
 
 /**
- * In the order in which they are taken when several keys are there. The one place that names models: providers retire theirs within a year
- * or two, so these are to be looked at with every release. They must do their tool calls over chat completions. Who wants another says so.
+ * In order of precedence when several keys are set. This is the only list of model names: providers retire models, so check it with every
+ * release. The models must support tool calls over chat completions.
  */
 export const keyedProviders: readonly [KeyedProvider, ...KeyedProvider[]] = [
   {
@@ -37,7 +37,7 @@ export const keyedProviders: readonly [KeyedProvider, ...KeyedProvider[]] = [
   { provider: 'zhipu', variables: ['ZHIPU_API_KEY'], model: 'glm-5.1' },
 ]
 
-/** Servers that people run on their own machine. */
+/** Model servers that users run on their own machine, at their usual ports. */
 export const localServers = [
   { provider: 'ollama', url: 'http://127.0.0.1:11434/v1' },
   { provider: 'lmstudio', url: 'http://127.0.0.1:1234/v1' },

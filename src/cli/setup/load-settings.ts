@@ -5,19 +5,19 @@ import { readIfThere } from '../../workspace/rules/read-if-there.js'
 import type { Io } from '../io.js'
 import { type ConfigPlace, configName, readWorkspaceConfig } from './workspace-config.js'
 
-/** What configuration files say, put together, and what is odd about them. */
+/** The merged configuration files, and warnings about them. */
 export type Settings = {
   readonly config: AgentConfig
   readonly warnings: readonly string[]
-  /** The configuration of the workspace, when the user has not confirmed it: it has no effect. */
-  readonly unconfirmed?: string
-  /** The files that count, the one that goes first at the front. */
+  /** The path of the workspace's configuration if the user has not confirmed it. It has no effect. */
+  readonly unconfirmed?: string | undefined
+  /** The files that are used, in order of precedence. */
   readonly files: readonly string[]
 }
 
 /**
- * A file that is named is the only one that counts. Else the workspace's own goes before the user's, once the user has confirmed it, and
- * what neither says is not said.
+ * Loads the configuration. A named file is the only one that is used. Otherwise the workspace's file, once the user has confirmed it, takes
+ * precedence over the user's.
  */
 export async function loadSettings(
   place: ConfigPlace,
@@ -36,7 +36,7 @@ export async function loadSettings(
   const userText = await readIfThere(userFile, maxFileBytes)
   if (userText !== undefined) layers.push(await load(userFile, place.userDir, userText, io))
   const unconfirmed = own?.confirmed === false ? own.path : undefined
-  const notUsed = `${configName} came with this directory and is not used: read it, and confirm it with "capstan trust".`
+  const notUsed = `${configName} came with this directory and is not used. Read it, then confirm it with "capstan trust".`
   return {
     config: merge(layers.map(({ config }) => config)),
     warnings: [
@@ -44,13 +44,13 @@ export async function loadSettings(
       ...layers.flatMap(({ warnings }) => warnings),
     ],
     files: layers.flatMap(({ files }) => files),
-    ...(unconfirmed !== undefined && { unconfirmed }),
+    unconfirmed,
   }
 }
 
 const maxFileBytes = 1024 * 1024
 
-/** The very text that was confirmed is what is read, whatever becomes of the file meanwhile. */
+/** Parses the text that was confirmed, even if the file has changed since. */
 async function load(
   path: string,
   directory: string,
@@ -62,7 +62,7 @@ async function load(
 }
 
 function merge(configs: readonly AgentConfig[]): AgentConfig {
-  // What goes first is laid on top.
+  // The first configuration takes precedence.
   return {
     ...Object.assign({}, ...configs.toReversed()),
     providers: firstByName(configs.flatMap(({ providers }) => providers)),

@@ -9,7 +9,7 @@ export type LocalModel = LocalServer & { readonly model: string; readonly others
 
 const maxTextBytes = 8 * 1024 * 1024
 
-/** The first server on loopback that lists a model, in the order of the servers; all are asked at once, and briefly. */
+/** The first server on loopback that lists a model, in the given order. All are queried at the same time, with a short timeout. */
 export async function findLocalModel(
   servers: readonly LocalServer[],
   timeoutMs = 400,
@@ -18,7 +18,7 @@ export async function findLocalModel(
   return asked.find((found) => found !== undefined)
 }
 
-/** `CAPSTAN_LOCAL_MODELS`: `off`, or addresses on loopback instead of the usual ones. */
+/** The servers to query. `CAPSTAN_LOCAL_MODELS` is `off`, or a list of URLs on loopback instead of the usual ones. */
 export function localServersOf(env: Readonly<Record<string, string | undefined>>): readonly LocalServer[] {
   const said = env['CAPSTAN_LOCAL_MODELS']?.trim()
   if (said === undefined || said === '') return localServers
@@ -27,8 +27,8 @@ export function localServersOf(env: Readonly<Record<string, string | undefined>>
     const url = text.trim()
     if (!URL.canParse(url) || !isLoopback(new URL(url)))
       throw new UsageError(
-        `CAPSTAN_LOCAL_MODELS holds ${JSON.stringify(url)}, which is no address on loopback.`,
-        'Write "off", or addresses such as http://127.0.0.1:8000/v1 with commas between them.',
+        `CAPSTAN_LOCAL_MODELS has ${JSON.stringify(url)}, which is not a URL on loopback.`,
+        'Set it to "off", or to URLs such as http://127.0.0.1:8000/v1, separated by commas.',
       )
     return { provider: 'local', url }
   })
@@ -41,12 +41,12 @@ async function modelsOf(server: LocalServer, timeoutMs: number): Promise<LocalMo
     const [model] = ids
     return model === undefined ? undefined : { ...server, model, others: ids.length - 1 }
   } catch {
-    // Something else listens there, or it is too busy to say: as if there were none.
+    // Another service uses the port, or the server is too slow: it is ignored.
     return undefined
   }
 }
 
-/** Most often nobody does, and that is known at once: nothing has to be loaded to ask. */
+/** Connects first, which fails at once on most machines, so that no HTTP client has to be loaded. */
 function isListening({ hostname, port }: URL, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port === '' ? 80 : port) })
@@ -60,10 +60,7 @@ function isListening({ hostname, port }: URL, timeoutMs: number): Promise<boolea
   })
 }
 
-/**
- * With Node's own client, which is there sooner than `fetch`. No redirect is followed: it was looked for on this machine, and nothing
- * leads away from it.
- */
+/** Uses Node's HTTP client, which loads faster than `fetch`. Redirects are not followed, so no other machine is contacted. */
 async function readJson(url: string, timeoutMs: number): Promise<unknown> {
   const { get } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -81,7 +78,7 @@ async function readJson(url: string, timeoutMs: number): Promise<unknown> {
   let text = ''
   for await (const piece of answer.setEncoding('utf8')) {
     text += piece
-    if (text.length > maxTextBytes) throw new Error('it does not end')
+    if (text.length > maxTextBytes) throw new Error('the answer is too long')
   }
   return JSON.parse(text)
 }

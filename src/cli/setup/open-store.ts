@@ -11,7 +11,7 @@ export type StoreWish = {
   readonly userDir: string
 }
 
-/** Where sessions of the command are kept: the flag, else the configuration, else the user's directory. Undefined: nowhere. */
+/** Opens the session store: the flag's, else the configured one, else the user's directory. Undefined when sessions are not stored. */
 export async function openStore(
   wish: StoreWish,
   { cwd }: Pick<Io, 'cwd'>,

@@ -9,6 +9,7 @@ import type { SessionOptions } from '../../session/options.js'
 import { retentionCaps } from '../../session/retention.js'
 import type { Session } from '../../session/session.js'
 import type { SessionStore } from '../../store/session-store.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'
 import type { Io } from '../io.js'
 import { removeEmptySessions } from '../sessions/empty-session.js'
@@ -20,29 +21,29 @@ import { loadSettings } from './load-settings.js'
 import { openStore } from './open-store.js'
 import { userDirOf } from './user-dir.js'
 
-/** Everything that a command needs to open a session, made of its flags, the configuration and the environment. */
+/** Everything that a command needs to open a session: from its options, the configuration and the environment. */
 export type Prepared = {
   readonly agent: Agent
-  /** The real path. */
+  /** The real path of the workspace. */
   readonly workspace: string
   readonly userDir: string
   readonly config: AgentConfig
   readonly model: ChosenModel
   readonly store: SessionStore | undefined
-  /** What the flags come to, with model and store. */
+  /** The session options from the command line, with model and store. */
   readonly options: SessionOptions
-  /** What is odd about the configuration, a sentence each. */
+  /** Warnings about the configuration. */
   readonly warnings: readonly string[]
-  /** The configuration of the workspace, when the user has not confirmed it: it has no effect. */
-  readonly unconfirmed?: string
-  /** What people should know and need not act on, a line each: why this model, what goes on with a session. */
+  /** The path of the workspace's configuration if the user has not confirmed it. It has no effect. */
+  readonly unconfirmed?: string | undefined
+  /** Notes for the user: why this model is used, what a session resumes with. */
   readonly notes: readonly string[]
-  /** Opens a session as the flags say, with more options on top. */
+  /** Opens a session with the options of the command line; `more` takes precedence. */
   open(more?: SessionOptions): Promise<Session>
   close(): Promise<void>
 }
 
-/** Reads the flags of {@link import('./session-flags.js').sessionFlags}. Throws before anything is begun. */
+/** Reads the options of {@link import('./session-flags.js').sessionFlags}. Throws before anything is started. */
 export async function prepare(args: Args, io: Io): Promise<Prepared> {
   const options = optionsOf(args)
   const userDir = userDirOf(io)
@@ -55,22 +56,21 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
     .map((named) => namedModel(named, { env: io.env, config }).model)
   const maxRetries = args.count('retries', 0)
   const budget = args.value('budget')
-  const guard =
-    budget === undefined ? {} : { budgetGuard: budgetGuard(readBudget(budget), priceOf(model, config)) }
+  const guard = budget === undefined ? undefined : budgetGuard(readBudget(budget), priceOf(model, config))
   const store = await openStore({ named: args.value('store'), config, userDir }, io)
-  const kept = await chooseSession(args, store, workspace)
+  const chosen = await chooseSession(args, store, workspace)
   const agent = await Agent.create(withoutStore(config), { env: io.env, cwd: io.cwd, userDir })
-  const given: SessionOptions = {
+  const given: SessionOptions = omitUndefined({
     ...options,
-    ...guard,
+    budgetGuard: guard,
     model: model.model,
-    ...(fallbackModels.length > 0 && { fallbackModels }),
-    ...(maxRetries !== undefined && { retry: { ...config.retry, maxRetries } }),
-    ...(store !== undefined && { sessionStore: store }),
+    fallbackModels: fallbackModels.length > 0 ? fallbackModels : undefined,
+    retry: maxRetries === undefined ? undefined : { ...config.retry, maxRetries },
+    sessionStore: store,
     retentionLimits: retentionCaps,
-  }
-  /** The sessions that this command made. */
-  const made: Session[] = []
+  })
+  /** The sessions that this command created. */
+  const created: Session[] = []
   return {
     agent,
     workspace,
@@ -80,20 +80,20 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
     store,
     options: given,
     warnings: settings.warnings,
-    ...(settings.unconfirmed !== undefined && { unconfirmed: settings.unconfirmed }),
-    notes: [model.says, kept?.note].filter((note) => note !== undefined),
+    unconfirmed: settings.unconfirmed,
+    notes: [model.note, chosen?.note].filter((note) => note !== undefined),
     open: async (more = {}) => {
-      const all = { ...given, ...(kept !== undefined && { sessionId: kept.id }), ...more }
+      const all: SessionOptions = { ...given, ...omitUndefined({ sessionId: chosen?.id }), ...more }
       const name = args.value('agent')
-      const isNew = await isNewSession(store, kept, all.sessionId)
+      const isNew = await isNewSession(store, chosen, all.sessionId)
       const session =
         name === undefined ? agent.session(workspace, all) : agent.sessionForAgent(workspace, name, [], all)
-      if (isNew) made.push(session)
+      if (isNew) created.push(session)
       return session
     },
     close: async () => {
       await agent.close()
-      if (store !== undefined) await removeEmptySessions(store, made)
+      if (store !== undefined) await removeEmptySessions(store, created)
       await store?.close?.()
     },
   }
@@ -101,15 +101,15 @@ export async function prepare(args: Args, io: Io): Promise<Prepared> {
 
 async function isNewSession(
   store: SessionStore | undefined,
-  kept: ChosenSession | undefined,
+  chosen: ChosenSession | undefined,
   sessionId: string | undefined,
 ): Promise<boolean> {
   if (sessionId === undefined || store === undefined) return true
-  if (sessionId === kept?.id) return kept.isNew === true
+  if (sessionId === chosen?.id) return chosen.isNew === true
   return (await store.read(sessionId)) === undefined
 }
 
-/** All that is odd before anything is done: about the configuration, and about the session that was opened. */
+/** The warnings about the configuration and about the options of an opened session. */
 export function warningsOf({ warnings }: Pick<Prepared, 'warnings'>, { initWarning }: Session): string[] {
   return [...warnings, ...(initWarning?.split('\n') ?? [])]
 }
@@ -117,24 +117,21 @@ export function warningsOf({ warnings }: Pick<Prepared, 'warnings'>, { initWarni
 function optionsOf(args: Args): SessionOptions {
   const [allow, deny, ask] = [args.values('allow'), args.values('deny'), args.values('ask')]
   const policy = { allow, deny, ask }
-  // What is wrong with a rule is said before anything else happens.
+  // An invalid rule is reported before anything else happens.
   compilePolicy(policy)
-  const mode = modeNames.find((name) => name === args.value('mode'))
-  const sandbox = (['auto', 'required', 'off'] as const).find((how) => how === args.value('sandbox'))
-  const maxToolRounds = args.count('max-rounds')
   const timeout = args.value('timeout')
   const hosts = args.values('allow-host')
-  return {
-    ...(allow.length + deny.length + ask.length > 0 && { permissionPolicy: policy }),
-    ...(mode !== undefined && { mode }),
-    ...(sandbox !== undefined && { sandbox }),
-    ...(hosts.length > 0 && { network: { allowHosts: hosts } }),
-    ...(maxToolRounds !== undefined && { maxToolRounds }),
-    ...(timeout !== undefined && { maxExecutionTimeMs: readDuration('timeout', timeout) }),
-  }
+  return omitUndefined({
+    permissionPolicy: allow.length + deny.length + ask.length > 0 ? policy : undefined,
+    mode: modeNames.find((name) => name === args.value('mode')),
+    sandbox: (['auto', 'required', 'off'] as const).find((how) => how === args.value('sandbox')),
+    network: hosts.length > 0 ? { allowHosts: hosts } : undefined,
+    maxToolRounds: args.count('max-rounds'),
+    maxExecutionTimeMs: timeout === undefined ? undefined : readDuration('timeout', timeout),
+  })
 }
 
-/** The store is the command's to open and to close. */
+/** Removes the store: the command opens and closes it itself. */
 function withoutStore({
   storageBackend: _b,
   storageUrl: _u,

@@ -1,83 +1,88 @@
 import type { ModeName } from '../../authority/mode.js'
 import type { OptionSpec } from '../command.js'
 
-// Written out, so that help and completion need not load what judges calls.
+// Listed here, so that help and completion do not load the rule engine.
 const modes = ['plan', 'read-only', 'accept-edits', 'full'] as const satisfies readonly ModeName[]
 
-/** Which model and which files: for commands that need nothing else. */
+export const directoryFlag: OptionSpec = {
+  name: 'directory',
+  short: 'C',
+  value: 'dir',
+  summary: 'Directory to work in (default: the current one)',
+}
+
+/** The directory and its configuration: for commands that need neither a model nor permissions. */
 export const placeFlags: readonly OptionSpec[] = [
-  {
-    name: 'directory',
-    short: 'C',
-    value: 'dir',
-    summary: 'the directory to work in; this one when left out',
-  },
+  directoryFlag,
   {
     name: 'config',
     value: 'file.acl',
-    summary: 'a configuration, instead of capstan.acl and the user\u2019s own',
+    summary: 'Configuration file to use instead of capstan.acl and ~/.capstan/config.acl',
   },
 ]
 
 export const storeFlag: OptionSpec = {
   name: 'store',
   value: 'place',
-  summary: 'where sessions are kept: a directory, a .db file, or none; ~/.capstan/sessions when left out',
+  summary: 'Session store: a directory, a .db file, or "none" (default: ~/.capstan/sessions)',
 }
 
-/** What a tool may do. */
-export const permissionFlags: readonly OptionSpec[] = [
-  {
-    name: 'allow',
-    value: 'rule',
-    repeatable: true,
-    summary: 'what may be done without asking, such as "bash(npm test)"',
-  },
-  { name: 'deny', value: 'rule', repeatable: true, summary: 'what must never be done' },
-  { name: 'ask', value: 'rule', repeatable: true, summary: 'what must be asked about' },
-  { name: 'mode', value: 'mode', choices: modes, summary: 'a set of permissions' },
+export const sandboxFlags: readonly OptionSpec[] = [
   {
     name: 'sandbox',
     value: 'how',
     choices: ['auto', 'required', 'off'],
-    summary: 'how commands are confined; auto when left out',
+    summary: 'Sandbox for commands (default: auto)',
   },
   {
     name: 'allow-host',
     value: 'host',
     repeatable: true,
-    summary: 'a host that commands may reach from the sandbox',
+    summary: 'Let sandboxed commands connect to this host',
   },
 ]
 
-/** Everything that a session of the command can be told. */
+/** What tools are allowed to do. */
+export const permissionFlags: readonly OptionSpec[] = [
+  {
+    name: 'allow',
+    value: 'rule',
+    repeatable: true,
+    summary: 'Allow matching calls without a question, for example "bash(npm test)"',
+  },
+  { name: 'deny', value: 'rule', repeatable: true, summary: 'Deny matching calls' },
+  { name: 'ask', value: 'rule', repeatable: true, summary: 'Ask about matching calls' },
+  { name: 'mode', value: 'mode', choices: modes, summary: 'Permission mode' },
+  ...sandboxFlags,
+]
+
+/** All options of a session. */
 export const sessionFlags: readonly OptionSpec[] = [
   {
     name: 'model',
     short: 'm',
     value: 'provider/model',
     summary:
-      'the model to ask, or offline; for good: CAPSTAN_MODEL, or default_model in a configuration (capstan init)',
+      'Model to use, or "offline". To make it the default, set CAPSTAN_MODEL, or default_model in a configuration ("capstan init")',
   },
-  { name: 'agent', value: 'name', summary: 'an agent of this project or of the user, by its name' },
+  { name: 'agent', value: 'name', summary: 'Named agent of this project or of the user' },
   ...permissionFlags,
-  { name: 'max-rounds', value: 'n', summary: 'how many rounds of tool calls a run may have' },
-  { name: 'timeout', value: 'duration', summary: 'how long a run may take, such as 90s or 10m' },
-  { name: 'budget', value: 'amount', summary: 'what the model may cost: 0.50usd, or 200k tokens' },
+  { name: 'max-rounds', value: 'n', summary: 'Maximum rounds of tool calls in a run' },
+  { name: 'timeout', value: 'duration', summary: 'Time limit of a run, for example 90s or 10m' },
+  { name: 'budget', value: 'amount', summary: 'Cost limit: 0.50usd, or 200k tokens' },
   {
     name: 'retries',
     value: 'n',
-    summary:
-      'how often a failed request to the model is sent again; 7 when left out (about a minute), 0 for never',
+    summary: 'Retries of a failed model request; 0 turns them off (default: 7, about one minute)',
   },
   {
     name: 'fallback-model',
     value: 'provider/model',
     repeatable: true,
-    summary: 'a model that takes over when the other one cannot answer',
+    summary: 'Model to use when the main model cannot answer',
   },
-  { name: 'session', short: 's', value: 'id', summary: 'go on with the session of this id, or begin it' },
-  { name: 'continue', short: 'c', summary: 'go on with the newest session of this directory' },
+  { name: 'session', short: 's', value: 'id', summary: 'Resume the session with this id, or start it' },
+  { name: 'continue', short: 'c', summary: 'Resume the newest session of this directory' },
   storeFlag,
   ...placeFlags,
 ]

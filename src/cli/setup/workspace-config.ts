@@ -6,14 +6,14 @@ import { readIfThere } from '../../workspace/rules/read-if-there.js'
 import { CommandLineError } from '../errors.js'
 
 /**
- * The `capstan.acl` of a workspace. It came with the workspace, and could send keys to an address of its own or start programs: until the
- * user confirms its very text, nothing of it has effect.
+ * The `capstan.acl` of a workspace. It came with the workspace, and can send API keys to another server or start programs, so it has no
+ * effect until the user confirms its exact text.
  */
 export type WorkspaceConfig = {
   readonly path: string
   readonly text: string
   readonly confirmed: boolean
-  /** What the user confirms: this text in this directory, and no other. */
+  /** A hash of the directory and the text that the user confirms. */
   readonly confirmation: string
 }
 
@@ -26,7 +26,7 @@ export type ConfigPlace = {
 export const configName = 'capstan.acl'
 const maxFileBytes = 1024 * 1024
 
-/** Undefined where there is none. */
+/** Reads the `capstan.acl` of a workspace; undefined without one. */
 export async function readWorkspaceConfig(place: ConfigPlace): Promise<WorkspaceConfig | undefined> {
   const path = join(place.root, configName)
   const text = await readIfThere(path, maxFileBytes).catch((error: unknown) => {
@@ -41,8 +41,8 @@ export async function readWorkspaceConfig(place: ConfigPlace): Promise<Workspace
 }
 
 /**
- * The version of what a text means. Programs of MCP servers used to be confined and start as written since: a file that may name some has
- * to be confirmed again.
+ * The version of the file's meaning. Version 1 confined the programs of MCP servers, version 2 does not, so a file that can have MCP
+ * servers must be confirmed again.
  */
 function versionOf(text: string): 1 | 2 {
   return /mcp/i.test(text) ? 2 : 1
@@ -51,6 +51,6 @@ function versionOf(text: string): 1 | 2 {
 export async function confirmWorkspaceConfig(place: ConfigPlace, confirmation: string): Promise<void> {
   const file = await readWorkspaceConfig(place)
   if (file?.confirmation !== confirmation)
-    throw new CommandLineError('The file has changed since it was shown, or is gone.', 'Look at it again.')
+    throw new CommandLineError('The file has changed since it was shown.', 'Read it again, then confirm it.')
   await openConfirmations(place).add(confirmation)
 }

@@ -2,12 +2,12 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { Io } from '../io.js'
 
-/** Asks for one line. Lines that were typed before the question was printed are dropped. Empty at the end of the input. */
+/** Asks for one line. Lines that were typed before the question are dropped. Returns an empty text at the end of the input. */
 export async function askLine(question: string, io: Io): Promise<{ readonly text: string } | 'interrupted'> {
   await dropTyped(io.stdin)
   const lines = createInterface({ input: io.stdin, output: io.stdout })
   return new Promise<{ readonly text: string } | 'interrupted'>((resolve) => {
-    // Enter was not pressed: what comes next begins on a line of its own.
+    // Enter was not pressed, so the next output needs a new line.
     const stop = (): void => {
       io.stdout.write('\n')
       resolve('interrupted')
@@ -28,12 +28,12 @@ export async function askLine(question: string, io: Io): Promise<{ readonly text
     try {
       lines.close()
     } catch {
-      // The mode of a terminal that was closed cannot be set back.
+      // The mode of a closed terminal cannot be restored.
     }
   })
 }
 
-/** What waits in the terminal's buffer was typed for something else. */
+/** Drops the text in the terminal's buffer: it was typed before the question. */
 async function dropTyped(stdin: Readable): Promise<void> {
   const drop = (): void => undefined
   stdin.on('data', drop)

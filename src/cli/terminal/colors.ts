@@ -3,7 +3,7 @@ import type { Io } from '../io.js'
 
 type Paint = (text: string) => string
 
-/** The colours that the command uses. */
+/** The styles that the command uses. */
 export type Colors = {
   readonly enabled: boolean
   readonly bold: Paint
@@ -21,7 +21,7 @@ export type Colors = {
   readonly gray: Paint
 }
 
-/** Colours for a stream: none when it is no terminal, `TERM` is dumb or `NO_COLOR` is set; `FORCE_COLOR` wants them all the same. */
+/** Colors for a stream. Disabled when it is not a terminal, `TERM` is dumb or `NO_COLOR` is set; `FORCE_COLOR` enables them. */
 export function colorsFor({ env, isTTY }: Pick<Io, 'env' | 'isTTY'>, stream: 'stdout' | 'stderr'): Colors {
   const wanted = isSet(env['FORCE_COLOR']) && env['FORCE_COLOR'] !== '0'
   const enabled = !isSet(env['NO_COLOR']) && (wanted || (isTTY[stream] && env['TERM'] !== 'dumb'))

@@ -1,40 +1,40 @@
 /**
- * Text from a model, a tool, a file name or a server, made safe for a terminal (SEC-195): everything that would move the cursor, set
- * the title, reach the clipboard, ask the terminal something, or hide and reorder text is written out (`\x1b`, `\u202e`). Newlines and
- * tabs stay. Works piece by piece, too.
+ * Makes text from a model, a tool, a file name or a server safe for a terminal (SEC-195): characters that move the cursor, set the title,
+ * use the clipboard, query the terminal, or hide and reorder text are escaped (`\x1b`, `\u202e`). Newlines and tabs stay. Works on parts of
+ * a text, too.
  */
 export function safeText(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(dangerous, escaped)
 }
 
-/** The same for the output of programs, whose colours are left out: what they colour is still there to be read. */
+/** {@link safeText} for the output of programs, with their color codes removed. */
 export function plainOutput(text: string): string {
   return safeText(text.replace(styles, ''))
 }
 
-/** The same on one line, cut to a length: for lists and titles. */
-export function safeLine(text: string, most = 200): string {
-  const line = safeText(text.slice(0, most * 8))
+/** {@link safeText} on one line, cut to `max` characters, for lists and titles. */
+export function safeLine(text: string, max = 200): string {
+  const line = safeText(text.slice(0, max * 8))
     .replace(/\s+/g, ' ')
     .trim()
   const letters = Array.from(line)
-  return letters.length <= most ? line : `${letters.slice(0, most - 1).join('')}…`
+  return letters.length <= max ? line : `${letters.slice(0, max - 1).join('')}…`
 }
 
-/** JSON for a pipe or a terminal. */
+/** Serializes a value as JSON that is safe to print on a terminal. */
 export function safeJson(value: unknown, indent?: number): string {
   return safeJsonText(JSON.stringify(value, undefined, indent) ?? 'null')
 }
 
-/** What JSON leaves as it is but terminals obey is written as `\u009b`: the same JSON, harmless to look at. */
+/** Escapes characters that JSON allows and terminals obey (`\u009b`). The JSON value stays the same. */
 export function safeJsonText(json: string): string {
   return json.replace(beyondJson, (char) => unicode(char.codePointAt(0) ?? 0))
 }
 
-// Controls but tab and newline, direction marks and overrides, line separators, zero-width and tag characters, lone surrogates. The
-// joiner inside emoji and the letters that need one are spelling.
+// Control characters except tab and newline, direction marks and overrides, line separators, zero-width and tag characters, lone
+// surrogates. Joiners are left, because emoji and some scripts need them.
 const dangerous =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is written out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are escaped
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}\p{Cs}]/gu
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the introducer of a style
 const styles = /\x1b\[[\d;:]*m/g

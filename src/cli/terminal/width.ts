@@ -1,4 +1,4 @@
-/** How many columns a text takes on a terminal. Styles of our own (`ESC [ … m`) take none. */
+/** The number of columns of a text on a terminal. Style codes (`ESC [ … m`) take none. */
 export function widthOf(text: string): number {
   const plain = text.replace(styles, '')
   if (/^[\x20-\x7e]*$/.test(plain)) return plain.length
@@ -7,7 +7,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** The columns of one letter as people see it: with its accents, or an emoji with its joiners. */
+/** The columns of one grapheme: a letter with its accents, or an emoji with its joiners. */
 export function widthOfLetter(letter: string): number {
   const code = letter.codePointAt(0) ?? 0
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return 0
@@ -16,12 +16,12 @@ export function widthOfLetter(letter: string): number {
   return wide.test(letter) || letter.includes('\ufe0f') || emoji.test(letter) ? 2 : 1
 }
 
-/** The letters of a text as people see them. */
+/** The graphemes of a text. */
 export function lettersOf(text: string): string[] {
   return Array.from(segmenter().segment(text), ({ segment }) => segment)
 }
 
-/** Cut to so many columns, with a sign that there is more. */
+/** Cuts a text to a number of columns, with an ellipsis. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
   let kept = ''

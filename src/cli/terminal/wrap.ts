@@ -1,18 +1,15 @@
 import { lettersOf, widthOf, widthOfLetter } from './width.js'
 
 /**
- * Breaks text into lines of so many columns: at blanks, and inside a word only where it is longer than a line. Wide letters count two,
- * styles of our own count nothing and are never broken. Lines after the first begin with `indent`.
+ * Breaks text into lines of at most `columns` columns: at spaces, and inside a word only if it is longer than a line. Wide characters count
+ * two columns, style codes none. Lines after the first start with `indent`.
  */
 export function wrapText(text: string, columns: number, indent = ''): string[] {
   const room = Math.max(8, columns)
   return text.split('\n').flatMap((line) => wrapLine(line, room, indent))
 }
 
-/**
- * A line of a list with two columns (`  name   what it is`): what it is stays in its column, or goes below the name where there is little
- * room beside it.
- */
+/** Wraps a line of a two-column list (`  name   description`). The description stays in its column, or moves below a long name. */
 export function wrapRow(line: string, columns: number): string[] {
   const [, left = '', right] = /^((?: {2}|\* ) *\S.*? {2,})(\S.*)$/.exec(line) ?? []
   if (right === undefined || widthOf(line) <= columns) return wrapText(line, columns, '    ')
@@ -21,7 +18,7 @@ export function wrapRow(line: string, columns: number): string[] {
   return [...wrapText(left.trimEnd(), columns, '    '), ...wrapText(`      ${right}`, columns, '      ')]
 }
 
-/** Breaks one line after every `columns` columns and keeps each character, blanks included. */
+/** Breaks one line after every `columns` columns. No character is dropped, not even a space. */
 export function breakLine(line: string, columns: number): string[] {
   const room = Math.max(8, columns)
   if (line.length <= room && widthOf(line) <= room) return [line]
@@ -61,7 +58,7 @@ function wrapLine(line: string, columns: number, indent: string): string[] {
     const isBlank = word.startsWith(' ')
     const isFresh = width === margin && lines.length > 0
     if (width + wordWidth <= columns) {
-      // A blank that the break stands for is not carried over.
+      // The space at a line break is dropped.
       if (isBlank && isFresh) continue
       current += word
       width += wordWidth
@@ -80,7 +77,7 @@ function wrapLine(line: string, columns: number, indent: string): string[] {
   return lines
 }
 
-/** The letters of a word, and styles as one piece each. */
+/** The graphemes of a word, and each style code as one piece. */
 function pieces(word: string): string[] {
   return word.split(style).flatMap((part) => (part.startsWith('\u001b') ? [part] : lettersOf(part)))
 }

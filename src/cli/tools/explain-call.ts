@@ -6,9 +6,10 @@ import type { Session } from '../../session/session.js'
 import { coreOf } from '../../session/surface/session-surface.js'
 import { describeUnknownTool } from '../../tool/errors.js'
 import { governTool } from '../../tool/govern.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { UsageError } from '../errors.js'
 
-/** Why a call of a model would be allowed, asked about or denied in this session: every rule that had a say. Nothing is run. */
+/** Explains why a call of the model would be allowed, asked about or denied in this session, with every rule that matched. Nothing is run. */
 export async function explainCall(
   session: Session,
   name: string,
@@ -22,7 +23,7 @@ export async function explainCall(
   const prepared = await tool.prepare(value)
   if (!prepared.ok) throw new UsageError(prepared.envelope.error_text)
   const { args, subjects } = prepared
-  const call: Call = { tool: name, args, subjects, ...(tool.mcp !== undefined && { mcp: tool.mcp }) }
+  const call: Call = omitUndefined({ tool: name, args, subjects, mcp: tool.mcp })
   const holds = authority.for(tool)
   const expanded = await expandOnDisk(call, holds.book.scope, workspace)
   const watchdog = await runWatchdog(defaultWatchdog, { tool: name, args, expanded })

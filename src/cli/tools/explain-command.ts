@@ -1,5 +1,5 @@
 import type { Args } from '../args.js'
-import { UsageError } from '../errors.js'
+
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { withSession } from '../setup/with-session.js'
@@ -7,11 +7,10 @@ import { safeJson, safeText } from '../terminal/safe-text.js'
 import { explainCall } from './explain-call.js'
 import { readArguments } from './read-arguments.js'
 
-/** Explains what the rules of a session here say of a model's call; its exit code says the verdict. Nothing is run. */
+/** Prints what the rules decide about a call of the model, with the verdict as the exit code. Nothing is run. */
 export async function explainCommand(args: Args, io: Io): Promise<number> {
-  const [name, ...words] = args.positionals
-  if (name === undefined) throw new UsageError('Which tool?', '"capstan tools list" has them.')
-  const given = readArguments(words)
+  const name = args.required(0, 'TOOL', '"capstan tools list" lists the tools.')
+  const given = readArguments(args.positionals.slice(1))
   return withSession(args, io, async (session) => {
     const { action, text } = await explainCall(session, name, given)
     await write(

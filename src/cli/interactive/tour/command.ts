@@ -3,10 +3,10 @@ import { type Io, write } from '../../io.js'
 
 export const command: Command = {
   usage: [''],
-  about: `A session on a sample project in a temporary directory, with the built-in offline model: no key and no network are needed, and
-nothing is left behind. Without a terminal it goes through all steps by itself.`,
+  description: `Opens a session on a sample project in a temporary directory, with the built-in offline model. It needs no API key and no network, and
+removes its files at the end. Without a terminal, all steps run by themselves.`,
   options: [],
-  examples: [{ line: 'capstan tour', says: 'the first minute' }],
+  examples: [{ line: 'capstan tour', comment: 'Take the tour' }],
   async run(_args, io) {
     const [{ Args }, { makeSampleWorkspace }, { tourRules, TourGuide }] = await Promise.all([
       import('../../args.js'),

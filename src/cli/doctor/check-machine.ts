@@ -14,16 +14,16 @@ import { loadSettings } from '../setup/load-settings.js'
 import { userDirOf } from '../setup/user-dir.js'
 import { serverFindings } from './servers.js'
 
-/** One thing that was looked at. `warn`: it works, with less. */
+/** The result of one check. `warn`: it works, with limits. */
 export type Finding = {
   readonly area: 'node' | 'search' | 'sandbox' | 'config' | 'models' | 'mcp' | 'store'
   readonly state: 'ok' | 'warn' | 'fail'
-  readonly says: string
-  readonly hint?: string
+  readonly message: string
+  readonly hint?: string | undefined
 }
 
-/** Looks at everything the command depends on. Values of keys are never read out. */
-export async function* look(args: Args, io: Io): AsyncGenerator<Finding, void, undefined> {
+/** Checks everything that the command depends on. The values of API keys are never printed. */
+export async function* checkMachine(args: Args, io: Io): AsyncGenerator<Finding, void, undefined> {
   yield nodeVersion()
   yield await ripgrep()
   const confining = await sandbox()
@@ -37,11 +37,11 @@ function nodeVersion(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const isEnough = major > 20 || (major === 20 && minor >= 19)
   return isEnough
-    ? { area: 'node', state: 'ok', says: `Node ${process.versions.node}` }
+    ? { area: 'node', state: 'ok', message: `Node ${process.versions.node}` }
     : {
         area: 'node',
         state: 'fail',
-        says: `Node ${process.versions.node} is too old`,
+        message: `Node ${process.versions.node} is too old`,
         hint: 'Install Node 20.19 or later.',
       }
 }
@@ -50,18 +50,18 @@ async function ripgrep(): Promise<Finding> {
   try {
     const { rgPath } = await import('@vscode/ripgrep')
     const version = await firstLine(rgPath, ['--version'])
-    return { area: 'search', state: 'ok', says: version }
+    return { area: 'search', state: 'ok', message: version }
   } catch (error) {
     return {
       area: 'search',
       state: 'warn',
-      says: `ripgrep does not run here (${messageOf(error).split('\n')[0]}): searching is slower`,
-      hint: 'Install again without --omit=optional, on this machine.',
+      message: `ripgrep does not run here (${messageOf(error).split('\n')[0]}): search is slower`,
+      hint: 'Install the package again on this machine, without --omit=optional.',
     }
   }
 }
 
-/** Tried, not asked: the doctor tries to break out of it. */
+/** Tests the sandbox by trying to escape from it. */
 async function sandbox(): Promise<Finding[]> {
   const checks = await doctor()
   const [found] = checks
@@ -71,53 +71,53 @@ async function sandbox(): Promise<Finding[]> {
       {
         area: 'sandbox',
         state: 'warn',
-        says: `there is no sandbox: ${found?.detail ?? 'nothing was found'}`,
-        hint: 'Commands run without one when they are allowed; --sandbox required refuses them instead.',
+        message: `no sandbox: ${found?.detail ?? 'none was found'}`,
+        hint: 'Allowed commands run without a sandbox. To refuse them instead, use --sandbox required.',
       },
       ...without.map(
-        ({ check, detail }) => ({ area: 'sandbox', state: 'warn', says: `${check}: ${detail}` }) as const,
+        ({ check, detail }) => ({ area: 'sandbox', state: 'warn', message: `${check}: ${detail}` }) as const,
       ),
     ]
   }
   const broken = checks.filter(({ held }) => !held)
   if (broken.length > 0)
     return broken.map(
-      ({ check, detail }) => ({ area: 'sandbox', state: 'fail', says: `${check}: ${detail}` }) as const,
+      ({ check, detail }) => ({ area: 'sandbox', state: 'fail', message: `${check}: ${detail}` }) as const,
     )
   return [
     {
       area: 'sandbox',
       state: 'ok',
-      says: `${found.detail}; ${checks.length - 1} ways out were tried, and all held`,
+      message: `${found.detail}; ${checks.length - 1} escape attempts, all blocked`,
     },
   ]
 }
 
-/** One line for the configuration, and one for the model that would be asked: which, why, and how. */
+/** Reports the configuration, and which model is used and why. */
 async function models(args: Args, io: Io): Promise<Finding[]> {
   const findings: Finding[] = []
   try {
     const place = { root: workspaceRoot(args.value('directory') ?? '.', io.cwd), userDir: userDirOf(io) }
     const settings = await loadSettings(place, io, args.value('config'))
-    for (const says of settings.warnings) findings.push({ area: 'config', state: 'warn', says })
+    for (const message of settings.warnings) findings.push({ area: 'config', state: 'warn', message })
     findings.push({
       area: 'config',
       state: 'ok',
-      says: settings.files.length > 0 ? settings.files.join(', ') : 'no configuration file; none is needed',
+      message: settings.files.length > 0 ? settings.files.join(', ') : 'no configuration file (optional)',
     })
     const named = args.value('model')
     const chosen = await chooseModel({ env: io.env, config: settings.config, named })
     findings.push(modelFinding(chosen, io, named))
   } catch (error) {
-    // Whoever names a model that is not there has a configuration that is in order.
+    // An unknown model is not a problem of the configuration.
     const area = findings.some((each) => each.area === 'config' && each.state === 'ok') ? 'models' : 'config'
     const hint = error instanceof CommandLineError ? error.hint : undefined
-    findings.push({ area, state: 'fail', says: messageOf(error), ...(hint !== undefined && { hint }) })
+    findings.push({ area, state: 'fail', message: messageOf(error), hint })
   }
   return findings
 }
 
-/** A configuration that cannot be read is reported with the models. */
+/** Returns nothing for a configuration that cannot be read: `models` reports it. */
 async function servers(args: Args, io: Io, hasSandbox: boolean): Promise<Finding[]> {
   try {
     const place = { root: workspaceRoot(args.value('directory') ?? '.', io.cwd), userDir: userDirOf(io) }
@@ -136,30 +136,31 @@ function modelFinding({ name, from }: ChosenModel, { env }: Io, named: string | 
     return {
       area: 'models',
       state: 'warn',
-      says: 'no language model: the offline one answers, which only follows simple rules',
-      hint: `Set a key in the environment (${keyedProviders.map(({ variables }) => variables[0]).join(', ')}), start Ollama, LM Studio or llama.cpp, or declare a model with "capstan init".`,
+      message:
+        'no language model is configured: the built-in offline model is used, which only follows simple rules',
+      hint: `Set an API key in the environment (${keyedProviders.map(({ variables }) => variables[0]).join(', ')}), start Ollama, LM Studio or llama.cpp, or declare a model with "capstan init".`,
     }
   const provider = keyedProviders.find((each) => each.provider === name.slice(0, name.indexOf('/')))
   const variable = provider?.variables.find((each) => set.includes(each))
   const why = {
-    flag: named === undefined ? 'CAPSTAN_MODEL says so' : '--model says so',
-    config: 'the configuration says so',
-    environment: `${variable ?? 'its key'} is set`,
-    local: 'a server on this machine has it',
+    flag: named === undefined ? 'set by CAPSTAN_MODEL' : 'set by --model',
+    config: 'set by the configuration',
+    environment: `${variable ?? 'its API key'} is set`,
+    local: 'served by this machine',
   }[from]
   const others = set.filter((each) => each !== variable)
   const more = [
-    ...(others.length > 0 ? [`other keys that are set: ${others.join(', ')}`] : []),
-    ...(from === 'environment' || from === 'local' ? ['--model or default_model chooses another'] : []),
+    ...(others.length > 0 ? [`other API keys that are set: ${others.join(', ')}`] : []),
+    ...(from === 'environment' || from === 'local' ? ['choose another with --model or default_model'] : []),
     ...(provider?.own !== undefined && from !== 'config' && !isInstalled(provider.own.package)
-      ? [`${provider.own.package} is not installed, so it is spoken to by chat completions`]
+      ? [`${provider.own.package} is not installed, so the chat completions protocol is used`]
       : []),
   ]
   return {
     area: 'models',
     state: 'ok',
-    says: `${name}, since ${why}`,
-    ...(more.length > 0 && { hint: `${more.join('; ')}.` }),
+    message: `${name} (${why})`,
+    hint: more.length > 0 ? `${more.join('; ')}.` : undefined,
   }
 }
 
@@ -168,29 +169,33 @@ async function store(args: Args, io: Io): Promise<Finding> {
   const place = named === undefined ? join(userDirOf(io), 'sessions') : join(io.cwd, named)
   try {
     const directory = await nearestDirectory(place)
-    // The only proof that can be had: a directory beside the sessions, gone again at once.
+    // The only reliable test: create a directory next to the sessions, and remove it.
     await rm(await mkdtemp(join(directory, '.capstan-doctor-')), { recursive: true })
     const count =
       directory === place ? (await readdir(place)).filter((name) => !name.startsWith('.')).length : 0
-    return { area: 'store', state: 'ok', says: `${place} can be written; ${count} session(s)` }
+    return {
+      area: 'store',
+      state: 'ok',
+      message: `${place} is writable; ${count} ${count === 1 ? 'session' : 'sessions'}`,
+    }
   } catch (error) {
     return {
       area: 'store',
       state: 'fail',
-      says: `${place} cannot be written: ${messageOf(error)}`,
-      hint: 'Name another place with --store or CAPSTAN_HOME.',
+      message: `${place} is not writable: ${messageOf(error)}`,
+      hint: 'Choose another place with --store or CAPSTAN_HOME.',
     }
   }
 }
 
-/** Where the store would be made, when it is not there yet. */
+/** The store's directory, or the nearest existing parent in which it would be created. */
 async function nearestDirectory(place: string): Promise<string> {
   for (let path = place; ; path = dirname(path)) {
     const found = await stat(path).catch(() => undefined)
     if (found?.isDirectory()) return path
-    // The store itself may be a file: a database.
+    // The store itself can be a file: a database.
     if (found !== undefined && path !== place) throw new Error(`${path} is not a directory`)
-    if (path === dirname(path)) throw new Error('there is no such directory')
+    if (path === dirname(path)) throw new Error('no such directory')
   }
 }
 
