@@ -10,8 +10,8 @@ const specs: readonly OptionSpec[] = [
   { name: 'json', short: 'j', summary: '' },
 ]
 
-describe('what a command is called with', () => {
-  it('is read in every usual form', () => {
+describe('the arguments of a command', () => {
+  it('are read in every usual form', () => {
     const args = readArgs(
       ['a', '--model=x/y', '--allow', 'bash(ls)', 'b', '--allow=edit', '-j', '--', '--json'],
       specs,
@@ -29,23 +29,23 @@ describe('what a command is called with', () => {
   })
 
   it.each([
-    [['--modle', 'x'], 'There is no option "--modle".'],
-    [['-x'], 'There is no option "-x".'],
+    [['--modle', 'x'], 'Unknown option "--modle".'],
+    [['-x'], 'Unknown option "-x".'],
     [['--model'], '--model needs a value: --model <name>.'],
-    [['--model', 'a', '-m', 'b'], '--model was given twice.'],
+    [['--model', 'a', '-m', 'b'], '--model can be given only once.'],
     [['--json=yes'], '--json takes no value.'],
     [['--mode', 'ful'], '--mode takes "plan" or "full", not "ful".'],
-  ])('is refused in words: %j', (argv, message) => {
+  ])('are refused with a message: %j', (argv, message) => {
     expect(() => readArgs(argv, specs)).toThrow(expect.objectContaining({ message, exitCode: 2 }))
   })
 
-  it('says what was probably meant', () => {
+  it('suggest the option that was probably meant', () => {
     expect(() => readArgs(['--modle', 'x'], specs)).toThrow(
       expect.objectContaining({ hint: 'Did you mean "--model" or "--mode"?', exitCode: 2 }),
     )
   })
 
-  it.each(['0', '-1', '1.5', 'x', ''])('takes no %j for a count', (text) => {
+  it.each(['0', '-1', '1.5', 'x', ''])('refuse %j as a count', (text) => {
     expect(() => readArgs([`--max-rounds=${text}`], specs).count('max-rounds')).toThrow(
       'positive whole number',
     )

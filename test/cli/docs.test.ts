@@ -15,7 +15,7 @@ const shown = extractBlocks('docs/command.md', page).filter(({ code }) => code.s
 
 describe('the page about the command', () => {
   it.each(shown.map((block) => [block.line, block] as const))(
-    'shows in line %i what really happens',
+    'shows the real output in line %i',
     async (_, block) => {
       const { root, env, home } = await openPlace({ 'engine.js': 'export const speed = 9\n' })
       const bin = join(home, 'bin')
@@ -26,12 +26,12 @@ describe('the page about the command', () => {
         `#!/bin/sh\nexec "${process.execPath}" "${join(packageRoot, 'dist/cli/main.js')}" "$@"\n`,
       )
       await chmod(command, 0o755)
-      let told = ''
+      let transcript = ''
       for (const line of block.code.split('\n').filter((each) => each.startsWith('$ '))) {
         const { code, output } = await sh(line.slice(2), root, { ...env, PATH: `${bin}:${env['PATH']}` })
-        told += `${line}\n${output}${code === 0 ? '' : `[exit ${code}]\n`}`
+        transcript += `${line}\n${output}${code === 0 ? '' : `[exit ${code}]\n`}`
       }
-      const plain = told
+      const plain = transcript
         .replaceAll(root, '/project')
         .replace(/^no language model is configured.*\n/gm, '')
         .replace(/ \(\d+\.\d s\)$/gm, '')

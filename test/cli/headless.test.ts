@@ -10,7 +10,7 @@ const edit = {
 }
 
 describe('capstan run', () => {
-  it('gives the answer and nothing else on standard output', async () => {
+  it('prints only the answer on standard output', async () => {
     const { run, model } = await openPlace(files)
     const { server, flags } = await model([
       { text: 'Looking.', toolCalls: [{ name: 'read', args: { file_path: 'engine.js' } }] },
@@ -24,7 +24,7 @@ describe('capstan run', () => {
     expect(JSON.stringify(server.requests[0]?.body)).toContain('How fast?')
   })
 
-  it('refuses what needs a person, reports it with the rule that allows it, and ends with 3', async () => {
+  it('refuses a call that needs an approval, reports it with the rule that would allow it, and exits with 3', async () => {
     const { run, model, root } = await openPlace(files)
     const { flags } = await model([{ toolCalls: [edit] }, 'I may not.'])
     const { code, stdout, stderr } = await run(['run', ...flags, 'Faster!'])
@@ -35,7 +35,7 @@ describe('capstan run', () => {
   })
 
   it.each([
-    ['the very rule of the report', ['--allow', 'edit(engine.js)']],
+    ['the rule of the report', ['--allow', 'edit(engine.js)']],
     ['a mode', ['--mode', 'accept-edits']],
   ])('does it with %s', async (_, more) => {
     const { run, model, root } = await openPlace(files)
@@ -48,7 +48,7 @@ describe('capstan run', () => {
     expect(await readFile(join(root, 'engine.js'), 'utf8')).toBe('export const speed = 12\n')
   })
 
-  it('holds a deny against every allow', async () => {
+  it('applies a deny rule over every allow rule', async () => {
     const { run, model } = await openPlace(files)
     const { flags } = await model([
       { toolCalls: [{ name: 'read', args: { file_path: 'engine.js' } }] },
@@ -68,7 +68,7 @@ describe('capstan run', () => {
     expect(stdout).not.toContain('speed')
   })
 
-  it('asks nobody, and waits for nobody, when the model has a question', async () => {
+  it('does not wait for an answer to a question of the model', async () => {
     const { run, model } = await openPlace()
     const question = {
       name: 'question',
@@ -107,7 +107,7 @@ describe('capstan run', () => {
     expect(outcome.stderr).toMatch(/hint: Continue with: capstan run --session \S+ "continue"/)
   })
 
-  it('ends with 5 when the model does not answer, and says why', async () => {
+  it('exits with 5 when the model does not answer, and prints why', async () => {
     const { run, model } = await openPlace()
     const { flags } = await model(() => ({ status: 401, message: 'bad key' }))
     const { code, stderr } = await run(['run', ...flags, 'Hello'])
@@ -134,7 +134,7 @@ describe('capstan run', () => {
     },
   )
 
-  it('is done only when the checks pass, where it must be', async () => {
+  it('succeeds with --verify only when the checks pass', async () => {
     const { run, model } = await openPlace({
       'package.json': JSON.stringify({ name: 'x', scripts: { test: 'exit 1' } }),
       'package-lock.json': '{}',
@@ -145,7 +145,7 @@ describe('capstan run', () => {
     expect(stderr).toContain('not verified: 1 failed')
   })
 
-  it('neutralises what would act on the terminal', async () => {
+  it('escapes control sequences in the output of models and tools', async () => {
     const { run, model } = await openPlace({ 'a\u001b[2Jb.txt': 'x' })
     const { flags } = await model([
       {
@@ -166,8 +166,8 @@ describe('capstan run', () => {
   })
 })
 
-describe('what is piped in', () => {
-  it('goes along with the prompt, or is the prompt', async () => {
+describe('text from standard input', () => {
+  it('is added to the prompt, or is the prompt', async () => {
     const { run, model } = await openPlace()
     const { server, flags } = await model(() => 'Read.')
     await run(['run', ...flags, 'Review this'], { stdin: '+ a line\n' })
@@ -183,18 +183,18 @@ describe('what is piped in', () => {
     ])
   })
 
-  it('is missed in words when there is no prompt at all', async () => {
+  it('is required when there is no prompt', async () => {
     const { run } = await openPlace()
     expect(await run(['run'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('There is no prompt'),
+      stderr: expect.stringContaining('Missing argument: PROMPT'),
     })
     expect(await run(['run'], { isTTY: { stdin: true } })).toMatchObject({ code: 2 })
   })
 })
 
-describe('as JSON', () => {
-  it('is one object, with everything that a script needs', async () => {
+describe('the JSON output', () => {
+  it('is one object with the whole result', async () => {
     const { run, model } = await openPlace(files)
     const { flags } = await model([
       { toolCalls: [edit] },
@@ -228,7 +228,7 @@ describe('as JSON', () => {
     expect({ code, stderr }).toEqual({ code: 3, stderr: '' })
   })
 
-  it('is every event as a line, the session first and the result last', async () => {
+  it('is one line for each event, the session first and the result last', async () => {
     const { run, model } = await openPlace(files)
     const { flags } = await model(['Hello.'])
     const { stdout, code } = await run(['run', ...flags, '--json', 'Hi'])
@@ -236,7 +236,7 @@ describe('as JSON', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(lines[0]).toMatchObject({ type: 'session', model: 'test/m', kept: true })
+    expect(lines[0]).toMatchObject({ type: 'session', model: 'test/m', stored: true })
     expect(lines.slice(1, 3).map(({ type }) => type)).toEqual(['agent_start', 'turn_start'])
     expect(lines.flatMap(({ type, text }) => (type === 'text_delta' ? [text] : [])).join('')).toBe('Hello.')
     expect(lines.at(-2)).toMatchObject({ type: 'agent_end' })
@@ -244,7 +244,7 @@ describe('as JSON', () => {
     expect(code).toBe(0)
   })
 
-  it('tells errors in the same place', async () => {
+  it('has errors, too', async () => {
     const { run, model } = await openPlace()
     const { flags } = await model(() => ({ status: 400, message: 'no such model' }))
     const { stdout, code } = await run(['run', ...flags, '--output-format', 'json', 'Hi'])
@@ -258,7 +258,7 @@ describe('as JSON', () => {
 })
 
 describe('a session', () => {
-  it('is kept, and gone on with', async () => {
+  it('is stored, and can be resumed', async () => {
     const { run, model } = await openPlace(files)
     const { server, flags } = await model(() => 'Noted.')
     await run(['run', ...flags, 'We sail at nine knots.'])
@@ -266,40 +266,46 @@ describe('a session', () => {
     expect(JSON.stringify(server.requests[1]?.body)).toContain('We sail at nine knots.')
   })
 
-  it('is not kept where nobody wants it', async () => {
+  it('is not stored with --store none', async () => {
     const { run, model } = await openPlace(files)
     const { flags } = await model(() => 'Noted.')
     await run(['run', ...flags, '--store', 'none', 'Hello'])
     expect(await run(['run', ...flags, '--continue', 'And?'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('There is no session of this directory'),
+      stderr: expect.stringContaining('This directory has no session to resume.'),
     })
   })
 
-  it('stays in its directory, and says with which permissions it goes on', async () => {
+  it('stays in its directory, and a note names the permissions that it resumes with', async () => {
     const { run, model, root } = await openPlace({ ...files, 'other/x': '' })
     const { flags } = await model(() => 'Noted.')
     await run(['run', ...flags, '--session', 's', '--mode', 'accept-edits', '--allow', 'bash(ls)', 'Hello'])
     const elsewhere = await run(['run', ...flags, '--session', 's', 'And?'], { cwd: join(root, 'other') })
     expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining(`belongs to ${root}`) })
     const { stderr } = await run(['run', ...flags, '--session', 's', 'And?'])
-    expect(stderr).toContain('going on with s, as before with mode accept-edits; allowed: bash(ls)')
+    expect(stderr).toContain('resuming s with mode accept-edits; allowed: bash(ls)')
   })
 })
 
-describe('called wrongly', () => {
+describe('invalid arguments', () => {
   it.each([
-    [['rnu'], 'There is no command "rnu".', 'Did you mean "run"?'],
-    [['run', '--modle', 'x', 'y'], 'There is no option "--modle".', 'Did you mean "--model"'],
-    [['run', '--allow', 'bash(', 'y'], 'The rule "bash(" is not valid', 'A rule looks like'],
-    [['run', '--budget', '5', 'y'], '--budget takes an amount with its unit', '--budget 0.50usd'],
+    [['rnu'], 'Unknown command "rnu".', 'Did you mean "run"?'],
+    [['run', '--modle', 'x', 'y'], 'Unknown option "--modle".', 'Did you mean "--model"'],
+    [['run', '--allow', 'bash(', 'y'], 'The rule "bash(" is not valid', 'Write a rule as'],
+    [['run', '--budget', '5', 'y'], '--budget takes an amount with a unit', '--budget 0.50usd'],
     [['run', '-C', 'nowhere', 'y'], 'cannot be used: it does not exist', undefined],
     [['run', '--config', 'none.acl', 'y'], 'there is no such file', undefined],
     [['run', '--json', '--output-format', 'json', 'y'], 'cannot be given together', undefined],
     [['run', '--session', 'a', '--continue', 'y'], 'cannot be given together', undefined],
-    [['run', '--agent', 'nobody', 'y'], 'nobody', undefined],
-    [['sessions', 'lsit'], 'There is no action "lsit".', 'Did you mean "list"?'],
-  ])('%j is told in a line and a hint, with 2', async (argv, message, hint) => {
+    [['run', '--agent', 'unknown', 'y'], 'unknown', undefined],
+    [['serve'], 'Missing argument: AGENT_DIR', 'Usage: capstan serve AGENT_DIR'],
+    [['check'], 'Missing argument: AGENT_DIR', 'Usage: capstan check AGENT_DIR'],
+    [['program'], 'Missing argument: FILE', 'Usage: capstan program FILE'],
+    [['tools', 'call'], 'Missing argument: TOOL', 'Usage: capstan tools call TOOL'],
+    [['sessions', 'show'], 'Missing argument: ID', 'capstan sessions list'],
+    [['completion'], 'Missing argument: SHELL', 'Usage: capstan completion bash|zsh|fish'],
+    [['sessions', 'lsit'], 'Unknown action "lsit".', 'Did you mean "list"?'],
+  ])('%j is refused with one line, a hint and exit code 2', async (argv, message, hint) => {
     const { run } = await openPlace()
     const { code, stdout, stderr } = await run(argv)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

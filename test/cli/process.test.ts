@@ -17,18 +17,18 @@ describe('the built command', () => {
     expect(await ended(child)).toEqual({ code: 0, signal: null, stdout: 'Reviewed.\n', stderr: '' })
   })
 
-  it('does not wait for a pipe that nobody writes to', async () => {
+  it('does not wait for a pipe that no process writes to', async () => {
     const place = await openPlace()
     const { flags } = await place.model(() => 'Done.')
     const outcome = await ended(start(place, ['run', ...flags, 'Go']))
     expect(outcome).toMatchObject({ code: 0, stdout: 'Done.\n' })
-    expect(outcome.stderr).toContain('standard input is open but nothing came on it')
+    expect(outcome.stderr).toContain('standard input is open but empty')
   })
 
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('is cancelled by %s, and leaves no process behind', async (name, code) => {
+  ] as const)('is cancelled by %s, and leaves no process running', async (name, code) => {
     const place = await openPlace()
     const long = `6${code}.${process.pid}`
     const { server, flags } = await place.model((_, n) =>
@@ -36,7 +36,7 @@ describe('the built command', () => {
     )
     const child = start(place, ['run', ...flags, '--no-stdin', '--json', '--allow', 'bash', 'Wait'])
     await server.request(0)
-    await output(child, '"type":"tool_execution_start"')
+    await printed(child, '"type":"tool_execution_start"')
     await until(() => isRunning(long))
     child.kill(name)
     const outcome = await ended(child)
@@ -49,7 +49,7 @@ describe('the built command', () => {
     await until(() => !isRunning(long))
   })
 
-  it('ends at once when it is told twice', async () => {
+  it('ends at once at the second signal', async () => {
     const place = await openPlace()
     const { server, flags } = await place.model(() => ({ stall: true }))
     const child = start(place, ['run', ...flags, '--no-stdin', 'Wait'])
@@ -59,7 +59,7 @@ describe('the built command', () => {
     expect((await ended(child)).code).toBe(130)
   })
 
-  it('takes it quietly when its reader goes away', async () => {
+  it('ends without an error message when its reader closes the pipe', async () => {
     const place = await openPlace()
     const { flags } = await place.model(() => ({ text: 'word '.repeat(20_000), deltas: 20 }))
     const child = start(place, ['run', ...flags, '--no-stdin', '--json', 'Talk'])
@@ -68,7 +68,7 @@ describe('the built command', () => {
     expect(stderr).not.toMatch(/EPIPE|at .*\.js/)
   })
 
-  it('says nothing of a reader that had enough of a long replay', async () => {
+  it('prints no error when the reader of a long replay closes the pipe', async () => {
     const place = await openPlace()
     const { flags } = await place.model((_, n) =>
       n < 30
@@ -81,7 +81,7 @@ describe('the built command', () => {
     expect((await ended(child)).stderr).toBe('')
   })
 
-  it('goes on when nobody reads what it tells beside the answer', async () => {
+  it('continues when standard error is closed', async () => {
     const place = await openPlace()
     const { flags } = await place.model((_, n) =>
       n < 3 ? { toolCalls: [{ name: 'ls', args: {} }] } : 'Done.',
@@ -91,7 +91,7 @@ describe('the built command', () => {
     expect(await ended(child)).toMatchObject({ code: 0, stdout: 'Done.\n' })
   })
 
-  it.skipIf(!existsSync('/dev/full'))('says in one line that its output cannot be written', async () => {
+  it.skipIf(!existsSync('/dev/full'))('reports in one line that its output cannot be written', async () => {
     const place = await openPlace()
     const { flags } = await place.model(() => 'Done.')
     const full = openSync('/dev/full', 'w')
@@ -102,7 +102,7 @@ describe('the built command', () => {
     })
     const { code, stderr } = await ended(child)
     closeSync(full)
-    expect(stderr).toMatch(/^capstan: The output cannot be written: ENOSPC[^\n]*\n$/)
+    expect(stderr).toMatch(/^capstan: Cannot write the output: ENOSPC[^\n]*\n$/)
     expect(code).toBe(1)
   })
 })
@@ -113,16 +113,16 @@ function start(place: Place, args: readonly string[]): ChildProcess {
 
 type Ended = { code: number | null; signal: string | null; stdout: string; stderr: string }
 
-const heard = new WeakMap<ChildProcess, { stdout: string; stderr: string; tell: Set<() => void> }>()
+const outputs = new WeakMap<ChildProcess, { stdout: string; stderr: string; listeners: Set<() => void> }>()
 
-function hear(child: ChildProcess) {
-  const known = heard.get(child)
+function outputOf(child: ChildProcess) {
+  const known = outputs.get(child)
   if (known !== undefined) return known
-  const made = { stdout: '', stderr: '', tell: new Set<() => void>() }
-  heard.set(child, made)
+  const made = { stdout: '', stderr: '', listeners: new Set<() => void>() }
+  outputs.set(child, made)
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     made.stdout += text
-    for (const tell of made.tell) tell()
+    for (const listener of made.listeners) listener()
   })
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     made.stderr += text
@@ -131,28 +131,30 @@ function hear(child: ChildProcess) {
 }
 
 function ended(child: ChildProcess): Promise<Ended> {
-  const said = hear(child)
+  const output = outputOf(child)
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code, signal) => resolve({ code, signal, stdout: said.stdout, stderr: said.stderr }))
+    child.once('close', (code, signal) =>
+      resolve({ code, signal, stdout: output.stdout, stderr: output.stderr }),
+    )
   })
 }
 
-/** Resolves when this was put out. */
-function output(child: ChildProcess, wanted: string): Promise<void> {
-  const said = hear(child)
+/** Resolves when the process has printed this text. */
+function printed(child: ChildProcess, wanted: string): Promise<void> {
+  const output = outputOf(child)
   return new Promise((resolve) => {
     const look = (): void => {
-      if (!said.stdout.includes(wanted)) return
-      said.tell.delete(look)
+      if (!output.stdout.includes(wanted)) return
+      output.listeners.delete(look)
       resolve()
     }
-    said.tell.add(look)
+    output.listeners.add(look)
     look()
   })
 }
 
-/** Whether a program with this word among its arguments is at work. */
+/** Whether a process with this argument is running. */
 function isRunning(word: string): boolean {
   const { stdout } = spawnSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
   return stdout.split('\n').some((line) => line.trim() === `sleep ${word}`)

@@ -13,13 +13,13 @@ describe('capstan rules', () => {
     const place = await openPlace({ '.capstan/rules': rules })
     await place.run(['rules', 'add', 'ask', 'bash(git push*)', '--reason', 'others see it'])
     const { stdout } = await place.run(['rules', '--deny', 'bash(curl *)'])
-    expect(stdout).toMatch(/^Flags\n {2}deny {2}bash\(curl \*\)/)
+    expect(stdout).toMatch(/^Rules of the command line\n {2}deny {2}bash\(curl \*\)/)
     expect(stdout).toMatch(
-      /"always" answers are stored here \(.*projects.*rules\)\n {2}ask {3}bash\(git push\*\) {2}others see it/,
+      /with your "always" answers \(.*projects.*rules\)\n {2}ask {3}bash\(git push\*\) {2}others see it/,
     )
     expect(stdout).toContain(join(place.root, '.capstan/rules'))
     expect(stdout).toContain('allow bash(make *)  not confirmed: has no effect')
-    expect(stdout).toMatch(/Built in\n {2}allow fs\.read/)
+    expect(stdout).toMatch(/Built-in rules\n {2}allow fs\.read/)
     const listed = (await place.run(['rules', 'list', '--json'])).stdout
       .trim()
       .split('\n')
@@ -30,7 +30,7 @@ describe('capstan rules', () => {
     expect(listed.find(({ scope }) => scope === 'user').file).toContain(place.home)
   })
 
-  it('adds and removes rules that sessions here go by, and keeps the comments of the file', async () => {
+  it('adds and removes rules that apply to sessions here, and leaves the comments of the file', async () => {
     const place = await openPlace()
     const test = (command: string) => place.run(['rules', 'test', 'bash', `command=${command}`])
     expect((await test('make ship')).code).toBe(3)
@@ -52,7 +52,7 @@ describe('capstan rules', () => {
     expect(left).toContain('deny bash(make clean)')
   })
 
-  it('refuses what is not a rule, and writes nothing then', async () => {
+  it('refuses an invalid rule and writes nothing', async () => {
     const place = await openPlace()
     for (const argv of [
       ['add', 'allow'],
@@ -82,14 +82,14 @@ describe('capstan rules', () => {
       'read a.txt',
     ])
     const { stdout } = await place.run(['rules', '--session', 'ship'])
-    expect(stdout).toMatch(/Of the session ship.*\n {2}allow bash\(make \*\)/)
+    expect(stdout).toMatch(/Rules of the session ship.*\n {2}allow bash\(make \*\)/)
   })
 
   it('confirms the rules and the MCP servers that came with a directory, until they change', async () => {
     const place = await openPlace({ '.capstan/rules': rules, '.mcp.json': servers })
     const test = () => place.run(['rules', 'test', 'bash', 'command=make ship'])
     expect((await test()).code).toBe(3)
-    // Without a terminal a yes must be said on purpose.
+    // Without a terminal, confirmation needs --yes.
     expect((await place.run(['rules', 'confirm'])).code).toBe(2)
     expect((await place.run(['rules', 'confirm'], { stdin: 'y\ny\n' })).code).toBe(2)
     expect((await test()).code).toBe(3)
@@ -108,7 +108,7 @@ describe('capstan rules', () => {
     expect((await place.run(['rules', 'confirm', 'mcp'])).code).toBe(2)
   })
 
-  it('says in a run which command confirms them', async () => {
+  it('names the command that confirms them in a run', async () => {
     const place = await openPlace({ '.capstan/rules': rules, '.mcp.json': servers, 'a.txt': 'nine\n' })
     const { stderr } = await place.run(['run', '--model', 'offline', '--no-stdin', 'read a.txt'])
     expect(stderr).toMatch(/note from rules: .*confirm it with "capstan rules confirm"/)

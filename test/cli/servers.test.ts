@@ -9,7 +9,7 @@ const report =
   /mcp server broken is unavailable: it ended with exit code 4; it said: no token; its command is: \S*node -e console/
 
 describe('an MCP server that does not start', { timeout: limit }, () => {
-  it('is named with command, exit code and its last words by capstan run, and in the JSON of it', async () => {
+  it('is reported by capstan run with its command, exit code and last output, in text and JSON', async () => {
     const place = await openPlace()
     const { flags } = await place.model(() => 'done')
     const config = String(flags[1])
@@ -24,7 +24,7 @@ describe('an MCP server that does not start', { timeout: limit }, () => {
 })
 
 describe('capstan doctor', { timeout: limit }, () => {
-  it('says which MCP servers there are, and which are confined', async () => {
+  it('lists the MCP servers, and which of them are confined', async () => {
     const place = await openPlace({ '.mcp.json': '{"mcpServers":{"theirs":{"command":"node"}}}' })
     mkdirSync(place.home, { recursive: true })
     writeFileSync(
@@ -39,19 +39,19 @@ describe('capstan doctor', { timeout: limit }, () => {
       (await place.run(['doctor', '--json'])).stdout
         .trim()
         .split('\n')
-        .map((line) => JSON.parse(line) as { area: string; state: string; says: string })
+        .map((line) => JSON.parse(line) as { area: string; state: string; message: string })
         .filter(({ area }) => area === 'mcp')
-        .map(({ state, says }) => `${state} ${says}`)
+        .map(({ state, message }) => `${state} ${message}`)
     const servers = await found()
     expect(servers).toEqual([
-      expect.stringMatching(/^ok open: .*; not confined: it has the network and your home directory$/),
+      expect.stringMatching(/^ok open: .*; not confined: it can use the network and your home directory$/),
       expect.stringMatching(
-        /held: .*; confined to the workspace: the sandbox keeps from it hosts other than a\.test/,
+        /held: .*; confined to the workspace: the sandbox denies it hosts other than a\.test/,
       ),
       'ok far: reached at https://far.test',
-      expect.stringMatching(/^fail gone: no-such-program-here; .*the command is not found on PATH$/),
+      expect.stringMatching(/^fail gone: no-such-program-here; .*the command is not on PATH$/),
       'ok off: disabled',
-      expect.stringMatching(/^warn .*\.mcp\.json came with this directory and was not confirmed/),
+      expect.stringMatching(/^warn .*\.mcp\.json came with this directory and is not confirmed/),
     ])
     expect(servers.join('\n')).not.toContain('canary-key')
     await place.run(['rules', 'confirm', 'mcp', '--yes'])
@@ -60,7 +60,7 @@ describe('capstan doctor', { timeout: limit }, () => {
 })
 
 describe('the question whether a file that came with a directory is used', { timeout: limit }, () => {
-  it('says of each server of .mcp.json whether it is confined, and with which variables it runs', async () => {
+  it('shows whether each server of .mcp.json is confined, and its environment variables', async () => {
     const servers = {
       held: { command: 'node', args: ['a.js'], env: { NODE_OPTIONS: '--require ./b.js' } },
       open: { command: 'node', sandbox: 'off' },
@@ -72,21 +72,23 @@ describe('the question whether a file that came with a directory is used', { tim
       [
         '  held: node a.js',
         '    with NODE_OPTIONS=--require ./b.js',
-        '    confined: the sandbox keeps from it the network, the home directory and temporary files, and all writing',
+        '    confined: the sandbox denies it the network, the home directory and temporary files, and all writing',
         '  open: node',
-        '    not confined: it has the network and your home directory',
+        '    not confined: it can use the network and your home directory',
         '  far: https://far.test/mcp',
       ].join('\n'),
     )
   })
 
-  it('says it of each program of capstan.acl', async () => {
+  it('shows whether each program of capstan.acl is confined', async () => {
     const place = await openPlace({
       'capstan.acl':
         'mcp_servers "a" { command = "node" args = ["a.js"] }\nmcp_servers "b" { command = "node" writable = ["."] }\n',
     })
     const { stdout } = await place.run(['trust', '--yes'])
-    expect(stdout).toContain('  a: node a.js\n    not confined: it has the network and your home directory\n')
-    expect(stdout).toMatch(/ {2}b: node\n {4}confined: the sandbox keeps from it the network/)
+    expect(stdout).toContain(
+      '  a: node a.js\n    not confined: it can use the network and your home directory\n',
+    )
+    expect(stdout).toMatch(/ {2}b: node\n {4}confined: the sandbox denies it the network/)
   })
 })

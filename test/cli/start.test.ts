@@ -10,10 +10,10 @@ import { openPlace, type Place } from './drive.js'
 const command = join(packageRoot, 'dist/cli')
 
 describe('the built command', () => {
-  it('loads little to ask a model and tell the answer', async () => {
+  it('loads few modules for one prompt', async () => {
     const { place, run } = await opened()
     expect(await run()).toEqual({ code: 0, stdout: 'Done.\n', stderr: '' })
-    const loaded = [...readCompileCache(await keptFile(place)).keys()]
+    const loaded = [...readCompileCache(await cacheFile(place)).keys()]
     // What is for the time after the answer, if at all. If this fails: something that every run does began to use one of them. Do it
     // later, or take the module out of its group in scripts/bundle.mjs (`laterForCommand`).
     const later = /^(calls|history|memory|processes|search|shell-rules|sqlite|verify)-/
@@ -23,30 +23,30 @@ describe('the built command', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(900 * 1024)
   })
 
-  it('keeps the code of a command once, and works the same with it', async () => {
+  it('writes the compile cache of a command once, and works the same with it', async () => {
     const { place, run } = await opened()
     const first = await run()
-    const file = await keptFile(place)
+    const file = await cacheFile(place)
     const { mtimeMs, mode } = await stat(file)
     expect(mode & 0o777).toBe(0o600)
     expect(await run()).toEqual(first)
     expect((await stat(file)).mtimeMs).toBe(mtimeMs)
   })
 
-  it('works with kept code that is damaged, and puts it right', async () => {
+  it('works with a damaged compile cache, and repairs it', async () => {
     const { place, run } = await opened()
     const first = await run()
-    const file = await keptFile(place)
-    const kept = [...readCompileCache(file).keys()]
+    const file = await cacheFile(place)
+    const names = [...readCompileCache(file).keys()]
     const damaged = await readFile(file)
     const middle = Math.floor(damaged.length / 2)
     damaged.fill(0xff, middle, middle + 1_000)
     await writeFile(file, damaged)
     expect(await run()).toEqual(first)
-    expect([...readCompileCache(file).keys()]).toEqual(kept)
+    expect([...readCompileCache(file).keys()]).toEqual(names)
   })
 
-  it('works where nothing can be kept', async () => {
+  it('works where no compile cache can be written', async () => {
     const { place, run } = await opened()
     await mkdir(place.home, { recursive: true })
     await writeFile(join(place.home, 'cache'), 'not a directory')
@@ -54,7 +54,7 @@ describe('the built command', () => {
     expect(await readFile(join(place.home, 'cache'), 'utf8')).toBe('not a directory')
   })
 
-  it("keeps nothing when Node's variable for it says so, nor of what failed", async () => {
+  it("writes no compile cache when Node's variable turns it off, nor for a failed command", async () => {
     const { place, run } = await opened()
     await run({ NODE_DISABLE_COMPILE_CACHE: '1' })
     expect((await run({}, ['--no-such-option'])).code).toBe(2)
@@ -89,7 +89,7 @@ function ended(place: Place, args: readonly string[], env: Readonly<Record<strin
   })
 }
 
-async function keptFile({ home }: Place): Promise<string> {
+async function cacheFile({ home }: Place): Promise<string> {
   const [versions = ''] = await readdir(join(home, 'cache'))
   return join(home, 'cache', versions, 'run.code')
 }

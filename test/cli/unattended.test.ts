@@ -31,7 +31,7 @@ describe('without a configured model', { timeout: 120_000 }, () => {
     ['run', ['run', '--no-stdin', 'Hello']],
     ['run --json', ['run', '--no-stdin', '--json', 'Hello']],
     ['serve', ['serve', 'agents/a', '--run', 'daily']],
-  ])('%s exits with 5 and says what to configure', async (_, argv) => {
+  ])('%s exits with 5 and names what to configure', async (_, argv) => {
     const place = await openPlace(schedule)
     const { code, stdout, stderr } = await runBuilt(place, argv)
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
@@ -39,7 +39,7 @@ describe('without a configured model', { timeout: 120_000 }, () => {
     expect(stderr).toMatch(/ANTHROPIC_API_KEY.*--model.*capstan init.*--model offline/s)
   })
 
-  it('the offline model answers when it is asked for, by flag or variable', async () => {
+  it('the offline model answers if the flag or the variable names it', async () => {
     const place = await openPlace(schedule)
     expect(await runBuilt(place, ['run', '--no-stdin', '--model', 'offline', 'Hello'])).toMatchObject({
       code: 0,
@@ -86,7 +86,7 @@ describe('with a capstan.acl that came with the directory and is not confirmed',
     expect(await runBuilt(place, run, env)).toMatchObject({ code: 0, stdout: 'Never.\n' })
   })
 
-  it('the user’s own configuration is a choice, except in CI', async () => {
+  it('the configuration of the user chooses the model, except in CI', async () => {
     const place = await openPlace()
     const { server } = await place.model(() => 'Mine.')
     await configAt(place, 'http://127.0.0.1:9')
@@ -108,15 +108,15 @@ describe('a run whose model fails', { timeout: 120_000 }, () => {
     }))
     const outcome = await place.run(['run', ...flags, '--retries', '1', 'Hello'])
     expect(outcome).toMatchObject({ code: 5, stdout: '' })
-    expect(outcome.stderr).toContain('the model is asked again in 1.2 s: ')
+    expect(outcome.stderr).toContain('retrying the model request in 1.2 s: ')
     expect(server.requests).toHaveLength(2)
     const never = await place.run(['run', ...flags, '--retries', '0', 'Hello'])
-    expect(never.stderr).not.toContain('asked again')
+    expect(never.stderr).not.toContain('retrying')
     expect(server.requests).toHaveLength(3)
     expect(await place.run(['run', ...flags, '--retries', '-1', 'Hello'])).toMatchObject({ code: 2 })
   })
 
-  it('goes on with --fallback-model and says so', async () => {
+  it('continues with --fallback-model and prints a note', async () => {
     const place = await openPlace()
     const { server } = await place.model(({ body }) =>
       (body as { model: string }).model === 'b' ? 'Taken over.' : { status: 503 },

@@ -26,7 +26,7 @@ const code = new Map([
 ])
 const nothing = new Map()
 
-describe('kept code', () => {
+describe('the compile cache', () => {
   it('is read as it was written', () => {
     const here = place()
     writeCompileCache(here, code)
@@ -49,7 +49,7 @@ describe('kept code', () => {
     expect(readCompileCache(here.file)).toEqual(nothing)
   })
 
-  it('is not read where others may write it, nor through a link', () => {
+  it('is not read if other users can write it, nor through a symbolic link', () => {
     const here = place()
     writeCompileCache(here, code)
     chmodSync(here.file, 0o620)
@@ -60,7 +60,7 @@ describe('kept code', () => {
     expect(readCompileCache(here.file)).toEqual(nothing)
   })
 
-  it('is not waited for where a pipe or a directory lies', () => {
+  it('is ignored if a pipe or a directory is in its place', () => {
     const here = place()
     mkdirSync(dirname(here.file), { recursive: true })
     execFileSync('mkfifo', [here.file])
@@ -71,7 +71,7 @@ describe('kept code', () => {
     expect(() => writeCompileCache(here, code)).not.toThrow()
   })
 
-  it('makes no directory for a user who has none, and does without where it cannot be kept', () => {
+  it('does not create the directory of the user, and is skipped where it cannot be written', () => {
     const { userDir } = place()
     const missing = join(userDir, 'missing')
     writeCompileCache({ userDir: missing, file: join(missing, 'cache', 'run.code') }, code)
@@ -83,7 +83,7 @@ describe('kept code', () => {
     expect(readFileSync(join(userDir, 'cache'), 'utf8')).toBe('a file of the user')
   })
 
-  it('of another version goes after a month, and not before', () => {
+  it('of another version is removed after a month, not earlier', () => {
     const here = place()
     const [old, recent] = ['v0', 'v2'].map((version) => join(here.userDir, 'cache', version))
     for (const [directory, days] of [

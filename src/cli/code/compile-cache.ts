@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** What V8 made of scripts, by the names of their files. */
+/** Code that V8 compiled, by the name of the script file. */
 export type CompileCache = ReadonlyMap<string, Buffer>
 
 const sumBytes = 4
@@ -22,8 +22,8 @@ const maxBytes = 64 * 1024 * 1024
 const maxUnusedMs = 30 * 24 * 60 * 60 * 1_000
 
 /**
- * Never throws: what is not there, not whole, or not the user's own is as if nothing had been kept. V8 believes what it is given, so
- * nothing is handed to it that is not byte for byte what was written.
+ * Reads a compile cache. Never throws: a file that is missing, damaged, or writable by other users is ignored. V8 trusts cached code, so a
+ * checksum makes sure that it gets exactly what was written.
  */
 export function readCompileCache(file: string): CompileCache {
   try {
@@ -40,24 +40,24 @@ export function readCompileCache(file: string): CompileCache {
       }),
     )
   } catch {
-    // Most often the first time.
+    // Usually the first start: there is no cache yet.
     return new Map()
   }
 }
 
-/** Never throws: whoever cannot keep it does without. Makes no user's directory, only what is in it. */
-export function writeCompileCache({ userDir, file }: CodePlace, code: CompileCache): void {
+/** Writes a compile cache. Never throws, and does nothing if the user's directory does not exist. */
+export function writeCompileCache({ userDir, file }: CacheLocation, code: CompileCache): void {
   try {
     if (!existsSync(userDir)) return
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     replace(file, bytesOf(code))
     sweep(dirname(file))
   } catch {
-    // A full or read-only disk is no reason to fail after all is done.
+    // A full or read-only disk must not fail a command that is done.
   }
 }
 
-export type CodePlace = { readonly userDir: string; readonly file: string }
+export type CacheLocation = { readonly userDir: string; readonly file: string }
 
 function bytesOf(code: CompileCache): Buffer {
   const head = Buffer.from(JSON.stringify([...code].map(([name, bytes]) => [name, bytes.length])))
@@ -65,27 +65,27 @@ function bytesOf(code: CompileCache): Buffer {
   return Buffer.concat([number(sumOf(rest)), rest])
 }
 
-/** Others read the old or the new, never a half. */
+/** Replaces the file atomically, so that other processes never read a part of it. */
 function replace(file: string, bytes: Buffer): void {
-  const aside = `${file}.${process.pid}`
-  rmSync(aside, { force: true })
+  const temporary = `${file}.${process.pid}`
+  rmSync(temporary, { force: true })
   try {
-    writeFileSync(aside, bytes, { mode: 0o600, flag: 'wx' })
-    renameSync(aside, file)
+    writeFileSync(temporary, bytes, { mode: 0o600, flag: 'wx' })
+    renameSync(temporary, file)
   } finally {
-    rmSync(aside, { force: true })
+    rmSync(temporary, { force: true })
   }
 }
 
-/** A pipe in its place is not waited for, and a link not followed. */
+/** Reads a regular file of this user. Does not block on a pipe, and does not follow a symbolic link. */
 function readOwn(file: string): Buffer {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
   const descriptor = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
     const stat = fstatSync(descriptor)
     const isOwn = process.getuid === undefined || stat.uid === process.getuid()
-    const mayOthersWrite = process.getuid !== undefined && (stat.mode & 0o022) !== 0
-    if (!stat.isFile() || !isOwn || mayOthersWrite || stat.size > maxBytes) return Buffer.alloc(0)
+    const canOthersWrite = process.getuid !== undefined && (stat.mode & 0o022) !== 0
+    if (!stat.isFile() || !isOwn || canOthersWrite || stat.size > maxBytes) return Buffer.alloc(0)
     return readFileSync(descriptor)
   } finally {
     closeSync(descriptor)
@@ -93,7 +93,7 @@ function readOwn(file: string): Buffer {
 }
 
 function sumOf(bytes: Buffer): number {
-  // Loaded only by whoever has something to look at.
+  // Loaded only when there is a cache.
   return process.getBuiltinModule('node:zlib').crc32(bytes)
 }
 
@@ -103,7 +103,7 @@ function number(value: number): Buffer {
   return bytes
 }
 
-/** What other versions of Node have left, long unused. The file that was just written tells the time. */
+/** Removes caches of other versions that were not used for a month. The current time is that of the file that was just written. */
 function sweep(directory: string): void {
   const parent = dirname(directory)
   const now = statSync(directory).mtimeMs

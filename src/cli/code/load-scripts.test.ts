@@ -11,7 +11,7 @@ function folder(files: Readonly<Record<string, string>>): string {
 }
 
 const noImport = (specifier: string): Promise<never> =>
-  Promise.reject(new Error(`nobody imports ${specifier}`))
+  Promise.reject(new Error(`unexpected import of ${specifier}`))
 
 describe('scripts', () => {
   const files = {
@@ -20,12 +20,12 @@ describe('scripts', () => {
       'globalThis.loads = (globalThis.loads ?? 0) + 1; exports.sum = (a, b) => a + b; exports.file = __filename',
   }
 
-  it('load each other once, and are new until they are kept', () => {
+  it('load each other once, and are new until they are cached', () => {
     const directory = folder(files)
     Object.assign(globalThis, { loads: 0 })
     const first = loadScripts(new Map(), noImport)
     const { answer } = first.load(join(directory, 'start.js')) as { answer(): number }
-    // What has a name that does not tell its content is not kept, so it is not new either.
+    // A file without a content hash in its name is not cached, so it is not new either.
     expect(first.isNew()).toBe(false)
     expect([answer(), answer()]).toEqual([42, 42])
     expect(Reflect.get(globalThis, 'loads')).toBe(1)
@@ -37,7 +37,7 @@ describe('scripts', () => {
     expect(again.isNew()).toBe(false)
   })
 
-  it('are compiled anew when V8 does not take what was kept', () => {
+  it('are compiled again when V8 rejects the cached code', () => {
     const directory = folder(files)
     const scripts = loadScripts(new Map([['sum-aaaaaaaa.js', Buffer.from('of another V8')]]), noImport)
     const path = join(directory, 'sum-aaaaaaaa.js')
@@ -45,7 +45,7 @@ describe('scripts', () => {
     expect(scripts.isNew()).toBe(true)
   })
 
-  it("import Node's own modules without, and others with, what imports for them", async () => {
+  it("load Node's own modules directly, and other modules with the given import function", async () => {
     const directory = folder({
       'imports-aaaaaaaa.js': 'exports.imported = (name) => importModule(name)',
     })

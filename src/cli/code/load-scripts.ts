@@ -4,12 +4,12 @@ import { basename, dirname, resolve } from 'node:path'
 import { Script } from 'node:vm'
 import type { CompileCache } from './compile-cache.js'
 
-/** Scripts that load each other with `require`, and what V8 has made of them. */
+/** Scripts that load each other with `require`, and the code that V8 compiled from them. */
 export type LoadedScripts = {
   load(path: string): unknown
-  /** Whether something was loaded that was not kept, or that this V8 does not take. */
+  /** Whether a script was loaded that is not in the cache, or whose cached code V8 rejected. */
   isNew(): boolean
-  /** What there is to keep: with the functions that have run, which then need no compiling either. */
+  /** The compiled code, including the functions that have run. */
   code(): CompileCache
 }
 
@@ -23,13 +23,13 @@ type Wrapper = (
   importModule: (specifier: string) => Promise<unknown>,
 ) => void
 
-/** V8 takes what was kept of another text of the same length for this one's: only a name that tells the content will do. */
-const tellsContent = /-[\w-]{8}\.js$/
+/** A file name with a content hash. V8 checks only the length of the source, so cached code is used only for such names. */
+const hashedName = /-[\w-]{8}\.js$/
 const parameters = 'exports, require, module, __filename, __dirname, importModule'
 
-/** `importModule` stands for `import()`. */
+/** Loads scripts with cached code. `importModule` is called for `import()`. */
 export function loadScripts(
-  kept: CompileCache,
+  cache: CompileCache,
   importModule: (specifier: string) => Promise<unknown>,
 ): LoadedScripts {
   const modules = new Map<string, ScriptModule>()
@@ -42,15 +42,12 @@ export function loadScripts(
     const module: ScriptModule = { exports: {} }
     modules.set(path, module)
     const name = basename(path)
-    const isKeepable = tellsContent.test(name)
-    const cachedData = isKeepable ? kept.get(name) : undefined
-    // Nothing in it is beyond ASCII; to know that spares Node a look at every letter.
+    const isCacheable = hashedName.test(name)
+    const cachedData = isCacheable ? cache.get(name) : undefined
+    // The bundled files are ASCII, so Node need not decode UTF-8.
     const text = readFileSync(path, 'latin1')
-    const script = new Script(`(function (${parameters}) {${text}\n})`, {
-      filename: path,
-      ...(cachedData !== undefined && { cachedData }),
-    })
-    if (isKeepable) {
+    const script = new Script(`(function (${parameters}) {${text}\n})`, { filename: path, cachedData })
+    if (isCacheable) {
       if (cachedData === undefined || script.cachedDataRejected === true) isNew = true
       scripts.set(name, script)
     }
@@ -58,7 +55,7 @@ export function loadScripts(
     const requireFrom = (specifier: string): unknown =>
       specifier.startsWith('.') ? load(resolve(dirname(path), specifier)) : outside(specifier)
     const importFrom = async (specifier: string): Promise<unknown> =>
-      // Node's own modules are there without the loader of ES modules, which takes a while to start.
+      // Node's own modules need no ES module loader, which is slow to start.
       specifier.startsWith('node:') ? outside(specifier) : importModule(specifier)
     const run = script.runInThisContext() as Wrapper
     run(module.exports, requireFrom, module, path, dirname(path), importFrom)
@@ -69,6 +66,9 @@ export function loadScripts(
     load,
     isNew: () => isNew,
     code: () =>
-      new Map([...kept, ...[...scripts].map(([name, script]) => [name, script.createCachedData()] as const)]),
+      new Map([
+        ...cache,
+        ...[...scripts].map(([name, script]) => [name, script.createCachedData()] as const),
+      ]),
   }
 }

@@ -5,29 +5,38 @@ import type * as CommandProcess from '../command-process.js'
 import { exitCodes } from '../exit-codes.js'
 import { userDirOf } from '../setup/user-dir.js'
 import { packageVersion } from '../version.js'
-import { type CodePlace, type CompileCache, readCompileCache, writeCompileCache } from './compile-cache.js'
+import {
+  type CacheLocation,
+  type CompileCache,
+  readCompileCache,
+  writeCompileCache,
+} from './compile-cache.js'
 import { loadScripts } from './load-scripts.js'
 
-/** Loads the command beside this file, with what was kept of its code, and runs it. Keeps what was not kept when all is done. */
+/**
+ * Runs the command with a cache of its compiled code, and updates the cache at the end. Node 20 has no `module.enableCompileCache`
+ * (Node 22.1 has), and compiling takes most of the start.
+ */
 export function startCommand(argv: readonly string[]): void {
   const directory = fileURLToPath(new URL('.', import.meta.url))
-  const place = placeFor(argv)
-  const kept: CompileCache = place === undefined ? new Map() : readCompileCache(place.file)
-  const scripts = loadScripts(kept, (specifier) => import(specifier))
+  const location = cacheLocation(argv)
+  const cache: CompileCache = location === undefined ? new Map() : readCompileCache(location.file)
+  const scripts = loadScripts(cache, (specifier) => import(specifier))
   const command = scripts.load(join(directory, 'command-process.js')) as typeof CommandProcess
   void command.runProcess(argv).then((code) => {
-    // One that failed has not been everywhere, and what is kept is kept for long.
-    if (place === undefined || code !== exitCodes.done || !scripts.isNew()) return
-    const isHere = ([name]: readonly [string, Buffer]): boolean => existsSync(join(directory, name))
-    writeCompileCache(place, new Map([...scripts.code()].filter(isHere)))
+    // A failed command has run only a part of its code.
+    if (location === undefined || code !== exitCodes.done || !scripts.isNew()) return
+    const isCurrent = ([name]: readonly [string, Buffer]): boolean => existsSync(join(directory, name))
+    writeCompileCache(location, new Map([...scripts.code()].filter(isCurrent)))
   })
 }
 
 /**
- * By command, since each runs other parts of the same files. Below the user's directory, which nobody else may write to: code that is
- * kept is code that runs. Undefined: nothing is kept, as Node's own variable for this says, or because nothing is to be gained.
+ * The cache file of a command. Each command has its own, because each runs other functions of the same files. It is in the user's
+ * directory, which other users cannot write to, because cached code is executed. Undefined if Node's own variable turns caching off, or for
+ * help, which gains nothing.
  */
-function placeFor(argv: readonly string[]): CodePlace | undefined {
+function cacheLocation(argv: readonly string[]): CacheLocation | undefined {
   const { env } = process
   if (env['NODE_DISABLE_COMPILE_CACHE'] || env['NODE_V8_COVERAGE']) return undefined
   const [first = 'chat'] = argv
@@ -44,7 +53,7 @@ function placeFor(argv: readonly string[]): CodePlace | undefined {
     const versions = `${packageVersion()}-node-${process.version}-${process.arch}`
     return { userDir, file: join(userDir, 'cache', versions, `${name}.code`) }
   } catch {
-    // A user without a home, or in a directory that is gone, keeps nothing.
+    // There is no home directory, or the current directory was removed.
     return undefined
   }
 }

@@ -10,8 +10,8 @@ describe('completion', () => {
     const script = await completionScript('bash', commandTable)
     const complete = (...words: string[]): string[] => {
       const ask = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _capstan; printf '%s\\n' "\${COMPREPLY[@]}"`
-      const said = execFileSync('/bin/bash', ['--norc', '-c', `${script}\n${ask}`], { encoding: 'utf8' })
-      return said.split('\n').filter(Boolean)
+      const output = execFileSync('/bin/bash', ['--norc', '-c', `${script}\n${ask}`], { encoding: 'utf8' })
+      return output.split('\n').filter(Boolean)
     }
     expect(complete('capstan', 'ru')).toEqual(['run', 'rules'])
     expect(complete('capstan', 'run', '--output-f')).toEqual(['--output-format'])
@@ -31,8 +31,8 @@ describe('completion', () => {
     expect((script.match(/'/g)?.length ?? 0) % 2).toBe(0)
   })
 
-  // Neither shell is everywhere: these texts were tried in zsh 5.9 and fish 3.6, with every sign that means something to one of them.
-  it('is this text for zsh', async () => {
+  // zsh and fish are not installed everywhere. These scripts were tested in zsh 5.9 and fish 3.6, with every character that is special in one of them.
+  it('produces the expected script for zsh', async () => {
     expect(await completionScript('zsh', [tricky])).toBe(`#compdef capstan
 # zsh completion of capstan
 _capstan_actions() {
@@ -66,12 +66,12 @@ compdef _capstan capstan
 `)
   })
 
-  it('is this text for fish', async () => {
+  it('produces the expected script for fish', async () => {
     const script = await completionScript('fish', [tricky])
     expect(
       script.slice(script.indexOf('complete -c')),
-    ).toBe(`complete -c capstan -n __capstan_begins -l help -s h -d 'what there is, with examples'
-complete -c capstan -n __capstan_begins -l version -s V -d 'the version'
+    ).toBe(`complete -c capstan -n __capstan_begins -l help -s h -d 'Show help'
+complete -c capstan -n __capstan_begins -l version -s V -d 'Print the version'
 complete -c capstan -f -n __capstan_begins -a look -d 'here: there; (or [not]), "so" $HOME \`a\` it’s'
 complete -c capstan -f -n '__capstan_begins look' -a up -d 'at the sky: blue; (or not)'
 complete -c capstan -n '__capstan_is look' -l plain -d 'without anything'

@@ -5,7 +5,7 @@ import { readInput } from './read-input.js'
 const pipe = { stdin: false, stdout: false, stderr: false }
 
 describe('standard input', () => {
-  it('is read to its end when something comes', async () => {
+  it('is read to its end', async () => {
     for (const wish of ['optional', 'required'] as const) {
       const { io, stdin } = setUp()
       const reading = readInput(io, wish)
@@ -15,13 +15,13 @@ describe('standard input', () => {
     }
   })
 
-  it('is given up when it stays open and nothing comes, and does not keep the process', async () => {
+  it('is ignored when it stays open and empty, and does not keep the process alive', async () => {
     const { io, stdin } = setUp()
     expect(await readInput(io, 'optional', 10)).toEqual({ text: '', timedOut: true })
     expect(stdin.destroyed).toBe(true)
   })
 
-  it('is waited for once it has begun, or when it was asked for', async () => {
+  it('is waited for once data has arrived, or when it is required', async () => {
     const begun = setUp()
     const reading = readInput(begun.io, 'optional', 5)
     begun.stdin.write('a')
@@ -35,21 +35,21 @@ describe('standard input', () => {
     expect(await waiting).toEqual({ text: 'late' })
   })
 
-  it('is not touched on a terminal, nor when nobody wants it', async () => {
+  it('is not read on a terminal, nor when it is turned off', async () => {
     const { io, stdin } = setUp()
     expect(await readInput({ ...io, isTTY: { ...pipe, stdin: true } }, 'required')).toEqual({ text: '' })
     expect(await readInput(io, 'none')).toEqual({ text: '' })
     expect(stdin.listenerCount('data')).toBe(0)
   })
 
-  it('is let go of when the command is told to end', async () => {
+  it('is not waited for when the command is cancelled', async () => {
     const { io, stopping } = setUp()
     const reading = readInput(io, 'required')
     stopping.abort('SIGINT')
     expect(await reading).toEqual({ text: '' })
   })
 
-  it('must be text, and not without end', async () => {
+  it('must be text of a limited size', async () => {
     const binary = setUp()
     binary.stdin.end(Buffer.from([1, 0, 2]))
     await expect(readInput(binary.io, 'required')).rejects.toThrow('is not text')
@@ -57,7 +57,7 @@ describe('standard input', () => {
     const reading = readInput(large.io, 'required')
     large.stdin.write(Buffer.alloc(8 * 1024 * 1024, 'a'))
     large.stdin.write('b')
-    await expect(reading).rejects.toThrow('More than 8 MiB')
+    await expect(reading).rejects.toThrow('more than 8 MiB')
   })
 })
 

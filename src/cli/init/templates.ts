@@ -10,8 +10,7 @@ export const configTemplate: Template = {
   text: `# The Capstan configuration of this directory. All fields are described in docs/configuration.md of the package.
 # After each change, confirm the file with "capstan trust". Until then it has no effect.
 
-# The default model, as provider/model. Without it: the model for an API key in the environment, a model server on this machine, or the
-# offline model.
+# The default model, as provider/model. Without it: a model for an API key in the environment, or of a server on this machine.
 # default_model = "${example.provider}/${example.model}"
 
 # providers "${example.provider}" {

@@ -16,13 +16,13 @@ describe('a budget', () => {
   })
 
   it.each(['5', '', 'usd', '-1usd', '0usd', '0k', '1e9k', '5eur'])(
-    'is refused without a clear meaning: %j',
+    'is refused when its unit is missing or unknown: %j',
     (text) => {
-      expect(() => readBudget(text)).toThrow('--budget takes an amount with its unit')
+      expect(() => readBudget(text)).toThrow('--budget takes an amount with a unit')
     },
   )
 
-  it('refuses the call that would go past it, in tokens', () => {
+  it('refuses the request that would exceed it, in tokens', () => {
     const guard = budgetGuard({ unit: 'tokens', limit: 1_000 }, undefined)
     expect(guard.checkBeforeLlm?.('s', 600)).toEqual({ decision: 'allow' })
     void guard.recordAfterLlm?.('s', usage(600))
@@ -33,20 +33,18 @@ describe('a budget', () => {
     })
   })
 
-  it('counts dollars where the price is known, and is refused where it is not', () => {
+  it('counts dollars if the price of the model is known, and is refused otherwise', () => {
     const guard = budgetGuard({ unit: 'usd', limit: 0.01 }, { input: 3, output: 15 })
     expect(guard.checkBeforeLlm?.('s', 1_000)).toEqual({ decision: 'allow' })
     void guard.recordAfterLlm?.('s', { ...usage(1), costUsd: 0.009 })
     expect(guard.checkBeforeLlm?.('s', 1_000)).toMatchObject({ decision: 'deny', resource: 'usd' })
     expect(guard.onError).toBe('deny')
-    expect(() => budgetGuard({ unit: 'usd', limit: 1 }, undefined)).toThrow(
-      'the price of this model is not known',
-    )
+    expect(() => budgetGuard({ unit: 'usd', limit: 1 }, undefined)).toThrow('needs the price of the model')
   })
 })
 
 describe('a duration', () => {
-  it('needs its unit', () => {
+  it('needs a unit', () => {
     expect(['500ms', '90s', '10m', '1.5h'].map((text) => readDuration('timeout', text))).toEqual([
       500, 90_000, 600_000, 5_400_000,
     ])

@@ -14,7 +14,7 @@ const nothing = { providers: [], mcpServers: [] } as const
 const alone = { CAPSTAN_LOCAL_MODELS: 'off' }
 
 describe('the model of a session', () => {
-  it('is the one that is named: by the flag before the variable, of the configuration or of a known provider', async () => {
+  it('is the named one: the flag takes precedence over the variable, and configured and well-known providers are found', async () => {
     const { config } = await loadConfig(
       'providers "own" {\n base_url = "http://127.0.0.1:1/v1"\n models "a" {}\n}\n',
     )
@@ -31,16 +31,16 @@ describe('the model of a session', () => {
     expect(await chooseModel({ env: { CAPSTAN_MODEL: 'own/a' }, config })).toMatchObject({ model: 'own/a' })
   })
 
-  it('is refused by name when it cannot be had', async () => {
+  it('is refused when it is unknown or its key is missing', async () => {
     const named = (name: string) => chooseModel({ env: alone, config: nothing, named: name })
     await expect(named('openai/gpt-5')).rejects.toThrow(
-      'openai/gpt-5 needs a key, and OPENAI_API_KEY is not set.',
+      'openai/gpt-5 needs an API key, and OPENAI_API_KEY is not set.',
     )
-    await expect(named('nobody/x')).rejects.toThrow('There is no model "nobody/x".')
-    await expect(named('gpt-5')).rejects.toThrow('There is no model "gpt-5".')
+    await expect(named('unknown/x')).rejects.toThrow('Unknown model "unknown/x".')
+    await expect(named('gpt-5')).rejects.toThrow('Unknown model "gpt-5".')
   })
 
-  it('is that of the configuration before keys in the environment', async () => {
+  it('is the configured one, even if API keys are set', async () => {
     const { config } = await loadConfig(
       'providers "own" {\n base_url = "http://127.0.0.1:1/v1"\n models "a" {}\n}\n',
     )
@@ -50,7 +50,7 @@ describe('the model of a session', () => {
     })
   })
 
-  it('is that of the first key in the environment, and note so without the key', async () => {
+  it('is the default model for the first API key that is set, and the note names the variable, not the key', async () => {
     const chosen = await chooseModel({
       env: { ...alone, OPENAI_API_KEY: 'sk-secret', MISTRAL_API_KEY: 'other' },
       config: nothing,
@@ -63,12 +63,12 @@ describe('the model of a session', () => {
     })
   })
 
-  it('is that of a server on this machine, else the offline one, which note so', async () => {
+  it('is one of a server on this machine, else the offline model, and a note says which', async () => {
     const url = await serve({ data: [{ id: 'nomic-embed-text' }, { id: 'qwen3:8b' }, { id: 'llama3' }] })
     const chosen = await chooseModel({ env: { CAPSTAN_LOCAL_MODELS: url }, config: nothing })
     expect(chosen).toMatchObject({ name: 'local/qwen3:8b', from: 'local' })
     expect(chosen.note).toBe(
-      `model: qwen3:8b of the server at ${url} (it has 1 more); --model chooses another`,
+      `model: qwen3:8b of the server at ${url} (which has 1 more); choose another with --model`,
     )
     const offline = await chooseModel({ env: alone, config: nothing })
     expect(offline).toMatchObject({ name: 'offline/rules', from: 'offline' })
@@ -77,7 +77,7 @@ describe('the model of a session', () => {
 })
 
 describe('servers on this machine', () => {
-  it('are asked at once, and the first that lists a model counts', async () => {
+  it('are queried at the same time, and the first that lists a model is used', async () => {
     const elsewhere = await serve({ data: [{ id: 'stolen' }] })
     const servers = [
       { provider: 'closed', url: 'http://127.0.0.1:1/v1' },
@@ -91,7 +91,7 @@ describe('servers on this machine', () => {
     expect(await findLocalModel(servers.slice(0, -1))).toBeUndefined()
   })
 
-  it('do not keep anybody waiting', async () => {
+  it('are ignored when they do not answer in time', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1')
     await new Promise((resolve) => silent.once('listening', resolve))
     open.push(() => {
@@ -102,11 +102,11 @@ describe('servers on this machine', () => {
     expect(await findLocalModel([{ provider: 'silent', url }], 50)).toBeUndefined()
   })
 
-  it('are only ever on this machine', () => {
+  it('must be on loopback', () => {
     expect(localServersOf({ CAPSTAN_LOCAL_MODELS: 'off' })).toEqual([])
     expect(localServersOf({}).length).toBe(3)
     for (const url of ['http://example.com/v1', 'http://127.0.0.1.evil.example/v1', 'file:///x', 'x'])
-      expect(() => localServersOf({ CAPSTAN_LOCAL_MODELS: url })).toThrow('no address on loopback')
+      expect(() => localServersOf({ CAPSTAN_LOCAL_MODELS: url })).toThrow('is not a URL on loopback')
   })
 })
 

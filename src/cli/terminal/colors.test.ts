@@ -12,7 +12,7 @@ it.each([
   ['FORCE_COLOR', { FORCE_COLOR: '1' }, 'stderr', true],
   ['both', { FORCE_COLOR: '1', NO_COLOR: '1' }, 'stdout', false],
 ] as const)('with %s', (_, env, stream, enabled) => {
-  const { red, enabled: told } = colorsFor({ env, isTTY: terminal }, stream)
-  expect(told).toBe(enabled)
+  const { red, enabled: isEnabled } = colorsFor({ env, isTTY: terminal }, stream)
+  expect(isEnabled).toBe(enabled)
   expect(red('x')).toBe(enabled ? '\u001b[31mx\u001b[39m' : 'x')
 })

@@ -207,7 +207,7 @@ describe.runIf(hasScript)('other commands in a real terminal', () => {
     expect(JSON.stringify((await server.request(2)).body)).toContain('nine knots')
     const again = open(place, ['sessions', 'resume', 'cut', '--run', ...flags])
     await again.sees('left: 1')
-    expect(again.screen()).toContain('No run of this session was cut off.')
+    expect(again.screen()).toContain('No run of this session was interrupted.')
     await again.ended
   })
 })
