@@ -72,7 +72,7 @@ const laterForCommand = [
     ...without('workspace/sandbox/', 'guard/binaries'),
     'workspace/git/',
     ...without('workspace/net/', 'allow-private'),
-    ...without('workspace/shell/', 'jobs', 'local-shell', 'within'),
+    ...without('workspace/shell/', 'confinement', 'jobs', 'local-shell', 'within'),
   ],
   ['program', ...without('program/machine/', 'machine', 'thread-pool', 'errors', 'type-stripper')],
   ['sqlite', 'store/sqlite/'],

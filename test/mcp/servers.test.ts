@@ -319,7 +319,7 @@ describe('.mcp.json', { timeout: limit }, () => {
       '.mcp.json': file,
     })
     const notices = ofType(await eventsOf(session, 'go'), 'notice').filter(({ source }) => source === 'mcp')
-    expect(notices[0]?.message).toContain('was not confirmed')
+    expect(notices[0]?.message).toContain('is not confirmed')
     expect(await session.mcpStatus()).toEqual([])
     const shown = await session.mcpFile()
     expect(shown).toMatchObject({ confirmed: false, servers: [{ name: 'bad' }], problems: [] })

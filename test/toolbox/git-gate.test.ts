@@ -97,10 +97,12 @@ describe('git at the gate', () => {
     expect(existsSync(join(root, '.git/refs/heads/x'))).toBe(false)
   })
 
-  it('looks without asking, is refused otherwise where nobody can be asked, and names what is wrong before', async () => {
+  it('looks without asking, is refused otherwise where no user can be asked, and names what is wrong before', async () => {
     const call = gateWith(undefined)
     expect(await call('git', { command: 'status' })).toContain('Status:    clean')
-    expect(await call('git', { command: 'branch', name: 'dev' })).toMatch(/no rule covers.*nobody/i)
+    expect(await call('git', { command: 'branch', name: 'dev' })).toMatch(
+      /no rule covers.*No user can be asked/,
+    )
     expect(await call('git', { command: 'checkout' })).toContain('ref parameter is required for checkout')
     expect(await call('bash', {})).toContain('command parameter is required')
   })
