@@ -27,7 +27,9 @@ const cores = Math.max(2, availableParallelism())
 
 export default defineConfig({
   test: {
-    maxWorkers: cores,
+    // Most tests wait for processes, sockets and disks more than they compute. The tiers share these workers and follow each other without a
+    // pause: vitest runs them by name, so the small files of `unit` fill the end.
+    maxWorkers: cores + 1,
     // Generous: a machine that is busy with other work takes ten times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -44,20 +46,16 @@ export default defineConfig({
           exclude: slow,
           // Files share one process: importing the source again for each of them took longer than running them.
           isolate: false,
-          sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
         test: {
           name: 'contract',
-          // Its tests wait for processes and sockets more than they compute.
-          maxWorkers: cores + 1,
           include: ['test/**/*.test.ts'],
           exclude: [...slow, ecosystem],
           isolate: false,
           globalSetup: 'test/support/global-setup.ts',
-          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -68,24 +66,18 @@ export default defineConfig({
         },
         test: {
           name: 'ecosystem',
-          // The same as the contract tier, whose group it runs in.
-          maxWorkers: cores + 1,
           include: [ecosystem, 'src/model/ai-sdk/*.test.ts'],
           isolate: false,
           globalSetup: ['test/support/global-setup.ts', 'test/ecosystem/install.ts'],
-          sequence: { groupOrder: 1 },
         },
       },
       {
         extends: true,
         test: {
           name: 'slow',
-          // Its tests wait for processes and sockets more than they compute.
-          maxWorkers: cores + 2,
           include: slow,
           isolate: false,
           globalSetup: 'test/support/global-setup.ts',
-          sequence: { groupOrder: 2 },
         },
       },
     ],

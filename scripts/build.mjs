@@ -1,7 +1,8 @@
 // Installs the dependencies and builds `dist/` when what they are made from has changed. Needs nothing but Node and npm.
 //
-// There are two builds. `command` is what `npm start` needs: the bundled command, not type-checked, without the library and its
-// declarations. `package` is everything that is published. A package build also serves where a command build is enough.
+// There are two builds. `command` is what `npm start` needs: the bundled command, without the library and its declarations.
+// `package` is everything that is published. A package build also serves where a command build is enough. Neither checks types, which
+// takes longer than the rest: `checkTypes` does, for those who pack or publish; `npm test` checks them with the tests' own.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -18,6 +19,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+export const tsc = 'node_modules/typescript/bin/tsc'
 
 /** Installs from the lock file when the lock file is new or has changed. Exits when the installation fails. */
 export function ensureInstalled() {
@@ -56,12 +58,8 @@ export async function ensureBuilt(what = 'package') {
     const modules = `${aside}/modules`
     const dist = `${aside}/dist`
     const emit =
-      what === 'package'
-        ? ['--declarationDir', dist]
-        : ['--noCheck', '--declaration', 'false', '--declarationDir', 'null']
-    const compiler = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', modules]
-    const code = run(process.execPath, [...compiler, ...emit])
-    if (code !== 0) process.exit(code)
+      what === 'package' ? ['--declarationDir', dist] : ['--declaration', 'false', '--declarationDir', 'null']
+    compile(['--noCheck', '--outDir', modules, ...emit])
     await (what === 'package' ? bundlePackage : bundleCommand)(modules, dist)
     // A command build leaves the library of an earlier build where it is: programs may be using it.
     if (what === 'package') swap(dist, join(root, 'dist'))
@@ -73,6 +71,29 @@ export async function ensureBuilt(what = 'package') {
   writeFileSync(stamps[what], wanted)
 }
 
+/** Checks the types of the sources when they have changed since the last check. Exits when they are wrong. */
+export function checkTypes() {
+  ensureInstalled()
+  const wanted = sourceDigest()
+  if (isStamped(checked, wanted)) return
+  compile(['--noEmit'])
+  rememberChecked(wanted)
+}
+
+const checked = join(root, '.build/checked')
+
+/** The types of these sources were checked, here or as a part of more. @param {string} sources their digest */
+export function rememberChecked(sources) {
+  mkdirSync(dirname(checked), { recursive: true })
+  writeFileSync(checked, sources)
+}
+
+/** Exits when the compiler fails. @param {string[]} options */
+function compile(options) {
+  const code = run(process.execPath, [tsc, '-p', 'tsconfig.build.json', ...options])
+  if (code !== 0) process.exit(code)
+}
+
 /** @param {string} from @param {string} to */
 function swap(from, to) {
   mkdirSync(dirname(to), { recursive: true })
@@ -81,7 +102,7 @@ function swap(from, to) {
 }
 
 /** A digest of everything that a build depends on. */
-function sourceDigest() {
+export function sourceDigest() {
   const sources = [
     ...filesIn('src').filter((file) => !/\.test(-d)?\.ts$/.test(file)),
     'tsconfig.json',

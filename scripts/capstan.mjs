@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The repository's own commands, for a clone in any state: each installs and builds what it needs. Needs nothing but Node and npm.
 import { join } from 'node:path'
-import { ensureBuilt, ensureInstalled, filesIn, read, root, run } from './build.mjs'
+import { checkTypes, ensureBuilt, ensureInstalled, filesIn, read, root, run } from './build.mjs'
 
 process.chdir(root)
 const vitest = 'node_modules/vitest/vitest.mjs'
@@ -50,6 +50,8 @@ async function testUnit() {
 }
 
 async function build() {
+  // A clone that npm prepares for another project was checked before it was pushed.
+  if (process.env['npm_lifecycle_event'] !== 'prepare') checkTypes()
   await ensureBuilt('package')
 }
 
@@ -106,7 +108,7 @@ async function testMatrix(args) {
 /** Prepares, shows or publishes a version. @param {string[]} args */
 async function release(args) {
   const { runRelease } = await import('./release.mjs')
-  if (!args.includes('version')) await ensureBuilt()
+  if (!args.includes('version')) await build()
   return runRelease(args)
 }
 

@@ -1,17 +1,19 @@
 // `npm test`: format, lint and types, then the three tiers of tests. Ends with the time of each and `N passed, M failed`.
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
-import { ensureBuilt } from './build.mjs'
+import { ensureBuilt, rememberChecked, sourceDigest, tsc } from './build.mjs'
 
 const report = '.build/tiers.json'
-const tsc = 'node_modules/typescript/bin/tsc'
 const checks = [
   {
     name: 'format and lint',
     args: ['node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', '.'],
   },
-  // Type tests (`*.test-d.ts`) are part of this one.
-  { name: 'types', args: [tsc, '-p', 'tsconfig.json'] },
+  // Type tests (`*.test-d.ts`) are part of this one. What has not changed since the last check is not checked again.
+  {
+    name: 'types',
+    args: [tsc, '-p', 'tsconfig.json', '--incremental', '--tsBuildInfoFile', '.build/types.tsbuildinfo'],
+  },
   { name: 'types without Node (tool, authority)', args: [tsc, '-p', 'tsconfig.neutral.json'] },
 ]
 
@@ -23,6 +25,10 @@ export async function runChecks() {
   let failed = 0
   // They run beside the first tests, and are reported with the rest at the end.
   const checked = Promise.all(checks.map(runCheck))
+  const sources = sourceDigest()
+  checked.then((results) => {
+    if (results.every(({ code }) => code === 0)) rememberChecked(sources)
+  })
 
   // The sandbox tests need bubblewrap. Where it cannot be installed, they report that they did not run.
   spawnSync(process.execPath, ['scripts/ensure-bubblewrap.mjs'], { stdio: 'inherit' })

@@ -1,4 +1,5 @@
-// A vitest reporter: writes the time and the counts of each tier (vitest project) to `.build/tiers.json`.
+// A vitest reporter: writes the time and the counts of each tier (vitest project) to `.build/tiers.json`. The end of
+// one tier and the start of the next overlap.
 import { mkdirSync, writeFileSync } from 'node:fs'
 
 export default class TierReporter {
@@ -6,7 +7,7 @@ export default class TierReporter {
   #tiers = new Map()
 
   /** @param {import('vitest/node').TestModule} module */
-  onTestModuleQueued(module) {
+  onTestModuleStart(module) {
     this.#tier(module)
   }
 

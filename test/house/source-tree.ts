@@ -40,8 +40,13 @@ export function readSources(): SourceFile[] {
 }
 
 export function readSource(path: string): SourceFile {
-  return parseSource(path, readFileSync(join(root, path), 'utf8'))
+  const known = read.get(path) ?? parseSource(path, readFileSync(join(root, path), 'utf8'))
+  read.set(path, known)
+  return known
 }
+
+/** Several test files read all sources in one process, and nothing changes them meanwhile. */
+const read = new Map<string, SourceFile>()
 
 export function isTest(path: string): boolean {
   return /\.test(-d)?\.[cm]?[jt]s$/.test(path)

@@ -87,22 +87,6 @@ describe('a server over HTTP that goes wrong', () => {
       /mcp server web is unavailable/,
     ],
     [
-      'a body without end',
-      (rpc, _, response) => {
-        if (rpc?.method !== 'tools/call') return false
-        response.writeHead(200, { 'content-type': 'text/event-stream' })
-        const chunk = `data: ${'x'.repeat(1024 * 1024)}`
-        const pour = (): void => {
-          if (response.destroyed) return
-          if (response.write(chunk)) setImmediate(pour)
-          else response.once('drain', pour)
-        }
-        pour()
-        return true
-      },
-      /mcp server web/,
-    ],
-    [
       'a compressed body',
       (rpc, _, response) =>
         rpc?.method === 'tools/call' &&
@@ -121,6 +105,30 @@ describe('a server over HTTP that goes wrong', () => {
     const output = await echo('x')
     expect(output).toMatch(words)
     expect(output).not.toContain('s3cr3t')
+  })
+
+  it('answers with a body without end: the connection is closed after 10 MB', async () => {
+    const megabyte = 1024 * 1024
+    let sent = 0
+    const { add, echo } = await open(
+      (rpc, _, response) => {
+        if (rpc?.method !== 'tools/call') return false
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        const write = (): void => {
+          // Far more than the limit and what the two sockets hold.
+          if (response.destroyed || sent >= 100 * megabyte) return
+          sent += megabyte
+          if (response.write(`data: ${'x'.repeat(megabyte)}`)) setImmediate(write)
+          else response.once('drain', write)
+        }
+        write()
+        return true
+      },
+      { timeoutMs: 3_000 },
+    )
+    await add()
+    expect(await echo('x')).toMatch(/mcp server web/)
+    expect(sent).toBeLessThan(100 * megabyte)
   })
 
   it('is not followed to another host, and the token does not go there', async () => {

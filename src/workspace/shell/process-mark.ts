@@ -36,7 +36,7 @@ export function markOfProcess(pid: number): number | undefined {
 
 function lockLimit(pid: string): number | undefined {
   try {
-    const value = /^Max file locks +(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'latin1'))?.[1]
+    const value = /^Max file locks +(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1]
     if (value === undefined) return undefined
     return value === 'unlimited' ? Number.POSITIVE_INFINITY : Number(value)
   } catch {

@@ -96,14 +96,17 @@ export function findMembers(
   // A pid is not given out again while a group of that number exists: another process there means our group is gone.
   const groupIsOurs = leader === undefined || leader.startTime === trace.leader.startTime
   const known = new Map(trace.known?.map((entry) => [entry.pid, entry.startTime]))
+  // 0 where the leader was gone before it could be read.
+  const leaderStart = Number(trace.leader.startTime)
   const members = new Map<number, ProcessEntry>()
   for (const entry of entries) {
     if (entry.pid === process.pid) continue
     if (
       (groupIsOurs && entry.pgid === trace.leader.pid) ||
       known.get(entry.pid) === entry.startTime ||
-      snapshot.carriesWord(entry, trace.token) ||
-      isMarked(trace, () => snapshot.markOf(entry)) ||
+      // What started before the leader inherited nothing from it: its environment and limits need not be read.
+      (Number(entry.startTime) >= leaderStart &&
+        (snapshot.carriesWord(entry, trace.token) || isMarked(trace, () => snapshot.markOf(entry)))) ||
       (options.pipeHeld === true && trace.pipe !== undefined && snapshot.holdsPipe(entry, trace.pipe))
     ) {
       members.set(entry.pid, entry)
