@@ -116,7 +116,7 @@ describe('a server over HTTP that goes wrong', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         const write = (): void => {
           // Far more than the limit and what the two sockets hold.
-          if (response.destroyed || sent >= 100 * megabyte) return
+          if (response.destroyed || sent >= 40 * megabyte) return
           sent += megabyte
           if (response.write(`data: ${'x'.repeat(megabyte)}`)) setImmediate(write)
           else response.once('drain', write)
@@ -128,7 +128,7 @@ describe('a server over HTTP that goes wrong', () => {
     )
     await add()
     expect(await echo('x')).toMatch(/mcp server web/)
-    expect(sent).toBeLessThan(100 * megabyte)
+    expect(sent).toBeLessThan(40 * megabyte)
   })
 
   it('is not followed to another host, and the token does not go there', async () => {
