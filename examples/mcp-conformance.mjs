@@ -11,7 +11,7 @@ const agent = await Agent.create({}, { userDir: join(place, 'user') })
 /** @type {Map<string, string>} */
 const kept = new Map()
 const session = agent.session(place, {
-  // What has no choices is left open, so that what the server proposes stands.
+  // A field without choices is left out, so that the server's default applies.
   onQuestion: (questions) => ({
     answers: questions.map(({ options }) => (options?.[0] === undefined ? [] : [options[0].label])),
   }),
@@ -23,7 +23,7 @@ const session = agent.session(place, {
         save: (key, value) => void kept.set(key, value),
         remove: (key) => void kept.delete(key),
       },
-      // The suite's sign-in asks nobody: it answers with where it leads to.
+      // The sign-in of the suite asks no user: it answers with the address to continue at.
       authorize: async ({ url: address }) =>
         (await fetch(address, { redirect: 'manual' })).headers.get('location') ?? '',
     },
@@ -49,7 +49,7 @@ function argumentsFor({ properties = {}, required = [] }) {
 }
 
 /**
- * The suite signs in at another port of this machine, where no server may lead a client: whoever configures it has to say so. Some
+ * The suite signs in at another port of this machine, where no server may send a client unless its configuration allows it. Some
  * scenarios come with a client that is registered already.
  * @param {string} address
  */

@@ -18,6 +18,7 @@ const commands = {
   fuzz,
   faults,
   coverage,
+  docs,
   release,
   help,
 }
@@ -98,6 +99,12 @@ async function coverage(args) {
   return measureCoverage(args)
 }
 
+/** Builds the documentation site to .build/site; fails on a link that leads nowhere. */
+async function docs() {
+  const { buildSite } = await import('./site.mjs')
+  return buildSite()
+}
+
 /** The unit, contract and ecosystem tests on other versions of Node. @param {string[]} args */
 async function testMatrix(args) {
   ensureInstalled()
@@ -124,6 +131,7 @@ npm run fuzz -- CASES      compare the command analysis with what real bash open
 npm run faults -- FACTOR NAME …  processes killed, stores that fail, soaks: so many times the short form (10 when left out)
 npm run coverage -- NAME … the lines of src/ that the tests run, by folder (only the tests named, when any are)
 npm run test:matrix -- VERSION …  the unit, contract and ecosystem tests on Node 22, 24 and 26 (only the versions named, when any are)
+npm run docs              build the documentation site to .build/site
 npm run release -- --dry-run  what would be published; \`version\` writes the next version from .changeset/
 npm run bench -- AREA …   benchmarks (all areas when none is named; --quick for a rough look; check fails when a target is missed)`)
   return command === 'help' ? 0 : 2

@@ -1,4 +1,4 @@
-// Serves the agent directory beside this file, fires its schedule once, now, and stops. Without `--once` it goes on until Ctrl-C.
+// Serves the agent directory next to this file, fires its schedule once, now, and stops. Without `--once` it runs until Ctrl-C.
 import { join } from 'node:path'
 import { Agent } from 'capstan'
 

@@ -18,7 +18,7 @@ describe('the links of the documents', () => {
     expect(links).toEqual(['docs/none.md', 'docs/images/none.svg', 'https://example.com'])
     expect(links.flatMap((link) => problemOf('README.md', link))).toHaveLength(2)
     expect(problemOf('README.md', 'docs/sessions.md#no-such-heading')).toHaveLength(1)
-    expect(problemOf('README.md', '#read-on')).toEqual([])
+    expect(problemOf('README.md', '#documentation')).toEqual([])
   })
 })
 

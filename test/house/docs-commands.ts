@@ -22,7 +22,7 @@ const commands: readonly Command[] = [
   { line: /^npm run bench(?: -- (.+))?$/, attempt: ([, areas = '']) => needBenchmarks(areas) },
   // What they do to the working tree is not for a test, or they take minutes; building has happened before it.
   {
-    line: /^npm run (build|format|fuzz|faults|coverage|test:\w+)$/,
+    line: /^npm run (build|docs|format|fuzz|faults|coverage|test:\w+)$/,
     attempt: ([, script = '']) => needScript(script),
   },
   {

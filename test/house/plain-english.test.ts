@@ -51,10 +51,8 @@ const pending: readonly string[] = [
   'test/supervise',
   'test/toolbox',
   'docs',
-  'examples',
   'scripts',
   'bench',
-  'root',
 ]
 
 /** Set to false once no comment line is over the limit. */

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { floors } from '../house/floors.js'
 
-it('the page about the house has every folder on its floor', () => {
-  const page = readFileSync('docs/design/house.md', 'utf8')
+it('the page about the architecture has every folder on its layer', () => {
+  const page = readFileSync('docs/design/architecture.md', 'utf8')
   const shown = [...page.matchAll(/^\| (\d+) \| ([^|]+) \|/gm)].flatMap(([, floor, folders = '']) =>
     [...folders.matchAll(/`(\w+)\/`/g)].map(([, folder = '']): [string, number] => [folder, Number(floor)]),
   )
