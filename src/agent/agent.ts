@@ -79,6 +79,11 @@ export class Agent {
     return describeConfig(this.#config)
   }
 
+  /** The store of the configuration, which sessions without a `sessionStore` of their own are in; undefined when there is none. */
+  get sessionStore(): SessionStore | undefined {
+    return this.#maker.store
+  }
+
   get isClosed(): boolean {
     return this.#closing.signal.aborted
   }

@@ -41,8 +41,7 @@ type EventOfRun =
   | { readonly type: 'agent_mode_changed'; readonly mode: string }
   | { readonly type: 'turn_start'; readonly turn: number }
   | { readonly type: 'turn_end'; readonly turn: number; readonly usage: Usage; readonly finish: string }
-  | { readonly type: 'text_delta'; readonly text: string }
-  | { readonly type: 'reasoning_delta'; readonly text: string }
+  | TextDelta
   | { readonly type: 'steered'; readonly prompt: string }
   | ModelRetry
   | ModelChange
@@ -80,6 +79,13 @@ export type NoticeCode = 'rules_unconfirmed' | 'mcp_file_unconfirmed'
 export type AgentStart = { readonly type: 'agent_start'; readonly runId: string; readonly prompt: string }
 /** The run is done. Its text was streamed already and stands in `result`, so printing `text` of every event prints it once. */
 export type AgentEnd = { readonly type: 'agent_end'; readonly runId: string; readonly result: RunSummary }
+
+/** A piece of the answer or of its reasoning. `whole`: the complete text of the round, which replaces the pieces of it before. */
+export type TextDelta = {
+  readonly type: 'text_delta' | 'reasoning_delta'
+  readonly text: string
+  readonly whole?: true
+}
 
 /** What a run spent that has no result; absent when it never began. */
 type SpentEvent = { readonly usage?: Usage; readonly costUsd?: number }

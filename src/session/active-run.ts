@@ -26,7 +26,7 @@ export class ActiveRun {
   readonly #pass: (event: AgentEvent) => void
   readonly #now: () => number
   /** Writes an event down. */
-  readonly #keep: ((event: AgentEvent, now: number) => void) | undefined
+  readonly #keep: ((event: AgentEvent, now: number, sequence: number) => void) | undefined
   /** Settled when the run has ended; a failure that nobody waits for is told by the stream and the record. */
   result: Promise<AgentResult> = notStarted
 
@@ -34,7 +34,7 @@ export class ActiveRun {
     record: RunRecord,
     now: () => number,
     screen: (pass: (event: AgentEvent) => void) => (event: AgentEvent) => void,
-    keep?: (event: AgentEvent, now: number) => void,
+    keep?: (event: AgentEvent, now: number, sequence: number) => void,
   ) {
     this.record = record
     this.#now = now
@@ -83,7 +83,7 @@ export class ActiveRun {
 
   #tell(event: AgentEvent): void {
     const now = this.#now()
-    if (!this.ended) this.#keep?.(event, now)
+    if (!this.ended) this.#keep?.(event, now, this.record.events.count + 1)
     this.record.add(event, now)
     this.stream.push(event)
   }

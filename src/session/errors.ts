@@ -22,6 +22,18 @@ export class SessionBusyError extends CapstanError {
 
 markErrorClass(SessionBusyError, 'SessionBusyError')
 
+/** The session already has a run of the id that was given for a new one. */
+export class RunExistsError extends CapstanError {
+  constructor(sessionId: string, runId: string) {
+    super(
+      'run_exists',
+      `Session '${sessionId}' already has a run '${runId}'. Read it, or start one with another id.`,
+    )
+  }
+}
+
+markErrorClass(RunExistsError, 'RunExistsError')
+
 /** An option of a session that cannot be used, by its name. */
 export class SessionOptionError extends CapstanError {
   readonly option: string

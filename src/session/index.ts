@@ -4,6 +4,7 @@ export type { ConfirmationPolicy, PendingConfirmation } from './confirmations.js
 export type { GitCommand, ProgramRequest } from './direct-tools.js'
 export {
   ResumeError,
+  RunExistsError,
   SessionBusyError,
   SessionClosedError,
   SessionOptionError,
@@ -35,6 +36,7 @@ export { type RecordedModelOptions, recordedModel } from './replay/recorded-mode
 export type { RecordedSource } from './replay/recording.js'
 export { type ReplayOptions, type ReplayStep, replaySession } from './replay/replay-session.js'
 export type { Attachment, SendOptions, SendRequest } from './request.js'
+export type { ResumeRunOptions } from './resume-run.js'
 export type { RunEvent } from './run-events.js'
 export type { RunSnapshot, RunStatus } from './runs.js'
 export * from './security/index.js'

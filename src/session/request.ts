@@ -20,12 +20,19 @@ export type SendRequest = {
   readonly signal?: AbortSignal
   /** What approval policies and tools find in `run.metadata`, over that of the session. */
   readonly metadata?: JsonObject
+  /**
+   * The id of the run, 1 to 200 characters; a random one unless given. A session that has a run of this id throws `RunExistsError`, so a
+   * caller that is not sure whether its request arrived can send it again.
+   */
+  readonly runId?: string
 }
 export type SendOptions = Omit<SendRequest, 'prompt'>
 
 /** What a run works on. */
 export type RunRequest = {
   readonly text: string
+  /** The id of the run; a new one unless given. */
+  readonly runId?: string
   /** Absent: goes on from where the conversation stands. */
   readonly message?: UserMessage
   /** The run it goes on from, and what that had used. */
@@ -46,6 +53,8 @@ export type RunRequest = {
   readonly trigger?: RunTrigger
 }
 
+const maxRunIdLength = 200
+
 /** Takes every way in which a prompt may be given. */
 export function readRequest(
   request: string | SendRequest,
@@ -53,12 +62,15 @@ export function readRequest(
 ): RunRequest & { readonly message: UserMessage } {
   const given: SendRequest = typeof request === 'string' ? { prompt: request } : request
   const options: SendOptions = isHistory(more) ? { history: more } : more
-  const { prompt, history, attachments, signal, metadata } = { ...given, ...options }
+  const { prompt, history, attachments, signal, metadata, runId } = { ...given, ...options }
   if (typeof prompt !== 'string') throw new TypeError('The prompt must be a string.')
   if (prompt.trim() === '' && (attachments ?? []).length === 0)
     throw new TypeError('The prompt is empty: say what is to be done.')
+  if (runId !== undefined && (typeof runId !== 'string' || runId === '' || runId.length > maxRunIdLength))
+    throw new TypeError(`runId must be a string of 1 to ${maxRunIdLength} characters.`)
   return {
     text: prompt,
+    ...(runId !== undefined && { runId }),
     message: {
       role: 'user',
       content: [{ type: 'text', text: prompt }, ...(attachments ?? []).map(attached)],

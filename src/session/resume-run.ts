@@ -14,7 +14,11 @@ import { startRun } from './start-run.js'
  * prompt. What the run did is not done again; a call that was cut off is answered with what is known of it, and the model decides. A run
  * that resumed another continues the totals of that run.
  */
-export async function resumeRun(core: SessionCore, runId: string): Promise<AgentResult> {
+export async function resumeRun(
+  core: SessionCore,
+  runId: string,
+  { newRunId, onStart }: ResumeRunOptions = {},
+): Promise<AgentResult> {
   core.assertOpen()
   if (core.keeper === undefined)
     throw new ResumeError('no_session_store', 'resume_run requires a session_store')
@@ -28,15 +32,27 @@ export async function resumeRun(core: SessionCore, runId: string): Promise<Agent
   const totals = totalsOf(state, family, checkpoint)
   const answer = answerOf(state, family)
   const from = { runId, totals, family }
+  const started = (request: RunRequest): Promise<AgentResult> => {
+    const active = startRun(core, { ...request, ...(newRunId !== undefined && { runId: newRunId }) })
+    onStart?.(active.id)
+    return active.result
+  }
   // Where evidence is asked for, an answer alone is not the end.
   if (answer !== undefined && core.parts.options.verify !== undefined)
-    return startRun(core, { text: run.prompt, from, unseen: answer.text }).result
+    return started({ text: run.prompt, from, unseen: answer.text })
   if (answer !== undefined) {
     await complete(core, answer)
     return agentResult(answer.runId, { ...totals, text: answer.text, finish: 'stop' }, reportsOf(core))
   }
   const message = start === 'prompt' ? { message: userMessage(run.prompt) } : reminder(core, run.prompt)
-  return startRun(core, { text: run.prompt, from, ...message }).result
+  return started({ text: run.prompt, from, ...message })
+}
+
+export type ResumeRunOptions = {
+  /** The id of the run that continues it; a new one unless given. */
+  readonly newRunId?: string
+  /** Called with that id when the run is there to be watched. Not called for a run that had given its answer already. */
+  readonly onStart?: (runId: string) => void
 }
 
 /**

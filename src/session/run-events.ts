@@ -1,8 +1,10 @@
 import { type AgentEvent, isTerminal } from '../loop/events.js'
 import { onAbort } from '../loop/on-abort.js'
-import type { RunEventRow } from '../store/records.js'
 
-/** One event of a run with its place: sequences begin at 1 and have no gaps. */
+/**
+ * One event of a run with its sequence number. Numbers begin at 1 and never change. A run of this process has no gaps; one that was read
+ * from a log has gaps where pieces of streamed text were.
+ */
 export type RunEvent = { readonly sequence: number; readonly timestampMs: number; readonly event: AgentEvent }
 
 /** A method of what `watch` returns: the events before the place where watching begins, as far as they are still in memory. */
@@ -18,7 +20,13 @@ export class RunEvents {
   #times: number[] = []
   /** Pieces of one or two characters, by what they say: a model can send a million of them, and equal ones are kept as one object. */
   #pieces: Map<string, AgentEvent> | undefined
+  /** The highest number that is not in memory any more. */
   #dropped = 0
+  /** The number of each, where they have gaps. */
+  #numbers: number[] | undefined
+  /** Reads the events of a run of an earlier process, with the first look at them. */
+  #load: (() => readonly RunEvent[]) | undefined
+  #lastLoaded = 0
   #watchers: Set<() => void> | undefined
   #ended = false
 
@@ -28,7 +36,8 @@ export class RunEvents {
 
   /** How many there were, those that are no longer kept included. */
   get count(): number {
-    return this.#dropped + this.#kept.length
+    if (this.#load !== undefined) return this.#lastLoaded
+    return this.#numbers?.at(-1) ?? this.#dropped + this.#kept.length
   }
 
   add(event: AgentEvent, timestampMs: number): void {
@@ -52,16 +61,31 @@ export class RunEvents {
     return event
   }
 
-  /** The events of a run that is over, as a log keeps them: without streamed text, and numbered without it. */
-  restore(rows: readonly RunEventRow[]): void {
+  /** The events of a run that is over, as its log has them. They are read when they are first asked for. */
+  restore(
+    rows: { readonly first?: number | undefined; readonly last?: number | undefined },
+    load: () => readonly RunEvent[],
+  ): void {
     // What was taken out of the log is counted all the same.
-    this.#dropped = Math.max(0, Math.floor(rows[0]?.sequence ?? 1) - 1)
-    // They were events when they were written.
-    for (const { event, timestampMs } of rows) this.add(event as unknown as AgentEvent, timestampMs)
-    this.#end()
+    this.#dropped = Math.max(0, Math.floor(rows.first ?? 1) - 1)
+    this.#lastLoaded = rows.last ?? 0
+    this.#load = load
+    this.#ended = true
+  }
+
+  #loaded(): void {
+    const load = this.#load
+    if (load === undefined) return
+    this.#load = undefined
+    const events = load()
+    this.#kept = events.map(({ event }) => event)
+    this.#times = events.map(({ timestampMs }) => timestampMs)
+    this.#numbers = events.map(({ sequence }) => sequence)
+    this.#trim()
   }
 
   list(): RunEvent[] {
+    this.#loaded()
     this.#trim()
     return this.#kept.map((event, at) => this.#placed(event, at))
   }
@@ -78,6 +102,7 @@ export class RunEvents {
   }
 
   async *#follow(start: number, signal: AbortSignal | undefined): AsyncGenerator<RunEvent, void, undefined> {
+    this.#loaded()
     let last = start
     for (;;) {
       if (signal?.aborted) return
@@ -89,11 +114,12 @@ export class RunEvents {
         // More may have been dropped while the reader looked at that.
         continue
       }
-      const at = last - this.#dropped
+      const at = this.#numbers?.findIndex((number) => number > last) ?? last - this.#dropped
       const next = this.#kept[at]
       if (next !== undefined) {
-        last += 1
-        yield this.#placed(next, at)
+        const placed = this.#placed(next, at)
+        last = placed.sequence
+        yield placed
       } else if (this.#ended) return
       else await this.#more(signal)
     }
@@ -104,7 +130,8 @@ export class RunEvents {
     if (over <= 0) return
     this.#kept = this.#kept.slice(over)
     this.#times = this.#times.slice(over)
-    this.#dropped += over
+    this.#dropped = this.#numbers?.[over - 1] ?? this.#dropped + over
+    this.#numbers = this.#numbers?.slice(over)
   }
 
   /** Nothing comes any more: the lists need no room to grow. */
@@ -116,7 +143,8 @@ export class RunEvents {
   }
 
   #placed(event: AgentEvent, at: number): RunEvent {
-    return { sequence: this.#dropped + at + 1, timestampMs: this.#times[at] ?? 0, event }
+    const sequence = this.#numbers?.[at] ?? this.#dropped + at + 1
+    return { sequence, timestampMs: this.#times[at] ?? 0, event }
   }
 
   #more(signal: AbortSignal | undefined): Promise<void> {

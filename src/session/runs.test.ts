@@ -71,6 +71,7 @@ describe('the runs of a session', () => {
     runs.restore({
       runs: new Map(['a', 'b', 'c'].map((id) => [id, { ...row, id }])),
       events: new Map([['b', [{ ...event, sequence: 7 }]]]),
+      messages: [],
     })
     expect(runs.list().map(({ id, eventCount }) => [id, eventCount])).toEqual([
       ['b', 7],

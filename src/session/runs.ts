@@ -1,7 +1,7 @@
 import { type AgentEvent, isTerminal } from '../loop/events.js'
 import type { Usage } from '../loop/usage.js'
-import type { RunEventRow, RunRow } from '../store/records.js'
-import type { SessionState } from '../store/session-state.js'
+import type { RunRow } from '../store/records.js'
+import { type RunsOfLog, restoredEvents } from './journal/restored-events.js'
 import type { RetentionLimits } from './options.js'
 import { type RunEvent, RunEvents } from './run-events.js'
 import { usageFrom } from './spending.js'
@@ -20,6 +20,8 @@ export type RunSnapshot = {
   readonly eventCount: number
   readonly resultText?: string
   readonly error?: string
+  /** The run that this one resumed. */
+  readonly resumedFrom?: string
   /** What was spent while it was active, once it has ended. */
   readonly usage?: Usage
   /** US dollars; absent when no price is known. */
@@ -32,6 +34,7 @@ export class RunRecord {
   readonly prompt: string
   readonly events: RunEvents
   readonly #sessionId: string
+  readonly #resumedFrom: string | undefined
   readonly #createdAt: number
   #updatedAt: number
   #status: RunStatus = 'queued'
@@ -39,20 +42,31 @@ export class RunRecord {
   #error: string | undefined
   #spent: Pick<RunSnapshot, 'usage' | 'costUsd'> = {}
 
-  constructor(id: string, sessionId: string, prompt: string, now: number, maxEvents: number) {
+  constructor(
+    id: string,
+    sessionId: string,
+    prompt: string,
+    now: number,
+    maxEvents: number,
+    resumedFrom?: string,
+  ) {
     this.id = id
     this.prompt = prompt
     this.#sessionId = sessionId
+    this.#resumedFrom = resumedFrom
     this.#createdAt = now
     this.#updatedAt = now
     this.events = new RunEvents(maxEvents)
   }
 
   /** A run of an earlier process. One that was at work then ended with it. */
-  static restored(row: RunRow, events: readonly RunEventRow[], maxEvents: number): RunRecord {
+  static restored(row: RunRow, state: RunsOfLog, maxEvents: number): RunRecord {
     const { id, sessionId, status, prompt, createdAtMs, updatedAtMs, resultText, error, usage, costUsd } = row
-    const run = new RunRecord(id, sessionId, prompt, createdAtMs, maxEvents)
-    run.events.restore(events)
+    const run = new RunRecord(id, sessionId, prompt, createdAtMs, maxEvents, row.resumedFrom)
+    const rows = state.events.get(id) ?? []
+    run.events.restore({ first: rows[0]?.sequence, last: rows.at(-1)?.sequence }, () =>
+      restoredEvents(state, row),
+    )
     run.#updatedAt = updatedAtMs
     run.#status = status === 'queued' || status === 'running' ? 'interrupted' : status
     run.#resultText = resultText
@@ -114,6 +128,7 @@ export class RunRecord {
       eventCount: this.events.count,
       ...(this.#resultText !== undefined && { resultText: this.#resultText }),
       ...(this.#error !== undefined && { error: this.#error }),
+      ...(this.#resumedFrom !== undefined && { resumedFrom: this.#resumedFrom }),
       ...this.#spent,
     }
   }
@@ -137,17 +152,17 @@ export class Runs {
     this.#maxEvents = limits.maxEventsPerRun ?? Number.POSITIVE_INFINITY
   }
 
-  create(id: string, sessionId: string, prompt: string, now: number): RunRecord {
-    const run = new RunRecord(id, sessionId, prompt, now, this.#maxEvents)
+  create(id: string, sessionId: string, prompt: string, now: number, resumedFrom?: string): RunRecord {
+    const run = new RunRecord(id, sessionId, prompt, now, this.#maxEvents, resumedFrom)
     this.#runs.set(id, run)
     this.#forgetOldest()
     return run
   }
 
   /** What the log says of runs before this process. */
-  restore({ runs, events }: Pick<SessionState, 'runs' | 'events'>): void {
-    for (const row of runs.values())
-      this.#runs.set(row.id, RunRecord.restored(row, events.get(row.id) ?? [], this.#maxEvents))
+  restore(state: RunsOfLog): void {
+    for (const row of state.runs.values())
+      this.#runs.set(row.id, RunRecord.restored(row, state, this.#maxEvents))
     this.#forgetOldest()
   }
 

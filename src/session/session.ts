@@ -24,7 +24,7 @@ import { type FileChangeInfo, listChanges, type UndoOutcome, undo } from './hist
 import { type HistoryMessage, toHistory } from './history-blocks.js'
 import { tasksPart } from './parts/tasks.js'
 import { readRequest, type SendOptions, type SendRequest } from './request.js'
-import { resumeRun } from './resume-run.js'
+import { type ResumeRunOptions, resumeRun } from './resume-run.js'
 import type { RunEvent } from './run-events.js'
 import type { RunSnapshot } from './runs.js'
 import type { Spending } from './spending.js'
@@ -193,8 +193,8 @@ export class Session extends QueueSurface {
   }
 
   /** Goes on with a run whose process ended, from its last finished round. It is a new run, whose totals go on. */
-  async resumeRun(runId: string): Promise<AgentResult> {
-    return resumeRun(coreOf(this), runId)
+  async resumeRun(runId: string, options?: ResumeRunOptions): Promise<AgentResult> {
+    return resumeRun(coreOf(this), runId, options)
   }
 
   /** Resolves when everything so far is on disk, also for a session in which nothing was said. Without a store it does nothing. */

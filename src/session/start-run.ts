@@ -13,7 +13,7 @@ import { ActiveRun } from './active-run.js'
 import { type AgentResult, agentResult } from './agent-result.js'
 import { commandSession } from './command-session.js'
 import type { SessionCore } from './core.js'
-import { SessionBusyError, SessionClosedError } from './errors.js'
+import { RunExistsError, SessionBusyError, SessionClosedError } from './errors.js'
 import { partsFor } from './loop-parts.js'
 import { withDelegated } from './parts/auto-delegation.js'
 import { namesServerPrompt, withServerPrompt } from './parts/mcp.js'
@@ -33,13 +33,18 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
   core.assertOpen()
   if (core.isBusy && core.parts.options.whenBusy === 'reject')
     throw new SessionBusyError(core.parts.sessionId)
-  const record = core.runs.create(core.newId(), core.parts.sessionId, request.text, core.now())
+  const runId = request.runId ?? core.newId()
+  if (core.runs.get(runId) !== undefined) throw new RunExistsError(core.parts.sessionId, runId)
+  const record = core.runs.create(runId, core.parts.sessionId, request.text, core.now(), request.from?.runId)
   const supervision = supervisionOf(core)
-  const keep = core.keeper && ((event: AgentEvent, now: number) => core.keeper?.event(record.id, now, event))
+  const keep =
+    core.keeper &&
+    ((event: AgentEvent, now: number, sequence: number) =>
+      core.keeper?.event({ runId: record.id, sequence, timestampMs: now }, event))
   const told =
     supervision &&
-    ((event: AgentEvent, now: number): void => {
-      keep?.(event, now)
+    ((event: AgentEvent, now: number, sequence: number): void => {
+      keep?.(event, now, sequence)
       supervision.seen(record.id, event)
     })
   const active = new ActiveRun(record, core.now, core.screen.events, told ?? keep)
@@ -47,6 +52,9 @@ export function startRun(core: SessionCore, request: RunRequest): ActiveRun {
   const unfollow = active.follow(request.signal)
   const idle = !core.isBusy
   core.open.set(active.id, active)
+  // A run that waits its turn survives its process, like one at work. Whoever has the session open for writing has its lease.
+  // A log that cannot be written fails the run when its turn comes.
+  if (!idle && core.keeper?.isOpen) core.keeper.run(record.snapshot()).catch(() => undefined)
   const performed = idle ? perform(core, active, request) : afterOthers(core, active, request, core.queue)
   active.result = performed.finally(() => {
     core.open.delete(active.id)
@@ -91,7 +99,6 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
     await core.keeper?.open()
     // In the log before the prompt; whoever waits for the prompt waits for this too.
     const begun = core.keeper?.run(active.record.snapshot(), {
-      ...(request.from !== undefined && { resumedFrom: request.from.runId }),
       ...(request.trigger !== undefined && { trigger: request.trigger }),
     })
     // A fire is claimed with it: nothing of it may happen before. And where others are waited for before the prompt is in the
@@ -104,8 +111,9 @@ async function perform(core: SessionCore, active: ActiveRun, request: RunRequest
     await rememberRun(core, active, { result })
     // Whoever was told that the run is cancelled finds it cancelled, however near its end it was.
     active.signal.throwIfAborted()
-    await keepEnd(core, active, { status: 'completed', resultText: result.text })
-    active.emit({ type: 'agent_end', runId: active.id, result })
+    const end: AgentEvent = { type: 'agent_end', runId: active.id, result }
+    await keepEnd(core, active, { status: 'completed', resultText: result.text }, end)
+    active.emit(end)
     return result
   } catch (error) {
     throw await emitFailure(core, active, error)
@@ -132,6 +140,7 @@ async function keepEnd(
   core: SessionCore,
   active: ActiveRun,
   end: Pick<RunSnapshot, 'status' | 'resultText' | 'error'>,
+  event: AgentEvent,
 ): Promise<void> {
   // A run that never had the session is not in its log, and must not get there because somebody lets go of it meanwhile.
   if (!core.keeper?.isOpen) return
@@ -139,6 +148,7 @@ async function keepEnd(
   await core.keeper.run(
     { ...active.record.snapshot(), ...end, updatedAtMs: core.now() },
     { usage, spending: spendingRow(active.spending), ...(costUsd !== undefined && { costUsd }) },
+    event,
   )
 }
 
@@ -269,7 +279,7 @@ async function emitFailure(core: SessionCore, active: ActiveRun, thrown: unknown
   if (event.type === 'error') await rememberRun(core, active, { error })
   try {
     const status = event.type === 'agent_cancelled' ? 'cancelled' : 'failed'
-    await keepEnd(core, active, { status, error: messageOf(error) })
+    await keepEnd(core, active, { status, error: messageOf(error) }, { ...event, ...active.spent })
   } catch (lost) {
     active.emit({ type: 'persistence_failed', operation: 'run', error: messageOf(lost) })
   }

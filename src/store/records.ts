@@ -248,12 +248,17 @@ export type RunRow = {
   readonly spending?: readonly JsonObject[]
 }
 
-/** An event of a run; text that was streamed is in the messages and not kept again. Those that are kept are numbered from 1. */
+/**
+ * An event of a run, under the sequence number that readers of the run saw. Streamed text is in the messages and is not written again, so
+ * the numbers of its pieces are gaps here.
+ */
 export type RunEventRow = {
   readonly runId: string
   readonly sequence: number
   readonly timestampMs: number
   readonly event: JsonValue
+  /** At the end of an answer: the numbers of the last pieces of its text and its reasoning. */
+  readonly texts?: { readonly text?: number; readonly reasoning?: number }
 }
 
 /** A place in the log from which a run can go on: after a finished round, never inside one. It copies nothing. */

@@ -7,6 +7,8 @@ export function sessionInfo(id: string, records: readonly SessionRecord[]): Sess
   let updatedAtMs: number | undefined
   let title: string | undefined
   let workspaceRoot: string | undefined
+  let labels: SessionInfo['labels']
+  let parentId: string | undefined
   for (const record of records) {
     const time = timeOf(record)
     if (time !== undefined && (updatedAtMs === undefined || time > updatedAtMs)) updatedAtMs = time
@@ -14,6 +16,8 @@ export function sessionInfo(id: string, records: readonly SessionRecord[]): Sess
     createdAtMs = record.data.createdAtMs ?? createdAtMs
     title = record.data.title ?? title
     workspaceRoot = record.data.workspaceRoot ?? workspaceRoot
+    labels = record.data.labels ?? labels
+    parentId = record.data.parentId ?? parentId
   }
   return {
     id,
@@ -21,6 +25,8 @@ export function sessionInfo(id: string, records: readonly SessionRecord[]): Sess
     ...(updatedAtMs !== undefined && { updatedAtMs }),
     ...(title !== undefined && { title }),
     ...(workspaceRoot !== undefined && { workspaceRoot }),
+    ...(labels !== undefined && Object.keys(labels).length > 0 && { labels }),
+    ...(parentId !== undefined && { parentId }),
   }
 }
 

@@ -13,6 +13,10 @@ export type SessionInfo = {
   readonly updatedAtMs?: number
   readonly title?: string
   readonly workspaceRoot?: string
+  /** `tenantId`, `principal` and the like, as the session was opened with. */
+  readonly labels?: Readonly<Record<string, string>>
+  /** The session that this one was forked from, or whose subagent it is. */
+  readonly parentId?: string | undefined
 }
 
 /** Who holds a session for writing. */

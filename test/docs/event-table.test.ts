@@ -24,8 +24,8 @@ const events: { readonly [Type in AgentEventType]: Fields<Of<Type>> } = {
   agent_mode_changed: { mode: 'always' },
   turn_start: { turn: 'always' },
   turn_end: { turn: 'always', usage: 'always', finish: 'always' },
-  text_delta: { text: 'always' },
-  reasoning_delta: { text: 'always' },
+  text_delta: { text: 'always', whole: 'maybe' },
+  reasoning_delta: { text: 'always', whole: 'maybe' },
   steered: { prompt: 'always' },
   model_retry: {
     attempt: 'always',

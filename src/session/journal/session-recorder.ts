@@ -6,6 +6,7 @@ import {
   type CheckpointRow,
   type FileChangeNote,
   type PartRow,
+  type RunEventRow,
   type RunRow,
   type SessionRecord,
   type SessionRow,
@@ -14,7 +15,7 @@ import {
   type ToolQuestion,
 } from '../../store/records.js'
 import type { Durability, SessionStore } from '../../store/session-store.js'
-import type { JsonObject, JsonValue } from '../../tool/json.js'
+import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
 import type { CallSteps } from '../../tool/runtime.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 import type { VerificationReport } from '../../tool/verification.js'
@@ -56,8 +57,10 @@ export class SessionRecorder {
   readonly #options: SessionRecorderOptions
   readonly #journal: Journal
   #opened = false
-  /** How many events of each run at work are kept. */
-  readonly #counts = new Map<string, number>()
+  /** Of each run at work: the numbers of the last pieces of text since the last answer was complete. */
+  readonly #texts = new Map<string, NonNullable<RunEventRow['texts']>>()
+  /** The end of a run that is written with its row, before it is emitted. */
+  readonly #ends = new Map<string, number>()
 
   constructor(options: SessionRecorderOptions) {
     this.#options = options
@@ -118,29 +121,45 @@ export class SessionRecorder {
     this.#journal.note([{ type: 'session', data: { ...this.#base(), title } }])
   }
 
-  /** That a run begins, or how it ended: only the end is told to anybody. */
+  /** That a run begins, or how it ended: only the end is told to anybody. `end` is its last event, which is emitted afterwards. */
   run(
     snapshot: RunSnapshot,
-    more: Pick<RunRow, 'resumedFrom' | 'usage' | 'costUsd' | 'spending' | 'trigger'> = {},
+    more: Pick<RunRow, 'usage' | 'costUsd' | 'spending' | 'trigger'> = {},
+    end?: AgentEvent,
   ): Promise<void> {
-    const { eventCount: _, usage: __, costUsd: ___, ...row } = snapshot
+    const { eventCount, usage: __, costUsd: ___, ...row } = snapshot
     const records: SessionRecord[] = [{ type: 'run', data: { ...shorten(row), ...more } }]
+    if (end !== undefined) {
+      const place = { runId: row.id, sequence: eventCount + 1, timestampMs: row.updatedAtMs }
+      records.push({ type: 'run_event', data: this.#eventRow(place, withoutTexts(end)) })
+      this.#ends.set(row.id, place.sequence)
+    }
     return isOpen(row.status) ? this.#journal.put(records) : this.#journal.append(records)
   }
 
   /**
-   * An event; text that was streamed stands in the messages, and is not written twice. The events that are kept are counted by
-   * themselves: in how many pieces a text came is the machine's doing, and the same run must leave the same log.
+   * An event under its sequence number. Streamed text is in the messages and is not written twice: of its pieces only the last number is
+   * written, with the end of the answer, so that a later process can give the whole text its place.
    */
-  event(runId: string, timestampMs: number, event: AgentEvent): void {
-    const kept = withoutTexts(event)
-    if (isTerminal(event)) this.#counts.delete(runId)
-    if (kept === undefined) return
-    const sequence = (this.#counts.get(runId) ?? 0) + 1
-    this.#counts.set(runId, sequence)
+  event(place: EventPlace, event: AgentEvent): void {
+    const { runId, sequence } = place
+    const isText = event.type === 'text_delta' || event.type === 'reasoning_delta'
+    if (isText) {
+      const kind = event.type === 'text_delta' ? 'text' : 'reasoning'
+      this.#texts.set(runId, { ...this.#texts.get(runId), [kind]: sequence })
+    } else if (event.type === 'turn_start' || event.type === 'answer_restarted') this.#texts.delete(runId)
+    const wanted = withoutTexts(event)
+    if (wanted === undefined) return
+    const written = isTerminal(event) && this.#ends.get(runId) === sequence
+    if (!written) this.#journal.note([{ type: 'run_event', data: this.#eventRow(place, wanted) }])
+    if (isTerminal(event) || event.type === 'turn_end') this.#texts.delete(runId)
+    if (isTerminal(event)) this.#ends.delete(runId)
+  }
+
+  #eventRow(place: EventPlace, event: unknown): RunEventRow {
+    const texts = isRecord(event) && endsAnswer(event['type']) ? this.#texts.get(place.runId) : undefined
     // Events are plain data, and are written as JSON right away.
-    const data = { runId, sequence, timestampMs, event: shorten(kept) as JsonValue }
-    this.#journal.note([{ type: 'run_event', data }])
+    return { ...place, event: shorten(event) as JsonValue, ...(texts !== undefined && { texts }) }
   }
 
   /** Before a call begins: whoever finds it without a result knows that it had. */
@@ -329,11 +348,14 @@ function isOpen(status: RunSnapshot['status']): boolean {
   return status === 'running' || status === 'queued'
 }
 
-/** Text that was streamed is in the messages, and how a run ended is in its row. */
+type EventPlace = Pick<RunEventRow, 'runId' | 'sequence' | 'timestampMs'>
+
+function endsAnswer(type: unknown): boolean {
+  return type === 'turn_end' || type === 'error' || type === 'agent_cancelled'
+}
+
+/** Streamed text is in the messages. */
 const reportedElsewhere: ReadonlySet<AgentEvent['type']> = new Set([
-  'agent_end',
-  'agent_cancelled',
-  'error',
   'text_delta',
   'reasoning_delta',
   'tool_input_delta',
@@ -346,6 +368,8 @@ function withoutTexts(event: AgentEvent): unknown {
     const { toolOutput: _, ...rest } = event
     return rest
   }
+  // The text is in the row of the run.
+  if (event.type === 'agent_end') return { ...event, result: { ...event.result, text: '' } }
   // The arguments of a call are the only thing in an event that need not be JSON.
   return event.type === 'confirmation_required' ? { ...event, args: serializeToolOutput(event.args) } : event
 }
