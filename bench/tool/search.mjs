@@ -5,7 +5,6 @@ import { growthExponent, growthSizes, interleave, keep } from '../measure.mjs'
 import { timingArea } from '../report.mjs'
 import { makeQueries, randomFrom, syntheticModel } from '../synthetic.mjs'
 
-/** @typedef {import('../../src/tool/search/vector-block.js').VectorBlock} Block */
 // What no entry exports, from where the build leaves its modules.
 const modules = new URL('../../.build/modules/tool/search/', import.meta.url)
 /** @type {typeof import('../../src/tool/search/vector-block.js')} */
@@ -37,14 +36,9 @@ export async function measureSearch(seconds, tools, dimensions) {
       throw new Error(`"${query}" at ${dimensions} dimensions:\n  index ${found}\n  plain ${expected}`)
   }
 
-  const blocks = { wasm: new VectorBlock(), javaScript: new VectorBlock({ plain: true }) }
-  for (const vector of plain.flatMap(({ vectors }) => vectors)) {
-    blocks.wasm.push(vector)
-    blocks.javaScript.push(vector)
-  }
+  const block = new VectorBlock()
+  for (const vector of plain.flatMap(({ vectors }) => vectors)) block.push(vector)
   const vectors = await Promise.all(queries.map((query) => vectorOf(model, query)))
-  const scan = (/** @type {Block} */ block) => eachQuery((at) => keep(block.scores(vectors[at] ?? [])))
-
   const searches = await interleave(
     [
       {
@@ -52,8 +46,7 @@ export async function measureSearch(seconds, tools, dimensions) {
         run: eachQuery((at) => plainSearch(model, plain, queryAt(at))),
       },
       { name: 'index.search', run: eachQuery((at) => index.search({ query: queryAt(at), topK })) },
-      { name: '  its scores alone, WebAssembly', run: scan(blocks.wasm) },
-      { name: '  its scores alone, plain JavaScript fallback', run: scan(blocks.javaScript) },
+      { name: '  its scores alone', run: eachQuery((at) => keep(block.scores(vectors[at] ?? []))) },
     ],
     { seconds: seconds * 0.6 },
   )
@@ -64,7 +57,7 @@ export async function measureSearch(seconds, tools, dimensions) {
     ],
     { seconds: seconds * 0.4 },
   )
-  const [count, rows, length] = [tools.length, blocks.wasm.rows, dimensions].map((n) =>
+  const [count, rows, length] = [tools.length, block.rows, dimensions].map((n) =>
     n.toLocaleString('en-US'),
   )
   const size = `${count} tools, ${rows} vectors of ${length}`

@@ -17,7 +17,6 @@ const onlyForTests: Readonly<Record<string, string>> = {
   'src/tool/json-text.ts#locateJsonError':
     'must also answer for texts that the parser would never hand to it',
   'src/tool/json-text.ts#maxJsonDepth': 'the tests stand on both sides of the limit',
-  'src/tool/search/dot-kernel.ts#dotKernelBase64': 'compared with what dot-kernel.wat compiles to',
 }
 
 describe('the sources', () => {
