@@ -57,9 +57,7 @@ export async function measureSearch(seconds, tools, dimensions) {
     ],
     { seconds: seconds * 0.4 },
   )
-  const [count, rows, length] = [tools.length, block.rows, dimensions].map((n) =>
-    n.toLocaleString('en-US'),
-  )
+  const [count, rows, length] = [tools.length, block.rows, dimensions].map((n) => n.toLocaleString('en-US'))
   const size = `${count} tools, ${rows} vectors of ${length}`
   const areas = [
     timingArea(

@@ -42,7 +42,7 @@ describe('approvalKey', () => {
     expect(new Set(keys).size).toBe(keys.length)
   })
 
-  it('throws for arguments that have no one text', () => {
+  it('throws for arguments without a canonical text', () => {
     expect(() => approvalText({ ...facts, args: { at: new Map() } })).toThrow('a Map')
     expect(() => approvalText({ ...facts, args: { at: Number.NaN } })).toThrow('NaN')
     expect(() => approvalText({ ...facts, args: [undefined] })).toThrow('undefined')
@@ -50,7 +50,7 @@ describe('approvalKey', () => {
 })
 
 describe('canonicalJson', () => {
-  it('is JSON, and two values have the same text only when they are the same', () => {
+  it('is JSON, and two values have the same text only when they are equal', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
         expect(JSON.parse(canonicalJson(a))).toEqual(a)
@@ -90,7 +90,7 @@ describe('suggestRule', () => {
     [{ tool: 'mcp__fs__put', subjects: [{ fs: 'write', path: 'a' }] }, ['mcp:fs:put(a)']],
     [{ tool: 'mcp__gh__list', subjects: [] }, ['mcp:gh:list']],
     [{ tool: 'deploy', subjects: [] }, ['deploy']],
-  ])('%j gives %j', (call, expected) => {
+  ])('%j suggests %j', (call, expected) => {
     expect(suggest(call)).toEqual(expected)
   })
 
@@ -132,7 +132,7 @@ describe('suggestRule', () => {
     ['a line break in a capability', { tool: 'x', subjects: [{ capability: 'a.b\nallow bash' }] }],
     ['a capability that is all of them', { tool: 'x', subjects: [{ capability: '*' }] }],
     [
-      'a tool of a server that is named like all of them',
+      'a tool of a server whose name is a star',
       { tool: 'x', mcp: { server: 'gh', tool: '*' }, subjects: [] },
     ],
     ['a tool whose id reads as a whole server', { tool: 'mcp__gh', subjects: [] }],
@@ -144,7 +144,7 @@ describe('suggestRule', () => {
     expect(suggest(call)).toEqual(expect.stringMatching(/\w/))
   })
 
-  it('offers only what a rule file gives back as it was', () => {
+  it('offers only rules that a rule file stores unchanged', () => {
     const odd = fc.stringMatching(/^[a-c()[\]{}'"\\*?~!#, .\n\r-]{1,8}$/)
     const text = fc.oneof(fc.string({ unit: 'binary', minLength: 1 }), odd, fc.string({ minLength: 1 }))
     const calls: fc.Arbitrary<Call> = fc.oneof(
@@ -169,7 +169,7 @@ describe('suggestRule', () => {
     expect(offered).toBeGreaterThan(propertyRuns(300))
   })
 
-  it('offers nothing for what stays asked about, or is denied, or is allowed already', () => {
+  it('offers nothing for a call that is always asked about, denied, or already allowed', () => {
     expect(suggest({ tool: 'write', subjects: [{ fs: 'write', path: '.git/hooks/x' }] })).toContain(
       'no rule can answer',
     )
@@ -179,7 +179,7 @@ describe('suggestRule', () => {
     expect(suggest({ tool: 'read', subjects: [{ fs: 'read', path: 'a' }] })).toBe('the call needs no rule')
   })
 
-  it('offers only what allows this call, and not one that is longer', () => {
+  it('offers only rules that allow this call, and not a longer one', () => {
     const word = fc.stringMatching(/^[a-z0-9 "'$*;=-]{1,8}$/)
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 3 }), word, (args, more) => {

@@ -15,7 +15,7 @@ import { createRuleBook, type RuleBook } from './rule-book.js'
 import { type Scope, workspaceRoot } from './scope.js'
 import type { CommandUnit } from './shell/analysis.js'
 
-/** What an approval is bound to. Change any of it and the question has to be asked again (SEC-221). */
+/** What an approval is bound to. If any of it changes, the user is asked again (SEC-221). */
 export type ApprovalFacts = {
   readonly tool: string
   /** The validated arguments, as they will be run. */
@@ -23,45 +23,47 @@ export type ApprovalFacts = {
   readonly cwd: string
   readonly session: string
   readonly agent: string
-  /** Variables given to the call beside the usual ones. */
+  /** Environment variables of the call in addition to the usual ones. */
   readonly env?: Readonly<Record<string, string>>
   readonly sandbox?: string
-  /** Files that decide what the call does, with the digests of their contents. */
+  /** Files that decide what the call does, with digests of their contents. */
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** The digest of what was approved; compare it with the digest of what is about to run, right before it runs. */
+/** Returns the digest of what was approved. Compare it with the digest of the call right before it runs. */
 export async function approvalKey(facts: ApprovalFacts): Promise<string> {
   return sha256(approvalText(facts))
 }
 
-/** What is digested: the same text for the same facts and for no others. */
+/** Returns the text that is digested: equal for equal facts and different for different ones. */
 export function approvalText({ env = {}, ...facts }: ApprovalFacts): string {
   const { tool, args, cwd, session, agent, sandbox, files } = facts
   return canonicalJson(['capstan-approval-1', { tool, args, cwd, session, agent, env, sandbox, files }])
 }
 
+/** Rules that would answer a question permanently, or why none can. */
 export type RuleSuggestion =
   | {
       readonly rules: readonly Rule[]
       readonly text: readonly string[]
-      /** Why a person should think twice before adding them. */
+      /** A warning to show before the user adds them. */
       readonly caution?: string
     }
-  /** Why no rule is offered; `doubt` when a command is not fully understood. */
+  /** Why no rule is offered; `doubt` is set when a command is not fully understood. */
   | { readonly refused: string; readonly doubt?: string }
 
 /**
- * The rules that "always" would store, to be shown to the person before: this command with these words, this file, this host, and
- * nothing that merely begins alike. None for commands that can run anything (SEC-222).
+ * Returns the rules that "always" would store, to show them to the user first: exactly this command, this file or
+ * this host, not others with the same beginning. No rules for commands that can run anything (SEC-222).
  */
 export function suggestRule(expanded: ExpandedCall, judgement: Judgement, book: RuleBook): RuleSuggestion {
   return rulesFor(expanded, judgement, book, 'store')
 }
 
 /**
- * The rules that would let a refused call pass, for the host or user who writes them down: also for a command that can run anything,
- * since the rule names exactly this one, and for what is denied only because no rule covers it.
+ * Returns the rules that would allow a denied call, for a host or user who writes rules. Also for a command that can
+ * run anything, because the rule names exactly this command, and for a call that is denied only because no rule
+ * covers it.
  */
 export function adviseRules(expanded: ExpandedCall, judgement: Judgement, book: RuleBook): RuleSuggestion {
   return rulesFor(expanded, judgement, book, 'write')
@@ -78,7 +80,7 @@ function rulesFor(
   for (const { subject, verdict, decidedBy } of judgement.subjects) {
     const uncovered = use === 'write' && decidedBy === 'default'
     if (verdict.action === 'deny' && !uncovered) return { refused: 'the call is denied' }
-    // A wrapper needs no rule of its own, but what it wraps was not asked about for itself.
+    // A wrapper needs no rule of its own, but the wrapped command was not a separate question.
     const anything = subject.kind === 'command' ? whatRunsAnything(subject.unit) : undefined
     const isWrapper = subject.kind === 'command' && subject.unit.transparent
     if (anything !== undefined && (isWrapper || verdict.action !== 'allow')) {
@@ -95,7 +97,8 @@ function rulesFor(
     if (!rules.some((rule) => formatRule(rule) === formatRule(suggested))) rules.push(suggested)
   }
   if (rules.length === 0) return { refused: 'the call needs no rule' }
-  // Only what works is offered: a pinned ask, or a word that a pattern cannot say, leaves nothing to promise.
+  // Only working rules are offered: after a pinned ask, or for a word that a pattern cannot express, no rule would
+  // help.
   const tried = createRuleBook({ ...book, rules: [...book.rules, ...rules] })
   if (judge(expanded, tried).verdict.action !== 'allow')
     return { refused: 'no rule can answer this question once and for all' }
@@ -119,7 +122,7 @@ function suggestFor(
       if (use === 'store' && subject.origin !== 'tool')
         return 'the command touches files that a rule for the command does not cover'
       const pattern = literalPath(relativeTo(workspaceRoot(scope), subject.path.path))
-      // What a command names is judged by the capability, whatever the tool.
+      // A path that a command names is judged by its capability, for every tool.
       return rule(subject.origin === 'tool' ? permissionOf(call) : `fs.${subject.fs}`, pattern)
     }
     case 'host':
@@ -129,7 +132,7 @@ function suggestFor(
     case 'capability':
       return rule(subject.name, '*')
     case 'call':
-      // The yes is for the tool as the server describes it today.
+      // The approval covers the tool as the server describes it now.
       return {
         ...rule(permissionOf(call), '*'),
         ...(call.mcp?.digest !== undefined && { digest: call.mcp.digest }),
@@ -141,9 +144,11 @@ function rule(permission: string, pattern: string): Rule {
   return { permission, pattern, action: 'allow', source: 'project' }
 }
 
-/** Why a rule cannot be kept: what "always" stores must be read back, tomorrow and from a file, as what was shown. */
+/**
+ * Returns why a rule cannot be stored: a stored rule must be read back, also from a file, as the rule that was shown.
+ */
 function unusable(suggested: Rule, scope: Scope): string | undefined {
-  // The name of a server's tool is the server's choice, and a star in it would stand for all of them.
+  // A server chooses the names of its tools, and a star in a name would match all of them.
   if (suggested.permission.includes('*')) return 'the name of the tool would be taken for a pattern'
   try {
     formatProjectRules([suggested])
@@ -159,12 +164,15 @@ function permissionOf(call: Call): string {
   return mcp === undefined ? call.tool : `mcp:${mcp.server}:${mcp.tool}`
 }
 
-/** Another port is another service. The usual two are left out, as people would. */
+/** Formats a host with its port, since another port is another service. The ports 80 and 443 are left out. */
 function hostText({ name, port }: Host): string {
   return port === undefined || port === 80 || port === 443 ? name : `${name}:${port}`
 }
 
-/** The pattern of one path. Quotes and parentheses mean something to the reader of the rule, though not to the pattern. */
+/**
+ * Returns the pattern of one path. Quotes and parentheses are escaped for the parser of the rule, not for the
+ * pattern.
+ */
 function literalPath(path: string): string {
   const escaped = path.replace(/[\\*?[\]{}()'"]/g, '\\$&')
   return escaped.startsWith('~') ? `./${escaped}` : escaped

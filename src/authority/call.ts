@@ -11,45 +11,51 @@ import { analyzeCommand } from './shell/analyze-command.js'
 
 export type PathSubject = JudgedSubject & { readonly kind: 'path' }
 
-/** One tool call, as it is judged: after validation, before anything runs. */
+/** One tool call as it is judged: after validation, before anything runs. */
 export type Call = {
   readonly tool: string
   /** The validated arguments. */
   readonly args?: unknown
-  /** What the tool says it touches with these arguments. */
+  /** The subjects that the tool reports for these arguments. */
   readonly subjects: readonly Subject[]
-  /** For a tool of an MCP server: whose it is, and what it is at the moment. */
+  /** For a tool of an MCP server: the server, and the digest of the current definition. */
   readonly mcp?: ServerToolIdentity
-  /** Where relative paths start. Absent: the workspace root. */
+  /** The directory that relative paths start from. Absent: the workspace root. */
   readonly cwd?: string
-  /** What the disk says of the paths that the call names, by `pathFactsKey`. Absent: the disk was not asked. */
+  /** Facts from the disk about the paths of the call, by `pathFactsKey`. Absent: the disk was not read. */
   readonly pathFacts?: ReadonlyMap<string, PathFacts> | undefined
   readonly session?: string
   readonly agent?: string
-  /** Directories that a command names, each with a file below it that must not be read. Only the file system can tell. */
+  /**
+   * Directories that a command names, each with a file below it that must not be read. Only the file system knows
+   * them.
+   */
   readonly held?: ReadonlyMap<string, string>
 }
 
-/** One thing to judge. Commands come apart into the commands, files and hosts that their text names. */
+/** One thing to judge. A command is split into the commands, files and hosts that its text names. */
 export type JudgedSubject =
   | {
       readonly kind: 'path'
       readonly fs: 'read' | 'write'
       readonly path: PreparedPath
-      /** Named by the tool, or by a command: see `PathOrigin`. */
+      /** Whether the tool or a command names it; see `PathOrigin`. */
       readonly origin: 'tool' | PathOrigin
       readonly inside: boolean
-      /** The absolute path as the system reads it: `..` after a link is not yet resolved. */
+      /** The absolute path as the system reads it: `..` after a link is not resolved yet. */
       readonly written: string
-      /** `removed`: a link at the end is not followed. `replaced`: the content of a file that is there is not written to. */
+      /**
+       * `removed`: a link at the end is not followed. `replaced`: an existing file's content is not overwritten in
+       * place.
+       */
       readonly entry?: 'removed' | 'replaced' | undefined
-      /** The path leads here through links; the path it leads to is a subject of its own. */
+      /** The target of the path through links; the target is a separate subject. */
       readonly leadsTo?: string | undefined
-      /** The command may read everything below it. */
+      /** The command can read everything below it. */
       readonly tree?: true | undefined
-      /** It is opened only where the directory above it exists: judged once the disk has been asked. */
+      /** It is opened only if its parent directory exists, so it is judged after the disk was read. */
       readonly ifDirectory?: true | undefined
-      /** Why the path is only a guess. */
+      /** Why it is not certain that this is the path. */
       readonly doubt?: string | undefined
     }
   | {
@@ -62,25 +68,26 @@ export type JudgedSubject =
       readonly kind: 'command'
       readonly unit: CommandUnit
       readonly doubts: readonly string[]
-      /** It is among the arguments of another program, which may start it; `prose` when it may as well be a message. */
+      /** It is an argument of another program, which may start it; `prose` when it may also be a message. */
       readonly possible?: 'argument' | 'prose'
     }
   | { readonly kind: 'capability'; readonly name: string }
-  /** The call itself, of a tool that names nothing it touches. */
+  /** The call itself, for a tool that reports no subjects. */
   | { readonly kind: 'call' }
 
+/** A call split into the subjects that rules and grants judge. */
 export type ExpandedCall = {
   readonly call: Call
   readonly scope: Scope
   readonly subjects: readonly JudgedSubject[]
-  /** Paths that are only opened where a directory exists; those of them that are opened are among the subjects. */
+  /** Paths that are opened only if a directory exists; those that are opened are also among the subjects. */
   readonly possiblePaths: readonly PathSubject[]
   readonly commands: readonly CommandAnalysis[]
-  /** Why the call can never run, in words. */
+  /** Why the call can never run, as a sentence. */
   readonly invalid?: string
 }
 
-/** Takes a call apart, once, for all that will judge it. Never throws. */
+/** Splits a call into its subjects, once for all judges. Never throws. */
 export function expandCall(call: Call, scope: Scope): ExpandedCall {
   const cwd = resolvePath(call.cwd ?? '.', { cwd: workspaceRoot(scope), home: scope.home })
   const place: Place = { cwd, home: scope.home, roots: insideRoots(scope) }
@@ -126,7 +133,7 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
   }
 }
 
-/** Whether a subject may be nothing at all: a word of a program about which nothing is known. */
+/** Returns whether a subject may not exist at all: a word of an unknown program. */
 export function isGuess(subject: JudgedSubject): boolean {
   if (subject.kind === 'command') return subject.possible !== undefined
   return (
@@ -135,7 +142,7 @@ export function isGuess(subject: JudgedSubject): boolean {
   )
 }
 
-/** An argument vector as text that a shell would read back into the same vector. */
+/** Returns an argument vector as text that a shell parses into the same vector. */
 export function quoteArgv(argv: readonly string[]): string {
   return argv.map(quoteWord).join(' ')
 }
@@ -154,7 +161,7 @@ function commandSubjects(analysis: CommandAnalysis, place: Place): JudgedSubject
       doubts: [...analysis.doubts, ...unit.doubts, ...openWords(unit)],
     }),
   )
-  // "Every part is allowed" must not hold for a text without parts.
+  // "Every part is allowed" must not be true for a text without parts.
   if (units.length === 0)
     units.push({ kind: 'command', unit: emptyUnit(analysis.text), doubts: [nothingSeen] })
   const possible = analysis.possible.map(
@@ -168,12 +175,12 @@ function commandSubjects(analysis: CommandAnalysis, place: Place): JudgedSubject
   return [...units, ...possible, ...namedPaths(analysis, place), ...namedHosts(analysis)]
 }
 
-/** An allow is for what was read, not for what a variable will make of it. */
+/** An allow covers the text that was read, not the value that a variable will have. */
 function openWords({ words, redirections }: CommandUnit): string[] {
   const open = [...words, ...redirections.map(({ target }) => target)].find(
     ({ value }) => value === undefined,
   )
-  return open === undefined ? [] : [`what ${open.text} stands for is only known when it runs`]
+  return open === undefined ? [] : [`the value of ${open.text} is only known when it runs`]
 }
 
 const nothingSeen = 'no command was recognised in it'
@@ -187,7 +194,7 @@ function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubjec
   for (const { fs, path, cwd, unit, origin, tree, ifDirectory } of paths) {
     if (harmlessDevice.test(path)) continue
     const floating = cwd === undefined && !/^[/~]/.test(path)
-    // A guess: denies must still have something to hit when `cd "$D"` hides where a command runs.
+    // A guess: denies must still have something to match when `cd "$D"` hides the directory.
     const from = { ...place, cwd: resolvePath(cwd ?? '.', place) }
     const subject = pathSubject(fs, absolute(path, from), origin, place)
     const entry = origin === 'argument' && fs === 'write' ? entryUse(units[unit]) : undefined
@@ -205,17 +212,17 @@ function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubjec
   return [...found.values()]
 }
 
-/** A directory that the command may read as a whole, with the file below it that must not be read. */
+/** Adds a doubt to a directory that the command can read as a whole if a file below it must not be read. */
 function withContainedFile(subject: PathSubject, held: ReadonlyMap<string, string>): PathSubject {
   const below = subject.tree && subject.fs === 'read' ? held.get(subject.path.path) : undefined
   if (below === undefined) return subject
   return { ...subject, doubt: `it is given a directory that holds ${below}, which must not be read` }
 }
 
-/** The descriptors that a command starts with are no files of the machine. */
+/** The standard descriptors of a command are not files of the machine. */
 const harmlessDevice = /^\/dev\/(null|stdin|stdout|stderr|fd\/[012])$/
 
-/** Commands that change names and never the content of the file that has the name. */
+/** Returns how commands use an entry when they change names and never the content of the file. */
 function entryUse(unit: CommandUnit | undefined): PathSubject['entry'] {
   const name = unit === undefined ? '' : commandName(unit)
   if (name === 'rm' || name === 'unlink' || name === 'rmdir') return 'removed'
@@ -226,7 +233,7 @@ function namedHosts({ hosts }: CommandAnalysis): JudgedSubject[] {
   return hosts.map((text) => ({ kind: 'host', host: parseHost(text), text, origin: 'command' }))
 }
 
-/** The path as the system reads it: only its start is made absolute. */
+/** Returns the path as the system reads it: only its beginning is made absolute. */
 function absolute(path: string, { cwd, home }: Pick<Place, 'cwd' | 'home'>): string {
   if (path.startsWith('/')) return path
   if (home !== undefined && (path === '~' || path.startsWith('~/'))) return `${home}${path.slice(1)}`

@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-/** A value that has no one JSON text, so nothing can be bound to it. */
+/** Thrown for a value without a canonical JSON text, so that nothing can be bound to it. */
 export class CanonicalJsonError extends CapstanError {
   constructor(problem: string) {
     super('not_canonical_json', `The value has no canonical JSON text: ${problem}`)
@@ -10,8 +10,9 @@ export class CanonicalJsonError extends CapstanError {
 markErrorClass(CanonicalJsonError, 'CanonicalJsonError')
 
 /**
- * The same text for the same content, whatever the order of its members, and different text for different content. Members that are
- * undefined count as absent. Throws {@link CanonicalJsonError} for what JSON cannot say: two different maps must not look alike.
+ * Returns the same text for the same content in any order of members, and different text for different content.
+ * Undefined members count as absent. Throws {@link CanonicalJsonError} for values that are not JSON: two different
+ * maps must not look equal.
  */
 export function canonicalJson(value: unknown): string {
   return write(value, 0)

@@ -4,7 +4,7 @@ import type { Manifest } from './manifest.js'
 import { anyScope } from './policy.js'
 import { sharedPolicy } from './shared-policy.js'
 
-/** Throws when requirements cannot be used: their shape, a variable that does not exist, a pattern that cannot be read. */
+/** Throws when requirements cannot be used: a wrong shape, an unknown variable, an invalid pattern. */
 export function checkRequirements(requires: unknown, owner: string): void {
   assertRequirements(requires, owner)
   createGrant({ scope: anyScope, manifest: requires })

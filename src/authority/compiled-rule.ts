@@ -14,11 +14,11 @@ import {
   patternSpecificity,
 } from './shell/command-pattern.js'
 
-/** A rule with its pattern read, ready to be held against subjects. */
+/** A rule with its parsed pattern, ready to be matched against subjects. */
 export type CompiledRule = {
   readonly rule: Rule
   readonly permission: Permission
-  /** Its place in the list it came from. */
+  /** Its position in the list it came from. */
   readonly order: number
   /** The pattern is `*`. */
   readonly all: boolean
@@ -28,8 +28,8 @@ export type CompiledRule = {
 }
 
 /**
- * Reads the pattern of a rule in the language of its permission and tries its examples. Throws {@link RuleError}: a rule that cannot
- * be used must not be passed over in silence (SEC-042).
+ * Parses the pattern of a rule in the language of its permission and checks its examples. Throws {@link RuleError}: a
+ * rule that cannot be used must not be ignored silently (SEC-042).
  */
 export function compileRule(rule: Rule, order: number, scope: Scope): CompiledRule {
   const permission = parsePermission(rule.permission)
@@ -41,17 +41,20 @@ export function compileRule(rule: Rule, order: number, scope: Scope): CompiledRu
   return compiled
 }
 
-/** Whether the pattern of a rule fits a subject; whose subject it is, the caller knows. A rule that restricts is generous. */
+/**
+ * Returns whether a rule's pattern matches a subject; the caller selects the rules. Restrictions match broadly,
+ * permissions strictly.
+ */
 export function ruleMatches(compiled: CompiledRule, subject: JudgedSubject): boolean {
   const permits = compiled.rule.action === 'allow'
   const use = permits ? 'permit' : 'restrict'
   if (compiled.rule.callOnly && subject.kind !== 'call') return false
-  // A rule for everything says nothing of a word that may or may not be a path or a command.
+  // A rule for everything does not restrict a word that may not be a path or a command.
   if (!permits && isGuess(subject) && (compiled.all || compiled.path?.specificity === 0)) return false
   switch (subject.kind) {
     case 'path':
       if (compiled.path === undefined) return compiled.all
-      // A guessed path may be held back, never let pass.
+      // A guessed path can be restricted, but never allowed.
       return matchesPath(compiled.path, subject.path) && !(permits && subject.doubt !== undefined)
     case 'host':
       if (compiled.host === undefined) return compiled.all
@@ -67,7 +70,7 @@ export function ruleMatches(compiled: CompiledRule, subject: JudgedSubject): boo
   }
 }
 
-/** How closely a rule describes a subject of this kind; zero for one that takes all. */
+/** Returns how closely a rule describes a subject of this kind; zero for a rule that matches all. */
 export function ruleSpecificity(
   { path, host, command, all }: CompiledRule,
   kind: JudgedSubject['kind'],
@@ -92,7 +95,7 @@ function patterns(
       use: action === 'allow' ? 'permit' : 'restrict',
       loose: rule.loose ?? false,
     })
-  // `*` for a path is what lies in scope; for everything else it is simply all.
+  // For paths `*` means the session's directories; for everything else it means all.
   if (pattern === '*') return language === 'path' ? { path: path() } : {}
   const read = <Pattern>(compile: () => Pattern): Pattern => {
     try {
@@ -109,7 +112,9 @@ function patterns(
   return read(() => inEveryLanguage(pattern, path))
 }
 
-/** For `*`, MCP and unknown tools the subject decides what the pattern means; it need not make sense in every language. */
+/**
+ * For `*`, MCP and unknown tools the subject decides what the pattern means; it need not be valid in every language.
+ */
 function inEveryLanguage(
   pattern: string,
   compilePath: () => PathPattern,
@@ -149,7 +154,10 @@ function checkExamples(compiled: CompiledRule, language: PatternLanguage, scope:
   }
 }
 
-/** A restriction matches a text that holds one thing it restricts; a permission only one that holds nothing else. */
+/**
+ * A restriction matches a text that contains one thing it restricts; a permission only a text that contains nothing
+ * else.
+ */
 function exampleMatches(
   compiled: CompiledRule,
   language: PatternLanguage,
@@ -171,6 +179,6 @@ function exampleSubjects(language: PatternLanguage, example: string, scope: Scop
     any: /\s/.test(example) ? command : path,
   }
   const { subjects } = expandCall({ tool: '', subjects: [written[language]] }, scope)
-  // The files and hosts that a command names are judged apart from it.
+  // The files and hosts that a command names are judged separately.
   return subjects.filter((subject) => !('origin' in subject) || subject.origin === 'tool')
 }

@@ -3,12 +3,12 @@ import { type Authority, limitsOf } from './decide.js'
 import { readableResults } from './judge.js'
 import type { RuleBook } from './rule-book.js'
 
-/** Looks for a file below a directory; what is no directory has none. */
+/** Finds a file below a directory; undefined for anything that is not a directory. */
 export type FindBelow = (directory: string, fits: (path: string) => boolean) => Promise<string | undefined>
 
 /**
- * The call with what only the disk can tell: which of the directories that a command names hold a file that must not be read. A
- * program about which nothing is known may read all of a directory, so such a command is asked about.
+ * Adds to the call which of the directories that a command names contain a file that must not be read. An unknown
+ * program can read all of a directory, so such a command is asked about.
  */
 export async function withContainedFiles(
   expanded: ExpandedCall,

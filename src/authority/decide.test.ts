@@ -20,7 +20,7 @@ const book = (...rules: Rule[]) => createRuleBook({ scope, rules })
 const bash = (text: string): Call => ({ tool: 'bash', subjects: [{ shell: { text } }] })
 
 describe('decide', () => {
-  it('lets no rule permit what the grant refuses', () => {
+  it('lets no rule allow what the grant denies', () => {
     const grant = createGrant({ scope, manifest: { fs: { read: ['**'] } } })
     const authority: Authority = { book: book(rule('*', '*', 'allow')), grant }
     expect(decide({ tool: 'read', subjects: [{ fs: 'read', path: 'a' }] }, authority).verdict.action).toBe(
@@ -45,11 +45,11 @@ describe('decide', () => {
     })
     expect(decide(bash('npm test'), child).verdict.action).toBe('allow')
     expect(decide(bash('ls'), child).verdict.action).toBe('allow')
-    // What an ancestor would allow itself is not held against the child.
+    // An ancestor that asks does not restrict the child.
     expect(decide(bash('rm safe'), child).verdict.action).toBe('allow')
   })
 
-  it('binds a child by what its parent denies for want of a rule (SEC-231)', () => {
+  it('denies a child what its parent denies for lack of a rule (SEC-231)', () => {
     const strict = createRuleBook({ scope, rules: [rule('bash', 'ls', 'allow')], defaultDecision: 'deny' })
     const child: Authority = {
       book: book(rule('*', '*', 'allow')),
@@ -64,7 +64,7 @@ describe('decide', () => {
     expect(decide(bash('ls $X'), { book: strict, parent: { book: careful } }).verdict.action).toBe('deny')
   })
 
-  it('asks a parent that is a function each time, so that what it takes on later binds', () => {
+  it('calls a parent that is a function at each decision, so that later rules apply', () => {
     let parent: Authority = { book: book() }
     const child: Authority = { book: book(rule('*', '*', 'allow')), parent: () => parent }
     const grandchild: Authority = { book: book(rule('*', '*', 'allow')), parent: child }

@@ -4,30 +4,31 @@ import { type Judgement, judge } from './judge.js'
 import type { RuleBook } from './rule-book.js'
 import { strictest, type Verdict } from './verdict.js'
 
-/** All that holds for one agent's calls before the watchdog: its grant, its rules, the limits of its mode, and its parents. */
+/** Everything that decides about an agent's calls before the watchdog: its grant, rules, mode limits, and parents. */
 export type Authority = {
   readonly book: RuleBook
-  /** Absent: nothing was declared or limited, as for a host's own judgement. */
+  /** Absent: nothing is declared or limited, as for a host's own calls. */
   readonly grant?: Grant
-  /** Rule books that must allow what `book` allows; a mode brings one. */
+  /** Rule books that must also allow what `book` allows, for example that of a mode. */
   readonly limits?: readonly RuleBook[]
   /**
-   * For a subagent: what its parent's rules and limits deny, it is denied too, all the way up. A function is asked at each decision, so
-   * that a mode or rule which the parent takes on later binds as well.
+   * For a subagent: what the rules and limits of its parents deny is also denied to it. A function is called at each
+   * decision, so that a mode or rule that the parent gets later also applies.
    */
   readonly parent?: Authority | (() => Authority)
 }
 
+/** The verdict on a call, with the answers of the grant, the rules, the limits and the parents. */
 export type Decision = {
   readonly verdict: Verdict
   readonly refusal?: GrantRefusal
   readonly rules: Judgement
   readonly limits: readonly Judgement[]
-  /** The parent's rules, its parent's, and so on; only their denies count. */
+  /** The judgements of the parent's rules, of its parent's, and so on; only their denies count. */
   readonly inherited: readonly Judgement[]
 }
 
-/** The capability check and the rules in one. What the grant refuses no rule can permit. */
+/** Applies the capability check and the rules. No rule can allow what the grant denies. */
 export function decide(call: Call | ExpandedCall, authority: Authority): Decision {
   const expanded = 'scope' in call ? call : expandCall(call, authority.book.scope)
   const refusal = authority.grant && checkSubjects(authority.grant, expanded.subjects)
@@ -44,7 +45,7 @@ export function decide(call: Call | ExpandedCall, authority: Authority): Decisio
   return { verdict, ...(refusal === undefined ? {} : { refusal }), rules, limits, inherited }
 }
 
-/** The limits that hold for an agent, its own and those of its parents: the books of `Decision.limits`, in their order. */
+/** Returns the limits of an agent and of its parents: the books of `Decision.limits`, in their order. */
 export function limitsOf(authority: Authority): RuleBook[] {
   return [authority, ...ancestors(authority)].flatMap((one) => one.limits ?? [])
 }
@@ -54,7 +55,7 @@ function ancestors({ parent }: Authority): Authority[] {
   return now === undefined ? [] : [now, ...ancestors(now)]
 }
 
-/** A parent that would merely ask does not bind its child: the child has its own answer to that. Every deny does (SEC-231). */
+/** A parent's ask does not bind its subagent, which has its own rules for asking. Every deny does (SEC-231). */
 function deniesOnly({ verdict }: Judgement): Verdict {
   return verdict.action === 'deny'
     ? { action: 'deny', reason: `${verdict.reason}, which holds for subagents too` }

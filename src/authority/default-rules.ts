@@ -1,13 +1,19 @@
 import { protectedFileRules } from './protected-files.js'
 import type { Rule } from './rule.js'
 
-/** Tools whose calls touch nothing by themselves: those they make walk the gate, and those that touch something are judged by that. */
+/**
+ * Tools whose calls touch nothing themselves: the calls that they make pass the gate, and other effects are judged as
+ * subjects.
+ */
 const callers = ['batch', 'bash', 'program', 'task', 'parallel_task', 'Skill'] as const
 
-/** Commands of the tool `git` that only look; it switches off what a repository could make them run. */
+/** Read-only commands of the tool `git`, which disables everything that a repository could make them run. */
 export const gitReads = ['status', 'log', 'diff', 'rev-parse'] as const
 
-/** Tools that touch nothing but the session itself. Rules for them cover the call alone: what it touches beside has its own. */
+/**
+ * Tools that touch only the session itself. Rules for them cover the call alone; other subjects of the call need
+ * their own rules.
+ */
 export const sessionTools = [
   'todo',
   'skill',
@@ -21,7 +27,7 @@ export const sessionTools = [
 /** The session's own output that was too long for the model, and nothing of the workspace. */
 export const scratchPattern = '{scratch}/**'
 
-/** What holds in every session: its own tools and its own output are open, and files that decide what may run are protected. */
+/** Rules of every session: its own tools and output are allowed, and files that decide what can run are protected. */
 const sessionRules: readonly Rule[] = [
   { permission: 'fs.read', pattern: scratchPattern, action: 'allow', source: 'manifest' },
   ...[...sessionTools, ...callers].map(
@@ -44,12 +50,15 @@ const readingRules: readonly Rule[] = [
 ]
 
 /**
- * The built-in rules where no default decision is stated: reading inside the workspace and the session's own tools are allowed, files
- * that decide what may run are protected, and everything else is asked about.
+ * The built-in rules without a stated default decision: reading inside the workspace and the session's own tools are
+ * allowed, files that decide what can run are protected, and everything else is asked about.
  */
 export const defaultRules: readonly Rule[] = [...readingRules, ...sessionRules]
 
-/** The built-in rules. A default decision that is stated decides about reading, too, so that nothing allows it beforehand. */
+/**
+ * Returns the built-in rules. A stated default decision also decides about reading, so the rule that allows reading
+ * is left out.
+ */
 export function builtinRules(explicitDefault: boolean): readonly Rule[] {
   return explicitDefault ? sessionRules : defaultRules
 }

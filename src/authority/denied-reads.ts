@@ -1,29 +1,29 @@
 import type { Call, JudgedSubject } from './call.js'
 import { parseHost } from './host-pattern.js'
 import { preparePath } from './path-pattern.js'
-import { matchingRules, type RuleBook, tellsFilesApart } from './rule-book.js'
+import { matchingRules, type RuleBook, restrictsSomeFiles } from './rule-book.js'
 import { workspaceRoots } from './scope.js'
 
-/** What rules keep a command from reading, for a sandbox that hides it. */
+/** The files that rules deny to a command, for a sandbox that hides them. */
 export type DeniedReads = {
   /** The same object as long as the rules are the same. */
   readonly key: object
-  /** Takes an absolute path. */
+  /** Returns whether an absolute path is denied. */
   denies(path: string): boolean
-  /** Where denied files may lie outside the workspace. */
+  /** Directories outside the workspace that may contain denied files. */
   readonly outside: readonly string[]
 }
 
 /**
- * The files that a rule of one of the books denies to this call. Undefined when no rule keeps some files and not others from being
- * read. Only a deny counts: what would be asked about is asked about when a command names it, and what no rule covers goes with
+ * Returns the files that a rule of one of the books denies to this call, or undefined when no rule denies only some
+ * files. Only denies count: what a rule asks about is asked when a command names it, and what no rule covers follows
  * the verdict on the command.
  */
 export function deniedReads(call: Call, books: readonly RuleBook[]): DeniedReads | undefined {
-  const telling = books.filter((book) => tellsFilesApart(book, call))
-  if (telling.length === 0) return undefined
+  const restricting = books.filter((book) => restrictsSomeFiles(book, call))
+  if (restricting.length === 0) return undefined
   return {
-    key: keyFor(call.tool, telling),
+    key: keyFor(call.tool, restricting),
     denies: (path) => {
       const subject: JudgedSubject = {
         kind: 'path',
@@ -33,13 +33,16 @@ export function deniedReads(call: Call, books: readonly RuleBook[]): DeniedReads
         inside: true,
         written: path,
       }
-      return telling.some((book) => isDenied(book, call, subject))
+      return restricting.some((book) => isDenied(book, call, subject))
     },
-    outside: [...new Set(telling.flatMap(placesOutside))],
+    outside: [...new Set(restricting.flatMap(placesOutside))],
   }
 }
 
-/** Whether a rule of one of the books denies this call a connection to the host. `host` has a port unless it is 80 or 443. */
+/**
+ * Returns whether a rule of one of the books denies this call a connection to the host. `host` has a port unless it
+ * is 80 or 443.
+ */
 export function deniesHost(call: Call, books: readonly RuleBook[], host: string): boolean {
   const subject: JudgedSubject = { kind: 'host', host: parseHost(host), text: host, origin: 'command' }
   return books.some((book) => isDenied(book, call, subject))
@@ -51,7 +54,10 @@ function isDenied(book: RuleBook, call: Call, subject: JudgedSubject): boolean {
   return matches.find(({ rule }) => rule.untrusted !== true)?.rule.action === 'deny'
 }
 
-/** The fixed beginnings of absolute patterns. One that has none, such as `**\/.env`, is looked for in the workspace alone. */
+/**
+ * Returns the fixed beginnings of absolute patterns. A pattern without one, such as `**\/.env`, applies only in the
+ * workspace.
+ */
 function placesOutside({ rules, scope }: RuleBook): string[] {
   const roots = workspaceRoots(scope)
   return rules.flatMap(({ action, pattern }) => {

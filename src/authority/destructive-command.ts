@@ -2,7 +2,7 @@ import { normalSegments, resolvePath } from './lexical-path.js'
 import { insideRoots, type Scope, workspaceRoot } from './scope.js'
 import type { CommandAnalysis, CommandUnit } from './shell/analysis.js'
 
-/** What a command would destroy, in words; undefined when it has none of the shapes that are never meant. */
+/** Describes what a command would destroy; undefined when it has none of the forms that are never intended. */
 export function describeDestruction(analysis: CommandAnalysis, scope: Scope): string | undefined {
   if (isForkBomb(analysis.text)) return 'it starts itself without end (a fork bomb)'
   for (const unit of analysis.units) {
@@ -61,7 +61,7 @@ function destruction(unit: CommandUnit, scope: Scope): string | undefined {
   return undefined
 }
 
-/** The name without its directory; a name that is not static is compared as it is written. */
+/** Returns the name without its directory; a name that is not static is compared as it is written. */
 export function commandName({ words }: CommandUnit): string {
   const name = words[0]?.value ?? words[0]?.text ?? ''
   return name.slice(name.lastIndexOf('/') + 1).toLowerCase()
@@ -76,8 +76,8 @@ function hasFlag(args: readonly string[], ...names: readonly string[]): boolean 
 }
 
 /**
- * Directories that a system or a person cannot do without: the root, what lies right below it, whatever is in the system's own, and
- * homes. The workspace's own files never count, wherever it lies.
+ * Returns whether a system or user depends on a directory: the root, its direct children, everything in system
+ * directories, and home directories. Files of the workspace never count, wherever it is.
  */
 function isVital(text: string, cwd: string | undefined, scope: Scope): boolean {
   const spelled = text

@@ -3,8 +3,8 @@ import { parseHost } from './host-pattern.js'
 import type { CommandAnalysis, CommandUnit } from './shell/analysis.js'
 
 /**
- * What a command would send elsewhere, in words; undefined when it has none of the obvious shapes. To this machine itself anything
- * may be sent: that is how servers are tried out.
+ * Describes what a command would send to another host; undefined when it has none of the obvious forms. Anything can
+ * be sent to this machine itself, because that is how servers are tested.
  */
 export function describeExfiltration(analysis: CommandAnalysis): string | undefined {
   for (const unit of analysis.units) {
@@ -51,7 +51,7 @@ const secretVariable = /\$\{?\w*(KEY|TOKEN|SECRET|PASSW|CREDENTIAL|PRIVATE|AWS_|
 const secretFile =
   /(^|[/~])(\.ssh|\.aws|\.gnupg|\.kube|\.netrc|\.npmrc|\.pypirc|\.docker|\.env[^/]*|id_(rsa|ed25519|ecdsa|dsa)[^/]*|credentials|shadow)(\/|$)|\.(pem|p12|pfx|keystore)$/
 
-/** Options that take a file's content as the body of a request. */
+/** Returns the file that an option sends as the body of a request. */
 function uploadedFile(name: string, args: readonly string[]): string | undefined {
   if (name === 'curl' || name === 'curlie') return curlUpload(args)
   if (name === 'wget') return optionValue(args, /^--(post|body)-file(?:=(.*))?$/s, 2)
@@ -87,7 +87,7 @@ function optionValue(args: readonly string[], option: RegExp, group: number): st
   return undefined
 }
 
-/** Copying a build to a server is ordinary work; copying keys is not. */
+/** Copying a build to a server is normal; copying keys is not. */
 function copiedSecret(unit: CommandUnit, name: string): string | undefined {
   const texts = unit.words.slice(1).map(({ text, value }) => value ?? text)
   const remote = texts.some((text) => /^[^/]+:/.test(text))
@@ -117,7 +117,7 @@ function isLoopback(text: string): boolean {
   return name !== undefined && (/^(localhost|.+\.localhost|\[::1\])$/.test(name) || /^127\./.test(name))
 }
 
-/** Commands whose output tells nothing worth stealing. */
+/** Commands whose output contains nothing secret. */
 const harmless = new Set(['date', 'uname', 'seq', 'nproc', 'uuidgen', 'arch', 'true', 'echo', 'printf'])
 
 function onlyHarmless({ units }: CommandAnalysis, sender: CommandUnit): boolean {

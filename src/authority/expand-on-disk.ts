@@ -2,20 +2,21 @@ import { type Call, type ExpandedCall, expandCall } from './call.js'
 import { type PathFacts, pathFactsKey } from './path-facts.js'
 import type { Scope } from './scope.js'
 
-/** How the disk is asked where paths lead. */
+/** Functions that resolve paths on the disk. */
 export type PathLookup = {
-  /** Where a path that a tool names leads inside the workspace; undefined when it leads out or cannot be determined. */
+  /** Resolves a path of a tool inside the workspace; undefined when it is outside or cannot be determined. */
   readonly realPath?: ((path: string) => Promise<string | undefined>) | undefined
-  /** Where a path that a command names leads, wherever that is. Absent: `realPath` is asked. */
+  /** Resolves a path of a command, wherever it leads. Absent: `realPath` is used. */
   readonly followLinks?: ((path: string, follow: boolean) => Promise<PathFacts>) | undefined
 }
 
 /**
- * Takes a call apart together with where its paths really lead. A tool works through the workspace's files, which refuse what leads out
- * of it; a command is not held like that, so that where its paths lead is judged wherever it is.
+ * Splits a call into subjects, with its paths resolved on the disk. A tool works through the workspace's files, which
+ * deny paths that lead outside. A command has no such limit, so the targets of its paths are judged wherever they
+ * are.
  */
 export async function expandOnDisk(call: Call, scope: Scope, lookup: PathLookup): Promise<ExpandedCall> {
-  // What was found before may have changed.
+  // Earlier results may be outdated.
   const expanded = expandCall({ ...call, pathFacts: undefined }, scope)
   const { realPath, followLinks } = lookup
   const facts = new Map<string, PathFacts>()
@@ -34,7 +35,7 @@ export async function expandOnDisk(call: Call, scope: Scope, lookup: PathLookup)
   return facts.size === 0 ? expanded : expandCall({ ...call, pathFacts: facts }, scope)
 }
 
-/** The origins of paths that a command opens; what only may be a path is there for rules that restrict. */
+/** The origins of paths that a command opens; the other origins exist only for restrictions. */
 const opened: readonly string[] = ['redirection', 'argument', 'mention']
 
 function above(path: string): string {

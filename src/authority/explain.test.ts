@@ -14,7 +14,7 @@ const { rules } = compilePolicy({
 const book = createRuleBook({ scope, rules: [...defaultRules, ...rules] })
 
 describe('explain', () => {
-  it('tells every rule that had a say, what the grant and the watchdog said, and the verdict', () => {
+  it('lists every rule that matched, the answers of grant and watchdog, and the verdict', () => {
     const grant = createGrant({ scope, tools: [{ shell: [{ cmd: '*' }] }] })
     const call = { tool: 'bash', subjects: [{ shell: { text: 'git push && cat ~/.ssh/id_rsa' } }] }
     const explanation = explain(call, { book, grant }, { action: 'ask', reason: 'it looks odd' })
@@ -34,14 +34,14 @@ describe('explain', () => {
     `)
   })
 
-  it('tells what the grant refuses', () => {
+  it('reports what the grant denies', () => {
     const grant = createGrant({ scope, manifest: { fs: { read: ['src/**'] } } })
     const explanation = explain({ tool: 'read', subjects: [{ fs: 'read', path: 'a' }] }, { book, grant })
     expect(explanation.refusal).toContain('Reading "/w/a" is outside the grant')
     expect(formatExplanation(explanation)).toContain('watchdog: not asked')
   })
 
-  it('shows the rules that bind a child', () => {
+  it('shows the rules that apply to a child', () => {
     const child = createRuleBook({
       scope,
       rules: [{ permission: 'bash', pattern: '*', action: 'allow', source: 'session' }],
@@ -58,7 +58,7 @@ describe('explain', () => {
 })
 
 describe('simulate', () => {
-  it('tries a policy out on calls', () => {
+  it('tests a policy on calls', () => {
     const calls = ['git push', 'git log', 'rm x'].map((text) => ({
       tool: 'bash',
       subjects: [{ shell: { text } }],

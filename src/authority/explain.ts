@@ -5,17 +5,19 @@ import { formatRule, type Rule } from './rule.js'
 import { createRuleBook, type MatchingRule, type RuleBookOptions } from './rule-book.js'
 import { strictest, type Verdict } from './verdict.js'
 
-/** Why a call would be allowed, asked about or denied: every layer's answer and every rule that had a say. */
+/** Why a call would be allowed, asked about or denied: the answer of every layer and every rule that matched. */
 export type Explanation = {
   readonly call: Call
   readonly verdict: Verdict
-  /** What the grant refuses; absent when all of it is granted, or nothing is limited. */
+  /** What the grant denies; absent when everything is granted, or nothing is limited. */
   readonly refusal?: string
   readonly watchdog?: Verdict
   readonly decision: Decision
 }
 
-/** Explains a call. The watchdog is asked by the caller, since it may take its time; without an answer the rest is explained. */
+/**
+ * Explains a call. The caller asks the watchdog, which may be asynchronous; without its answer the rest is explained.
+ */
 export function explain(call: Call | ExpandedCall, authority: Authority, watchdog?: Verdict): Explanation {
   const expanded = 'scope' in call ? call : expandCall(call, authority.book.scope)
   const decision = decide(expanded, authority)
@@ -28,7 +30,7 @@ export function explain(call: Call | ExpandedCall, authority: Authority, watchdo
   }
 }
 
-/** The explanation as text for a terminal. */
+/** Formats the explanation as text for a terminal. */
 export function formatExplanation({ call, verdict, refusal, watchdog, decision }: Explanation): string {
   const inherited = decision.inherited.flatMap((judgement, at) =>
     section(`rules of the ${'grand'.repeat(at)}parent`, judgement, call),
@@ -43,18 +45,18 @@ export function formatExplanation({ call, verdict, refusal, watchdog, decision }
   ].join('\n')
 }
 
-/** What rules would say of calls, without running any: for trying a policy out. */
+/** Explains what rules would decide about calls, without running any, to test a policy. */
 export function simulate(options: RuleBookOptions, calls: readonly Call[]): Explanation[] {
   const book = createRuleBook(options)
   return calls.map((call) => explain(call, { book }))
 }
 
 function section(title: string, judgement: Judgement, call: Call): string[] {
-  // Words that may be a path or a command are worth a line only where a rule holds them back.
-  const told = judgement.subjects.filter(
+  // Words that may be a path or a command are listed only where a rule restricts them.
+  const listed = judgement.subjects.filter(
     ({ subject, verdict }) => verdict.action !== 'allow' || !isGuess(subject),
   )
-  const subjects = told.flatMap((one) => [
+  const subjects = listed.flatMap((one) => [
     `    ${describeSubject(one.subject, call)}: ${one.verdict.action} (${decider(one)})`,
     ...one.matches.map((match) => `      ${formatMatch(match, one.rule)}`),
   ])

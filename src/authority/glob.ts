@@ -1,8 +1,8 @@
 import { PatternError } from './pattern-error.js'
 
 /**
- * The pattern language of one path name, and the reading of whole patterns. Written by hand because a deny must be exact about dot
- * files and linear in time on hostile input, and no glob library is both.
+ * The pattern language for one path name, and the parser of whole patterns. Hand-written because a deny must be exact
+ * about dot files and take linear time on hostile input; no glob library does both.
  */
 
 export type GlobToken =
@@ -20,8 +20,8 @@ export type GlobToken =
 export const globLimits = { length: 1024, stars: 32, alternatives: 64 } as const
 
 /**
- * Reads a pattern as the sequences that its `{a,b}` stand for. Throws {@link PatternError} for what is not a pattern, and for one
- * that is too large to be judged quickly.
+ * Parses a pattern into the sequences that its `{a,b}` expand to. Throws {@link PatternError} for an invalid pattern
+ * and for one that is too large to match quickly.
  */
 export function parseGlob(text: string, maxLength: number = globLimits.length): GlobToken[][] {
   if (text.length > maxLength) throw new PatternError(text, maxLength, `Longer than ${maxLength} characters`)
@@ -31,7 +31,10 @@ export function parseGlob(text: string, maxLength: number = globLimits.length): 
   return sequences
 }
 
-/** Whether a name fits. Time is at most the product of both lengths: a star only ever goes back to the last one before it. */
+/**
+ * Returns whether a name matches. Time is at most the product of both lengths: a star backtracks only to the last
+ * star before it.
+ */
 export function matchesGlob(tokens: readonly GlobToken[], name: string, ignoreCase: boolean): boolean {
   let at = 0
   let token = 0
@@ -96,7 +99,7 @@ function readGroup(reader: Reader, depth: number): GlobToken[][] {
     count += 1
   } while (text[reader.at] === ',')
   if (text[reader.at] !== '}') throw new PatternError(text, from, '"{" without its "}"')
-  if (count < 2) throw new PatternError(text, from, 'Braces with nothing to choose from')
+  if (count < 2) throw new PatternError(text, from, 'Braces with fewer than two alternatives')
   reader.at += 1
   return choices
 }
@@ -143,7 +146,7 @@ function readClass(reader: Reader, from: number): GlobToken {
     const dash = reader.at
     reader.at += 1
     const high = readClassChar(reader, from)
-    if (high < low) throw new PatternError(text, dash, 'A range that runs backwards')
+    if (high < low) throw new PatternError(text, dash, 'A range in reverse order')
     ranges.push([low, high])
   }
   if (text[reader.at] !== ']') throw new PatternError(text, from, '"[" without its "]"')
@@ -156,7 +159,7 @@ function readClassChar(reader: Reader, from: number): number {
   if (text[reader.at] === '\\') reader.at += 1
   const code = text.codePointAt(reader.at)
   if (code === undefined) throw new PatternError(text, from, '"[" without its "]"')
-  // A class stands for one character of one name, and no name has a slash.
+  // A class matches one character of one name, and no name contains a slash.
   if (code === 0x2f) throw new PatternError(text, reader.at, 'A slash inside "[ ]"')
   reader.at += code > 0xffff ? 2 : 1
   return code

@@ -22,7 +22,7 @@ const scope: Scope = { variables: { workspace: ['/w'], scratch: ['/tmp/s'] }, ho
 const refusal = (grant: Grant, ...subjects: Subject[]): string | undefined =>
   checkSubjects(grant, expandCall({ tool: 't', subjects }, scope).subjects)?.message
 
-describe('what a grant says', () => {
+describe('a grant', () => {
   const manifest: RequirementSet = {
     fs: { read: ['{workspace}/**', '{scratch}/**'], write: ['src/**'] },
     net: { hosts: ['*.example.com'] },
@@ -67,7 +67,7 @@ describe('what a grant says', () => {
     expect(grantsCommand(grant, argv)).toBe(expected)
   })
 
-  it('knows capabilities by name, and the four by what is listed', () => {
+  it('knows capabilities by name, and the four built-in ones by their lists', () => {
     expect(grantsCapability(grant, 'secrets.has')).toBe(true)
     expect(grantsCapability(grant, 'secrets.read')).toBe(false)
     expect(grantsCapability(grant, 'fs.write')).toBe(true)
@@ -75,7 +75,7 @@ describe('what a grant says', () => {
   })
 })
 
-describe('what makes a grant', () => {
+describe('creating a grant', () => {
   it('is the union of manifest and tools: adding a tool extends it', () => {
     const grant = createGrant({
       scope,
@@ -86,7 +86,7 @@ describe('what makes a grant', () => {
     expect(grantsHost(grant, 'a.com')).toBe(true)
   })
 
-  it('is wide open without a ceiling, and cut by one', () => {
+  it('has no limit without a ceiling, and is limited by one', () => {
     const tools: RequirementSet[] = [{ fs: { read: ['/**'] }, net: { hosts: ['*'] } }]
     expect(grantsPath(createGrant({ scope, tools }), 'read', '/etc/hosts')).toBe(true)
     const cut = createGrant({ scope, tools, ceiling: { fs: { read: ['{workspace}/**'] } } })
@@ -103,7 +103,7 @@ describe('what makes a grant', () => {
     expect(grantsPath(empty, 'read', '/w/a')).toBe(false)
   })
 
-  it('does not lend one tool the powers of another', () => {
+  it('does not give one tool the permissions of another', () => {
     const bash: RequirementSet = { shell: [{ cmd: '*' }] }
     const agent = createGrant({ scope, tools: [bash, { net: { hosts: ['*'] } }] })
     expect(grantsHost(agent, 'a.com')).toBe(true)
@@ -119,7 +119,7 @@ describe('what makes a grant', () => {
     expect(grantsPath(child, 'write', '/w/src/a')).toBe(false)
   })
 
-  it('throws for a variable or pattern that does not exist (SEC-047)', () => {
+  it('throws for an unknown variable or an invalid pattern (SEC-047)', () => {
     expect(() => createGrant({ scope, manifest: { fs: { read: ['{worksapce}/**'] } } })).toThrow('workspace')
     expect(() => createGrant({ scope, ceiling: { net: { hosts: ['a*b.com'] } } })).toThrow('star')
   })
@@ -133,7 +133,7 @@ describe('checkSubjects', () => {
     ceiling: { fs: { read: ['**'], write: ['**'] }, shell: [{ cmd: 'git' }, { cmd: 'echo' }, { cmd: 'cd' }] },
   })
 
-  it('says what was asked, what is granted and what would change it', () => {
+  it('reports what was requested, what is granted and what would change it', () => {
     expect(refusal(grant, { fs: 'write', path: 'a.txt' })).toBe(
       'Writing "/w/a.txt" is outside the grant: what the manifest and the tools declare grants only "src/**". ' +
         'To change that, extend `fs.write` in the `requires` of the manifest or of a tool.',
@@ -149,21 +149,21 @@ describe('checkSubjects', () => {
     expect(refusal(grant, { capability: 'x.y' })).toContain('The capability "x.y" is outside the grant')
   })
 
-  it('gives nothing when everything is inside', () => {
+  it('returns undefined when everything is inside', () => {
     expect(refusal(grant, { fs: 'read', path: 'a.txt' }, { shell: { argv: ['git', 'log'] } })).toBeUndefined()
     expect(refusal(grant)).toBeUndefined()
   })
 
-  it('looks at every command of a text, and holds the files it names to the ceiling', () => {
+  it('checks every command of a text, and limits the files it names to the ceiling', () => {
     expect(refusal(grant, { shell: { text: 'git log; rm x' } })).toContain('Running "rm x"')
     expect(refusal(grant, { shell: { text: 'git log > /etc/x' } })).toContain('Writing "/etc/x"')
-    // What the tools declare together says nothing of the files of a command: rules and sandbox hold those.
+    // What the tools declare together does not limit the files of a command: rules and sandbox do.
     expect(refusal(grant, { shell: { text: 'cd src/x && echo x > ../../y' } })).toBeUndefined()
     expect(refusal(grant, { shell: { text: 'cd src/x && echo x > ../../../y' } })).toContain('Writing "/y"')
     expect(refusal(grant, { shell: { text: '$X log' } })).toContain('Running "$X log"')
   })
 
-  it('leaves the files of a command to rules and sandbox where a declaration is silent, never where a limit is', () => {
+  it('leaves the files of a command to rules and sandbox if a declaration omits files, but not if a limit does', () => {
     const silent = createGrant({ scope, tools: [{ shell: [{ cmd: '*' }] }] })
     const write: Subject = { shell: { text: 'echo x > /w/y' } }
     expect(refusal(silent, write)).toBeUndefined()

@@ -14,19 +14,20 @@ import type { Word } from './shell/analysis.js'
 import { assertVariables, compileRequirements } from './variables.js'
 
 /**
- * One set of powers. A grant is a list of them which must all agree: sets are never merged as text, so an intersection is exact
- * whatever the patterns look like.
+ * One set of permissions. A grant is a list of layers that must all agree. Sets are never merged as text, so an
+ * intersection is exact for every pattern.
  */
 export type GrantLayer = {
   /** Whose set it is, for messages: `the ceiling`. */
   readonly name: string
-  /** What a person would change to widen it. */
+  /** The option that a user would change to extend it. */
   readonly option: string
-  /** With variables replaced. */
+  /** The requirements with variables replaced. */
   readonly requirements: RequirementSet
   /**
-   * A limit speaks for all it leaves out. A declaration that is silent on files leaves those that a command names to rules and sandbox;
-   * what an agent's tools declare together always does, since one tool's files say nothing of another's commands.
+   * A limit denies everything that it leaves out. A declaration without files leaves the files that a command names
+   * to rules and sandbox. What an agent's tools declare together always does so, because one tool's files say nothing
+   * about another's commands.
    */
   readonly kind: 'declaration' | 'together' | 'limit'
   readonly read: readonly PathPattern[]
@@ -34,23 +35,25 @@ export type GrantLayer = {
   readonly hosts: readonly HostPattern[]
 }
 
+/** What an agent or a call is allowed to access: a list of layers that must all agree. */
 export type Grant = { readonly layers: readonly GrantLayer[] }
 
+/** The sources of a grant: manifest, tools, ceiling and parent. */
 export type GrantOptions = {
   readonly scope: Scope
   readonly manifest?: RequirementSet
-  /** What each of the agent's tools requires: adding a tool extends the grant. */
+  /** The requirements of each of the agent's tools: adding a tool extends the grant. */
   readonly tools?: readonly RequirementSet[]
   /**
-   * What nothing may exceed. Absent: wide open. A list left out of it, or empty, grants nothing of its kind; to leave one open write
-   * the whole tree for `fs`, `net: { hosts: ['*'] }`, `shell: [{ cmd: '*' }]`, `capabilities: ['*']`.
+   * The upper limit. Absent: no limit. A list that is missing or empty grants nothing of its kind; for no limit,
+   * write the whole tree for `fs`, `net: { hosts: ['*'] }`, `shell: [{ cmd: '*' }]`, `capabilities: ['*']`.
    */
   readonly ceiling?: RequirementSet
-  /** For a subagent. */
+  /** The grant of the parent, for a subagent. */
   readonly parent?: Grant
 }
 
-/** What an agent may do: (manifest ∪ tools) ∩ ceiling ∩ parent. Throws for a pattern or variable that cannot be read. */
+/** Creates the grant of an agent: (manifest ∪ tools) ∩ ceiling ∩ parent. Throws for an invalid pattern or variable. */
 export function createGrant({ scope, manifest = {}, tools = [], ceiling, parent }: GrantOptions): Grant {
   const declared = layer(unionRequirements(manifest, ...tools), scope, {
     name: 'what the manifest and the tools declare',
@@ -61,7 +64,10 @@ export function createGrant({ scope, manifest = {}, tools = [], ceiling, parent 
   return { layers: [declared, ...limits, ...(parent?.layers ?? [])] }
 }
 
-/** The grant of one call: the tool's own requirements inside the agent's grant, so that one tool does not use another's powers. */
+/**
+ * Returns the grant of one call: the tool's own requirements inside the agent's grant, so that one tool cannot use
+ * another's permissions.
+ */
 export function grantForTool(grant: Grant, tool: string, requires: RequirementSet, scope: Scope): Grant {
   const own = layer(requires, scope, {
     name: `what the tool ${JSON.stringify(tool)} declares`,
@@ -71,12 +77,12 @@ export function grantForTool(grant: Grant, tool: string, requires: RequirementSe
   return { layers: [own, ...grant.layers] }
 }
 
-/** A grant that may do only what each of these may. */
+/** Returns a grant that allows only what each of these grants allows. */
 export function intersectGrants(first: Grant, ...more: readonly Grant[]): Grant {
   return { layers: [...new Set([first, ...more].flatMap(({ layers }) => layers))] }
 }
 
-/** The grant cut by one more limit. A list that the limit leaves out, or leaves empty, grants nothing of its kind. */
+/** Adds a limit to a grant. A list that the limit leaves out, or leaves empty, grants nothing of its kind. */
 export function limitGrant(
   grant: Grant,
   limit: RequirementSet,
@@ -86,33 +92,38 @@ export function limitGrant(
   return { layers: [...grant.layers, layer(limit, scope, { ...named, kind: 'limit' })] }
 }
 
+/** Returns whether a grant includes reading or writing an absolute path. */
 export function grantsPath(grant: Grant, fs: 'read' | 'write', path: string | PreparedPath): boolean {
   const prepared = typeof path === 'string' ? preparePath(path) : path
   return grant.layers.every((one) => layerGrantsPath(one, fs, prepared))
 }
 
+/** Returns whether a grant includes a host, such as `api.example.com:443`. */
 export function grantsHost(grant: Grant, host: string): boolean {
   const parsed = parseHost(host)
   return grant.layers.every((one) => layerGrantsHost(one, parsed))
 }
 
+/** Returns whether a grant includes a command, given as an argument vector. */
 export function grantsCommand(grant: Grant, argv: readonly string[]): boolean {
   const words = argv.map((value) => ({ text: value, value }))
   return grant.layers.every((one) => layerGrantsCommand(one, words))
 }
 
+/** Returns whether a grant includes a capability. */
 export function grantsCapability(grant: Grant, name: string): boolean {
   return grant.layers.every((one) => layerGrantsCapability(one, name))
 }
 
+/** A subject outside the grant, with the layer that denies it. */
 export type GrantRefusal = {
   readonly subject: JudgedSubject
   readonly layer: GrantLayer
-  /** What was asked, what is granted and what would change it. */
+  /** What was requested, what is granted, and which option would change it. */
   readonly message: string
 }
 
-/** The first thing a call touches that lies outside the grant; undefined when all of it is inside. */
+/** Returns the first subject of a call that is outside the grant; undefined when all are inside. */
 export function checkSubjects(grant: Grant, subjects: readonly JudgedSubject[]): GrantRefusal | undefined {
   for (const subject of subjects) {
     for (const one of grant.layers) {
@@ -143,14 +154,15 @@ function layer(
 }
 
 function layerGrants(one: GrantLayer, subject: JudgedSubject): boolean {
-  // Any word may be a path or a command: rules and the sandbox hold those that are.
+  // Any word may be a path or a command: rules and the sandbox restrict the words that are.
   if (isGuess(subject)) return true
   switch (subject.kind) {
     case 'path':
       if (subject.origin !== 'tool' && leavesFilesToRules(one, subject.fs)) return true
       return layerGrantsPath(one, subject.fs, subject.path)
     case 'host':
-      // A command may merely print a URL. What it dials, the sandbox's proxy holds to the grant; rules judge it before.
+      // A command may only print a URL. The sandbox's proxy limits its connections to the grant, and rules judge it
+      // before.
       return subject.origin === 'command' || layerGrantsHost(one, subject.host)
     case 'command':
       return layerGrantsCommand(one, subject.unit.words)
@@ -173,7 +185,7 @@ function layerGrantsHost(one: GrantLayer, host: Host | undefined): boolean {
   return one.hosts.some((pattern) => matchesHost(pattern, host, 'permit'))
 }
 
-/** `cmd: '*'` is any command: `bash` cannot know before which it will run. */
+/** `cmd: '*'` matches any command: `bash` cannot know in advance which command it will run. */
 function layerGrantsCommand({ requirements }: GrantLayer, words: readonly Word[]): boolean {
   const shell = requirements.shell ?? []
   if (shell.some(({ cmd, args }) => cmd === '*' && args === undefined)) return true

@@ -35,12 +35,12 @@ describe('matchesHost', () => {
     expect(matches(pattern, host)).toBe(expected)
   })
 
-  it('lets the doubt about a port count against the call', () => {
+  it('counts an unknown port against the call', () => {
     expect(matches('example.com:443', 'example.com', 'permit')).toBe(false)
     expect(matches('example.com:443', 'example.com', 'restrict')).toBe(true)
   })
 
-  it('restricts and never permits what is not a host', () => {
+  it('restricts and never permits a text that is not a host', () => {
     expect(matchesHost(compileHostPattern('*'), undefined, 'permit')).toBe(false)
     expect(matchesHost(compileHostPattern('a.com'), undefined, 'restrict')).toBe(true)
   })
@@ -70,7 +70,7 @@ describe('parseHost', () => {
     expect(parseHost(text)).toBeUndefined()
   })
 
-  it('gives the same host again for what it gave', () => {
+  it('parses its own output to the same host', () => {
     fc.assert(
       fc.property(fc.webAuthority({ withPort: true, withIPv4: true, withIPv6: true }), (text) => {
         const host = parseHost(text)

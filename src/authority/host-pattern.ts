@@ -1,8 +1,9 @@
 import { PatternError } from './pattern-error.js'
 
-/** A host as it will be dialled: lower case, IDNA, addresses in their one spelling; the port when it is known. */
+/** A host in the form used to connect: lower case, IDNA, addresses in one spelling; with the port if it is known. */
 export type Host = { readonly name: string; readonly port?: number }
 
+/** A compiled host pattern. */
 export type HostPattern = {
   readonly text: string
   readonly kind: 'exact' | 'subdomains' | 'any'
@@ -12,8 +13,8 @@ export type HostPattern = {
 }
 
 /**
- * Reads a host pattern: a name or address, `*.example.com` for what is below it (not itself), or `*`; each with `:port` or without,
- * which means any port. Throws `PatternError`.
+ * Parses a host pattern: a name or address, `*.example.com` for its subdomains (not itself), or `*`; each with
+ * `:port`, or without a port for any port. Throws `PatternError`.
  *
  * @example
  * matchesHost(compileHostPattern('*.example.com'), parseHost('api.example.com'), 'permit') // true
@@ -33,7 +34,7 @@ export function compileHostPattern(text: string): HostPattern {
       ...(port === undefined ? { specificity: 0 } : { port, specificity: 1 }),
     }
   }
-  // A scheme or a path would promise what a host pattern cannot keep.
+  // A host pattern cannot check a scheme or a path, so it must not contain one.
   const slash = rest.indexOf('/')
   if (slash >= 0) throw new PatternError(text, text.length - rest.length + slash, 'Not a host')
   const host = parseHost(rest)
@@ -51,16 +52,16 @@ export function compileHostPattern(text: string): HostPattern {
 }
 
 /**
- * A host, `host:port` or URL as the network will understand it, or undefined when it must not be dialled: no host, credentials in
- * front of it, NUL or other control characters, an escape that decodes to one. Never throws.
+ * Parses a host, `host:port` or URL as the network will read it. Returns undefined when it must not be connected to:
+ * no host, credentials before it, NUL or other control characters, an escape that decodes to one. Never throws.
  */
 export function parseHost(text: string): Host | undefined {
-  // Resolvers written in C stop at NUL; decisions written in JavaScript do not (the SOCKS proxy bug of 2026).
+  // Resolvers written in C stop at NUL, and decisions written in JavaScript do not (the SOCKS proxy bug of 2026).
   if (text === '' || text.length > maxHostLength || hasControl(text)) return undefined
   if (/[\s\\@%]/.test(authorityOf(text))) return undefined
   const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
   const written = isUrl ? authorityOf(text) : bracketed(text)
-  // Parsed as `http`, whatever the scheme: only then does the parser apply IDNA and give addresses their one spelling.
+  // Parsed as `http` for every scheme: only then does the parser apply IDNA and normalise addresses.
   const address = `http://${written}`
   if (!URL.canParse(address)) return undefined
   const { hostname, pathname, search, hash } = new URL(address)
@@ -72,8 +73,8 @@ export function parseHost(text: string): Host | undefined {
 }
 
 /**
- * Whether a host fits. When the port of a call is not known, a pattern with a port restricts it and does not permit it: the doubt
- * counts against the call both times.
+ * Returns whether a host matches. When the port of a call is not known, a pattern with a port restricts the call and
+ * does not permit it: the doubt counts against the call in both cases.
  */
 export function matchesHost(
   pattern: HostPattern,
@@ -89,6 +90,7 @@ export function matchesHost(
   return host.name.endsWith(pattern.name) && host.name[host.name.length - pattern.name.length - 1] === '.'
 }
 
+/** Returns how specific a host pattern is, for ranking rules. */
 export function hostPatternSpecificity(pattern: HostPattern): number {
   return pattern.specificity
 }
@@ -106,7 +108,7 @@ function splitStar(text: string): { star: 'none' | 'subdomains' | 'any'; rest: s
   return { star: 'none', rest: text }
 }
 
-/** The part of the text that names the host; only there are odd characters a reason to refuse. */
+/** Returns the part of the text that names the host; unusual characters are a reason to reject only there. */
 function authorityOf(text: string): string {
   const start = text.indexOf('://')
   const rest = start < 0 ? text : text.slice(start + 3)
@@ -114,7 +116,7 @@ function authorityOf(text: string): string {
   return end < 0 ? rest : rest.slice(0, end)
 }
 
-/** An IPv6 address may come without its brackets. */
+/** Adds brackets to an IPv6 address that has none. */
 function bracketed(text: string): string {
   return /^[0-9a-f:.]+$/i.test(text) && text.split(':').length > 2 ? `[${text}]` : text
 }

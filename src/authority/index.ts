@@ -1,4 +1,4 @@
-/** Who may do what: pure decisions over plain data. */
+/** The entry `capstan/authority`: decides which calls are allowed. Pure functions over plain data. */
 export {
   type ApprovalFacts,
   approvalKey,

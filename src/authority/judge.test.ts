@@ -66,13 +66,13 @@ describe('order', () => {
   const push = bash('git push origin main')
   it.each<[string, Rule[], Call, Action]>([
     [
-      'a pinned deny ends it',
+      'a pinned deny decides',
       [rule('bash(git*)', 'deny', { pinned: true }), rule('bash(git push origin main)', 'allow')],
       push,
       'deny',
     ],
     [
-      'a pinned deny ends it also when an ask is more specific',
+      'a pinned deny decides also when an ask is more specific',
       [rule('bash(git*)', 'deny', { pinned: true }), rule('bash(git push origin main)', 'ask')],
       push,
       'deny',
@@ -84,13 +84,13 @@ describe('order', () => {
       'deny',
     ],
     [
-      'another deny is lifted by what is more specific',
+      'a deny that is not pinned is overridden by a more specific rule',
       [rule('bash(git *)', 'deny'), rule('bash(git push origin main)', 'allow')],
       push,
       'allow',
     ],
     [
-      'a pinned ask is not lifted by an allow',
+      'a pinned ask is not overridden by an allow',
       [rule('bash(git *)', 'ask', { pinned: true }), rule('bash(git push origin main)', 'allow')],
       push,
       'ask',
@@ -149,7 +149,7 @@ describe('order', () => {
       'deny',
     ],
     [
-      'another MCP server is not meant',
+      'a rule for another MCP server does not match',
       [rule('*', 'allow'), rule('mcp:gl:*', 'deny')],
       { tool: 'mcp__gh__list', subjects: [] },
       'allow',
@@ -165,7 +165,7 @@ describe('order', () => {
     expect(act(call, rules.toReversed())).toBe(expected)
   })
 
-  it('takes the strictest across subjects', () => {
+  it('uses the strictest verdict of all subjects', () => {
     const call: Call = {
       tool: 'copy',
       subjects: [
@@ -178,7 +178,7 @@ describe('order', () => {
     expect(act(call, [rule('fs.read', 'allow'), rule('fs.write', 'allow')])).toBe('allow')
   })
 
-  it('tells every matching rule with its rank, and which decided', () => {
+  it('lists every matching rule with its rank, and which one decided', () => {
     const rules = [rule('*', 'allow'), rule('fs.read(src/**)', 'ask'), rule('read(src/a.ts)', 'deny')]
     const { verdict, subjects } = judge(file('read', 'src/a.ts'), createRuleBook({ scope, rules }))
     expect(verdict).toEqual({
@@ -193,7 +193,7 @@ describe('order', () => {
     ])
   })
 
-  it('says which option decides when no rule does', () => {
+  it('names the option that decides when no rule does', () => {
     const { verdict } = judge(bash('npm test'), createRuleBook({ scope, rules: [] }))
     expect(verdict).toEqual({
       action: 'ask',
@@ -202,7 +202,7 @@ describe('order', () => {
   })
 })
 
-describe('restrictions bind every tool', () => {
+describe('restrictions apply to every tool', () => {
   const denies: PermissionPolicy = {
     deny: ['read(**/.ssh/**)', 'write(**/.env*)', 'web_fetch(evil.com)', 'bash(rm *)'],
     allow: ['bash', 'grep(*)', 'edit(*)', '*'],
@@ -224,7 +224,7 @@ describe('restrictions bind every tool', () => {
     expect(underPolicy(call, denies)).toBe(expected)
   })
 
-  it('a word that is not known may be the one a deny names', () => {
+  it('an unknown word may be the one that a deny names', () => {
     const rules = [rule('bash(git push origin)', 'deny'), rule('bash(git push other)', 'deny')]
     for (const text of ['git $A origin', 'git push $A', 'git "$A" "$B"', '$G push origin'])
       expect(act(bash(text), rules)).toBe('deny')
@@ -237,7 +237,7 @@ describe('restrictions bind every tool', () => {
     expect(underPolicy(file('edit', 'a', 'write'), { deny: ['fs.write'], allow: ['edit(*)'] })).toBe('deny')
   })
 
-  it('as if they were written for each tool: only what is more specific lifts one that is not pinned', () => {
+  it('as if they were written for each tool: only a more specific rule overrides one that is not pinned', () => {
     const deny = rule('read(secret/**)', 'deny')
     expect(act(file('grep', 'secret/a'), [deny, rule('grep(*)', 'allow')])).toBe('deny')
     expect(act(file('grep', 'secret/a'), [deny, rule('grep(secret/a)', 'allow')])).toBe('allow')
@@ -250,14 +250,14 @@ describe('restrictions bind every tool', () => {
     expect(underPolicy({ tool: 'spawn', subjects: [{ shell: { argv: ['cat', 'a'] } }] }, policy)).toBe('ask')
   })
 
-  it('an ask for another tool holds an allow back, and softens no refusal', () => {
+  it('an ask for another tool restricts an allow, and does not soften a deny', () => {
     const rules = [rule('read(**/.env*)', 'ask'), rule('bash(cat *)', 'allow')]
     expect(act(bash('cat .env'), rules)).toBe('ask')
     expect(act(bash('cat a'), rules)).toBe('allow')
     expect(act(file('peek', '.env'), rules, { defaultDecision: 'deny' })).toBe('deny')
   })
 
-  it('holds for what a search finds', () => {
+  it('restrictions apply to the results of a search', () => {
     const { rules } = compilePolicy({ deny: ['read(**/.env*)'], ask: ['read(**/*.pem)'], allow: ['grep(*)'] })
     const readable = readableResults(createRuleBook({ scope, rules }), file('grep', '.'))
     expect(['/w/a', '/w/.env', '/w/key.pem', '/w/sub/.env.local', '/w/env.ts'].filter(readable)).toEqual([
@@ -321,11 +321,11 @@ describe('commands', () => {
     `su --command=rm`,
     `unknown -c 'true;rm'`,
     `unknown -c "'rm'"`,
-  ])('%j is denied: a script is read also without spaces, and with a tilde in quotes', (text) => {
+  ])('%j is denied: a script is analyzed also without spaces, and with a quoted tilde', (text) => {
     expect(underPolicy(bash(text), { allow: ['bash(*)'], deny: ['bash(rm*)'] })).toBe('deny')
   })
 
-  it('never let a script file pass where a mode denies what is not understood', () => {
+  it('never allow a script file where a mode denies what is not understood', () => {
     const rules = [rule('bash', 'allow')]
     expect(act(bash('sh build.sh'), rules, { doubts: 'deny' })).toBe('deny')
     expect(underPolicy(bash('sh build.sh'), { allow: ['bash(sh build.sh)'], deny: ['bash(sh *)'] })).toBe(
@@ -333,21 +333,21 @@ describe('commands', () => {
     )
   })
 
-  it('are asked about when doubtful even where everything is allowed, unless doubts are allowed too', () => {
+  it('are asked about when in doubt even where everything is allowed, unless doubts are allowed too', () => {
     expect(underPolicy(bash('$X a'), { allow: ['bash', '*'], defaultDecision: 'allow' })).toBe('ask')
     expect(act(bash('$X a'), [rule('*', 'allow')], { doubts: 'allow' })).toBe('allow')
     expect(act(bash('$X a'), [rule('*', 'allow')], { doubts: 'deny' })).toBe('deny')
   })
 })
 
-describe('what a tool does not say', () => {
-  it('is asked about when rules restrict a part of it', () => {
+describe('a tool that reports no subjects', () => {
+  it('is asked about when rules restrict part of its work', () => {
     const rules = [rule('deploy(prod*)', 'deny'), rule('deploy', 'allow')]
     expect(act({ tool: 'deploy', subjects: [] }, rules)).toBe('ask')
     expect(act({ tool: 'deploy', subjects: [] }, [rule('deploy', 'allow')])).toBe('allow')
   })
 
-  it('is refused when it can never be', () => {
+  it('is denied when the call can never run', () => {
     expect(act(file('read', 'a\0b'), [rule('*', 'allow')])).toBe('deny')
     expect(act(fetch('https://a@b.com'), [rule('*', 'allow')])).toBe('deny')
   })
@@ -356,7 +356,7 @@ describe('what a tool does not say', () => {
 describe('unconfirmed rules', () => {
   const project = (text: string, action: Action): Rule =>
     rule(text, action, { source: 'project', untrusted: true })
-  it('may hold back and never let pass', () => {
+  it('can restrict and never allow', () => {
     expect(act(bash('ls'), [project('bash(ls)', 'allow')])).toBe('ask')
     expect(act(bash('ls'), [rule('bash', 'allow'), project('bash(ls)', 'deny')])).toBe('deny')
     expect(act(bash('ls'), [rule('bash(ls)', 'allow'), project('bash', 'ask')])).toBe('ask')
@@ -440,7 +440,7 @@ describe('properties', () => {
     doubts: fc.constantFrom(...actions),
   })
 
-  it('adding a deny, or an unconfirmed rule, never widens', () => {
+  it('adding a deny, or an unconfirmed rule, never allows more', () => {
     fc.assert(
       fc.property(
         fc.array(rules, { maxLength: 8 }),
@@ -487,7 +487,7 @@ describe('properties', () => {
     )
   })
 
-  it('never throws, gives the same answer twice, and is as strict as its strictest subject', () => {
+  it('never throws, is deterministic, and is as strict as its strictest subject', () => {
     fc.assert(
       fc.property(fc.array(rules, { maxLength: 6 }), calls, settings, (all, call, options) => {
         const book = createRuleBook({ scope, rules: all, ...options })

@@ -13,26 +13,27 @@ import { whatChanged } from './server-tool.js'
 import { readsTrees } from './tree-reader.js'
 import { type Action, strictest, strictness, type Verdict } from './verdict.js'
 
-/** What the rules say of one thing that a call touches. */
+/** The rules' judgement of one subject of a call. */
 export type SubjectJudgement = {
   readonly subject: JudgedSubject
   readonly verdict: Verdict
-  /** The rule that decided; absent when none did. */
+  /** The rule that decided; absent when no rule did. */
   readonly rule?: Rule
   /**
-   * What decided: a rule, that there was none, a doubt, (for a file that a command merely names) the command's own verdict, or (for
-   * the directory where a search starts) that each of its results is judged.
+   * What decided: a rule, the default, a doubt, the command's verdict (for a file that a command only names), or the
+   * fact that each result is judged (for the directory where a search starts).
    */
   readonly decidedBy: 'rule' | 'default' | 'doubt' | 'command' | 'search'
   /** Every rule that matches, the most specific first. */
   readonly matches: readonly MatchingRule[]
 }
 
+/** The verdict of rules on a call, with the judgement of each subject. */
 export type Judgement = { readonly verdict: Verdict; readonly subjects: readonly SubjectJudgement[] }
 
 /**
- * Judges a call by rules. For each subject a pinned deny ends it, else the most specific rule decides, else the default; across
- * subjects the strictest verdict counts. Never throws.
+ * Judges a call by rules. For each subject a pinned deny decides, otherwise the most specific rule, otherwise the
+ * default. Across subjects the strictest verdict counts. Never throws.
  *
  * @example
  * judge({ tool: 'write', subjects: [{ fs: 'write', path: '.env' }] }, book).verdict
@@ -47,8 +48,8 @@ export function judge(call: Call | ExpandedCall, book: RuleBook): Judgement {
 }
 
 /**
- * Whether a search may show a result: rules that restrict reading hold for what is found, not only for where the search starts
- * (SEC-025). Takes absolute paths; made once for a call and asked for each result.
+ * Returns a function that says whether a search can show a result: rules that restrict reading apply to results, not
+ * only to the directory where the search starts (SEC-025). It takes absolute paths; create it once per call.
  */
 export function readableResults(book: RuleBook, call: Call): (path: string) => boolean {
   return (path) => {
@@ -56,7 +57,7 @@ export function readableResults(book: RuleBook, call: Call): (path: string) => b
       kind: 'path',
       fs: 'read',
       path: preparePath(path),
-      // A stated default decides about every file; without one, only rules that restrict hold.
+      // A stated default decides about every file; without one, only restrictions apply.
       origin: book.explicitDefault ? 'tool' : 'argument',
       inside: true,
       written: path,
@@ -71,7 +72,7 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
   const pinnedDeny = matches.find(({ pinned, rule }) => pinned && rule.action === 'deny')
   if (pinnedDeny !== undefined) return decided(pinnedDeny)
 
-  // What nobody has confirmed only holds back, below: as the best match it could soften a refusal.
+  // An unconfirmed rule only restricts, below: as the best match it could soften a deny.
   const best = matches.find(({ rule }) => !rule.untrusted)
   const judged = best === undefined ? byDefault() : decided(best, actionOf(best, book))
   const pinnedAsk = matches.find(({ pinned }) => pinned)
@@ -113,14 +114,14 @@ function judgeSubject(subject: JudgedSubject, call: Call, book: RuleBook): Subje
   }
 }
 
-/** Why a tool of a server needs a new yes. */
+/** Returns why a tool of a server needs a new approval. */
 function changeOf(call: Call, book: RuleBook): string | undefined {
   if (call.mcp?.digest === undefined) return undefined
   const outdated = outdatedApproval(book, call)?.digest
   return call.mcp.changed ?? (outdated === undefined ? undefined : whatChanged(outdated, call.mcp.digest))
 }
 
-/** A subject in words: `writing "/ship/.env"`. */
+/** Describes a subject: `writing "/ship/.env"`. */
 export function describeSubject(subject: JudgedSubject, call: Call): string {
   switch (subject.kind) {
     case 'path':
@@ -136,7 +137,7 @@ export function describeSubject(subject: JudgedSubject, call: Call): string {
   }
 }
 
-/** An ask that was written for another tool may hold an allow back; it must not soften a refusal by default. */
+/** An ask for another tool can restrict an allow, but must not soften a deny by default. */
 function actionOf({ rule, widened }: MatchingRule, { defaultDecision }: RuleBook): Action {
   const soft = widened && rule.action === 'ask' && strictness(defaultDecision) > strictness('ask')
   return soft ? defaultDecision : rule.action
@@ -147,32 +148,36 @@ function withReason(action: Action, reason: string): Verdict {
 }
 
 /**
- * What a command only names is covered by the verdict on the command, unless it leads out of the scope, and what does nothing but
- * start another command by the verdict on that. Redirections are not: the pattern that allowed the command says nothing of them
- * (SEC-039). What may or may not be a path or a command is there for restrictions to match, and needs no rule of its own.
+ * Returns whether a subject needs no rule of its own: a path that a command only names, unless it is outside the
+ * scope (the verdict on the command covers it), and a command that only starts another (the verdict on that one
+ * covers it). Redirections always need one, because the pattern that allowed the command does not mention them
+ * (SEC-039). Words that may be a path or a command exist only for restrictions.
  */
 function isIncidental(subject: JudgedSubject): boolean {
   if (subject.kind === 'host') return subject.origin === 'command'
   if (subject.kind === 'command') {
     if (subject.possible !== undefined) return true
-    // `cd src`, `timeout 10 …`, `true`: nothing by itself; what it starts is a unit of its own.
+    // `cd src`, `timeout 10 …`, `true`: no effect of its own; what it starts is a separate unit.
     return subject.unit.transparent === true && subject.doubts.length === 0
   }
   if (subject.kind !== 'path') return false
   if (subject.origin === 'part' || subject.origin === 'prose') return true
   if (subject.origin === 'mention') return subject.inside || subject.fs === 'write'
   if (!subject.inside) return false
-  // A link works like what it leads to, which is judged on its own; rules that restrict bind both names.
+  // A link is used like its target, which is judged separately; restrictions apply to both names.
   return subject.origin === 'argument' || subject.leadsTo !== undefined
 }
 
-/** Whether a subject was read from a text that may as well be a message: a deny then asks, since it may be about nothing. */
+/**
+ * Returns whether a subject was read from a text that may be a message. A deny then becomes an ask, because nothing
+ * may be affected.
+ */
 function isProse(subject: JudgedSubject): boolean {
   if (subject.kind === 'command') return subject.possible === 'prose'
   return subject.kind === 'path' && subject.origin === 'prose'
 }
 
-/** Where the host names the files that may be read, a command's own rule does not cover the reading of others. */
+/** If the host names the files that can be read, a command's own rule does not cover reading others. */
 function isConfined(subject: JudgedSubject, { confinesReading }: RuleBook): boolean {
   if (!confinesReading || subject.kind !== 'path' || subject.fs !== 'read') return false
   return subject.leadsTo === undefined && namedByCommand.includes(subject.origin)
@@ -180,7 +185,7 @@ function isConfined(subject: JudgedSubject, { confinesReading }: RuleBook): bool
 
 const namedByCommand: readonly string[] = ['argument', 'mention']
 
-/** `grep` and `glob` show only results that may be read, so that a search may start above them. */
+/** `grep` and `glob` show only readable results, so a search can start in a directory above them. */
 function startsSearch(subject: JudgedSubject, call: Call, book: RuleBook): boolean {
   return (
     (call.tool === 'grep' || call.tool === 'glob') &&
@@ -194,8 +199,8 @@ function startsSearch(subject: JudgedSubject, call: Call, book: RuleBook): boole
 }
 
 /**
- * The port of a fetch that is not one of the web and that no matching rule names. Through another port a fetch talks to
- * databases, mail servers and administration pages, which `web_fetch(example.com)` does not mean.
+ * Returns the port of a fetch that is not 80 or 443 and that no matching rule names. Other ports belong to databases,
+ * mail servers and administration pages, which `web_fetch(example.com)` is not meant to allow.
  */
 function unnamedPort(
   subject: JudgedSubject,
@@ -217,7 +222,9 @@ function doubtOf(subject: JudgedSubject): string | undefined {
   return subject.kind === 'path' ? subject.doubt : undefined
 }
 
-/** A pattern for single commands that covers a script file names it; a rule for every command does not. */
+/**
+ * Returns a doubt for a script file unless the best rule's pattern names the file; a rule for every command does not.
+ */
 function unreadScript(subject: JudgedSubject, best: MatchingRule | undefined): string | undefined {
   if (subject.kind !== 'command' || subject.unit.scriptFile === undefined) return undefined
   if (best !== undefined && best.rule.pattern !== '*') return undefined
@@ -231,7 +238,10 @@ function unseen(subject: JudgedSubject, call: Call, book: RuleBook): string | un
     : undefined
 }
 
-/** A deny on files must not be walked around by reading the directory they lie in. */
+/**
+ * Returns a doubt for a command that reads whole directories: a deny on files must not be bypassed by reading their
+ * directory.
+ */
 function unnamed(subject: JudgedSubject, book: RuleBook): string | undefined {
   if (subject.kind !== 'command' || subject.possible !== undefined) return undefined
   if (!book.restrictsReading || !readsTrees(subject.unit)) return undefined

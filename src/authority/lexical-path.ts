@@ -1,15 +1,19 @@
 /**
- * Paths as text. What links make of a path only the file system knows: the workspace resolves them and judges the real path again.
+ * Paths as text. Only the file system knows where links lead: the workspace resolves them and judges the real path
+ * again.
  */
 
 export type PathStart = {
-  /** Where a relative path starts; an absolute path. */
+  /** The absolute directory that relative paths start from. */
   readonly cwd: string
-  /** What `~` stands for; left out, `~` is an ordinary name. */
+  /** The directory that `~` means. Absent: `~` is an ordinary name. */
   readonly home?: string | undefined
 }
 
-/** The absolute path without `.`, `..` and doubled slashes; `..` above the root stays at the root, as in POSIX. */
+/**
+ * Returns the absolute path without `.`, `..` and doubled slashes; `..` above the root stays at the root, as in
+ * POSIX.
+ */
 export function resolvePath(path: string, { cwd, home }: PathStart): string {
   return `/${resolveSegments(path, { cwd, home }).join('/')}`
 }
@@ -21,7 +25,7 @@ function resolveSegments(path: string, { cwd, home }: PathStart): string[] {
   return normalSegments(`${cwd}/${path}`)
 }
 
-/** The names on the way down to an absolute path. */
+/** Returns the names of an absolute path, from the root down. */
 export function normalSegments(path: string): string[] {
   const segments: string[] = []
   for (const segment of path.split('/')) {
@@ -32,7 +36,7 @@ export function normalSegments(path: string): string[] {
   return segments
 }
 
-/** The path as seen from a directory above it, or itself when it lies elsewhere. */
+/** Returns the path relative to a directory above it, or unchanged when it is elsewhere. */
 export function relativeTo(root: string, path: string): string {
   if (path === root) return '.'
   const start = root === '/' ? '/' : `${root}/`

@@ -2,14 +2,14 @@ import type { RequirementSet } from '../tool/requirement.js'
 import type { PermissionPolicy } from './policy.js'
 import { unionRequirements } from './requirements.js'
 
-/** What an agent declares about itself: what it asks for in addition to its tools, and the rules that come with it. */
+/** What an agent declares: its requirements in addition to those of its tools, and its rules. */
 export type Manifest = {
   readonly requires?: RequirementSet
-  /** Its denies hold whatever other rules say. */
+  /** Denies of a manifest override all other rules. */
   readonly permissions?: PermissionPolicy
 }
 
-/** Several manifests as one: everything that any of them asks for, and the rules of all. Of two default decisions the last counts. */
+/** Merges manifests: all requirements and all rules. Of two default decisions the last counts. */
 export function mergeManifests(...given: readonly (Manifest | undefined)[]): Manifest | undefined {
   const manifests = given.filter((one) => one !== undefined)
   if (manifests.length < 2) return manifests[0]

@@ -40,7 +40,7 @@ describe('modes are permission sets', () => {
       { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'allow', full: 'allow' },
     ],
     [
-      'an MCP tool that says nothing',
+      'an MCP tool without subjects',
       { tool: 'mcp__x__y', subjects: [] },
       { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
     ],
@@ -75,7 +75,7 @@ describe('modes are permission sets', () => {
       { plan: 'allow', 'read-only': 'allow', 'accept-edits': 'allow', full: 'allow' },
     ],
     [
-      'a command of a tool that is named like one of the session',
+      'a command of a tool with the name of a session tool',
       { tool: 'skill', subjects: [{ shell: { text: 'touch x' } }] },
       { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
     ],
@@ -90,7 +90,7 @@ describe('modes are permission sets', () => {
       { plan: 'ask', 'read-only': 'ask', 'accept-edits': 'ask', full: 'allow' },
     ],
     [
-      'a power of such a tool',
+      'a capability of such a tool',
       { tool: 'think', subjects: [{ capability: 'secrets.has' }] },
       { plan: 'deny', 'read-only': 'deny', 'accept-edits': 'ask', full: 'allow' },
     ],
@@ -113,7 +113,7 @@ describe('modes are permission sets', () => {
     expect(Object.fromEntries(modeNames.map((name) => [name, inMode(name, call)]))).toEqual(expected)
   })
 
-  it('no rule lifts what a mode leaves out', () => {
+  it('no rule allows what a mode leaves out', () => {
     for (const name of ['plan', 'read-only'] as const) {
       expect(inMode(name, write('a'), everything)).toBe('deny')
       expect(inMode(name, bash('rm x'), everything)).toBe('deny')
@@ -140,20 +140,20 @@ describe('modes are permission sets', () => {
     'tee x',
     'env x',
     'dd',
-  ])('read-only does not know %s for a command that reads', (text) => {
+  ])('read-only does not accept %s as a command that reads', (text) => {
     expect(inMode('read-only', bash(text), everything)).toBe('deny')
   })
 
-  it('no mode lets pass what is not understood; only a host that says so', () => {
+  it('no mode allows what is not understood; only a host can', () => {
     const deny: Rule = { permission: 'bash', pattern: 'rm -rf*', action: 'deny', source: 'manifest' }
     for (const text of ['cat $X', 'echo "unclosed', 'bash -c "$X"'])
       expect(inMode('full', bash(text), deny)).toBe('ask')
     expect(inMode('full', bash('x=rm; $x -rf src'), deny)).toBe('deny')
-    const told = createModeBooks({ scope, rules: defaultRules, doubts: 'allow' }, modes.full)
-    expect(decide(bash('cat $X'), told).verdict.action).toBe('allow')
+    const lenient = createModeBooks({ scope, rules: defaultRules, doubts: 'allow' }, modes.full)
+    expect(decide(bash('cat $X'), lenient).verdict.action).toBe('allow')
   })
 
-  it('a mode does not lift what rules hold back', () => {
+  it('a mode does not override restrictions', () => {
     expect(
       inMode('full', bash('git push'), {
         permission: 'bash',
@@ -172,7 +172,7 @@ describe('modes are permission sets', () => {
     ).toBe('deny')
   })
 
-  it('binds the children of a session too', () => {
+  it('applies to the subagents of a session too', () => {
     const parent = createModeBooks({ scope, rules: defaultRules }, modes.plan)
     const child = createModeBooks({ scope, rules: [everything] }, modes.full)
     const authority = {
@@ -182,7 +182,7 @@ describe('modes are permission sets', () => {
     expect(decide(write('a'), authority).verdict).toEqual({
       action: 'deny',
       reason:
-        'no rule covers writing "/w/a", so it is denied (the mode "plan" looks and thinks; changes nothing and runs no command)',
+        'no rule covers writing "/w/a", so it is denied (the mode "plan" reads and plans; changes nothing and runs no command)',
     })
   })
 })

@@ -3,35 +3,38 @@ import type { Rule } from './rule.js'
 import { createRuleBook, type RuleBook, type RuleBookOptions } from './rule-book.js'
 import type { Action } from './verdict.js'
 
+/** The names of the built-in modes. */
 export const modeNames = ['plan', 'read-only', 'accept-edits', 'full'] as const
+/** The name of a built-in mode. */
 export type ModeName = (typeof modeNames)[number]
 
 /**
- * A mode is a set of permissions, never a prompt: it binds every tool, the shell, programs and children alike, because all of them
- * walk the gate.
+ * A set of permissions, never a prompt: it applies to every tool, the shell, programs and subagents, because all of
+ * them pass the gate.
  */
 export type Mode = {
   readonly name: ModeName
   readonly description: string
-  /** Rules that the mode brings; the lowest of equals, so that whatever else was said still counts. */
+  /** Rules that the mode adds, with the lowest rank, so that all other rules override them. */
   readonly adds: readonly Rule[]
-  /** All that may be done in this mode; what it does not allow is denied, whatever other rules say. */
+  /** Everything that this mode allows; the rest is denied, whatever other rules say. */
   readonly only?: readonly Rule[]
-  /** What becomes of a command that is not fully understood; where the mode has no `only`, a host may say otherwise. */
+  /** The verdict on a command that is not fully understood. A host can override it for modes without `only`. */
   readonly doubts: Action
 }
 
+/** The built-in modes by name. */
 export const modes: Readonly<Record<ModeName, Mode>> = {
   plan: {
     name: 'plan',
-    description: 'looks and thinks; changes nothing and runs no command',
+    description: 'reads and plans; changes nothing and runs no command',
     adds: [],
     only: looking(),
     doubts: 'deny',
   },
   'read-only': {
     name: 'read-only',
-    description: 'looks, also with commands known to change nothing',
+    description: 'reads, also with commands known to change nothing',
     adds: [],
     only: [...looking(), ...readingCommands().map((pattern) => allow('shell.run', pattern))],
     doubts: 'deny',
@@ -44,7 +47,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
   },
   full: {
     name: 'full',
-    // What is not understood may be the very thing that a rule holds back: `$x -rf src`, where `rm -rf*` is denied.
+    // A command that is not understood may be the one that a rule denies: `$x -rf src`, where `rm -rf*` is denied.
     description:
       'does what no rule forbids without asking, except for commands that are not fully understood',
     adds: [allow('*', '*')],
@@ -53,8 +56,8 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
 }
 
 /**
- * The rule book of a session in a mode, and the limit that the mode sets beside it. `doubts: 'allow'` in the options lets commands
- * pass that are not fully understood, past every rule that could have concerned them; no mode does that by itself.
+ * Returns the rule book of a session in a mode, and the limit of the mode. `doubts: 'allow'` in the options allows
+ * commands that are not fully understood, whatever rules may apply to them; no mode does that by itself.
  */
 export function createModeBooks(
   options: RuleBookOptions,
@@ -79,12 +82,12 @@ export function createModeBooks(
 }
 
 function looking(): Rule[] {
-  // Tools that only start others are let through: each call they make walks the gate in the same mode.
+  // Tools that only start other calls are allowed: each of those calls passes the gate in the same mode.
   const tools = [...sessionTools, 'plan', 'plan_exit', 'task', 'parallel_task', 'program', 'batch', 'Skill']
   return [allow('fs.read', '/**'), allow('net.fetch', '*'), ...tools.map(callOf)]
 }
 
-/** What the analysis still doubts (an option that writes, an expansion) is denied with the rest. */
+/** Commands that only read. What the analysis doubts (an option that writes, an expansion) is denied with the rest. */
 function readingCommands(): string[] {
   const names = [
     'ls',
@@ -120,7 +123,7 @@ function readingCommands(): string[] {
   ]
   const git = ['status', 'log', 'diff', 'show', 'blame', 'ls-files', 'rev-parse', 'describe', 'grep']
   const anyArguments = [...names, ...git.map((subcommand) => `git ${subcommand}`)]
-  // Sets the clock, too, and not only by an option: `date 010100002020`.
+  // `date` can also set the clock without an option: `date 010100002020`.
   const exact = ['date', 'date -u', 'date -I', 'date -Iseconds', 'date -R', 'date +%s', 'date +%F']
   return [...anyArguments.flatMap((name) => [name, `${name} *`]), ...exact]
 }

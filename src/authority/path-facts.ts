@@ -1,22 +1,25 @@
 import type { PathSubject } from './call.js'
 import { preparePath } from './path-pattern.js'
 
-/** What the disk says of a path. */
+/** Facts from the disk about a path. */
 export type PathFacts = {
-  /** Where the path leads through every link; absent: that cannot be determined. */
+  /** The target of the path through all links; absent: it cannot be determined. */
   readonly real?: string | undefined
-  /** How many names the regular file at the path has. */
+  /** The number of names (hard links) of the regular file at the path. */
   readonly hardLinks?: number | undefined
-  /** There is a directory at the path. */
+  /** Whether there is a directory at the path. */
   readonly directory?: boolean | undefined
 }
 
-/** What a path subject is found under in `Call.pathFacts`. */
+/** Returns the key of a path subject in `Call.pathFacts`. */
 export function pathFactsKey({ fs, written, entry }: PathSubject): string {
   return `${fs} ${entry ?? ''} ${written}`
 }
 
-/** A path with what the disk says of it. Where it leads through links is judged as well: that is what will be opened (SEC-012). */
+/**
+ * Adds the facts from the disk to a path. The target of its links is judged as well, because that file will be opened
+ * (SEC-012).
+ */
 export function withFacts(
   subject: PathSubject,
   known: ReadonlyMap<string, PathFacts>,
@@ -35,7 +38,7 @@ export function withFacts(
   ]
 }
 
-/** The file tools replace a file, a command writes into it: the new content appears under all of its names. */
+/** File tools replace a file; a command writes into it, so the new content appears under all of its names. */
 function sharedFile({ fs, origin, entry }: PathSubject, { hardLinks = 1 }: PathFacts): { doubt?: string } {
   const written = fs === 'write' && entry === undefined && (origin === 'redirection' || origin === 'argument')
   if (!written || hardLinks < 2) return {}

@@ -1,16 +1,16 @@
 import type { PathSegment } from './path-segment.js'
 
 /**
- * Keys that make a thousand path patterns few: a pattern is filed under what one of its names must be, begin with or end with, and a
- * path is looked up under all that its names are, begin and end with.
+ * Keys for an index of path patterns: a pattern is stored under what one of its names must be, begin with or end
+ * with, and a path is looked up under everything that its names are, begin with and end with.
  */
 
-/** Keys that every match of a sequence has; one is enough to find it by. None: the sequence says nothing about any name. */
+/** Returns keys that every match of a sequence has; one is enough to find it. None: the sequence fixes no name. */
 export function sequenceKeys(sequence: readonly PathSegment[]): string[] {
   return sequence.flatMap((segment) => segmentKey(segment) ?? [])
 }
 
-/** Every key that a path with these names can be found under. */
+/** Returns every key under which a path with these names can be found. */
 export function pathKeys(names: readonly string[]): string[] {
   const keys = new Set<string>()
   for (const name of names) {

@@ -95,14 +95,14 @@ describe('a path pattern that restricts', () => {
     expect(matches(pattern, path, 'restrict')).toBe(expected)
   })
 
-  it('holds everywhere when there is no workspace to start from', () => {
+  it('applies everywhere when there is no workspace', () => {
     expect(matches('src/x', '/any/src/x', 'restrict', { variables: {} })).toBe(true)
     expect(matches('src/x', '/any/src/x', 'permit', { variables: {} })).toBe(false)
   })
 })
 
 describe('spelling', () => {
-  it('folds case only when told to', () => {
+  it('ignores case only if that is set', () => {
     expect(matches('**/.env*', '/w/.ENV', 'restrict')).toBe(false)
     expect(matches('**/.env*', '/w/.ENV', 'restrict', { ignoreCase: true })).toBe(true)
     expect(matches('**/[A-C].TXT', '/w/b.txt', 'restrict', { ignoreCase: true })).toBe(true)
@@ -135,7 +135,7 @@ describe('bad patterns', () => {
     ['*a'.repeat(40), 64],
     ['a'.repeat(1025), 1024],
     ['{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', 30],
-  ])('%s is refused at %i', (pattern, position) => {
+  ])('%s is rejected at %i', (pattern, position) => {
     try {
       compilePathPattern(pattern, { scope, use: 'permit' })
       expect.unreachable()
@@ -146,11 +146,11 @@ describe('bad patterns', () => {
   })
 })
 
-it.each(['a{b,c', 'a}b', '{a,b{c,d}}', '{wrokspace}/x'])('%s is refused for its braces', (pattern) => {
+it.each(['a{b,c', 'a}b', '{a,b{c,d}}', '{wrokspace}/x'])('%s is rejected for its braces', (pattern) => {
   expect(() => compilePathPattern(pattern, { scope, use: 'permit' })).toThrow(UnknownVariableError)
 })
 
-it('roots that are blank or relative are none', () => {
+it('blank or relative roots are ignored', () => {
   for (const root of ['', ' ', '.', 'w']) {
     const odd = { variables: { workspace: [root], scratch: [root] } }
     for (const pattern of ['*', '**', 'x', '{workspace}/**']) {
@@ -173,7 +173,7 @@ describe('pathPatternSpecificity', () => {
     expect(of(more)).toBeGreaterThan(of(less))
   })
 
-  it('does not depend on where the workspace lies or how it is named', () => {
+  it('does not depend on the path of the workspace', () => {
     const of = (pattern: string, root: string): number =>
       pathPatternSpecificity(
         compilePathPattern(pattern, { scope: { variables: { workspace: [root] } }, use: 'permit' }),
@@ -183,7 +183,7 @@ describe('pathPatternSpecificity', () => {
   })
 })
 
-/** The obvious recursive matcher: exponential, and right. */
+/** The simple recursive matcher: exponential, and correct. */
 function reference(pattern: string, text: string): boolean {
   if (pattern === '') return text === ''
   if (pattern.startsWith('/**/')) {
@@ -210,7 +210,7 @@ describe('the matcher', () => {
   const name = fc.stringMatching(/^[ab.]{0,2}[ab]$/)
   const glob = fc.stringMatching(/^[ab*?]{1,3}$/).filter((text) => !text.includes('**'))
 
-  it('agrees with the obvious one on small patterns', () => {
+  it('agrees with the simple matcher on small patterns', () => {
     const patterns = fc.array(fc.oneof(glob, fc.constant('**')), { minLength: 1, maxLength: 4 })
     fc.assert(
       fc.property(patterns, fc.array(name, { maxLength: 4 }), (parts, names) => {
@@ -223,7 +223,7 @@ describe('the matcher', () => {
     )
   })
 
-  it('takes braces for the choice they are, and a glued ** for a star that crosses slashes', () => {
+  it('expands braces to alternatives, and reads a joined ** as a star that crosses slashes', () => {
     fc.assert(
       fc.property(glob, glob, glob, fc.array(name, { minLength: 1, maxLength: 3 }), (a, b, c, names) => {
         const path = `/${names.join('/')}`
@@ -251,7 +251,7 @@ describe('the matcher', () => {
     )
   })
 
-  it('throws nothing but PatternError, whatever it is given', () => {
+  it('throws only PatternError, for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (pattern, path) => {
         try {

@@ -17,33 +17,36 @@ import { insideRoots, type Scope, workspaceRoots } from './scope.js'
 import { expandVariables } from './variables.js'
 
 /**
- * What a pattern is for. One that permits is strict: it reaches only into the scope unless it is written absolute, and covers what it
- * matches and nothing below. One that restricts is generous: `**` starts anywhere, and the subtree of a match is covered (SEC-034).
+ * The use of a pattern. A permission is strict: it matches only inside the scope unless it is absolute, and nothing
+ * below a match. A restriction is broad: `**` starts anywhere, and everything below a match is covered (SEC-034).
  */
 export type PathPatternUse = 'permit' | 'restrict'
 
+/** A compiled path pattern. */
 export type PathPattern = {
   readonly text: string
   readonly comparison: NameComparison
-  /** Absolute sequences; the path must fit one. None: it matches nothing. */
+  /** Absolute sequences; a path must match one. None: it matches nothing. */
   readonly sequences: readonly (readonly PathSegment[])[]
   readonly specificity: number
-  /** For an index: the keys that every path has which fits the sequence of the same place. */
+  /** For an index: for each sequence, the keys that every matching path has. */
   readonly keys: readonly (readonly string[])[]
 }
 
+/** The scope and the use of a path pattern. */
 export type PathPatternOptions = {
   readonly scope: Scope
   readonly use: PathPatternUse
-  /** Compare as the least careful file system would; for what must be protected under every spelling. */
+  /** Compares like the most lenient file system, for files that must be protected under every spelling. */
   readonly loose?: boolean
   readonly maxLength?: number
 }
 
 /**
- * Reads a path pattern: `*` stops at `/`, `**` does not, `?`, `[a-z]`, `{a,b}`, a backslash takes a character for itself. Names that
- * begin with a dot are like any other. Relative patterns start at every workspace root, `~/` at home; a lone `*` is everything in
- * scope. `dir/**` and `dir/` match `dir` and all below. Throws `PatternError` with the position.
+ * Parses a path pattern: `*` stops at `/`, `**` does not, `?`, `[a-z]`, `{a,b}`, a backslash escapes a character.
+ * Names that begin with a dot are like any other. Relative patterns start at every workspace root, `~/` at home; a
+ * lone `*` is everything in scope. `dir/**` and `dir/` match `dir` and all below. Throws `PatternError` with the
+ * position.
  *
  * @example
  * const envFiles = compilePathPattern('**\/.env*', { scope, use: 'restrict' })
@@ -55,7 +58,7 @@ export function compilePathPattern(text: string, options: PathPatternOptions): P
   if (text.length > maxLength) throw new PatternError(text, maxLength, `Longer than ${maxLength} characters`)
   const comparison = loose ? 'loose' : scope.ignoreCase ? 'ignore-case' : 'exact'
   const texts = expandVariables(text, scope.variables)
-  // Roots that variables stand for may be long; what was written is already bounded.
+  // Roots of variables can be long; the written pattern is already limited.
   const parsed = texts.flatMap((one) => parseGlob(one, maxLength + maxRootLength))
   const reach: Reach = { text, scope, use, comparison }
   const sequences = parsed.flatMap((tokens) => anchor(tokens, reach)).map((one) => finish(one, use))
@@ -76,15 +79,15 @@ export function compilePathPattern(text: string, options: PathPatternOptions): P
 
 const maxRootLength = 16_384
 
-/** A path split and normalised once, however many patterns it is held against. */
+/** A path that was split and normalised once, for matching against many patterns. */
 export type PreparedPath = {
   readonly path: string
   names(comparison: NameComparison): readonly string[]
-  /** What patterns that could match are filed under. */
+  /** Returns the keys under which matching patterns are stored. */
   keys(): readonly string[]
 }
 
-/** Takes an absolute path; `.`, `..` and doubled slashes are resolved as text. */
+/** Prepares an absolute path; `.`, `..` and doubled slashes are resolved as text. */
 export function preparePath(path: string): PreparedPath {
   const segments = normalSegments(path)
   const made: Partial<Record<NameComparison, readonly string[]>> = {}
@@ -97,13 +100,14 @@ export function preparePath(path: string): PreparedPath {
     path: `/${segments.join('/')}`,
     names,
     keys: () => {
-      // Patterns are filed in lower case where the volume ignores case, and as written where it does not.
+      // Patterns are stored in lower case where the volume ignores case, and as written where it does not.
       keys ??= pathKeys([...names('exact'), ...names('ignore-case')])
       return keys
     },
   }
 }
 
+/** Returns whether a path matches a pattern. */
 export function matchesPath(pattern: PathPattern, path: PreparedPath): boolean {
   const compared = path.names(pattern.comparison)
   for (const sequence of pattern.sequences) {
@@ -112,20 +116,23 @@ export function matchesPath(pattern: PathPattern, path: PreparedPath): boolean {
   return false
 }
 
-/** Whether a pattern may match something below a directory. */
+/** Returns whether a pattern can match something below a directory. */
 export function reachesBelow(pattern: PathPattern, directory: PreparedPath): boolean {
   const names = directory.names(pattern.comparison)
   return pattern.sequences.some((sequence) => {
     const deep = sequence.findIndex(({ kind }) => kind === 'deep')
     const head = deep < 0 ? sequence : sequence.slice(0, deep)
     const shared = Math.min(head.length, names.length)
-    // Below what stands before `**` everything may match; without one the directory must lie above.
+    // Below the part before `**` everything may match; without `**` the directory must be above.
     if (deep < 0 && names.length >= sequence.length) return false
     return matchesSegments(head.slice(0, shared), names.slice(0, shared), pattern.comparison)
   })
 }
 
-/** How closely a pattern says what it means: its fixed characters within the workspace, and a little more when nothing is left open. */
+/**
+ * Returns how specific a pattern is: its fixed characters within the workspace, and a little more when it has no
+ * wildcard.
+ */
 export function pathPatternSpecificity(pattern: PathPattern): number {
   return pattern.specificity
 }
@@ -137,7 +144,7 @@ type Reach = {
   readonly comparison: NameComparison
 }
 
-/** The absolute sequences that one sequence of tokens stands for. */
+/** Returns the absolute sequences of one sequence of tokens. */
 function anchor(tokens: readonly GlobToken[], reach: Reach): PathSegment[][] {
   const { text, scope, use, comparison } = reach
   const below = (roots: readonly string[], tail: readonly PathSegment[][]): PathSegment[][] =>
@@ -153,7 +160,7 @@ function anchor(tokens: readonly GlobToken[], reach: Reach): PathSegment[][] {
     return spread(names, text, literalSegments(scope.home, comparison), comparison)
   const workspace = workspaceRoots(scope)
   const floats = names[0]?.some(({ kind }) => kind === 'deep') ?? false
-  // A restriction that has nowhere to start holds everywhere rather than nowhere.
+  // A restriction without a start applies everywhere rather than nowhere.
   if (use === 'restrict' && (floats || workspace.length === 0))
     return spread(names, text, [deepSegment], comparison)
   return workspace.flatMap((root) => spread(names, text, literalSegments(root, comparison), comparison))
@@ -170,7 +177,7 @@ function startOf(tokens: readonly GlobToken[]): {
   return { start: 'workspace', rest: tokens }
 }
 
-/** Tokens name by name; a slash at the end means all that is below. */
+/** Splits tokens into names; a slash at the end means everything below. */
 function splitNames(tokens: readonly GlobToken[]): GlobToken[][] {
   const names: GlobToken[][] = [[]]
   for (const token of tokens) {
@@ -182,7 +189,7 @@ function splitNames(tokens: readonly GlobToken[]): GlobToken[][] {
   return open ? [...named, [{ kind: 'deep' }]] : named
 }
 
-/** Puts names after a start, resolving `..` and a `**` that is glued to text, which stands for two sequences. */
+/** Appends names to a start. Resolves `..`, and a `**` that is joined to text, which expands to two sequences. */
 function spread(
   names: readonly GlobToken[][],
   text: string,
@@ -207,7 +214,7 @@ function spread(
   return sequences
 }
 
-/** `a**b` crosses slashes: it is `a*b`, or `a*` and any number of names and `*b`. */
+/** `a**b` crosses slashes: it is `a*b`, or `a*`, any number of names, and `*b`. */
 function unglue(name: readonly GlobToken[], comparison: NameComparison): PathSegment[][] {
   const at = name.findIndex(({ kind }) => kind === 'deep')
   if (at < 0) return [[segmentOf(name, comparison)]]
@@ -237,7 +244,7 @@ function specificityOf(sequence: readonly PathSegment[], roots: readonly PathSeg
   return literals * 2 + (own.every(({ kind }) => kind === 'literal') ? 1 : 0)
 }
 
-/** Where the workspace happens to lie must not make a pattern more specific. */
+/** The location of the workspace must not make a pattern more specific. */
 function withoutRoot(
   sequence: readonly PathSegment[],
   roots: readonly PathSegment[][],

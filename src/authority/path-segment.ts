@@ -1,6 +1,6 @@
 import { type GlobToken, matchesGlob } from './glob.js'
 
-/** One name of a path pattern, in the cheapest form that can judge it; `deep` stands for any number of names. */
+/** One name of a path pattern, in the cheapest form that can match it; `deep` matches any number of names. */
 export type PathSegment =
   | { readonly kind: 'deep' }
   | { readonly kind: 'literal'; readonly text: string }
@@ -8,7 +8,7 @@ export type PathSegment =
   | { readonly kind: 'suffix'; readonly text: string }
   | { readonly kind: 'glob'; readonly tokens: readonly GlobToken[]; readonly literals: number }
 
-/** How names are compared: as they are, without case, or as the least careful file system would. */
+/** How names are compared: exactly, without case, or like the most lenient file system. */
 export type NameComparison = 'exact' | 'ignore-case' | 'loose'
 
 export const deepSegment: PathSegment = { kind: 'deep' }
@@ -17,7 +17,7 @@ export function literalSegment(name: string, comparison: NameComparison): PathSe
   return { kind: 'literal', text: comparableName(name, comparison) }
 }
 
-/** Tokens of one name, without slashes and without `**`. */
+/** Creates the segment for the tokens of one name, without slashes and without `**`. */
 export function segmentOf(tokens: readonly GlobToken[], comparison: NameComparison): PathSegment {
   const stars = tokens.filter(({ kind }) => kind === 'star').length
   const chars = tokens.flatMap((token) => (token.kind === 'char' ? [token.char] : []))
@@ -34,7 +34,7 @@ export function segmentOf(tokens: readonly GlobToken[], comparison: NameComparis
   return { kind: 'glob', tokens: compared, literals: chars.length }
 }
 
-/** Whether names fit a whole pattern. Time is at most the product of both lengths. */
+/** Returns whether names match a whole pattern. Time is at most the product of both lengths. */
 export function matchesSegments(
   pattern: readonly PathSegment[],
   names: readonly string[],
@@ -66,15 +66,15 @@ export function matchesSegments(
   return segment === pattern.length
 }
 
-/** How many characters of a segment are fixed; the slash before it counts as one. */
+/** Counts the fixed characters of a segment; the slash before it counts as one. */
 export function literalLength(segment: PathSegment): number {
   if (segment.kind === 'deep') return 0
   return 1 + (segment.kind === 'glob' ? segment.literals : segment.text.length)
 }
 
 /**
- * A name in the form that patterns are compared in. `loose` undoes what careless file systems overlook: case, characters without
- * width, trailing dots and blanks, the name of a stream after a colon (CVE-2025-59944 and its kin).
+ * Returns a name in the form in which patterns are compared. `loose` removes what lenient file systems ignore: case,
+ * zero-width characters, trailing dots and blanks, the name of a stream after a colon (CVE-2025-59944 and similar).
  */
 export function comparableName(name: string, comparison: NameComparison): string {
   const composed = isAscii(name) ? name : name.normalize(comparison === 'loose' ? 'NFKC' : 'NFC')
@@ -83,7 +83,7 @@ export function comparableName(name: string, comparison: NameComparison): string
   return composed.replace(invisible, '').replace(/:.*$/s, '').toLowerCase()
 }
 
-/** The name of a path, where trailing dots and blanks are part of the spelling; in a pattern they stand for themselves. */
+/** Returns the comparable name of a path, where trailing dots and blanks are ignored; in a pattern they are literal. */
 export function comparablePathName(name: string, comparison: NameComparison): string {
   const comparable = comparableName(name, comparison)
   return comparison === 'loose' ? withoutTail(comparable) : comparable
@@ -106,14 +106,14 @@ function fits(segment: PathSegment, name: string, comparison: NameComparison): b
   }
 }
 
-/** `GIT~1` opens `.git` on volumes that keep 8.3 names. */
+/** `GIT~1` opens `.git` on volumes with 8.3 names. */
 function isShortNameOf(name: string, long: string): boolean {
   const tilde = name.indexOf('~')
   if (tilde < 1 || tilde > 6) return false
   return long.replaceAll('.', '').startsWith(name.slice(0, tilde))
 }
 
-/** By hand: a pattern with two repeated classes before the end would be quadratic on hostile names. */
+/** A loop, because a regular expression with two repeated classes before the end is quadratic on hostile names. */
 function withoutTail(name: string): string {
   let end = name.length
   while (end > 1 && (name[end - 1] === '.' || name[end - 1] === ' ')) end -= 1

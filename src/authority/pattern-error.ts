@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
-/** A pattern that cannot be read. `position` is the index of the character at fault. */
+/** Thrown for an invalid pattern. `position` is the index of the wrong character. */
 export class PatternError extends CapstanError {
   readonly pattern: string
   readonly position: number
@@ -14,7 +14,7 @@ export class PatternError extends CapstanError {
 
 markErrorClass(PatternError, 'PatternError')
 
-/** A hostile pattern may be long; the message need not be. */
+/** Shortens a pattern for a message: a hostile pattern can be long. */
 function shown(pattern: string): string {
   return JSON.stringify(pattern.length > 200 ? `${pattern.slice(0, 200)}…` : pattern)
 }

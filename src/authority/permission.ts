@@ -1,6 +1,6 @@
 /**
- * The names that rules are written for: a tool id, a capability, a tool of an MCP server, or everything; and what a pattern after such
- * a name is about.
+ * The names that rules are written for (a tool id, a capability, a tool of an MCP server, or everything) and what the
+ * pattern after such a name matches.
  */
 
 export type Permission =
@@ -9,10 +9,10 @@ export type Permission =
   | { readonly kind: 'tool'; readonly id: string }
   | { readonly kind: 'mcp'; readonly server: string; readonly tool: string }
 
-/** What the pattern of a rule is compared with. `any`: with whatever the call touches. */
+/** What the pattern of a rule is compared with. `any`: every subject of the call. */
 export type PatternLanguage = 'path' | 'command' | 'host' | 'any'
 
-/** A permission as written, or why it is none. */
+/** Parses a permission, or returns why it is invalid. */
 export function parsePermission(text: string): Permission | { readonly problem: string } {
   if (text === '*') return { kind: 'everything' }
   if (text.startsWith('mcp:')) return parseMcp(text)
@@ -28,14 +28,14 @@ export function parsePermission(text: string): Permission | { readonly problem: 
   }
 }
 
-/** Letters, digits, `_` and `-` only: ids that differ by a look-alike or a blank must not pass for each other (SEC-048). */
+/** Only letters, digits, `_` and `-`: ids that differ by a look-alike or a blank must not be confused (SEC-048). */
 export function isToolId(text: string): boolean {
   return /^[A-Za-z][A-Za-z0-9_-]{0,127}$/.test(text)
 }
 
 /**
- * A built-in tool by its own spelling: `Bash` is meant for `bash`, and a rule that silently held for nothing would be worse than none.
- * Other names stay as they are; `Skill` and `skill` are two.
+ * Returns the spelling of a built-in tool: `Bash` means `bash`, because a rule that silently matches nothing would be
+ * worse than none. Other names are unchanged; `Skill` and `skill` are different.
  */
 export function spelledAsBuiltin(name: string): string {
   const lower = name.toLowerCase()
@@ -49,7 +49,7 @@ const builtinIds: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** The server and tool behind the id of an MCP tool. */
+/** Returns the server and the tool in the id of an MCP tool. */
 export function mcpOfToolId(id: string): { readonly server: string; readonly tool: string } | undefined {
   const found = /^mcp__(.+?)__(.+)$/.exec(id)
   return found === null ? undefined : { server: found[1] ?? '', tool: found[2] ?? '' }
@@ -64,14 +64,14 @@ export function languageOf(permission: Permission): PatternLanguage {
 }
 
 /**
- * The capability whose every use a restriction on this tool binds: who may not `read` a file may not `cat` it either. Permissions are
- * never carried over like that.
+ * Returns the capability to which a restriction on this tool extends: a file that is denied to `read` is also denied
+ * to `cat`. Permissions never extend like that.
  */
 export function boundCapability(toolId: string): string | undefined {
   return boundCapabilities.get(toolId)
 }
 
-/** The nearest known spelling may be asked for with these. */
+/** The capabilities among which the nearest spelling is suggested. */
 export const knownCapabilities = [
   'fs.read',
   'fs.write',

@@ -51,11 +51,11 @@ describe('parsePolicyString', () => {
     ['Skill', 'Skill'],
     ['skill', 'skill'],
     ['myTool', 'myTool'],
-  ])('takes %s for %s, since a rule that holds for nothing protects nothing', (text, permission) => {
+  ])('reads %s as %s, because a rule that matches nothing protects nothing', (text, permission) => {
     expect(parsePolicyString(text).permission).toBe(permission)
   })
 
-  it('reads back what a rule is written as', () => {
+  it('parses what formatRule writes', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('bash', 'read', 'fs.write', 'mcp:a:b', '*'),
@@ -67,7 +67,7 @@ describe('parsePolicyString', () => {
     )
   })
 
-  it('throws nothing but PolicyError', () => {
+  it('throws only PolicyError', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         try {
@@ -81,7 +81,7 @@ describe('parsePolicyString', () => {
 })
 
 describe('compilePolicy', () => {
-  it('makes rules of the manifest scope, with the denies pinned', () => {
+  it('creates rules of the manifest scope, with pinned denies', () => {
     expect(
       compilePolicy({ allow: ['read(*)'], ask: ['bash(git push*)'], deny: ['write(**/.env*)'] }),
     ).toEqual({
@@ -96,7 +96,7 @@ describe('compilePolicy', () => {
     })
   })
 
-  it('is as if none were given when it is not enabled', () => {
+  it('has no effect when it is not enabled', () => {
     expect(compilePolicy({ enabled: false, allow: ['*'], defaultDecision: 'allow' })).toEqual({
       rules: [],
       defaultDecision: 'ask',
@@ -123,7 +123,7 @@ describe('compilePolicy', () => {
     expect(() => compilePolicy(policy as PermissionPolicy)).toThrow(message)
   })
 
-  it('says where in the string a pattern goes wrong', () => {
+  it('reports the position of an invalid pattern', () => {
     try {
       compilePolicy({ deny: ['write(src/[a)'] })
       expect.unreachable()
@@ -132,7 +132,7 @@ describe('compilePolicy', () => {
     }
   })
 
-  it('knows the tools it was told of', () => {
+  it('checks against the known tools', () => {
     const knownTools = ['bash', 'read', 'web_fetch']
     expect(() => compilePolicy({ deny: ['bsh(rm *)'] }, { knownTools })).toThrow('did you mean "bash"?')
     expect(() => compilePolicy({ deny: ['Bash(rm *)'] }, { knownTools })).not.toThrow()
@@ -156,7 +156,7 @@ describe('lintRules', () => {
     expect(compilePolicy({ allow: [text] }).warnings.length > 0).toBe(warns)
   })
 
-  it('says what to write instead, and leaves denies alone', () => {
+  it('suggests what to write instead, and ignores denies', () => {
     expect(compilePolicy({ allow: ['bash(git*)'] }).warnings[0]).toContain('"git *"')
     expect(lintRules(compilePolicy({ deny: ['bash(rm -rf*)'] }).rules)).toEqual([])
   })

@@ -9,17 +9,33 @@ import type { Scope } from './scope.js'
 import { compileCommandPattern, patternWarnings } from './shell/command-pattern.js'
 import { type Action, actions } from './verdict.js'
 
-/** The `permissionPolicy` of a session: rules as strings such as `bash(git push*)`, `read(*)`, `mcp__github`, plain `bash`. */
+/**
+ * The `permissionPolicy` of a session: rules as strings such as `bash(git push*)`, `read(*)`, `mcp__github`, plain
+ * `bash`.
+ *
+ * @example
+ * ```ts
+ * const permissionPolicy: PermissionPolicy = {
+ *   deny: ['read(**\/.env*)'],
+ *   ask: ['bash(git push*)'],
+ *   allow: ['bash(npm test)', 'edit(src/**)'],
+ * }
+ * ```
+ */
 export type PermissionPolicy = {
   readonly deny?: readonly string[]
   readonly ask?: readonly string[]
   readonly allow?: readonly string[]
-  /** What no rule covers, reading included. Absent: reading the workspace is allowed, everything else is asked about. */
+  /**
+   * The verdict on everything that no rule covers, including reading. Absent: reading the workspace is allowed, the
+   * rest is asked about.
+   */
   readonly defaultDecision?: Action
-  /** False: as if no policy were given; it never means that everything is allowed. */
+  /** False: as if there were no policy. It never means that everything is allowed. */
   readonly enabled?: boolean
 }
 
+/** The rules of a policy, and its default decision. */
 export type CompiledPolicy = {
   readonly rules: readonly Rule[]
   readonly defaultDecision: Action
@@ -28,7 +44,7 @@ export type CompiledPolicy = {
   readonly warnings: readonly string[]
 }
 
-/** A policy that cannot be used. `position` is the index in the string at fault, where there is one. */
+/** Thrown for an invalid policy. `position` is the index in the invalid string, if there is one. */
 export class PolicyError extends CapstanError {
   readonly position?: number
 
@@ -41,15 +57,15 @@ export class PolicyError extends CapstanError {
 markErrorClass(PolicyError, 'PolicyError')
 
 export type PolicyContext = {
-  /** Tool ids that exist; a rule for another is an error. Absent: not checked. */
+  /** Existing tool ids; a rule for another tool is an error. Absent: not checked. */
   readonly knownTools?: Iterable<string>
   readonly scope?: Scope
   readonly source?: RuleSource
 }
 
 /**
- * Turns the strings of a policy into rules; its denies are pinned. Throws {@link PolicyError} for anything it does not understand: a
- * rule that is silently ignored is worse than none.
+ * Compiles the strings of a policy into rules; its denies are pinned. Throws {@link PolicyError} for anything it does
+ * not understand: a rule that is silently ignored is worse than none.
  *
  * @example
  * compilePolicy({ deny: ['write(**\/.env*)'], ask: ['bash(git push*)'], allow: ['read(*)'] }).rules
@@ -82,7 +98,7 @@ export function compilePolicy(policy: PermissionPolicy, context: PolicyContext =
   }
 }
 
-/** Reads one policy string. Throws {@link PolicyError} with the position. */
+/** Parses one policy string. Throws {@link PolicyError} with the position. */
 export function parsePolicyString(text: string): Pick<Rule, 'permission' | 'pattern'> {
   const open = text.indexOf('(')
   const name = open < 0 ? text : text.slice(0, open)
@@ -101,7 +117,9 @@ export function parsePolicyString(text: string): Pick<Rule, 'permission' | 'patt
   return { permission, pattern }
 }
 
-/** Rules for tools that are not among those that are known: valid, since a tool may come later, and most often a slip. */
+/**
+ * Returns a warning for each rule for an unknown tool: valid, since the tool may be added later, but usually a typo.
+ */
 export function rulesForUnknownTools(policy: PermissionPolicy, known: readonly string[]): string[] {
   const texts = [...(policy.deny ?? []), ...(policy.ask ?? []), ...(policy.allow ?? [])]
   return texts.flatMap((text) => {
@@ -109,11 +127,14 @@ export function rulesForUnknownTools(policy: PermissionPolicy, known: readonly s
     if ('problem' in parsed || parsed.kind !== 'tool' || known.includes(parsed.id)) return []
     const near = nearestNames(parsed.id, [...known, ...knownCapabilities])
     const hint = near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`
-    return [`The rule ${JSON.stringify(text)} is for a tool that is not there, and holds for nothing.${hint}`]
+    return [`The rule ${JSON.stringify(text)} is for a tool that does not exist, and has no effect.${hint}`]
   })
 }
 
-/** What is valid and probably not meant: an allow that also takes what merely begins alike (SEC-040, SEC-041). */
+/**
+ * Returns warnings for rules that are valid but probably not intended: an allow that matches more than its author
+ * meant (SEC-040, SEC-041).
+ */
 export function lintRules(rules: readonly Rule[]): string[] {
   return rules.flatMap((rule) => {
     const parsed = parsePermission(rule.permission)
@@ -121,7 +142,7 @@ export function lintRules(rules: readonly Rule[]): string[] {
     if (rule.action !== 'allow' || rule.pattern === '*' || !isCommand) return []
     if (rule.pattern.endsWith(':*'))
       return [
-        `${formatRule(rule)}: the colon stands for itself; for any arguments write a blank before the star`,
+        `${formatRule(rule)}: the colon is literal; to match any arguments, write a blank before the star`,
       ]
     return patternWarnings(compileCommandPattern(rule.pattern)).map(
       (warning) => `${formatRule(rule)}: ${warning}`,
@@ -135,7 +156,7 @@ export const anyScope: Scope = {
   home: '/',
 }
 
-/** Throws {@link PolicyError} for what has another shape than a policy. */
+/** Throws {@link PolicyError} for a value that is not shaped like a policy. */
 export function assertPolicyShape(policy: unknown): asserts policy is PermissionPolicy {
   if (!isRecord(policy)) throw new PolicyError('permissionPolicy must be an object')
   for (const key of Object.keys(policy)) {
@@ -158,7 +179,7 @@ export function assertPolicyShape(policy: unknown): asserts policy is Permission
     throw new PolicyError(`permissionPolicy.enabled must be true or false, not ${JSON.stringify(enabled)}`)
 }
 
-/** `mcp__server__tool` is how the tools of a server are named, `mcp:server:tool` how rules are stored. */
+/** Tools of a server are named `mcp__server__tool`; rules are stored as `mcp:server:tool`. */
 function mcpPermission(name: string): string {
   const found = /^mcp__(.+?)(?:__(.+))?$/.exec(name)
   return found === null ? name : `mcp:${found[1]}:${found[2] ?? '*'}`
@@ -201,7 +222,7 @@ function assertPattern(rule: Rule, text: string, scope: Scope): void {
   }
 }
 
-/** The same thing both allowed and denied is a mistake, and nobody can know which was meant (SEC-042). */
+/** Throws when the same thing is both allowed and denied, because it is unknown which was intended (SEC-042). */
 function assertNoContradiction(rules: readonly Rule[]): void {
   const seen = new Map<string, Rule>()
   for (const rule of rules) {

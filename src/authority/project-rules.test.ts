@@ -26,7 +26,7 @@ ask mcp__github
 `
 
 describe('parseProjectRules', () => {
-  it('reads one rule a line, with what is said about it below', () => {
+  it('parses one rule per line, with its details below', () => {
     expect(parseProjectRules(text, scope)).toEqual([
       {
         permission: 'read',
@@ -67,7 +67,7 @@ describe('parseProjectRules', () => {
     ['{"trusted": true}', 1, 'nothing else can be set here'],
     ['allow bash\n  pinned true', 2, '"pinned" is not one of'],
     ['allow bash\n  source manifest', 2, '"source" is not one of'],
-  ])('refuses %j in line %i', (content, line, message) => {
+  ])('rejects %j in line %i', (content, line, message) => {
     try {
       parseProjectRules(content, scope)
       expect.unreachable()
@@ -77,7 +77,7 @@ describe('parseProjectRules', () => {
     }
   })
 
-  it('reads back what it writes', () => {
+  it('parses what it writes', () => {
     const rules: fc.Arbitrary<Rule> = fc.record(
       {
         permission: fc.constantFrom('bash', 'mcp:a:*', '*'),
@@ -131,7 +131,7 @@ describe('parseProjectRules', () => {
     expect(() => formatProjectRules([rule])).toThrow(RuleError)
   })
 
-  it('writes only what is read back as the same rules, whatever is in them', () => {
+  it('writes only what is parsed as the same rules, whatever they contain', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', minLength: 1 }),
       fc.stringMatching(/^[a()'"\\ \n#]{1,8}$/),
@@ -167,7 +167,7 @@ describe('parseProjectRules', () => {
     )
   })
 
-  it('throws nothing but ProjectRulesError', () => {
+  it('throws only ProjectRulesError', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -185,7 +185,7 @@ describe('parseProjectRules', () => {
 })
 
 describe('loadProjectRules', () => {
-  it('trusts a text only where and as it was confirmed', async () => {
+  it('trusts a text only in the directory and the form that was confirmed', async () => {
     const unconfirmed = await loadProjectRules(text, { root: '/w', scope, confirmations: new Set() })
     expect(unconfirmed.confirmed).toBe(false)
     expect(unconfirmed.rules.every((rule) => rule.untrusted)).toBe(true)

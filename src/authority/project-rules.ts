@@ -7,11 +7,11 @@ import type { Scope } from './scope.js'
 import { type Action, actions } from './verdict.js'
 
 /**
- * The rules of a project as a file that people edit: one rule a line, its action first. Lines that begin with `#` are comments;
- * indented lines say more about the rule above them.
+ * The rules of a project as a file that people edit: one rule per line, its action first. Lines that begin with `#`
+ * are comments; indented lines describe the rule above them.
  *
  * ```
- * # Nobody reads these.
+ * # Secrets are never read.
  * deny read(**\/.env*)
  *   match .env.local
  *   not_match src/env.ts
@@ -20,17 +20,17 @@ import { type Action, actions } from './verdict.js'
  *   added 1767225600000
  * ```
  *
- * A file in a workspace is somebody else's word: until a person has confirmed this very text for this very directory, only its denies
- * and asks count. There is no way to set a default, a mode or trust in it (SEC-140).
+ * A file in a workspace is untrusted: until a user has confirmed this exact text for this exact directory, only its
+ * denies and asks count. It cannot set a default, a mode or trust (SEC-140).
  */
 export type ProjectRules = {
   readonly rules: readonly Rule[]
-  /** What a person confirms: this text in this directory, and no other. */
+  /** What a user confirms: exactly this text in exactly this directory. */
   readonly confirmation: string
   readonly confirmed: boolean
 }
 
-/** A line of a rule file that cannot be used. */
+/** Thrown for an invalid line of a rule file. */
 export class ProjectRulesError extends CapstanError {
   readonly line: number
 
@@ -42,7 +42,10 @@ export class ProjectRulesError extends CapstanError {
 
 markErrorClass(ProjectRulesError, 'ProjectRulesError')
 
-/** Reads a rule file found in a workspace. `root` is the real path of the workspace; `confirmations` are kept outside of it. */
+/**
+ * Reads the rule file of a workspace. `root` is the real path of the workspace; `confirmations` are stored outside of
+ * it.
+ */
 export async function loadProjectRules(
   text: string,
   { root, scope, confirmations }: { root: string; scope: Scope; confirmations: ReadonlySet<string> },
@@ -57,12 +60,15 @@ export async function loadProjectRules(
   }
 }
 
-/** The name of a text in a directory: changes when either does, so that trust does not outlive what was read (SEC-141, 144, 145). */
+/**
+ * Identifies a text in a directory. It changes when either does, so that trust ends when the text changes (SEC-141,
+ * 144, 145).
+ */
 export async function projectConfirmation(root: string, text: string): Promise<string> {
   return sha256(`capstan-project-rules-1\0${root}\0${text}`)
 }
 
-/** Reads the text of a rule file. Throws {@link ProjectRulesError} with the line; nothing is passed over. */
+/** Parses the text of a rule file. Throws {@link ProjectRulesError} with the line; no line is ignored. */
 export function parseProjectRules(text: string, scope: Scope): Rule[] {
   const entries = readEntries(text)
   for (const { line, rule } of entries) check(rule, line, scope)
@@ -87,20 +93,23 @@ function readEntries(text: string): Entry[] {
 }
 
 /**
- * The file for a list of rules. What it cannot say (a source, a pin) is left out: the file is a project's, and pins are not its to set.
- * Throws {@link RuleError} for a rule that would not be read back as the same one: its words may come from a model, and a line break
- * among them would write rules that nobody agreed to.
+ * Formats a list of rules as a file. What a project cannot set (a source, a pin) is left out. Throws {@link
+ * RuleError} for a rule that would not be parsed as the same rule: its text may come from a model, and a line break
+ * in it would add rules that no user agreed to.
  */
 export function formatProjectRules(rules: readonly Rule[]): string {
   return rules.map(writeRule).join('')
 }
 
-/** Whether a text can stand on a line of a rule file: no line break of any kind, no control character, no half of a character. */
+/**
+ * Returns whether a text fits on one line of a rule file: no line break of any kind, no control character, no lone
+ * surrogate.
+ */
 export function isOneLine(text: string): boolean {
   return !/[\p{Cc}\p{Cs}\u2028\u2029]/u.test(text)
 }
 
-/** Whether two rules are the same in all that a rule file can say. */
+/** Returns whether two rules are equal in everything that a rule file can contain. */
 export function sameInFile(a: Rule, b: Rule): boolean {
   return JSON.stringify(saidInFile(a)) === JSON.stringify(saidInFile(b))
 }
@@ -115,7 +124,7 @@ function writeRule(rule: Rule): string {
   const written = JSON.stringify(formatRule(rule))
   if (![permission, pattern, reason, ...match, ...not_match].every(isOneLine))
     throw new RuleError(`The rule ${written} cannot be written to a file: it has a control character in it`)
-  // Left out, it would allow what the tool touches as well.
+  // Without it, the rule would also allow the subjects of the call.
   if (rule.callOnly)
     throw new RuleError(`The rule ${written} cannot be written to a file: it is about the call alone`)
   const text = `${[`${rule.action} ${formatRule(rule)}`, ...details(rule)].join('\n  ')}\n`
@@ -182,7 +191,10 @@ function check(rule: Rule, line: number, scope: Scope): void {
   }
 }
 
-/** Rules added at different times may differ: the newest counts. Without times nobody can know which was meant (SEC-042). */
+/**
+ * Rules added at different times can contradict each other: the newest counts. Without times it is unknown which was
+ * intended (SEC-042).
+ */
 function assertNoContradiction(entries: readonly Entry[]): void {
   const seen = new Map<string, Entry>()
   for (const entry of entries) {

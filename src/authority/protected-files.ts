@@ -2,7 +2,7 @@ import type { ExpandedCall } from './call.js'
 import { compilePathPattern, matchesPath } from './path-pattern.js'
 import type { Rule } from './rule.js'
 
-/** A pattern and why it is there. */
+/** A pattern and the reason for it. */
 type Reasoned = readonly [pattern: string, reason: string]
 
 const askedFor: readonly Reasoned[] = [
@@ -13,7 +13,7 @@ const askedFor: readonly Reasoned[] = [
   ['**/.yarnrc.yml', 'it can load plugins that run at once'],
   ['**/.vscode/**', 'its tasks and settings can run commands'],
   ['**/.idea/**', 'its run configurations can run commands'],
-  ['**/{.agents,.claude}/{agents,skills}/**', 'later sessions take what it says for their agents and skills'],
+  ['**/{.agents,.claude}/{agents,skills}/**', 'later sessions load their agents and skills from it'],
 ]
 
 const noted: readonly Reasoned[] = [
@@ -26,8 +26,8 @@ const noted: readonly Reasoned[] = [
 ]
 
 /**
- * Files that run by themselves or decide what may run. Compared loosely, since `.GIT/hooks` and `.git./hooks` open the same file on
- * many volumes; a pattern covers files that do not exist yet (SEC-015 to SEC-021).
+ * Files that run by themselves or decide what can run. Compared loosely, because `.GIT/hooks` and `.git./hooks` open
+ * the same file on many volumes. The patterns also cover files that do not exist yet (SEC-015 to SEC-021).
  */
 export const protectedFileRules: readonly Rule[] = [
   ...['**/.capstan/**', '**/.mcp.json'].map(
@@ -40,7 +40,7 @@ export const protectedFileRules: readonly Rule[] = [
   ...askedFor.map(([pattern, reason]): Rule => ({ ...write(pattern), action: 'ask', reason })),
 ]
 
-/** What a person should know before approving the writes of a call: files that are ordinary, and yet run commands. */
+/** Returns what a user should know before approving the writes of a call: ordinary files that can run commands. */
 export function approvalNotes({ subjects, scope }: ExpandedCall): string[] {
   const notes = new Set<string>()
   for (const subject of subjects) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { Recent } from './recent.js'
 
-it('keeps what was asked for lately, so many at most, and nothing that could not be made', () => {
+it('stores recently used values up to a maximum, and no value whose creation failed', () => {
   const recent = new Recent<{ readonly of: string }>(2)
   const get = (key: string): object => recent.get(key, () => ({ of: key }))
   const a = get('a')

@@ -1,19 +1,19 @@
-/** What was made for a text, as long as it was asked for lately: so many at most, and what was not asked for longest goes first. */
+/** A cache of values by text with a maximum size; the value that was not used for the longest time is removed first. */
 export class Recent<Value> {
   readonly #most: number
-  readonly #kept = new Map<string, Value>()
+  readonly #values = new Map<string, Value>()
 
   constructor(most: number) {
     this.#most = most
   }
 
-  /** What cannot be made is not kept. */
+  /** Returns the value for a key. If `make` throws, nothing is stored. */
   get(key: string, make: () => Value): Value {
-    const known = this.#kept.get(key)
+    const known = this.#values.get(key)
     const value = known === undefined ? make() : known
-    this.#kept.delete(key)
-    this.#kept.set(key, value)
-    if (this.#kept.size > this.#most) this.#kept.delete(this.#kept.keys().next().value ?? '')
+    this.#values.delete(key)
+    this.#values.set(key, value)
+    if (this.#values.size > this.#most) this.#values.delete(this.#values.keys().next().value ?? '')
     return value
   }
 }

@@ -4,7 +4,7 @@ import type { ArgPattern, RequirementSet } from '../tool/requirement.js'
 import { matchesArg, matchesCommand, unionRequirements } from './requirements.js'
 
 describe('unionRequirements', () => {
-  it('asks for everything that any set asks for, once', () => {
+  it('contains everything that any set contains, once', () => {
     expect(
       unionRequirements(
         { fs: { read: ['{workspace}/**'] }, shell: [{ cmd: 'git', args: ['status'] }] },
@@ -24,7 +24,7 @@ describe('unionRequirements', () => {
     })
   })
 
-  it('asks for nothing when no set does', () => {
+  it('is empty when all sets are', () => {
     expect(unionRequirements()).toEqual({})
     expect(unionRequirements({}, {})).toEqual({})
   })
@@ -100,7 +100,7 @@ describe('matchesCommand', () => {
 })
 
 describe('matchesArg', () => {
-  it('goes by prefix exactly as strings do', () => {
+  it('compares a prefix like strings do', () => {
     fc.assert(
       fc.property(
         fc.string(),
@@ -110,7 +110,7 @@ describe('matchesArg', () => {
     )
   })
 
-  it('lets a wildcard take any one argument', () => {
+  it('matches any one argument with a wildcard', () => {
     fc.assert(fc.property(fc.string(), (arg) => matchesArg({ wildcard: true }, arg)))
   })
 })

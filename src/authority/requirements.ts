@@ -1,7 +1,7 @@
 import type { ArgPattern, RequirementSet, ShellRunRequirement } from '../tool/requirement.js'
 import { canonicalJson } from './canonical-json.js'
 
-/** What several sets ask for together. Nothing is asked for twice; the order is that of first mention. */
+/** Returns the union of several sets, without duplicates, in the order of first mention. */
 export function unionRequirements(...sets: readonly RequirementSet[]): RequirementSet {
   const read = union(sets.map((set) => set.fs?.read))
   const write = union(sets.map((set) => set.fs?.write))
@@ -16,7 +16,10 @@ export function unionRequirements(...sets: readonly RequirementSet[]): Requireme
   }
 }
 
-/** Whether a command is one that was asked for: the same executable, and every argument fits its pattern, in order. */
+/**
+ * Returns whether a command matches a requirement: the same executable, and every argument matches its pattern, in
+ * order.
+ */
 export function matchesCommand(requirement: ShellRunRequirement, argv: readonly string[]): boolean {
   const [cmd, ...args] = argv
   if (cmd !== requirement.cmd) return false
@@ -27,6 +30,7 @@ export function matchesCommand(requirement: ShellRunRequirement, argv: readonly 
   )
 }
 
+/** Returns whether one argument matches its pattern. */
 export function matchesArg(pattern: ArgPattern, arg: string): boolean {
   if (typeof pattern === 'string') return arg === pattern
   return 'prefix' in pattern ? arg.startsWith(pattern.prefix) : pattern.wildcard

@@ -17,22 +17,23 @@ import type { Scope } from './scope.js'
 import { allowsReadingPart, restrictsReading } from './tree-reader.js'
 import { type Action, strictness } from './verdict.js'
 
+/** The rules and defaults of a rule book. */
 export type RuleBookOptions = {
   readonly rules: readonly Rule[]
   readonly scope: Scope
-  /** When no rule matches. Absent: ask. */
+  /** The verdict when no rule matches. Absent: ask. */
   readonly defaultDecision?: Action
-  /** The default was stated by the host, for reading as well: where rules allow some files, others are not read by commands either. */
+  /** The host stated the default, also for reading: if rules allow some files, commands cannot read others either. */
   readonly explicitDefault?: boolean
-  /** What becomes of an allowed command that is not fully understood. Absent: ask. */
+  /** The verdict on an allowed command that is not fully understood. Absent: ask. */
   readonly doubts?: Action
-  /** Why the default is what it is, for messages. */
+  /** The reason for the default, for messages. */
   readonly defaultReason?: string
-  /** A rule for a host without a port allows every port, not only 80 and 443: for limits, which other rules narrow. */
+  /** A rule for a host without a port allows every port, not only 80 and 443. For limits, which other rules narrow. */
   readonly anyPort?: boolean
 }
 
-/** Rules read once and sorted by what they can match, so that a call meets few of them. */
+/** Rules that were parsed once and indexed by what they can match, so that few are compared with a call. */
 export type RuleBook = {
   readonly rules: readonly Rule[]
   readonly scope: Scope
@@ -40,31 +41,31 @@ export type RuleBook = {
   readonly doubts: Action
   readonly defaultReason: string
   readonly anyPort: boolean
-  /** Allows that nobody has confirmed; they count for nothing. */
+  /** Allows that no user has confirmed; they have no effect. */
   readonly ignored: readonly Rule[]
   readonly shelves: ReadonlyMap<string, RuleIndex>
   readonly wildcards: readonly Entry[]
   readonly explicitDefault: boolean
-  /** Some files, and not all, are kept from being read. */
+  /** Some files, but not all, are denied to reading. */
   readonly restrictsReading: boolean
-  /** Only the files that rules name may be read; the default decides about the others, also where a command names them. */
+  /** Only files that rules name can be read; the default decides about the others, also where a command names them. */
   readonly confinesReading: boolean
 }
 
-/** A rule that matches a subject, and what its rank is made of. */
+/** A rule that matches a subject, with the parts of its rank. */
 export type MatchingRule = {
   readonly rule: Rule
-  /** 1 is the rule that decides, unless a pinned one does. */
+  /** 1 is the rule that decides, unless a pinned rule does. */
   readonly rank: number
   readonly pinned: boolean
   /** `tool` over `capability` over `wildcard` over `everything`. */
   readonly level: Level
   readonly specificity: number
-  /** It names another tool, and holds for every use of that tool's capability. */
+  /** It names another tool and applies to every use of that tool's capability. */
   readonly widened: boolean
 }
 
-/** Reads and sorts rules. Throws `RuleError` for the first that cannot be used. */
+/** Creates a rule book. Throws `RuleError` for the first rule that cannot be used. */
 export function createRuleBook(options: RuleBookOptions): RuleBook {
   const { rules, scope, defaultDecision = 'ask', doubts = 'ask', explicitDefault = false } = options
   const { defaultReason = 'permissionPolicy.defaultDecision', anyPort = false } = options
@@ -93,7 +94,7 @@ export function createRuleBook(options: RuleBookOptions): RuleBook {
   }
 }
 
-/** Every rule that matches one subject of a call, the most specific first. */
+/** Returns every rule that matches one subject of a call, the most specific first. */
 export function matchingRules(book: RuleBook, call: Call, subject: JudgedSubject): MatchingRule[] {
   const found: Found[] = []
   const mcp = call.mcp ?? mcpOfToolId(call.tool)
@@ -118,13 +119,13 @@ export function matchingRules(book: RuleBook, call: Call, subject: JudgedSubject
   }))
 }
 
-/** A yes is for the tool as it was: the server may have made another of it since. */
+/** An approval covers a tool's definition at that time: the server may have changed it since. */
 function agreesWith({ compiled: { rule } }: Entry, { mcp }: Call): boolean {
   if (rule.action !== 'allow') return true
   return rule.digest === undefined ? mcp?.changed === undefined : rule.digest === mcp?.digest
 }
 
-/** A yes that was given to this tool when it was something else. */
+/** Returns an approval that was given to an earlier definition of this tool. */
 export function outdatedApproval(book: RuleBook, { mcp }: Call): Rule | undefined {
   if (mcp?.digest === undefined) return undefined
   const permission = `mcp:${mcp.server}:${mcp.tool}`
@@ -133,7 +134,7 @@ export function outdatedApproval(book: RuleBook, { mcp }: Call): Rule | undefine
   )
 }
 
-/** Whether rules for this very tool restrict what cannot be seen, because the tool names nothing that it touches. */
+/** Returns whether rules for this tool restrict subjects that cannot be seen, because the tool reports none. */
 export function hasUnseenRestrictions(book: RuleBook, call: Call): boolean {
   const mcp = call.mcp ?? mcpOfToolId(call.tool)
   const shelves = [
@@ -143,8 +144,8 @@ export function hasUnseenRestrictions(book: RuleBook, call: Call): boolean {
   return shelves.some((shelf) => shelf?.restrictsPart ?? false)
 }
 
-/** Whether some rule that can concern this call's reading keeps part of the files from it and not others. */
-export function tellsFilesApart(book: RuleBook, call: Call): boolean {
+/** Returns whether a rule that can apply to this call denies reading some files and not others. */
+export function restrictsSomeFiles(book: RuleBook, call: Call): boolean {
   const mcp = call.mcp ?? mcpOfToolId(call.tool)
   const keys = [`tool:${call.tool}`, 'capability:fs.read', '*']
   if (mcp !== undefined) keys.push(mcpKey(mcp.server, mcp.tool), mcpKey(mcp.server, '*'))
@@ -155,8 +156,8 @@ export function tellsFilesApart(book: RuleBook, call: Call): boolean {
 }
 
 /**
- * Whether rules allow something below a directory to be read, though not the directory itself: a search may start there, since each of
- * its results is judged.
+ * Returns whether rules allow reading something below a directory, though not the directory itself. A search can
+ * start there, because each of its results is judged.
  */
 export function allowsReadingBelow(book: RuleBook, call: Call, path: PreparedPath): boolean {
   const keys = [`tool:${call.tool}`, 'capability:fs.read', '*', readingKey]
@@ -193,11 +194,12 @@ function shelve(compiled: CompiledRule, shelves: Map<string, RuleIndex>, wildcar
     else wildcards.push({ compiled, level: 'wildcard', widened: false, pinned })
   } else {
     put(`tool:${permission.id}`, 'tool')
-    // What may be read may be searched, and named by a command that is allowed itself: neither shows more of the file.
+    // A file that can be read can also be searched, and named by an allowed command: neither shows more of the file.
     if (permission.id === 'read' && rule.action === 'allow') put(readingKey, 'capability', true)
     const bound = boundCapability(permission.id)
-    // A rule about a part of what a tool does is about files, commands or hosts, whoever touches them, and ranks as if it were written
-    // for each tool. One about a whole tool is about that tool: `grep` denied must not stop every reading.
+    // A rule about part of a tool's work restricts files, commands or hosts for every tool, and ranks as if it were
+    // written for each of them. A rule about a whole tool restricts only that tool: denying `grep` must not stop all
+    // reading.
     if (bound !== undefined && rule.action !== 'allow' && !compiled.all)
       put(`capability:${bound}`, 'tool', true)
   }
@@ -212,7 +214,7 @@ function indexKeys(tool: string, mcp: McpName | undefined, subject: JudgedSubjec
   return keys
 }
 
-/** The shelf of rules that allow `read`, for the reading of other tools. */
+/** The index of rules that allow `read`, for reading by other tools. */
 const readingKey = 'reading'
 const readersLikeRead: ReadonlySet<string> = new Set(['grep', 'glob', 'ls', 'bash', 'git'])
 
@@ -235,7 +237,7 @@ function coversMcp({ permission }: CompiledRule, mcp: McpName): boolean {
   )
 }
 
-/** `*` in a name stands for any characters; each part must follow the one before, so no backtracking is needed. */
+/** `*` in a name matches any characters; each part must follow the one before, so no backtracking is needed. */
 function fitsStars(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
@@ -251,7 +253,10 @@ function fitsStars(pattern: string, name: string): boolean {
   return at <= name.length - last.length
 }
 
-/** Exact tool over capability over wildcard; then longer literal pattern; then scope; then newest; then the stricter. */
+/**
+ * Compares exact tool over capability over wildcard; then longer literal pattern; then scope; then newest; then the
+ * stricter.
+ */
 function compareRank(a: Found, b: Found): number {
   const { rule: ruleA, order: orderA } = a.entry.compiled
   const { rule: ruleB, order: orderB } = b.entry.compiled

@@ -6,7 +6,7 @@ import type { CommandPattern } from './shell/command-pattern.js'
 /** `tool` over `capability` over `wildcard` over `everything`. */
 export type Level = 'tool' | 'capability' | 'wildcard' | 'everything'
 
-/** A rule on a shelf. */
+/** A rule in the index. */
 export type Entry = {
   readonly compiled: CompiledRule
   readonly level: Level
@@ -15,7 +15,7 @@ export type Entry = {
 }
 export type Found = { readonly entry: Entry; readonly specificity: number }
 
-/** Rules of one permission, by a name that what they match must have; those without one are always tried. */
+/** Rules of one permission, by a name that everything they match has; rules without such a name are always tried. */
 export type RuleIndex = {
   readonly all: Entry[]
   readonly path: Drawer
@@ -39,7 +39,7 @@ export function fill(shelf: RuleIndex, entry: Entry): void {
   if (command !== undefined) file(shelf.command, [commandKeys(command)], entry)
 }
 
-/** Files a rule once for each of its alternatives, under the least used of the keys that the alternative could be found by. */
+/** Stores a rule once per alternative, under the least used of the keys by which the alternative can be found. */
 function file({ keyed, open }: Drawer, alternatives: readonly (readonly string[])[], entry: Entry): void {
   if (alternatives.some((keys) => keys.length === 0)) {
     open.push(entry)
@@ -63,7 +63,7 @@ export function collect(shelf: RuleIndex, tool: string, subject: JudgedSubject, 
   const tried = new Set<Entry>()
   for (const entries of entriesFor(drawer, keysOf(subject))) {
     for (const entry of entries) {
-      // A pattern may be filed under several keys, and must count once.
+      // A pattern can be stored under several keys and must count once.
       if (tried.has(entry)) continue
       tried.add(entry)
       tryEntry(entry, tool, subject, found)
@@ -80,13 +80,13 @@ function entriesFor({ keyed }: Drawer, keys: readonly string[] | undefined): Ite
 }
 
 export function tryEntry(entry: Entry, tool: string, subject: JudgedSubject, found: Found[]): void {
-  // A rule for this very tool stands on the tool's own shelf already.
+  // A rule for this tool is already in the tool's own index.
   if (entry.widened && isFor(entry.compiled, tool)) return
   if (ruleMatches(entry.compiled, subject))
     found.push({ entry, specificity: ruleSpecificity(entry.compiled, subject.kind) })
 }
 
-/** The names a subject can be filed under; undefined: it may be anything. */
+/** Returns the names under which a subject can be stored; undefined: it can be anything. */
 function keysOf(subject: JudgedSubject): readonly string[] | undefined {
   if (subject.kind === 'path') return subject.path.keys()
   if (subject.kind === 'host') {
@@ -96,7 +96,7 @@ function keysOf(subject: JudgedSubject): readonly string[] | undefined {
   return subject.kind === 'command' ? unitKeys(subject.unit) : undefined
 }
 
-/** A name and every domain above it. */
+/** Returns a name and every domain above it. */
 function domainsOf(name: string): string[] {
   const domains = [name]
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1))
@@ -105,8 +105,8 @@ function domainsOf(name: string): string[] {
 }
 
 /**
- * The command that a pattern is about, when its first word leaves no choice, with each other word that every match must have. Flags
- * are no use: they come in many spellings.
+ * Returns the command of a pattern, if its first word is fixed, with each other word that every match has. Flags are
+ * left out: they have many spellings.
  */
 function commandKeys({ words }: CommandPattern): string[] {
   const [first, ...more] = words
@@ -118,7 +118,7 @@ function commandKeys({ words }: CommandPattern): string[] {
   return [...plain, ''].map((word) => `${name} ${word}`)
 }
 
-/** A command with a word that is not known may be any. */
+/** Returns the keys of a command; undefined when a word is not known, because it can then be any command. */
 function unitKeys({ words }: CommandUnit): string[] | undefined {
   const values = words.flatMap(({ value }) => (value === undefined ? [] : [value]))
   const [name] = values

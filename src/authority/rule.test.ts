@@ -6,7 +6,7 @@ const scope = { variables: { workspace: ['/w'] }, home: '/home/u' }
 const valid = { permission: 'bash', pattern: 'git push*', action: 'ask', source: 'project' }
 
 describe('parseRule', () => {
-  it('takes a rule as sessions store it', () => {
+  it('parses a rule as sessions store it', () => {
     const stored = {
       ...valid,
       added_at: 5,
@@ -20,7 +20,7 @@ describe('parseRule', () => {
     expect(parseRule(JSON.parse(JSON.stringify(stored)))).toEqual(stored)
   })
 
-  it('takes a session for the source of a rule that names none', () => {
+  it('uses the source session for a rule without one', () => {
     expect(parseRule({ permission: '*', pattern: '*', action: 'allow' }).source).toBe('session')
   })
 
@@ -46,7 +46,7 @@ describe('parseRule', () => {
   })
 
   it.each(['bash', 'fs.write', 'secrets.has', 'mcp:github:*', 'mcp:*:read_*', 'mcp:a', '*', 'Skill'])(
-    'takes the permission %s',
+    'accepts the permission %s',
     (permission) => {
       expect(parseRule({ ...valid, permission, pattern: '*' }).permission).toBe(permission)
     },
@@ -92,7 +92,7 @@ describe('examples', () => {
         not_match: ['ls -la'],
       },
     ],
-  ])('hold when the rule is loaded: %j', (rule) => {
+  ])('are checked when the rule is loaded: %j', (rule) => {
     expect(withExamples(rule)).not.toThrow()
   })
 
@@ -101,19 +101,19 @@ describe('examples', () => {
     [{ not_match: ['git log -5'] }, 'matches "git log -5", which it should not'],
     [{ permission: 'write', pattern: '*.env', action: 'deny', match: ['a/b.env'] }, 'a/b.env'],
     [{ permission: 'web_fetch', pattern: 'a.com', match: ['b.a.com'] }, 'b.a.com'],
-  ])('stop the rule when they do not: %j', (rule, message) => {
+  ])('reject the rule when they fail: %j', (rule, message) => {
     expect(withExamples(rule)).toThrow(RuleError)
     expect(withExamples(rule)).toThrow(message)
   })
 })
 
-describe('a rule in words', () => {
+describe('formatting a rule', () => {
   it('is written as a policy string', () => {
     expect(formatRule({ permission: 'bash', pattern: 'git push*' })).toBe('bash(git push*)')
     expect(formatRule({ permission: 'bash', pattern: '*' })).toBe('bash')
   })
 
-  it('is pinned when it is a manifest deny, when it says so, and when nobody has confirmed it', () => {
+  it('is pinned when it is a manifest deny, when it says so, and when it is unconfirmed', () => {
     const rule = (over: Partial<Rule>): Rule => ({
       permission: '*',
       pattern: '*',

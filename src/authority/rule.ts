@@ -6,42 +6,43 @@ import { type Action, actions } from './verdict.js'
 
 /** Where a rule comes from; the later of these counts for more when two rules are equally specific. */
 export const ruleSources = ['manifest', 'project', 'session'] as const
+/** Where a rule comes from. */
 export type RuleSource = (typeof ruleSources)[number]
 
 /** `(permission, pattern, action)` with its scope. The field names are those that sessions store. */
 export type Rule = {
   /** A tool id, a capability such as `fs.write`, `mcp:<server>:<tool>` with `*` in either, or `*`. */
   readonly permission: string
-  /** What it is about: a path, a command or a host, as the permission has it; `*` is all. */
+  /** What it matches: a path, a command or a host, depending on the permission; `*` matches all. */
   readonly pattern: string
   readonly action: Action
   readonly source: RuleSource
   /** Milliseconds since 1970. */
   readonly added_at?: number
-  /** A deny that no rule can lift; on an ask: that no allow can. Every manifest deny is pinned. */
+  /** A deny that no rule can override; on an ask: no allow can override it. Every deny of a manifest is pinned. */
   readonly pinned?: boolean
-  /** Examples that must match, and must not: checked when the rule is loaded. */
+  /** Examples that must match (`match`) and must not match (`not_match`): checked when the rule is loaded. */
   readonly match?: readonly string[]
   readonly not_match?: readonly string[]
   /** Shown with the verdict. */
   readonly reason?: string
-  /** Paths are compared as the least careful file system would: `.GIT`, `.git.` and `GIT~1` are `.git`. */
+  /** Paths are compared like the most lenient file system: `.GIT`, `.git.` and `GIT~1` are `.git`. */
   readonly loose?: boolean
-  /** Found in a workspace and not confirmed by a person: it may hold back, and never lets anything pass. */
+  /** Found in a workspace and not confirmed by a user: it can restrict, and never allows anything. */
   readonly untrusted?: boolean
   /**
-   * Only the call itself, of a tool that names nothing it touches; never a path, host or command. For tools that are trusted by their
-   * name: another tool that takes the name brings its files and commands with it, and they are not covered.
+   * Matches only the call itself of a tool that reports no subjects; never a path, host or command. For tools that
+   * are trusted by their name: another tool with the same name still needs rules for its files and commands.
    */
   readonly callOnly?: boolean
   /**
-   * For a tool of a server: only as long as its description, parameters and server are those that a person agreed to
-   * (`ServerToolIdentity.digest`).
+   * For a tool of a server: the rule applies only while the tool's description, parameters and server are those that
+   * a user approved (`ServerToolIdentity.digest`).
    */
   readonly digest?: string
 }
 
-/** A rule that cannot be used. */
+/** Thrown for a rule that cannot be used. */
 export class RuleError extends CapstanError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('invalid_rule', message, options)
@@ -50,7 +51,7 @@ export class RuleError extends CapstanError {
 
 markErrorClass(RuleError, 'RuleError')
 
-/** Takes a rule out of stored data. Throws {@link RuleError} that says which field is wrong; nothing unknown is passed over. */
+/** Parses a rule from stored data. Throws {@link RuleError} with the wrong field; unknown fields are errors. */
 export function parseRule(value: unknown): Rule {
   if (!isRecord(value)) throw new RuleError(`A rule must be an object, not ${JSON.stringify(value)}`)
   for (const key of Object.keys(value)) {
@@ -90,12 +91,12 @@ export function parseRule(value: unknown): Rule {
   }
 }
 
-/** The rule as a policy string: `bash(git push*)`; plain `bash` when it is about all of it. */
+/** Formats a rule as a policy string: `bash(git push*)`; plain `bash` when it matches all. */
 export function formatRule({ permission, pattern }: Pick<Rule, 'permission' | 'pattern'>): string {
   return pattern === '*' ? permission : `${permission}(${pattern})`
 }
 
-/** Whether no other rule can lift what this one holds back. */
+/** Returns whether no other rule can override this restriction. */
 export function isPinned({ action, source, pinned, untrusted }: Rule): boolean {
   if (action === 'allow') return false
   return pinned === true || untrusted === true || (action === 'deny' && source === 'manifest')
@@ -157,7 +158,7 @@ function reasonOf(value: Record<string, unknown>, written: string): { reason?: s
   return { reason }
 }
 
-/** Letters and digits in a few parts. */
+/** Returns whether a text has the form of a digest: letters and digits in a few parts. */
 export function isToolDigest(text: string): boolean {
   return /^[0-9a-f]{8,64}(-[0-9a-f]{8,64}){0,3}$/.test(text)
 }

@@ -1,32 +1,32 @@
 import type { VariableValues } from './variables.js'
 
-/** Where a session lives: what patterns are relative to, and what `~` and the variables stand for. */
+/** The directories of a session: what patterns are relative to, and what `~` and the variables mean. */
 export type Scope = {
-  /** The roots behind `{workspace}`, `{scratch}`, `{ad-hoc}` and `{user-data}`; absolute paths. */
+  /** The roots of `{workspace}`, `{scratch}`, `{ad-hoc}` and `{user-data}`; absolute paths. */
   readonly variables: VariableValues
-  /** What `~` stands for. Left out: `~` is an ordinary name. */
+  /** The directory that `~` means. Absent: `~` is an ordinary name. */
   readonly home?: string
-  /** The volume takes `.ENV` for `.env`: patterns do too. */
+  /** The volume treats `.ENV` as `.env`; patterns do too. */
   readonly ignoreCase?: boolean
 }
 
-/** The directories a bare `*` means: what the session may look at without leaving its place. */
+/** Returns the directories that a bare `*` means: those of the session. */
 export function insideRoots(scope: Scope): string[] {
   const { scratch = [], 'ad-hoc': open = [] } = scope.variables
   return [...workspaceRoots(scope), ...[...scratch, ...open].filter(isAbsolute)]
 }
 
-/** Where relative patterns start. */
+/** Returns the directories that relative patterns start from. */
 export function workspaceRoots({ variables }: Scope): string[] {
   return (variables.workspace ?? []).filter(isAbsolute)
 }
 
-/** Where relative paths start; a session without a workspace has only the root to start from. */
+/** Returns the directory that relative paths start from; without a workspace this is the root of the disk. */
 export function workspaceRoot(scope: Scope): string {
   return workspaceRoots(scope)[0] ?? '/'
 }
 
-/** A blank or relative root would be normalised to the root of the disk, and everything would lie inside. */
+/** A blank or relative root would be normalised to the root of the disk, and everything would be inside. */
 function isAbsolute(path: string): boolean {
   return path.startsWith('/')
 }

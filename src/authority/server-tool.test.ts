@@ -26,8 +26,8 @@ const rule = (more: Partial<Rule> = {}): Rule => ({
 const verdict = (rules: Rule[], asked: Call, defaultDecision: 'ask' | 'allow' | 'deny' = 'ask') =>
   judge(asked, createRuleBook({ rules, scope, defaultDecision })).verdict
 
-describe('a yes to a tool of a server', () => {
-  it('is for what the tool was', () => {
+describe('an approval of a tool of a server', () => {
+  it('applies to the tool as it was', () => {
     expect(verdict([rule({ digest })], call())).toEqual({ action: 'allow' })
     expect(verdict([rule({ digest })], call({ digest: other }))).toMatchObject({
       action: 'ask',
@@ -35,7 +35,7 @@ describe('a yes to a tool of a server', () => {
     })
   })
 
-  it('without a digest holds until the tool changes under the session', () => {
+  it('without a digest applies until the tool changes during the session', () => {
     const changed = 'its parameters changed'
     for (const permission of ['mcp:gh:*', 'mcp:*:*', '*']) {
       expect(verdict([rule({ permission })], call())).toEqual({ action: 'allow' })
@@ -48,14 +48,14 @@ describe('a yes to a tool of a server', () => {
     expect(verdict([rule(), rule({ digest })], call({ changed }))).toEqual({ action: 'allow' })
   })
 
-  it('never lifts a no, which is for every form of the tool', () => {
+  it('never overrides a deny, which applies to every form of the tool', () => {
     const deny = rule({ action: 'deny', pinned: true })
     expect(verdict([deny, rule({ digest })], call())).toMatchObject({ action: 'deny' })
     expect(verdict([deny], call({ changed: 'it changed' }))).toMatchObject({ action: 'deny' })
     expect(verdict([], call({ changed: 'it changed' }), 'deny')).toMatchObject({ action: 'deny' })
   })
 
-  it('is offered with the digest, and says the same from a file and from a log', () => {
+  it('is offered with the digest, and is equal when read from a file and from a log', () => {
     const book = createRuleBook({ rules: [], scope })
     const expanded = expandCall(call(), scope)
     const offered = suggestRule(expanded, judge(expanded, book), book)

@@ -1,15 +1,15 @@
 /**
- * Tools that servers offer are approved as what they are: their description, their parameters and the server they come from, each by
- * its digest. When one differs, the yes that was given before is not for this tool any more (SEC-174).
+ * A tool of a server is approved with its current definition: its description, its parameters and the server it comes
+ * from, each by its digest. When one of them changes, earlier approvals no longer apply to the tool (SEC-174).
  */
 import { canonicalJson } from './canonical-json.js'
 import { sha256 } from './digest.js'
 
-/** The digest of a tool, in parts, so that it can be said which of them changed. */
+/** Returns the digest of a tool in parts, so that a message can say which part changed. */
 export async function serverToolDigest(tool: {
   readonly description: string
   readonly parameters: unknown
-  /** What names the server: its command or its address. */
+  /** What identifies the server: its command or its address. */
   readonly server: unknown
 }): Promise<string> {
   const parts = [tool.description, canonicalJson(tool.parameters), canonicalJson(tool.server)]
@@ -17,7 +17,7 @@ export async function serverToolDigest(tool: {
   return digests.map((digest) => digest.slice(0, 16)).join('-')
 }
 
-/** What differs between two digests, in words; undefined when nothing does. */
+/** Describes the difference between two digests; undefined when there is none. */
 export function whatChanged(before: string, now: string): string | undefined {
   if (before === now) return undefined
   const [was, is] = [before.split('-'), now.split('-')]

@@ -9,7 +9,7 @@ const at = (root: string): Scope => ({ variables: { workspace: [root] }, home: '
 const reads = (...read: string[]): RequirementSet => ({ fs: { read } })
 
 describe('a grant that sessions share', () => {
-  it('is one object for those who ask for the same in the same place, and what createGrant makes', () => {
+  it('is one object for equal requirements in the same place, and equals the result of createGrant', () => {
     const options = () => ({
       scope: at('/ship'),
       tools: [frozenCopy(reads('{workspace}/**')), reads('/etc/hosts')],
@@ -20,7 +20,7 @@ describe('a grant that sessions share', () => {
     expect(sharedGrant(limited)).toEqual(createGrant(limited))
   })
 
-  it('is another one for another place, other tools, another manifest or ceiling', () => {
+  it('is a different one for another place, other tools, another manifest or ceiling', () => {
     const tools = [reads('{workspace}/**')]
     const grants = [
       sharedGrant({ scope: at('/ship'), tools }),
@@ -36,7 +36,7 @@ describe('a grant that sessions share', () => {
     expect(grantsPath(sharedGrant({ scope: at('/other'), tools }), 'read', '/ship/a')).toBe(false)
   })
 
-  it('follows what an object says now, and stays as it is when the object changes afterwards', () => {
+  it('uses the current content of an object, and does not change when the object changes afterwards', () => {
     const read = ['{workspace}/**']
     const ceiling = { fs: { read } }
     const options = { scope: at('/ship'), tools: [reads('/**')], ceiling }
@@ -51,7 +51,7 @@ describe('a grant that sessions share', () => {
 })
 
 describe('a grant for one tool', () => {
-  it('is one object for the same tool in the same grant, and follows what the tool asks for', () => {
+  it('is one object for the same tool in the same grant, and depends on the tool’s requirements', () => {
     const scope = at('/ship')
     const grant = sharedGrant({ scope, tools: [reads('/**')] })
     const requires = { fs: { read: ['{workspace}/**'] } }

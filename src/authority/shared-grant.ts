@@ -5,14 +5,15 @@ import { Recent } from './recent.js'
 import type { Scope } from './scope.js'
 
 /**
- * The grant of an agent: the very same for all sessions that ask for the same in the same place, since reading the patterns of all
- * tools is most of what a session's first call costs. What is the same is decided by what is asked for, as it is at this moment.
+ * Returns the grant of an agent, shared by all sessions with equal requirements in the same place: parsing the
+ * patterns of all tools is most of the cost of a session's first call. Equality is decided by the current content of
+ * the requirements.
  */
 export function sharedGrant({ scope, manifest, tools = [], ceiling }: Omit<GrantOptions, 'parent'>): Grant {
   const required = tools.map(fixed)
   const whole = manifest && fixed(manifest)
   const limit = ceiling && fixed(ceiling)
-  // JSON has no line breaks of its own, so that no two lists make one text.
+  // JSON text contains no raw line breaks, so different lists never produce the same text.
   const names = [whole, limit, ...required].map((one) => (one === undefined ? '' : nameOf(one)))
   return grants.get([JSON.stringify(scope), ...names].join('\n'), () =>
     createGrant({
@@ -24,7 +25,7 @@ export function sharedGrant({ scope, manifest, tools = [], ceiling }: Omit<Grant
   )
 }
 
-/** The same for one tool inside a grant. */
+/** Returns the grant of one tool inside a grant, shared by all sessions with equal requirements. */
 export function sharedToolGrant(grant: Grant, tool: string, requires: RequirementSet, scope: Scope): Grant {
   const own = fixed(requires)
   const inside = toolGrants.get(grant) ?? new Recent<Grant>(maxTools)
@@ -38,12 +39,12 @@ const maxTools = 256
 const grants = new Recent<Grant>(maxGrants)
 const toolGrants = new WeakMap<Grant, Recent<Grant>>()
 
-/** As it is now: what is kept must not change with what was given. */
+/** Copies requirements, so that the cached value does not change with the caller's object. */
 function fixed(requires: RequirementSet): RequirementSet {
   return isFrozenCopy(requires) ? requires : frozenCopy(requires)
 }
 
-/** Two sets with one name ask for the same. */
+/** Two sets of requirements with the same name are equal. */
 function nameOf(requires: RequirementSet): string {
   const known = names.get(requires)
   const name = known ?? JSON.stringify(requires)

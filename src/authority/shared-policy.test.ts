@@ -5,7 +5,7 @@ import { sharedPolicy } from './shared-policy.js'
 const scope = { variables: { workspace: ['/ship'] }, home: '/home/me' }
 
 describe('a policy that sessions share', () => {
-  it('is read once for all that say the same, and says what compilePolicy says', () => {
+  it('is compiled once for equal policies, and equals the result of compilePolicy', () => {
     const policy = () => ({
       deny: ['bash(rm *)'],
       allow: ['read(*)', 'bash(git*)'],
@@ -16,7 +16,7 @@ describe('a policy that sessions share', () => {
     expect(sharedPolicy({}, scope)).toEqual(compilePolicy({}, { scope }))
   })
 
-  it('is another one for other words, another place and another default', () => {
+  it('is a different one for other rules, another place and another default', () => {
     const made = [
       sharedPolicy({ allow: ['read(*)'] }, scope),
       sharedPolicy({ ask: ['read(*)'] }, scope),
@@ -28,7 +28,7 @@ describe('a policy that sessions share', () => {
     expect(new Set(made).size).toBe(made.length)
   })
 
-  it('follows an object that was changed since', () => {
+  it('uses the current content of a changed object', () => {
     const allow = ['read(*)']
     const policy = { allow }
     const before = sharedPolicy(policy, scope)
@@ -37,7 +37,7 @@ describe('a policy that sessions share', () => {
     expect(before.rules[0]?.pattern).toBe('*')
   })
 
-  it('refuses what is wrong, every time, also beside something that was read before', () => {
+  it('rejects an invalid policy every time, also after a valid one was compiled', () => {
     sharedPolicy({ allow: ['read(*)'] }, scope)
     for (let n = 0; n < 2; n++) {
       expect(() => sharedPolicy({ allow: ['read('] }, scope)).toThrow(PolicyError)

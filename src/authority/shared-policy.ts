@@ -3,8 +3,8 @@ import { Recent } from './recent.js'
 import type { Scope } from './scope.js'
 
 /**
- * A policy that was read before is not read again: many sessions are begun with the same one. What is the same is decided by what it
- * says at this moment, never by which object it is. Throws like `compilePolicy`.
+ * Compiles a policy once for all sessions with an equal one. Equality is decided by its current content, never by
+ * object identity. Throws like `compilePolicy`.
  */
 export function sharedPolicy(given: PermissionPolicy, scope?: Scope): CompiledPolicy {
   assertPolicyShape(given)
@@ -17,7 +17,7 @@ export function sharedPolicy(given: PermissionPolicy, scope?: Scope): CompiledPo
 const maxPolicies = 64
 const policies = new Recent<CompiledPolicy>(maxPolicies)
 
-/** Each list is looked at once: what it is kept under is what was read. */
+/** Copies each list once: the cache key is what was read. */
 function copyOf({ deny, ask, allow, defaultDecision, enabled }: PermissionPolicy): PermissionPolicy {
   return {
     ...(deny !== undefined && { deny: [...deny] }),

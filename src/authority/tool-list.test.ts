@@ -10,7 +10,7 @@ describe('the tools that a skill or an agent names', () => {
     ['blanks', 'Read Grep  Glob', ['read', 'grep', 'glob']],
     ['a list', ['Read', 'Bash(git status)'], ['read', 'bash(git status)']],
     ['commas inside of parentheses', 'Bash(ls a, b), Read', ['bash(ls a, b)', 'read']],
-    ['commands with anything behind them', 'Bash(git *)', ['bash(git *)']],
+    ['commands with any arguments', 'Bash(git *)', ['bash(git *)']],
     ['the form with a colon', 'Bash(npm run test:*)', ['bash(npm run test)', 'bash(npm run test *)']],
     ['names of other systems', 'WebFetch, MultiEdit, TodoWrite, LS', ['web_fetch', 'edit', 'todo', 'ls']],
     ['paths', 'Read(src/**), Write(docs/*.md)', ['read(src/**)', 'write(docs/*.md)']],
@@ -34,7 +34,7 @@ describe('the tools that a skill or an agent names', () => {
     expect(rules.every((rule) => ['read', 'grep'].includes(rule))).toBe(true)
   })
 
-  it('are rules that a policy takes, whatever was written', () => {
+  it('are rules that a policy accepts, whatever was written', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.array(fc.string())), (given) => {
         const { rules } = readToolList(given)
@@ -45,14 +45,14 @@ describe('the tools that a skill or an agent names', () => {
           } catch (error) {
             bad = error
           }
-          // A pattern may still be none for its tool; then nothing is allowed by it.
+          // A pattern may still be invalid for its tool; then it allows nothing.
           if (bad !== undefined) expect((bad as Error).name).toBe('PolicyError')
         }
       }),
     )
   })
 
-  it('say which tools there are, and none when none were named', () => {
+  it('list the tools, and none when none were named', () => {
     expect(toolsOf(['bash(git *)', 'bash(ls)', 'read', 'mcp:github:get_issue'])).toEqual([
       'bash',
       'read',

@@ -3,15 +3,15 @@ import { parsePolicyString } from './policy.js'
 import { formatRule } from './rule.js'
 
 export type ToolList = {
-  /** Policy strings, each once. */
+  /** Policy strings, without duplicates. */
   readonly rules: readonly string[]
-  /** What could not be understood, and was left out: less is allowed, never more. */
+  /** What could not be understood and was left out: less is allowed, never more. */
   readonly problems: readonly string[]
 }
 
 /**
- * Reads the tools that a skill or an agent names: a list, or a text whose entries are parted by commas or blanks. `Read`, `Bash(git *)` and `Bash(git:*)` of
- * other systems become the rules that mean the same here.
+ * Reads the tools that a skill or an agent names: a list, or a text with entries separated by commas or blanks.
+ * `Read`, `Bash(git *)` and `Bash(git:*)` of other systems become equivalent rules.
  *
  * @example
  * readToolList('Read, Bash(git status), Bash(npm test:*)').rules // ['read', 'bash(git status)', 'bash(npm test)', 'bash(npm test *)']
@@ -35,14 +35,14 @@ export function readToolList(value: unknown): ToolList {
   return { rules: [...new Set(rules)], problems: [...new Set(problems)] }
 }
 
-/** The tools that rules are for; undefined when they are for all of them. */
+/** Returns the tools that rules are for; undefined when they are for all tools. */
 export function toolsOf(rules: readonly string[]): readonly string[] | undefined {
   const names = rules.map((rule) => /^[^(]*/.exec(rule)?.[0] ?? '')
   if (names.includes('*')) return undefined
   return [...new Set(names.map((name) => name.replace(/^mcp:([^:]+):(.+)$/, 'mcp__$1__$2')))]
 }
 
-/** At commas and blanks that are not inside parentheses. */
+/** Splits at commas and blanks that are not inside parentheses. */
 function splitEntries(text: string): string[] {
   const entries: string[] = []
   let depth = 0
@@ -63,12 +63,12 @@ function rulesOf(entry: string): string[] {
   const known = otherNames[name.toLowerCase()]
   const rule = parsePolicyString(`${known ?? name}${rest}`)
   const prefix = /^(.*\S):\*$/.exec(rule.pattern)?.[1]
-  // `git:*` is `git` with or without more behind it.
+  // `git:*` is `git` with or without further words.
   const patterns = prefix === undefined ? [rule.pattern] : [prefix, `${prefix} *`]
   return patterns.map((pattern) => formatRule({ ...rule, pattern }))
 }
 
-/** The names that tools have elsewhere. */
+/** The names of tools in other systems. */
 const otherNames: Readonly<Record<string, string>> = {
   read: 'read',
   write: 'write',

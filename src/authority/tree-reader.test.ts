@@ -26,7 +26,7 @@ describe('SEC-110 commands that read whole directories', () => {
     'tar cf a.tar .',
     'git add .',
     'git grep SECRET',
-  ])('%s is asked about where rules keep files from being read', (command) => {
+  ])('%s is asked about where rules deny reading files', (command) => {
     expect(verdict(command, guarded)).not.toBe('allow')
   })
 
@@ -39,7 +39,7 @@ describe('SEC-110 commands that read whole directories', () => {
   )
 
   it.each(['grep -rn TODO .', 'rg TODO', 'git grep TODO'])(
-    '%s is as free as ever where there are none',
+    '%s is allowed where there are none',
     (command) => {
       expect(verdict(command, { ...guarded, deny: ['write(**/.env*)'] })).toBe('allow')
     },

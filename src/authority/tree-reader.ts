@@ -6,7 +6,7 @@ import type { CommandUnit } from './shell/analysis.js'
 import { GIT_GLOBAL } from './shell/hazard-table-git.js'
 import { parseOptions } from './shell/option-table.js'
 
-/** Commands that read whole directories by themselves, or files whose names they take from their input. */
+/** Commands that read whole directories, or files whose names they read from their input. */
 const always = new Set(
   'rg ag ack ugrep ripgrep tar bsdtar gtar zip 7z 7za 7zr rar rsync scp sftp cpio pax afio ar shar dar restic borg rclone mkisofs genisoimage xorriso mksquashfs ctags cscope'.split(
     ' ',
@@ -15,24 +15,27 @@ const always = new Set(
 /** Commands that do so with an option. */
 const recursive = new Set(['grep', 'egrep', 'fgrep', 'zgrep', 'bzgrep', 'xzgrep', 'cp', 'diff', 'install'])
 
-/** Git commands that show no content of files: names, states, commits and settings, or what they write into the work tree. */
+/**
+ * Git commands that show no content of files: names, states, commits and settings, or what they write into the work
+ * tree.
+ */
 const gitQuiet = new Set(
   'status branch tag remote rev-parse rev-list ls-files ls-tree merge-base name-rev for-each-ref show-ref count-objects describe check-ignore ls-remote fetch push pull clone init merge rebase checkout switch restore reset mv rm clean cherry-pick revert worktree config version help shortlog reflog log'.split(
     ' ',
   ),
 )
-/** Of those that list commits: what makes them show changes. */
+/** Options that make commands which list commits show changes. */
 const patchOption =
   /^(-[a-zA-Z]*[puUcGSL]|--(patch|unified|cc|combined|word-diff|color-words|binary|full-diff|remerge-diff|diff-merges|patch-with|function-context|pickaxe|textconv|output-indicator))/
 const gitCommits = new Set(['log', 'reflog', 'rev-list', 'shortlog'])
-/** Of those that show changes: what makes them show only names and counts. */
+/** Options that make commands which show changes show only names and counts. */
 const summaryOption =
   /^(--(stat|numstat|shortstat|dirstat|name-only|name-status|summary|quiet|compact-summary|no-patch|exit-code)|-s)(=.*)?$/
 const gitChanges = new Set(['diff', 'show', 'diff-tree', 'diff-index', 'diff-files'])
 
 /**
- * Whether a command reads whole directories, so that it may meet files it does not name. Its text cannot show which: where rules keep
- * some files from being read, it has to be asked about.
+ * Returns whether a command reads whole directories, so that it may read files it does not name. Its text does not
+ * show which: where rules deny reading some files, it must be asked about.
  */
 export function readsTrees(unit: CommandUnit): boolean {
   const name = commandName(unit)
@@ -51,13 +54,13 @@ export function readsTrees(unit: CommandUnit): boolean {
   )
 }
 
-/** Content reaches the output through many commands of git, so those that certainly show none are listed. */
+/** Many git commands show content, so those that certainly show none are listed. */
 function gitReadsTrees({ words }: CommandUnit): boolean {
   const [subcommand, ...rest] = parseOptions(GIT_GLOBAL, words.slice(1)).operands
   const name = subcommand?.value ?? ''
   const args = rest.map(({ value, text }) => value ?? text)
   if (gitChanges.has(name)) {
-    // `git show HEAD:src/a.ts` shows that file alone, which is judged by its name.
+    // `git show HEAD:src/a.ts` shows only that file, which is judged by its name.
     const single =
       name === 'show' &&
       args.every((arg) => !arg.startsWith('-') && /^[^:]+:[^:]*[^:/]$/.test(arg)) &&
@@ -66,7 +69,7 @@ function gitReadsTrees({ words }: CommandUnit): boolean {
       !single && (!args.some((arg) => summaryOption.test(arg)) || args.some((arg) => patchOption.test(arg)))
     )
   }
-  // What is staged was asked about when it was added.
+  // Staged content was judged when it was added.
   if (name === 'commit')
     return args.some((arg) =>
       /^(-[a-z]*[aipov]|--(all|include|patch|only|verbose|interactive|pathspec))/.test(arg),
@@ -77,14 +80,14 @@ function gitReadsTrees({ words }: CommandUnit): boolean {
 
 const readers = new Set(['read', 'fs.read', 'grep', 'glob', 'ls', '*'])
 
-/** Whether rules keep some files, and not all, from being read. */
+/** Returns whether rules deny reading some files, but not all. */
 export function restrictsReading(rules: readonly Rule[]): boolean {
   return rules.some(
     ({ permission, pattern, action }) => action !== 'allow' && pattern !== '*' && readers.has(permission),
   )
 }
 
-/** Whether rules allow some files of the workspace to be read, and none allows all of them. */
+/** Returns whether rules allow reading some files of the workspace, and none allows all of them. */
 export function allowsReadingPart(rules: readonly Rule[], scope: Scope): boolean {
   const roots = workspaceRoots(scope)
   const allows = rules.filter(

@@ -18,33 +18,33 @@ describe('expandVariables', () => {
     ['{workspace}/{scratch}', ['/w//tmp/s', '/extra//tmp/s']],
     ['**/*.{ts,tsx}', ['**/*.{ts,tsx}']],
     ['{workspace}/*.{ts,tsx}', ['/w/*.{ts,tsx}', '/extra/*.{ts,tsx}']],
-  ])('gives for %s %j', (pattern, expected) => {
+  ])('expands %s to %j', (pattern, expected) => {
     expect(expandVariables(pattern, values)).toEqual(expected)
   })
 
   it.each(['{ad-hoc}/**', '{user-data}/x', '{workspace}/{ad-hoc}'])(
-    'gives nothing for %s when a variable stands for nothing',
+    'returns nothing for %s when a variable has no value',
     (pattern) => {
       expect(expandVariables(pattern, values)).toEqual([])
     },
   )
 
-  it('takes a brace with a backslash for itself', () => {
+  it('reads an escaped brace as a literal', () => {
     expect(expandVariables('\\{x\\}/{scratch}', values)).toEqual(['\\{x\\}//tmp/s'])
   })
 
-  it('does not take a blank value for the root of the disk, nor a trailing slash for a name', () => {
+  it('does not read a blank value as the root of the disk, nor a trailing slash as a name', () => {
     expect(expandVariables('{workspace}/**', { workspace: ['', ' '] })).toEqual([])
     expect(expandVariables('{workspace}/**', { workspace: ['/ws/', '/'] })).toEqual(['/ws/**', '//**'])
   })
 
-  it('takes the characters of a directory’s name for themselves', () => {
+  it('reads the characters of a directory’s name as literals', () => {
     expect(expandVariables('{workspace}/**', { workspace: ['/w/a*b[c]{d}'] })).toEqual([
       '/w/a\\*b\\[c\\]\\{d\\}/**',
     ])
   })
 
-  it('gives one pattern for every combination, and none is left with a variable in it', () => {
+  it('returns one pattern for every combination, and no variable remains', () => {
     const name = fc.constantFrom(...variableNames)
     const part = fc.oneof(
       name.map((one) => `{${one}}`),
@@ -89,7 +89,7 @@ describe('unknown variables', () => {
     expect(() => expandVariables('a}/**', values)).toThrow('A "}" that closes nothing (at 1)')
   })
 
-  it('throw for every name that is not known', () => {
+  it('throw for every unknown name', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-zA-Z_-]{0,12}$/), (name) => {
         fc.pre(!(variableNames as readonly string[]).includes(name))
@@ -100,7 +100,7 @@ describe('unknown variables', () => {
 })
 
 describe('compileRequirements', () => {
-  it('replaces variables in paths and hosts and leaves the rest', () => {
+  it('replaces variables in paths and hosts and nothing else', () => {
     expect(
       compileRequirements(
         {

@@ -9,15 +9,15 @@ export {
 } from '../tool/requirement-check.js'
 
 /**
- * The directories each variable stands for: `workspace` the root and any further roots, `ad-hoc` those of open single files,
- * `user-data` the host's own directory for the user, `scratch` the session's. None, blank, or left out: patterns with it match
- * nothing.
+ * The directories of each variable: `workspace` the root and further roots, `ad-hoc` those of open single files,
+ * `user-data` the host's directory for the user, `scratch` the session's. None, blank, or absent: patterns with the
+ * variable match nothing.
  */
 export type VariableValues = { readonly [Name in VariableName]?: readonly string[] }
 
 /**
- * The patterns that one pattern stands for: one for each combination of its variables' values. None when a variable stands for
- * nothing, so that the pattern matches nothing.
+ * Returns the patterns that a pattern expands to: one per combination of its variables' values. None when a variable
+ * has no value, so that the pattern matches nothing.
  */
 export function expandVariables(pattern: string, values: VariableValues): string[] {
   let expanded = ['']
@@ -29,7 +29,7 @@ export function expandVariables(pattern: string, values: VariableValues): string
   return expanded
 }
 
-/** A requirement set with every variable replaced; ready to be matched against real paths and hosts. */
+/** Returns a requirement set with every variable replaced, ready to be matched against real paths and hosts. */
 export function compileRequirements(requirements: RequirementSet, values: VariableValues): RequirementSet {
   assertVariables(requirements)
   const expand = (patterns: readonly string[] | undefined): string[] => [
@@ -46,14 +46,14 @@ export function compileRequirements(requirements: RequirementSet, values: Variab
   }
 }
 
-/** Blank values stand for nothing: an unset path must not come to mean the root of the disk. */
+/** Removes blank values: an unset path must not mean the root of the disk. */
 function directories(values: readonly string[] = []): string[] {
   return values
     .filter((value) => value.trim() !== '')
     .map((value) => (/^\/+$/.test(value) ? '/' : value.replace(/\/+$/, '')))
 }
 
-/** A directory may have a name that looks like a pattern; it stands for itself. */
+/** Escapes a directory name that looks like a pattern. */
 function literal(value: string): string {
   return value.replace(/[\\*?[\]{}!()]/g, '\\$&')
 }

@@ -5,30 +5,32 @@ import { describeExfiltration } from './exfiltration.js'
 import type { Manifest } from './manifest.js'
 import { type Action, actions, strictest, type Verdict } from './verdict.js'
 
-/** What a watchdog sees: the call after validation and all rewriting, what the agent declares, and whose call it is. */
+/** What a watchdog sees: the call after validation and all rewriting, the agent's manifest, and the caller. */
 export type WatchdogCall = {
   readonly tool: string
   readonly args: unknown
-  /** What the agent declares: the manifests of the configuration, the agent file and the session together. */
+  /** The merged manifests of the configuration, the agent file and the session. */
   readonly manifest?: Manifest
   readonly session?: string
-  /** The call taken apart: commands, files and hosts. */
+  /** The call split into commands, files and hosts. */
   readonly expanded: ExpandedCall
 }
 
+/** The answer of a watchdog. */
 export type WatchdogVerdict = { readonly action: Action; readonly reason?: string }
 
-/** Looks at every call before it runs. It may only narrow: what rules and grant refuse, it cannot permit. */
+/** Checks every call before it runs. It can only narrow: it cannot allow what rules and grant deny. */
 export type Watchdog = (call: WatchdogCall) => WatchdogVerdict | Promise<WatchdogVerdict>
 
+/** The time limit and the timer of a watchdog. */
 export type WatchdogOptions = {
-  /** How long it may think before the call is refused. */
+  /** The time limit for its answer; after it the call is denied. */
   readonly timeoutMs?: number
-  /** Calls back after a time and returns what cancels that; a test or replay brings its own. */
+  /** Schedules a callback and returns a function that cancels it; a test or replay passes its own. */
   readonly after?: (ms: number, callback: () => void) => () => void
 }
 
-/** Asks a watchdog. Whatever goes wrong with it refuses the call: a guard that fails must not let pass (SEC-229). */
+/** Asks a watchdog. Every failure of it denies the call: a guard that fails must not allow anything (SEC-229). */
 export async function runWatchdog(
   watchdog: Watchdog,
   call: WatchdogCall,
@@ -47,7 +49,7 @@ export async function runWatchdog(
   }
 }
 
-/** Several watchdogs as one: all are asked, and the strictest answer counts. */
+/** Combines several watchdogs: all are asked, and the strictest answer counts. */
 export function combineWatchdogs(...watchdogs: readonly Watchdog[]): Watchdog {
   return async (call) => {
     const verdicts = await Promise.all(watchdogs.map((watchdog) => answer(watchdog, call)))
@@ -56,8 +58,9 @@ export function combineWatchdogs(...watchdogs: readonly Watchdog[]): Watchdog {
 }
 
 /**
- * The watchdog that every session has: refuses commands that would destroy the system or the user's home, and those that look as if
- * they send files, variables or command output elsewhere. It reads shapes and can be fooled; confinement does not depend on it.
+ * The watchdog of every session: denies commands that would destroy the system or the user's home, and those that
+ * look as if they send files, variables or command output elsewhere. It recognises forms and can be fooled;
+ * confinement does not depend on it.
  */
 export const defaultWatchdog: (call: WatchdogCall) => Verdict = ({ expanded }) => {
   for (const analysis of expanded.commands) {
@@ -69,11 +72,11 @@ export const defaultWatchdog: (call: WatchdogCall) => Verdict = ({ expanded }) =
 
 async function answer(watchdog: Watchdog, call: WatchdogCall): Promise<Verdict> {
   const verdict: unknown = await watchdog(call)
-  if (!isVerdict(verdict)) return deny('the watchdog gave no verdict that can be understood')
+  if (!isVerdict(verdict)) return deny('the watchdog returned an invalid verdict')
   const { action, reason } = verdict
   if (action === 'allow') return { action }
   if (action === 'ask') return { action, ...(reason === undefined ? {} : { reason }) }
-  return deny(reason ?? 'the watchdog refused the call without saying why')
+  return deny(reason ?? 'the watchdog denied the call without a reason')
 }
 
 function isVerdict(value: unknown): value is WatchdogVerdict {

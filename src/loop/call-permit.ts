@@ -3,7 +3,7 @@ import { type Authority, decide } from '../authority/decide.js'
 import { type DeniedReads, deniedReads, deniesHost } from '../authority/denied-reads.js'
 import { expandOnDisk, type PathLookup } from '../authority/expand-on-disk.js'
 import { checkSubjects, type GrantLayer, grantsHost, grantsPath } from '../authority/grant.js'
-import { type RuleBook, tellsFilesApart } from '../authority/rule-book.js'
+import { type RuleBook, restrictsSomeFiles } from '../authority/rule-book.js'
 import type { Subject } from '../tool/subject.js'
 
 /** What one call may touch, asked at the moment of use with what is really meant. Each gives words when it may not. */
@@ -83,7 +83,7 @@ function hostText(host: string, port: number): string {
 function readsAlike(call: Call, { book, limits = [], parent }: Authority): boolean {
   const above = typeof parent === 'function' ? parent() : parent
   return (
-    ![book, ...limits].some((one) => tellsFilesApart(one, call)) &&
+    ![book, ...limits].some((one) => restrictsSomeFiles(one, call)) &&
     (above === undefined || readsAlike(call, above))
   )
 }

@@ -15,8 +15,8 @@ function start(chatHistory: Message[] = []) {
   return { builder: new AnswerBuilder(request, { on: (event) => said.push(event) }), said }
 }
 
-describe('an answer under way', () => {
-  it('keeps the order in which the model thinks, speaks and calls', () => {
+describe('an answer in progress', () => {
+  it('keeps the order of reasoning, text and calls', () => {
     const { builder, said } = start()
     builder.reasoning('a', { id: 'r1' })
     builder.reasoning('b')
@@ -50,7 +50,7 @@ describe('an answer under way', () => {
     ])
   })
 
-  it('takes empty pieces for none', () => {
+  it('ignores empty pieces', () => {
     const { builder, said } = start()
     builder.text('')
     builder.reasoning('')
@@ -58,7 +58,7 @@ describe('an answer under way', () => {
     expect(builder.finish({ finish: 'stop' })).toMatchObject({ content: [], text: '', response: {} })
   })
 
-  it('gives every call an id that is free within the conversation, the same one each time', () => {
+  it('gives every call an id that is unique in the conversation, and deterministic', () => {
     const { builder } = start(historyWith('a', 'call_3'))
     expect([builder.toolCall('f', 'a').id, builder.toolCall('f').id, builder.toolCall('f', '').id]).toEqual([
       'call_4',
@@ -69,7 +69,7 @@ describe('an answer under way', () => {
     expect(builder.toolCall('f', 'b').id).not.toBe('b')
   })
 
-  it('settles arguments that come again as a whole, without saying them twice', () => {
+  it('replaces arguments that come again as a whole, without emitting them twice', () => {
     const { builder, said } = start()
     const call = builder.toolCall('f', '1')
     call.append('{"a"')

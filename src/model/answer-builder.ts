@@ -14,20 +14,20 @@ import { estimateUsage } from './estimate-tokens.js'
 import type { FinishReason, ModelAnswer, ModelCall, ModelToolCall, ModelUsage } from './model.js'
 import { toolCallIdsIn } from './tool-call-ids.js'
 
-/** A tool call whose arguments are still coming. Its id is final. */
+/** A tool call whose arguments are still arriving. Its id is final. */
 export type OpenToolCall = {
   readonly id: string
   readonly name: string
-  /** The arguments so far. */
+  /** The arguments received so far. */
   readonly input: string
   append(text: string): void
-  /** The whole arguments, for providers that repeat them at the end or send them at once. */
+  /** Sets the whole arguments, for providers that repeat them at the end or send them at once. */
   settle(text: string): void
-  /** What a provider wants back with the call: its own second id, a signature. */
+  /** Adds what a provider needs back with the call: its own second id, a signature. */
   mark(marks: { readonly callId?: string; readonly signature?: string }): void
 }
 
-/** What is known once the model has finished. Without `usage` it is estimated. */
+/** What is known when the model has finished. Without `usage` it is estimated. */
 export type AnswerEnd = {
   readonly finish: FinishReason
   readonly usage?: ModelUsage | undefined
@@ -36,8 +36,8 @@ export type AnswerEnd = {
 }
 
 /**
- * Collects what one attempt of a model says into its answer, and hands every piece on as an event. Empty pieces are none: they
- * make no event and do not count as a sign of life.
+ * Collects the pieces of one attempt into an answer, and emits each piece as an event. Empty pieces are ignored: they
+ * cause no event and do not reset the idle timeout.
  */
 export class AnswerBuilder {
   readonly #request: CompletionRequest
@@ -51,11 +51,11 @@ export class AnswerBuilder {
   readonly #ownIds = new Set<string>()
   readonly #name: string
   readonly #limits: Required<AnswerLimits>
-  /** What the answer has so far, and how many calls. */
+  /** The size of the answer so far, and the number of calls. */
   #chars = 0
   #calls = 0
 
-  /** `name` is whose answer it is, for messages. */
+  /** `name` is the name of the model in messages. */
   constructor(request: CompletionRequest, call: Pick<ModelCall, 'on' | 'limits'>, name = 'The model') {
     this.#request = request
     this.#on = (event) => call.on(event)
@@ -63,7 +63,7 @@ export class AnswerBuilder {
     this.#limits = { ...defaultAnswerLimits, ...call.limits }
   }
 
-  /** Counts what the answer is made of. Throws once it is more than a server may send. */
+  /** Counts the size of the answer. Throws when it exceeds the limit. */
   spend(chars: number): void {
     this.#chars += chars
     if (this.#chars > this.#limits.maxAnswerChars)
@@ -73,7 +73,7 @@ export class AnswerBuilder {
       )
   }
 
-  /** Counts a call before anything is kept of it. */
+  /** Counts a call before it is stored. */
   spendCall(): void {
     this.#calls++
     const { maxCallsPerAnswer } = this.#limits
@@ -85,12 +85,12 @@ export class AnswerBuilder {
     return answerTooLarge(this.#name, what, option, this.emitted)
   }
 
-  /** How many pieces the model has said. Grows with every sign of life. */
+  /** The number of pieces received. Grows with every piece. */
   get pieces(): number {
     return this.#events
   }
 
-  /** Whether the model has said something. */
+  /** Whether any piece was received. */
   get emitted(): boolean {
     return this.#events > 0
   }
@@ -106,7 +106,7 @@ export class AnswerBuilder {
     this.#on({ type: 'text', text })
   }
 
-  /** A new `id` begins a block of its own. A signature may come with the text or alone. */
+  /** Adds reasoning. A new `id` starts a new block. A signature can come with the text or alone. */
   reasoning(text: string, marks: { readonly id?: string; readonly signature?: string } = noMarks): void {
     const { id, signature } = marks
     if (text === '' && signature === undefined) return
@@ -118,7 +118,7 @@ export class AnswerBuilder {
     if (text !== '') this.#on({ type: 'reasoning', text })
   }
 
-  /** A piece of reasoning that is not for people: it goes back to the provider with the history. */
+  /** Adds reasoning that is not shown: it goes back to the provider with the history. */
   hiddenReasoning(
     type: 'encrypted' | 'redacted',
     data: string,
@@ -136,7 +136,7 @@ export class AnswerBuilder {
     this.#said()
   }
 
-  /** A whole block of reasoning, as the provider gave it. Only its text is shown. */
+  /** Adds a whole block of reasoning as the provider sent it. Only its text is shown. */
   reasoningPart(part: ReasoningContent): void {
     this.#spendReasoning(part)
     this.#add<ReasoningContent>({ ...part })
@@ -145,7 +145,10 @@ export class AnswerBuilder {
     if (shown !== '') this.#on({ type: 'reasoning', text: shown })
   }
 
-  /** Whole blocks for those that came in pieces, where they say more: by their id, or else in order. What has no piece comes first. */
+  /**
+   * Replaces blocks that came in pieces by whole blocks, which may contain more: by id, or else in order. Blocks
+   * without pieces come first.
+   */
   settleReasoning(parts: readonly ReasoningContent[]): void {
     if (!parts.some(({ content, signature }) => content !== undefined || signature !== undefined)) return
     const open = this.#parts.filter((part) => part.type === 'reasoning')
@@ -184,7 +187,7 @@ export class AnswerBuilder {
     this.#said()
   }
 
-  /** Begins a tool call. An id that is missing or taken within the conversation is replaced by a fresh one. */
+  /** Starts a tool call. An id that is missing or already used in the conversation is replaced by a new one. */
   toolCall(name: string, providerId?: string): OpenToolCall {
     this.spendCall()
     this.spend(name.length + (providerId?.length ?? 0))
@@ -226,7 +229,7 @@ export class AnswerBuilder {
     }
   }
 
-  /** The answer. */
+  /** Returns the answer. */
   finish({ finish, usage, response, raw }: AnswerEnd): ModelAnswer {
     const content = this.#parts.map(contentOf)
     const toolCalls = this.#parts.flatMap((part) => (part.type === 'call' ? [toolCallOf(part)] : []))
@@ -243,14 +246,17 @@ export class AnswerBuilder {
   }
 
   #add<Added extends Part>(part: Added): Added {
-    // A part has a cost of its own: an answer of a million short ones is as large as one long text.
+    // A part has a cost of its own: an answer of a million short parts is as large as one long text.
     this.spend(charsPerPart)
     this.#parts.push(part)
     this.#last = part
     return part
   }
 
-  /** A text that grew by many pieces is a tree of them, which takes more memory than the text: it is made whole from time to time. */
+  /**
+   * Flattens a text from time to time: one that grew by many pieces is a tree of strings, which takes more memory
+   * than the text.
+   */
   #joined(text: string, piece: string): string {
     const joined = text + piece
     if (this.#events % piecesPerText === 0) joined.charCodeAt(joined.length - 1)
@@ -272,20 +278,20 @@ export class AnswerBuilder {
   }
 }
 
-/** Arguments as they go into the history: the object, or the raw text of what is none. */
+/** Returns arguments for the history: the object, or the raw text if it is not an object. */
 function argumentsOf(input: string): JsonObject | string {
   try {
     const value = parseJsonText(input)
     return isRecord(value) ? value : input
   } catch {
-    // The gate tells the model what is wrong with it; the history keeps what was said.
+    // The gate reports the error to the model; the history contains the original text.
     return input
   }
 }
 
 const noMarks = {}
 const charsPerPart = 200
-/** Each piece is an event for those who watch. */
+/** The cost of one piece, which is an event for every reader. */
 const charsPerPiece = 8
 const piecesPerText = 4096
 
@@ -313,7 +319,10 @@ function toolCallOf({ id, name, input, marks: { callId } }: CallPart): ModelTool
   }
 }
 
-/** Tool calls decide: providers that end with `stop` although they call a tool, or the other way round, are put right. */
+/**
+ * Corrects the finish reason by the tool calls: some providers end with `stop` although they call a tool, or the
+ * other way round.
+ */
 export function agreedFinish(finish: FinishReason, callsTools: boolean): FinishReason {
   if (callsTools) return finish === 'stop' || finish === 'other' ? 'tool_calls' : finish
   return finish === 'tool_calls' ? 'stop' : finish

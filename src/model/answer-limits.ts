@@ -1,13 +1,13 @@
 import { ModelError } from './errors.js'
 
-/** How much of one answer is taken from a model server. Beyond each, the attempt ends with `model_answer_too_large`. */
+/** Limits for one answer of a model server. Beyond each, the attempt ends with `model_answer_too_large`. */
 export type AnswerLimits = {
   /** Text, reasoning, arguments and images of an answer together, in characters. */
   readonly maxAnswerChars?: number
   /** The arguments of one call, in characters. */
   readonly maxArgumentChars?: number
   readonly maxCallsPerAnswer?: number
-  /** The body of one response after decompression, with everything that is no answer, in bytes. */
+  /** The body of one response after decompression, including everything that is not part of the answer, in bytes. */
   readonly maxResponseBytes?: number
 }
 
@@ -18,14 +18,14 @@ export const defaultAnswerLimits = {
   maxResponseBytes: 64 * 1024 * 1024,
 } as const satisfies Required<AnswerLimits>
 
-/** The longest line, event or JSON body of a response, in characters. */
+/** The maximum length of a line, event or JSON body of a response, in characters. */
 export const maxEventChars = 8 * 1024 * 1024
-/** How much of a response that is an error is read, in bytes. */
+/** How many bytes of an error response are read. */
 export const maxRefusalBytes = 64 * 1024
-/** How long one attempt may take when nothing else is said. */
+/** The default time limit of one attempt. */
 export const defaultAttemptTimeoutMs = 1_800_000
 
-/** Asking again would bring the same, so it is not tried again. */
+/** Creates the error for an answer beyond a limit. It is not retryable, because a retry would return the same. */
 export function answerTooLarge(
   name: string,
   what: string,

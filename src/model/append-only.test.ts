@@ -16,7 +16,7 @@ const result = (id: string): Message => ({
 })
 
 describe('a list that only grows', () => {
-  it('is walked once, however often it is looked at', () => {
+  it('is walked once, however often it is read', () => {
     let taken = 0
     const count = walkHistory(
       () => ({ messages: 0 }),
@@ -33,7 +33,7 @@ describe('a list that only grows', () => {
     expect(taken).toBe(100)
   })
 
-  it('gives what a walk over a copy gives, at every length', () => {
+  it('returns the same as a walk over a copy, at every length', () => {
     const history = appendOnly([])
     for (const message of [
       say('go'),
@@ -54,14 +54,14 @@ describe('a list that only grows', () => {
   })
 })
 
-it('any other list is walked anew, since anything in it may have changed', () => {
+it('any other list is walked again, because anything in it may have changed', () => {
   const history = [say('go'), call('a'), result('a')]
   expect(lowerHistory(history)).toBe(history)
   history[2] = result('b')
   expect(lowerHistory(history)).not.toBe(history)
 })
 
-it('a list that became shorter is walked anew', () => {
+it('a list that became shorter is walked again', () => {
   const history = appendOnly([say('one'), call('a'), result('a')])
   expect([...toolCallIdsIn(history)]).toEqual(['a'])
   history.length = 1

@@ -1,18 +1,21 @@
 import type { Message } from '../tool/completion.js'
 
-/** Lists whose owners have promised it. */
+/** Lists that are marked as append-only. */
 const promised = new WeakSet<readonly Message[]>()
 
 /**
- * The word of a list's owner that messages are only ever put at its end, and none is changed: then what was found out about its
- * beginning need not be found out again for every request, and a round costs the same however long the history is.
+ * Marks a list as append-only: its owner only adds messages at the end and never changes one. Results for its
+ * beginning are then reused for every request, and a round costs the same for any length of the history.
  */
 export function appendOnly(list: Message[]): Message[] {
   promised.add(list)
   return list
 }
 
-/** Makes a walk over histories, message by message. One that is append-only is gone on with where it was left the last time. */
+/**
+ * Creates a walk over histories, message by message. A walk over an append-only list continues where the last one
+ * ended.
+ */
 export function walkHistory<State>(
   begin: () => State,
   take: (state: State, message: Message) => void,

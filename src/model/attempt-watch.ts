@@ -3,21 +3,27 @@ import { defaultAttemptTimeoutMs } from './answer-limits.js'
 import type { ModelCall } from './model.js'
 import { unlessAborted } from './unless-aborted.js'
 
-/** Why an attempt was ended from within. `complete`: all was said, and the other side did not close. */
+/**
+ * Why an attempt was ended by its watch. `complete`: the answer is complete, and the server did not close the
+ * connection.
+ */
 export type WatchEnd = 'stalled' | 'timeout' | 'complete'
 
-/** Ends one attempt when the caller aborts it, when the model says nothing for too long, or when it takes too long altogether. */
+/**
+ * Ends one attempt when the caller aborts it, when the model sends nothing for too long, or when it takes too long in
+ * total.
+ */
 export type AttemptWatch = {
-  /** What the request runs under. */
+  /** The signal of the request. */
   readonly signal: AbortSignal
   readonly ended: WatchEnd | undefined
-  /** The model said something. */
+  /** Reports that the model sent something. */
   alive(): void
-  /** Waits for the reader; meanwhile the silence is not the model's. Rejects when the attempt ends. */
+  /** Waits for the reader; that time does not count as the model's silence. Rejects when the attempt ends. */
   pause(until: Promise<void>): Promise<void>
-  /** All was said: the other side has this long to close. */
+  /** Reports that the answer is complete: the server has this time to close the connection. */
   closing(ms: number): void
-  /** Ends whatever is still open. */
+  /** Ends everything that is still open. */
   stop(): void
 }
 
@@ -38,7 +44,7 @@ export function watchAttempt(call: ModelCall): AttemptWatch {
     ended = how
     controller.abort(new DOMException(how, 'TimeoutError'))
   }
-  // One timer that looks when it is due: a stream of thousands of pieces must not set it anew for each.
+  // One timer that checks when it fires, because resetting it for each of thousands of pieces would be slow.
   const look = (): void => {
     const now = performance.now()
     if (paused) aliveAt = now

@@ -2,13 +2,14 @@ import { ModelError, type ModelErrorCode } from './errors.js'
 import type { Model } from './model.js'
 import { nameOf } from './provider-error.js'
 
-/** How long a model is not asked after its circuit has opened. */
+/** How long requests to a model are rejected after its circuit has opened. */
 export const circuitOpenMs = 30_000
 
 /**
- * The circuit breakers of one agent, one for each model object. Sessions of the agent that use the same model share its circuit.
- * A circuit opens after a number of failed requests in a row. While it is open, requests are refused at once; after 30 s one request
- * is let through. If that one works the circuit closes, otherwise it stays open for another 30 s.
+ * The circuit breakers of one agent, one for each model object. Sessions of the agent that use the same model share
+ * its circuit. A circuit opens after a number of failed requests in a row. While it is open, requests are rejected at
+ * once; after 30 s one request is sent. If it succeeds the circuit closes, otherwise the circuit stays open for
+ * another 30 s.
  */
 export class Circuits {
   readonly #circuits = new WeakMap<Model, Circuit>()
@@ -23,12 +24,12 @@ export class Circuits {
   }
 }
 
-/** One request that a circuit has let through. Exactly one of its methods is called, once the request has ended. */
+/** One request that a circuit admitted. Exactly one of its methods is called, when the request has ended. */
 export type Admission = {
-  /** The circuit was open: this request decides alone whether it closes, so it is sent once only. */
+  /** The circuit was open: this request alone decides whether it closes, so it is sent only once. */
   readonly probe: boolean
   worked(): void
-  /** Gives the number of failures when this one opened the circuit. */
+  /** Returns the number of failures when this failure opened the circuit. */
   failed(error: unknown, threshold: number, now: number): number | undefined
 }
 
@@ -65,12 +66,12 @@ class Circuit {
   #failed(error: unknown, threshold: number, now: number, probe: boolean): number | undefined {
     if (probe) this.#probing = false
     const kind = kindOf(error)
-    // A provider that refuses what it was sent is there.
+    // A provider that rejects a request is available.
     if (kind === 'refused') this.#close()
     if (kind !== 'failed') return undefined
     this.#failures++
     this.#lastFailure = error instanceof Error ? error.message : String(error)
-    // A request that was sent before the circuit opened does not keep it open for longer.
+    // A request that was sent before the circuit opened does not extend the open time.
     const isOpen = this.#openUntil !== undefined && !probe
     if (isOpen || (!probe && this.#failures < threshold)) return undefined
     this.#openUntil = now + circuitOpenMs
@@ -80,7 +81,7 @@ class Circuit {
   #refusal(now: number): ModelError {
     const leftMs = Math.max(0, (this.#openUntil ?? now) - now)
     const when =
-      leftMs > 0 ? `for another ${Math.ceil(leftMs / 1000)} s` : 'until a request that tries it has ended'
+      leftMs > 0 ? `for another ${Math.ceil(leftMs / 1000)} s` : 'until the current test request has ended'
     return new ModelError(
       'model_circuit_open',
       `${nameOf(this.#model)} is not asked ${when}: its last ${this.#failures} requests failed (circuitBreakerThreshold). The last failure: ${this.#lastFailure}`,
@@ -89,7 +90,7 @@ class Circuit {
   }
 }
 
-/** `neither`: the request was cancelled, or failed for a reason that says nothing about the model. */
+/** `neither`: the request was cancelled, or failed for a reason that is unrelated to the model. */
 function kindOf(error: unknown): 'failed' | 'refused' | 'neither' {
   if (!(error instanceof ModelError)) return 'neither'
   if (failures.has(error.code)) return 'failed'

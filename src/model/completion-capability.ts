@@ -4,7 +4,7 @@ import type { CompletionModel, CompletionModelCapabilities } from './completion-
 import { ModelError } from './errors.js'
 import type { Model } from './model.js'
 
-/** A request asks for something that the model does not declare. Nothing was sent. */
+/** Thrown when a request needs something that the model does not declare. Nothing was sent. */
 export class CompletionCapabilityError extends ModelError {
   constructor(message: string) {
     super('model_request_refused', message)
@@ -22,7 +22,7 @@ export function assertCompletionRequestSupported(
   options: { readonly streaming?: boolean } = {},
 ): void {
   const { capabilities } = model
-  // Whoever declares nothing is taken at their word for everything.
+  // A model without a declaration is assumed to support everything.
   if (capabilities === undefined) return
   const needs: readonly [keyof CompletionModelCapabilities, boolean, string][] = [
     ['streaming', options.streaming === true, 'streaming'],
@@ -39,7 +39,10 @@ export function assertCompletionRequestSupported(
   )
 }
 
-/** The same for images and documents alone, by what is known of a model. */
+/**
+ * Throws a {@link CompletionCapabilityError} when the request has images or documents that the model does not
+ * support, by its facts.
+ */
 export function assertMediaSupported({ provider, id, facts }: Model, request: CompletionRequest): void {
   const capabilities = { ...everything, imageInput: facts.images, documentInput: facts.documents }
   assertCompletionRequestSupported({ provider, defaultModel: id, capabilities }, request)

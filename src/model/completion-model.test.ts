@@ -52,7 +52,7 @@ function listen(call: Partial<ModelCall> = {}): ModelCall & { events: ModelEvent
 const request: CompletionRequest = { chatHistory: [Message.user('hi')], documents: [], tools: [] }
 
 describe('fromCompletionModel', () => {
-  it('gives the whole answer of a model that answers at once, and tells of its pieces', async () => {
+  it('returns the whole answer of a model that answers at once, and emits its pieces', async () => {
     const seen: CompletionRequest[] = []
     const model = fromCompletionModel(
       whole(async (asked) => {
@@ -87,7 +87,7 @@ describe('fromCompletionModel', () => {
     })
   })
 
-  it('streams when the model can, and says nothing twice', async () => {
+  it('streams when the model can, and emits nothing twice', async () => {
     const model = fromCompletionModel(
       pieces(async function* () {
         yield { type: 'reasoning_delta', delta: 'h' }
@@ -131,7 +131,7 @@ describe('fromCompletionModel', () => {
     expect(answer.content[0]).toEqual({ type: 'reasoning', text: 'hm', signature: 'sig' })
   })
 
-  it('takes the tool call over its deltas, and a final answer that came without any', async () => {
+  it('prefers the tool call to its deltas, and accepts a final answer without any', async () => {
     const changed = fromCompletionModel(
       pieces(async function* () {
         yield {
@@ -153,7 +153,7 @@ describe('fromCompletionModel', () => {
     expect((await late.answer(request, listen())).text).toBe('All at once.')
   })
 
-  it('keeps calls apart that a model gave one id', async () => {
+  it('separates calls to which a model gave one id', async () => {
     const twice = [
       AssistantContent.toolCall('c', 'add', { a: 1 }),
       AssistantContent.toolCall('c', 'add', { a: 2 }),
@@ -178,7 +178,7 @@ describe('fromCompletionModel', () => {
     ['outputSchema', { outputSchema: { type: 'object' } }],
     ['imageInput', { chatHistory: [Message.user([UserContent.image('AAAA')])] }],
     ['documentInput', { chatHistory: [Message.user([UserContent.document('AAAA', 'application/pdf')])] }],
-  ])('refuses before the call what the model does not declare: %s', async (name, asked) => {
+  ])('rejects before the call what the model does not declare: %s', async (name, asked) => {
     let ran = false
     const model = fromCompletionModel(
       whole(
@@ -196,7 +196,7 @@ describe('fromCompletionModel', () => {
     expect(ran).toBe(false)
   })
 
-  it('does not ask for a stream that the model does not declare', async () => {
+  it('does not request a stream that the model does not declare', async () => {
     const both = {
       ...pieces(async function* () {
         yield { type: 'text_delta', delta: 'streamed' }
@@ -206,7 +206,7 @@ describe('fromCompletionModel', () => {
     expect((await fromCompletionModel(both).answer(request, listen())).text).toBe('whole')
   })
 
-  it('stops listening when it is aborted, and closes the stream', async () => {
+  it('stops reading when it is aborted, and closes the stream', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const silent = fromCompletionModel(whole(() => new Promise(() => undefined)))
@@ -233,7 +233,7 @@ describe('fromCompletionModel', () => {
     await closing
   })
 
-  it('gives up on silence', async () => {
+  it('times out on silence', async () => {
     const silent = fromCompletionModel(whole(() => new Promise(() => undefined)))
     await expect(silent.answer(request, listen({ idleTimeoutMs: 20, maxAttempts: 1 }))).rejects.toMatchObject(
       {
@@ -242,7 +242,7 @@ describe('fromCompletionModel', () => {
     )
   })
 
-  it('tells how the model failed, and asks again only where that helps', async () => {
+  it('reports how the model failed, and retries only where that helps', async () => {
     let asked = 0
     const failing = (error: unknown) =>
       fromCompletionModel(
@@ -271,7 +271,7 @@ describe('fromCompletionModel', () => {
     await expect(broken.answer(request, listen())).rejects.toMatchObject({ emitted: true })
   })
 
-  it('is told from other models by its completion function', () => {
+  it('is distinguished from other models by its completion function', () => {
     expect(isCompletionModel(whole(async () => responseOf()))).toBe(true)
     expect(isCompletionModel({ provider: 'x', answer: () => undefined })).toBe(false)
     expect(isCompletionModel('gpt')).toBe(false)

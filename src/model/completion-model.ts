@@ -28,7 +28,7 @@ export type CompletionModelCapabilities = {
   readonly reasoning: boolean
 }
 
-/** A model that gives its whole answer at once. The simplest thing a host can write to bring a model of its own. */
+/** A model that returns its whole answer at once: the simplest way for a host to provide its own model. */
 export interface CompletionModel<Raw = unknown, ModelName extends string = string> {
   readonly provider: string
   readonly defaultModel: ModelName
@@ -36,13 +36,13 @@ export interface CompletionModel<Raw = unknown, ModelName extends string = strin
   completion(request: CompletionRequest<ModelName>): Promise<CompletionResponse<Raw>>
 }
 
-/** A completion model that can also give its answer in pieces. */
+/** A completion model that can also stream its answer. */
 export interface StreamingCompletionModel<Raw = unknown, ModelName extends string = string>
   extends CompletionModel<Raw, ModelName> {
   streamCompletion(request: CompletionRequest<ModelName>): AsyncIterable<CompletionStreamEvent<Raw>>
 }
 
-/** `tool_call` is what counts; the deltas before it are a preview. `final` may be left out. */
+/** Only `tool_call` counts; the deltas before it are a preview. `final` is optional. */
 export type CompletionStreamEvent<Raw = unknown> =
   | { type: 'text_delta'; delta: string }
   /** `encrypted` and `redacted` pieces go back to the provider with the history, and are not shown. */
@@ -67,14 +67,15 @@ export type CompletionStreamEvent<Raw = unknown> =
   | { type: 'final'; response: CompletionResponse<Raw> }
   | { type: 'error'; error: unknown }
 
+/** The settings of {@link fromCompletionModel}. */
 export type FromCompletionModelOptions = {
   readonly facts?: Partial<ModelFacts>
   readonly retry?: RetryTiming
 }
 
 /**
- * A completion model as a model of ours. It streams when it can. Such a model knows no abort signal: when a request is aborted,
- * nobody listens to it any more, whatever it still does.
+ * Converts a completion model to a model. It streams if it can. Such a model has no abort signal: when a request is
+ * aborted, its further output is ignored.
  */
 export function fromCompletionModel(
   model: CompletionModel | StreamingCompletionModel,
@@ -94,7 +95,7 @@ export function fromCompletionModel(
   }
 }
 
-/** Whether a value is a completion model, as opposed to a model of ours. */
+/** Returns whether a value is a completion model, in contrast to a {@link Model}. */
 export function isCompletionModel(value: unknown): value is CompletionModel {
   return (
     typeof value === 'object' &&
@@ -104,7 +105,7 @@ export function isCompletionModel(value: unknown): value is CompletionModel {
   )
 }
 
-/** A result of a tool for a model that takes no images: each is named by a placeholder. */
+/** Replaces the images of a tool result by placeholders, for a model that accepts no images. */
 function withoutImages(message: Message): Message {
   if (message.role !== 'tool') return message
   if (!message.content.some(({ content }) => content.some(({ type }) => type === 'image'))) return message
@@ -178,7 +179,7 @@ async function readStream(
       if (full !== undefined) await watch.pause(full)
     }
   } finally {
-    // Not awaited: a generator that is stuck would never give its word.
+    // Not awaited: a generator that hangs would never settle.
     if (!finished) iterator.return?.().catch(() => undefined)
   }
 }

@@ -9,10 +9,10 @@ import { serializeToolOutput } from '../tool/serialize.js'
 import type { AnswerBuilder, AnswerEnd, OpenToolCall } from './answer-builder.js'
 import type { CompletionStreamEvent } from './completion-model.js'
 
-/** Puts what a completion model says, in pieces or at once, into an answer. */
+/** Adds the output of a completion model, streamed or whole, to an answer. */
 export class CompletionReader {
   readonly #answer: AnswerBuilder
-  /** An id may occur twice: not every model takes care of them. */
+  /** An id can occur twice: not every model makes them unique. */
   readonly #calls: KnownCall[] = []
   /** Arguments of calls whose name is not known yet, by the provider's id. */
   readonly #unnamed = new Map<string, string>()
@@ -56,7 +56,7 @@ export class CompletionReader {
     }
   }
 
-  /** The whole answer. What was said in pieces before is not said again. */
+  /** Adds the whole answer, without what was already streamed. */
   response({ choice, usage, messageId, rawResponse }: CompletionResponse): void {
     this.#usage = usage
     this.#id = messageId ?? this.#id
@@ -78,7 +78,7 @@ export class CompletionReader {
 
   end(): AnswerEnd {
     return {
-      // The protocol knows no reason for the end; tool calls speak for themselves.
+      // The protocol has no finish reason; tool calls are recognised by their presence.
       finish: 'stop',
       ...(this.#usage !== undefined && { usage: { ...this.#usage } }),
       ...(this.#raw !== undefined && { raw: this.#raw.value }),
@@ -134,7 +134,7 @@ export class CompletionReader {
   }
 }
 
-/** A call that the model has begun, with the ids that the provider gave it. */
+/** A call that the model has started, with the provider's ids. */
 type KnownCall = {
   readonly id: string
   callId: string | undefined
@@ -144,14 +144,14 @@ type KnownCall = {
 
 type CallIds = { readonly id: string; readonly callId?: string }
 
-/** The same call may come again under another id: its second id then says which it is. */
+/** Finds a call. The same call can come again with another id; its second id then identifies it. */
 function findCall(calls: readonly KnownCall[], { id, callId }: CallIds): KnownCall | undefined {
   const same = calls.find((one) => one.id === id)
   if (same !== undefined || !callId) return same
   return calls.find((one) => one.callId === callId)
 }
 
-/** A call that was written in pieces only. Its arguments stay as they were written, unless they broke off. */
+/** Completes a call that was only streamed. Its arguments stay as they were written, unless they are incomplete. */
 function complete(known: KnownCall, part: ToolCallContent): void {
   if (!isJson(known.call.input)) known.call.settle(argumentsOf(part))
   known.isWhole = true
@@ -171,7 +171,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A later piece may leave out, or leave empty, what an earlier one said. */
+/** A later piece can omit, or leave empty, what an earlier one contained. */
 function mark(known: KnownCall, given: { readonly callId?: string; readonly signature?: string }): void {
   const callId = given.callId || undefined
   const signature = given.signature || undefined

@@ -1,5 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
+/** All codes of a {@link ModelError}. */
 export const modelErrorCodes = [
   'model_auth',
   'model_rate_limited',
@@ -14,20 +15,28 @@ export const modelErrorCodes = [
   'model_unavailable',
   'model_circuit_open',
 ] as const
+/** The code of a {@link ModelError}. */
 export type ModelErrorCode = (typeof modelErrorCodes)[number]
 
+/** Details of a failed request. */
 export type ModelErrorFacts = {
   readonly status?: number
-  /** What the provider asked to wait. */
+  /** The delay that the provider requested. */
   readonly retryAfterMs?: number
-  /** Whether the same request may work later. */
+  /** Whether the same request may succeed later. */
   readonly retryable?: boolean
-  /** Whether the model had said something before it failed: a retry starts the answer again, where the caller can take that. */
+  /**
+   * Whether part of the answer had been emitted before the failure: a retry restarts the answer, if the caller
+   * supports that.
+   */
   readonly emitted?: boolean
   readonly cause?: unknown
 }
 
-/** A model gave no answer. The message names provider, model and what to do; it never holds a key. */
+/**
+ * Thrown when a model returns no answer. The message names the provider, the model and what to do; it never contains
+ * a key.
+ */
 export class ModelError extends CapstanError {
   declare readonly code: ModelErrorCode
   readonly status?: number

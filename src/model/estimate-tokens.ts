@@ -4,8 +4,8 @@ import { walkHistory } from './append-only.js'
 import type { ModelUsage } from './model.js'
 
 /**
- * About how many tokens a request has: characters divided by four, images at a flat rate. `correction` is the ratio of what the
- * provider counted to what was estimated for an earlier request of the same conversation (see {@link correctionOf}).
+ * Estimates the tokens of a request: characters divided by four, images at a fixed rate. `correction` is the ratio of
+ * counted to estimated tokens of an earlier request of the same conversation (see {@link correctionOf}).
  */
 export function estimateTokens(
   request: Pick<CompletionRequest, 'chatHistory'> & Partial<CompletionRequest>,
@@ -18,23 +18,25 @@ export function estimateTokens(
   return Math.ceil((characters / charactersPerToken) * correction)
 }
 
-/** Tokens of one message, as {@link estimateTokens} counts them. */
+/** Estimates the tokens of one message, like {@link estimateTokens}. */
 export function estimateMessageTokens(message: Message): number {
   return Math.ceil(messageCharacters(message) / charactersPerToken)
 }
 
-/** Tokens of one tool's definition, as {@link estimateTokens} counts them. */
+/** Estimates the tokens of one tool's definition, like {@link estimateTokens}. */
 export function definitionTokens(definition: ToolDefinition): number {
   return Math.ceil(toolCharacters(definition) / charactersPerToken)
 }
 
-/** What to multiply estimates with, learned from one request; kept within bounds, since a provider's figure may be nonsense. */
+/**
+ * Returns the factor for estimates, learned from one request. It is bounded, because a provider's count may be wrong.
+ */
 export function correctionOf(estimated: number, counted: number): number {
   if (estimated <= 0 || counted <= 0) return 1
   return Math.min(4, Math.max(0.25, counted / estimated))
 }
 
-/** A usage for a provider that sends none. */
+/** Estimates the usage for a provider that sends none. */
 export function estimateUsage(request: CompletionRequest, answer: readonly AssistantContent[]): ModelUsage {
   const inputTokens = estimateTokens(request)
   const outputTokens = Math.ceil(sum(answer, partCharacters) / charactersPerToken)
@@ -42,13 +44,13 @@ export function estimateUsage(request: CompletionRequest, answer: readonly Assis
 }
 
 const charactersPerToken = 4
-/** An image costs a model by its pixels, not by its bytes: about 1,500 tokens. */
+/** An image costs by its pixels, not by its bytes: about 1,500 tokens. */
 const imageCharacters = 6_000
 /** Role, separators and ids around a message. */
 const messageOverhead = 16
 
-// Calls and definitions do not change once they are made, and have to be written to be counted. Texts know how long they are: a
-// long history would cost more remembered than counted again.
+// Calls and definitions do not change, and must be serialized to be counted, so their sizes are cached. The length of
+// a text is known: caching it for a long history would cost more than counting again.
 const counted = new WeakMap<object, number>()
 
 const historyCharacters = walkHistory(
@@ -66,7 +68,7 @@ function toolCharacters(tool: ToolDefinition): number {
   return writtenOnce(tool, tool)
 }
 
-/** How long something is as JSON. */
+/** Returns the length of a value as JSON, cached by its owner. */
 function writtenOnce(owner: object, value: unknown): number {
   let characters = counted.get(owner)
   if (characters === undefined) {

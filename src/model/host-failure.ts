@@ -3,8 +3,9 @@ import { ModelError } from './errors.js'
 import { type ModelPlace, nameOf, refusalError } from './provider-error.js'
 
 /**
- * What a host's own model threw, as an error of ours with the original in `cause`: one with a status is a refusal, a broken connection
- * can be tried again, and everything else is a failure of that model. An error of ours stays as it is.
+ * Converts what a host's own model threw to a {@link ModelError} with the original in `cause`: an error with a status
+ * is a rejection, a broken connection can be retried, and everything else is a failure of that model. A `ModelError`
+ * is returned unchanged.
  */
 export function hostFailure(place: ModelPlace, error: unknown, emitted: boolean): Error {
   if (error instanceof CapstanError) return error
@@ -23,7 +24,7 @@ export function hostFailure(place: ModelPlace, error: unknown, emitted: boolean)
 
 type Thrown = Readonly<Record<string, unknown>>
 
-/** The error and what caused it, outermost first. */
+/** Returns the error and its causes, outermost first. */
 function causesOf(error: unknown): Thrown[] {
   const chain: Thrown[] = []
   let current = error
@@ -54,7 +55,7 @@ const transientNames: ReadonlySet<unknown> = new Set([
   'TimeoutError',
 ])
 
-/** Of Node, of undici, and of gRPC by name and by number (deadline exceeded, resource exhausted, unavailable). */
+/** Codes of Node, of undici, and of gRPC by name and by number (deadline exceeded, resource exhausted, unavailable). */
 const transientCodes: ReadonlySet<unknown> = new Set([
   'ECONNRESET',
   'ECONNREFUSED',

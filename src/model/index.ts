@@ -1,4 +1,4 @@
-/** Language models: the whole of `capstan/model`. */
+/** The entry `capstan/model`: language models. */
 export {
   type AiSdkKind,
   type AiSdkModel,

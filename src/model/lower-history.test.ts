@@ -25,7 +25,7 @@ const unknownResult = (id: string): ToolResultPart => ({
 })
 
 describe('a history', () => {
-  it('that is legal stays the very same array', () => {
+  it('that is valid is returned as the same array', () => {
     const history = [
       user('a'),
       says(call('1'), call('2'), call('3')),
@@ -45,7 +45,7 @@ describe('a history', () => {
     ],
     ['with a result that has no call', [user('a'), results(result('9'))], [user('a')]],
     [
-      'with a result given twice',
+      'with a duplicate result',
       [says(call('1')), results(result('1', 'first'), result('1', 'second'))],
       [says(call('1')), results(result('1', 'first'))],
     ],
@@ -87,18 +87,18 @@ describe('a history', () => {
         results(result('2')),
       ],
     ],
-  ])('%s is put right', (_, history, lowered) => {
+  ])('%s is repaired', (_, history, lowered) => {
     expect(lowerHistory(history)).toEqual(lowered)
   })
 
-  it('that was put right is put right with the very same messages each time', () => {
+  it('that was repaired is repaired with the same message objects each time', () => {
     const history = [says(call('1', 'raw')), user('x'), says(call('2'))]
     const first = lowerHistory(history)
     const again = lowerHistory([...history, user('more')])
     for (const [at, message] of first.entries()) expect(again[at]).toBe(message)
   })
 
-  it('of any kind becomes a legal one that holds every word and result it can', () => {
+  it('of any kind becomes a valid one that keeps every text and result it can', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 25 }), (history) => {
         const lowered = lowerHistory(history)
@@ -146,7 +146,7 @@ function textsIn(history: readonly Message[]): string[] {
   })
 }
 
-/** What a strict provider would refuse. */
+/** What a strict provider would reject. */
 function problemIn(history: readonly Message[]): string | undefined {
   let open = new Set<string>()
   for (const message of history) {

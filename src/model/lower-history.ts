@@ -8,13 +8,13 @@ import type {
 import { isRecord } from '../tool/json.js'
 import { walkHistory } from './append-only.js'
 
-/** What stands for the result of a call that never got one. */
+/** The result of a call that never got one. */
 const interruptedText = 'interrupted, outcome unknown'
 
 /**
- * The history as a provider takes it: every tool call has exactly one result right behind its message, no result is without a
- * call, nothing is empty, and arguments are objects. Returns the very same array when nothing is wrong. Each message is
- * examined once, so long histories cost little.
+ * Returns the history in the form that providers accept: every tool call has exactly one result right after its
+ * message, no result is without a call, nothing is empty, and arguments are objects. Returns the same array when
+ * nothing is wrong. Each message is examined once, so long histories cost little.
  */
 export function lowerHistory(history: readonly Message[]): readonly Message[] {
   return isLegal(history) ? history : repair(history)
@@ -25,7 +25,7 @@ function isLegal(history: readonly Message[]): boolean {
   return !flawed && answered.length === open.length
 }
 
-/** Only compares ids: what a message needs is remembered. */
+/** Only compares ids: what a message needs is cached. */
 const looked = walkHistory<{ flawed: boolean; open: readonly string[]; readonly answered: string[] }>(
   () => ({ flawed: false, open: none, answered: [] }),
   (state, message) => {
@@ -41,7 +41,7 @@ const looked = walkHistory<{ flawed: boolean; open: readonly string[]; readonly 
   },
 )
 
-/** Notes the results; false when one has no call or comes twice. */
+/** Records the results; returns false when one has no call or comes twice. */
 function answer(calls: readonly string[], answered: string[], results: readonly string[]): boolean {
   for (const id of results) {
     if (answered.includes(id) || !calls.includes(id)) return false
@@ -50,19 +50,21 @@ function answer(calls: readonly string[], answered: string[], results: readonly 
   return true
 }
 
-/** Also walked for every request once a history has a flaw, so stretches without one are taken over as they are. */
+/**
+ * Repairs a history. Runs for every request once a history has a flaw, so parts without a flaw are copied unchanged.
+ */
 function repair(history: readonly Message[]): Message[] {
   const lowered: Message[] = []
   let answeredIds: Set<string> | undefined
   for (let at = 0; at < history.length; at++) {
     const { clean, calls } = examine(history[at] ?? absent)
-    // Results are said where their calls are.
+    // Results are added after their calls.
     if (clean === undefined || clean.role === 'tool') continue
     lowered.push(clean)
     if (clean.role !== 'assistant' || calls.length === 0) continue
-    const behind = completeResults(history, at + 1, calls)
-    if (behind !== undefined) {
-      for (const results of behind) lowered.push(results)
+    const following = completeResults(history, at + 1, calls)
+    if (following !== undefined) {
+      for (const results of following) lowered.push(results)
     } else {
       answeredIds ??= new Set(history.flatMap((message) => examine(message).results))
       lowered.push(answersTo(clean, calls, history, at, answeredIds))
@@ -71,24 +73,24 @@ function repair(history: readonly Message[]): Message[] {
   return lowered
 }
 
-/** The tool messages right behind calls, when they answer each of them once. */
+/** Returns the tool messages right after the calls, if they answer each of them once. */
 function completeResults(
   history: readonly Message[],
   from: number,
   calls: readonly string[],
 ): Message[] | undefined {
-  const behind: Message[] = []
+  const following: Message[] = []
   const answered: string[] = []
   for (let at = from; at < history.length && answered.length < calls.length; at++) {
     const { clean, results } = examine(history[at] ?? absent)
     if (clean === undefined) continue
     if (results === none || !answer(calls, answered, results)) return undefined
-    behind.push(clean)
+    following.push(clean)
   }
-  return answered.length === calls.length ? behind : undefined
+  return answered.length === calls.length ? following : undefined
 }
 
-/** The results of a message's calls, in their order: found somewhere behind it, or said to be unknown. */
+/** Returns the results of a message's calls, in their order: found later in the history, or reported as unknown. */
 function answersTo(
   message: AssistantMessage,
   calls: readonly string[],
@@ -103,7 +105,7 @@ function answersTo(
     if (later?.role === 'tool') {
       for (const result of later.content) if (wanted.delete(result.id)) found.set(result.id, result)
     } else if (later?.role === 'assistant') {
-      // An id that is used again belongs to the later call from there on.
+      // From here on, a reused id belongs to the later call.
       for (const id of examine(later).calls) wanted.delete(id)
     }
   }
@@ -116,7 +118,7 @@ function answersTo(
   return results
 }
 
-// Said again as the very same objects, so that whoever remembers them by identity keeps profiting.
+// The same objects each time, so that caches by identity still work.
 const answers = new WeakMap<AssistantMessage, ToolMessage>()
 const interruptions = new WeakMap<AssistantContent, ToolResultPart>()
 
@@ -139,18 +141,18 @@ function interrupted(id: string, message: AssistantMessage): ToolResultPart {
 }
 
 type Examined = {
-  /** The message itself when it is fine; undefined when nothing is left of it. */
+  /** The message itself when it has no flaw; undefined when nothing remains of it. */
   readonly clean: Message | undefined
   readonly calls: readonly string[]
   readonly results: readonly string[]
 }
 
 const none: readonly string[] = []
-/** Stands where a list has a hole. */
+/** Placeholder for a hole in a list. */
 const absent: Message = { role: 'system', content: '' }
 const examined = new WeakMap<Message, Examined>()
 
-/** Remembers what took work to find out. What was only said is looked at again: that costs less than remembering it. */
+/** Caches results that took work. Plain texts are examined again, which costs less than caching. */
 function examine(message: Message): Examined {
   if (isPlain(message)) return { clean: message, calls: none, results: none }
   let facts = examined.get(message)
@@ -183,7 +185,7 @@ function cleanMessage(message: Message): Message | undefined {
     case 'system':
       return isBlank(message.content) ? undefined : message
     case 'user': {
-      const content = kept(message.content, (part) => part.type !== 'text' || !isBlank(part.text))
+      const content = filtered(message.content, (part) => part.type !== 'text' || !isBlank(part.text))
       if (content.length === 0) return undefined
       return content === message.content ? message : { ...message, content }
     }
@@ -194,10 +196,10 @@ function cleanMessage(message: Message): Message | undefined {
   }
 }
 
-/** Reasoning alone is no message: no provider takes it back without something that was said or done. */
+/** Reasoning alone is not a message: no provider accepts it without text or calls. */
 function cleanAssistant(message: AssistantMessage): AssistantMessage | undefined {
   const ids = new Set<string>()
-  const content = kept(message.content, (part) => {
+  const content = filtered(message.content, (part) => {
     if (part.type === 'text') return !isBlank(part.text)
     if (part.type !== 'tool_call') return true
     const fresh = !ids.has(part.id)
@@ -220,8 +222,8 @@ function withObjectArguments(part: AssistantContent): AssistantContent {
   return { ...part, function: { name, arguments: { malformed_arguments: malformed } } }
 }
 
-/** The same array when all items stay. */
-function kept<Item>(items: Item[], stays: (item: Item) => boolean): Item[] {
+/** Filters items; returns the same array when all items remain. */
+function filtered<Item>(items: Item[], stays: (item: Item) => boolean): Item[] {
   const left = items.filter(stays)
   return left.length === items.length ? items : left
 }

@@ -3,22 +3,22 @@ import type { AnswerLimits } from './answer-limits.js'
 import type { RetryTiming } from './retry.js'
 
 /**
- * One language model, as a run sees it. A request goes in, what the model says is handed on as it comes, and the whole answer comes
- * out. Whatever speaks to a provider hides behind this.
+ * One language model, as a run sees it. It gets a request, emits what the model writes as events, and returns the
+ * whole answer. Code that uses a model does not depend on its provider.
  */
 export interface Model {
   /** The provider's name, such as `openai`. */
   readonly provider: string
-  /** The bare id that goes over the wire. */
+  /** The id of the model in requests. */
   readonly id: string
   readonly facts: ModelFacts
-  /** Rejects with a {@link ModelError}, or with the signal's reason once it is aborted. */
+  /** Sends a request. Rejects with a {@link ModelError}, or with the signal's reason when it is aborted. */
   answer(request: CompletionRequest, call: ModelCall): Promise<ModelAnswer>
 }
 
-/** What is known of a model. */
+/** What is known about a model. */
 export type ModelFacts = {
-  /** How many tokens a request and its answer may have together. */
+  /** The maximum tokens of a request and its answer together. */
   readonly contextTokens: number
   /** `contextTokens` is a guess: nothing is known about the model. */
   readonly contextAssumed?: boolean
@@ -27,13 +27,14 @@ export type ModelFacts = {
   readonly images: boolean
   readonly documents: boolean
   readonly reasoning: boolean
-  /** Whether it takes a temperature. */
+  /** Whether it accepts a temperature. */
   readonly temperature: boolean
-  /** Whether the provider itself holds an answer to a JSON Schema. Absent: not known. */
+  /** Whether the provider itself enforces a JSON Schema. Absent: not known. */
   readonly structuredOutput?: boolean
-  /** US dollars for a million tokens. */
+  /** US dollars per million tokens. */
   readonly price?: ModelPrice
 }
+/** The prices of a model. */
 export type ModelPrice = {
   readonly input: number
   readonly output: number
@@ -41,47 +42,48 @@ export type ModelPrice = {
   readonly cacheWrite?: number
 }
 
-/** What goes with one request. */
+/** Options of one request. */
 export type ModelCall = {
   readonly signal: AbortSignal
   on(event: ModelEvent): void
-  /** Asked between pieces of the wire: while the promise it gives is pending nothing more is read. */
+  /** Called between pieces of the response: while its promise is pending, nothing more is read. */
   readonly drain?: () => Promise<void> | undefined
   readonly sessionId?: string
-  /** How long the model may say nothing; heartbeats of the wire do not count. */
+  /** How long the model can send nothing; heartbeats of the connection do not count. */
   readonly idleTimeoutMs?: number
-  /** How long one attempt may take altogether. */
+  /** The time limit of one attempt. */
   readonly timeoutMs?: number
   readonly maxAttempts?: number | undefined
   /**
-   * The caller drops what it was given when a `retry` event says `restart`. Without it, a request whose answer had begun is not sent
-   * again.
+   * The caller drops what it received when a `retry` event says `restart`. Without it, a request whose answer had
+   * begun is not sent again.
    */
   readonly restarts?: boolean | undefined
-  /** How the request is retried; goes before what the model was made with. */
+  /** How the request is retried; overrides the settings of the model. */
   readonly retry?: RetryTiming | undefined
-  /** How much is taken of one answer. */
+  /** The limits of one answer. */
   readonly limits?: AnswerLimits | undefined
 }
 
+/** An event while a model answers: a piece of text, reasoning or a tool call, or a retry. */
 export type ModelEvent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }
-  /** A tool call has begun; its arguments follow in pieces. */
+  /** A tool call has started; its arguments follow in pieces. */
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string }
   | { readonly type: 'tool_input'; readonly id: string; readonly text: string }
-  /** An attempt failed, and another follows after the pause. */
+  /** An attempt failed, and another follows after the delay. */
   | {
       readonly type: 'retry'
       readonly attempt: number
       readonly delayMs: number
       readonly reason: string
       readonly status?: number
-      /** The failed attempt had begun its answer: everything it said is void, and the answer starts again. */
+      /** The failed attempt had begun its answer: everything it emitted is void, and the answer starts again. */
       readonly restart?: true
     }
 
-/** `input` is the JSON text as the model wrote it; `callId` the second id that some providers give a call. */
+/** `input` is the JSON text as the model wrote it; `callId` the second id of some providers. */
 export type ModelToolCall = {
   readonly id: string
   readonly name: string
@@ -89,23 +91,26 @@ export type ModelToolCall = {
   readonly callId?: string
 }
 
+/** The tokens of one request. */
 export type ModelUsage = CompletionUsage & {
   cacheWriteTokens?: number
-  /** The provider counted nothing: these are characters divided by four. */
+  /** The provider sent no usage: these are characters divided by four. */
   estimated?: true
 }
 
+/** Why a model ended its answer. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other'
 
+/** The whole answer of a model. */
 export type ModelAnswer = {
-  /** As it goes into the history. */
+  /** The content for the history. */
   readonly content: AssistantContent[]
   readonly text: string
-  /** Every call has an id of its own, whatever the provider sent. */
+  /** Every call has a unique id, whatever the provider sent. */
   readonly toolCalls: readonly ModelToolCall[]
   readonly usage: ModelUsage
   readonly finish: FinishReason
-  /** The provider's own response, where the model has it as one value. Not recorded. */
+  /** The provider's own response, if the model has it as one value. Not recorded. */
   readonly raw?: unknown
   readonly response: {
     readonly id?: string

@@ -16,7 +16,7 @@ describe('a connection that', () => {
     ['was reset', 'ECONNRESET', 'model_unreachable', true],
     ['was closed', 'UND_ERR_SOCKET', 'model_unreachable', true],
     ['stayed silent', 'UND_ERR_HEADERS_TIMEOUT', 'model_stalled', true],
-  ])('%s is named, and tried again only where that helps', (_, cause, code, retryable) => {
+  ])('%s is named, and retried only where that helps', (_, cause, code, retryable) => {
     const error = connectionError(place, thrown(cause), false)
     expect(error).toMatchObject({ code, retryable, emitted: false })
     expect(error.message).toContain(cause)
@@ -33,7 +33,7 @@ describe('a connection that', () => {
   })
 })
 
-describe('a request that is too long is recognised by the words of', () => {
+describe('a request that is too long is recognised by the message', () => {
   it.each([
     "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
     'Input is too long for requested model.',
@@ -49,7 +49,7 @@ describe('a request that is too long is recognised by the words of', () => {
     expect(refusalError(place, { status: 400, body }).code).toBe('model_context_overflow')
   })
 
-  it('and not taken for one when the rate of tokens is limited', () => {
+  it('but not when the rate of tokens is limited', () => {
     const body = '{"error":{"message":"Too many tokens per minute"}}'
     expect(refusalError(place, { status: 429, body })).toMatchObject({
       code: 'model_rate_limited',
@@ -58,7 +58,7 @@ describe('a request that is too long is recognised by the words of', () => {
   })
 })
 
-describe('what a provider says', () => {
+describe('the error of a provider', () => {
   it.each([
     ['{"error":{"message":"a topsecret b"}}', 'a [key] b'],
     ['{"error":{"message":"Incorrect key sk-abcd***********wxyz"}}', 'Incorrect key [key]'],

@@ -4,16 +4,16 @@ import { defaultIdleTimeoutMs, type WatchEnd } from './attempt-watch.js'
 import { ModelError, type ModelErrorFacts } from './errors.js'
 import type { ModelCall } from './model.js'
 
-/** Which model failed, for the words of an error. */
+/** The model that failed, for error messages. */
 export type ModelPlace = {
   readonly provider: string
   readonly id: string
   readonly url: string
-  /** Never shown: taken out of whatever the provider says. */
+  /** Never shown: removed from everything the provider sends. */
   readonly secrets?: readonly string[]
 }
 
-/** What a provider said instead of an answer. */
+/** What a provider sent instead of an answer. */
 export type Refusal = {
   readonly status?: number | undefined
   readonly headers?: { get(name: string): string | null } | undefined
@@ -21,11 +21,13 @@ export type Refusal = {
   readonly body: string
   readonly emitted?: boolean
   readonly now?: () => number
-  /** What was thrown, where it was no answer of a server. */
+  /** What was thrown, if the failure was not a response of a server. */
   readonly cause?: unknown
 }
 
-/** The error for a refusal of the provider: an HTTP status, or an error object within an answer that began well. */
+/**
+ * Creates the error for a rejection by the provider: an HTTP status, or an error object in an answer that began well.
+ */
 export function refusalError(place: ModelPlace, refusal: Refusal): ModelError {
   const { headers, body } = refusal
   const said = readBody(body)
@@ -75,7 +77,7 @@ export function refusalError(place: ModelPlace, refusal: Refusal): ModelError {
     })
   }
   if (
-    // A request that is refused gets no answer: an error within one is a failure of the provider.
+    // A rejected request gets no answer: an error inside an answer is a failure of the provider.
     status === undefined
       ? refusal.emitted || /overloaded|server_error|unavailable|timeout/i.test(hint)
       : isTransientStatus(status)
@@ -88,11 +90,11 @@ export function refusalError(place: ModelPlace, refusal: Refusal): ModelError {
   return new ModelError('model_request_refused', say('refused the request'), facts)
 }
 
-/** The error for a connection that could not be made or broke. */
+/** Creates the error for a connection that failed or broke. */
 export function connectionError(place: ModelPlace, thrown: unknown, emitted: boolean): ModelError {
   const { code, message } = rootCause(thrown)
   const detail = scrubbed(place, code === '' || message.includes(code) ? message : `${code}: ${message}`)
-  // Without a code it is about how the request was built, and may quote a header.
+  // An error without a code is about how the request was built, and may quote a header.
   const facts: ModelErrorFacts = { ...(code !== '' && { cause: thrown }), ...(emitted && { emitted }) }
   const where = `${nameOf(place)} at ${hostOf(place.url)}`
   if (brokenConnection.has(code) || message === 'terminated') {
@@ -115,7 +117,7 @@ export function connectionError(place: ModelPlace, thrown: unknown, emitted: boo
   )
 }
 
-/** The error for an attempt that a watch ended; undefined when it did not. */
+/** Creates the error for an attempt that its watch ended; undefined when it did not. */
 export function watchError(
   place: ModelPlace,
   ended: WatchEnd | undefined,
@@ -133,7 +135,7 @@ export function watchError(
   return undefined
 }
 
-/** Whether a status says that the same request may work later. */
+/** Returns whether the same request may succeed later with this status. */
 function isTransientStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500
 }
@@ -144,14 +146,14 @@ export function nameOf({ provider, id }: Pick<ModelPlace, 'provider' | 'id'>): s
 }
 
 const maxQuoteLength = 300
-/** Shorter ones are no secrets, and taking them out would garble every sentence. */
+/** Shorter texts are not secrets, and removing them would garble every sentence. */
 const minSecretLength = 4
 const brokenConnection = new Set([
   'ECONNRESET',
   'EPIPE',
   'UND_ERR_SOCKET',
   'ECONNABORTED',
-  // The network is down for a while, or a router does not answer.
+  // The network is down for a while, or a router does not respond.
   'ETIMEDOUT',
   'ENETDOWN',
   'ENETUNREACH',
@@ -159,15 +161,15 @@ const brokenConnection = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** `fetch` has limits of its own for silence: five minutes for the head, five between two pieces of the body. */
+/** `fetch` has its own limits for silence: five minutes for the head, five between two pieces of the body. */
 const silentConnection = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
-/** Providers say it in many ways; there is no common code. */
+/** Providers report it in many ways; there is no common code. */
 const overflowWords =
   /context_length_exceeded|maximum context length|context window|prompt is too long|exceeds? the (?:maximum|max|model'?s?) (?:number of )?(?:input )?(?:tokens|context)|input token count|too many tokens|request_too_large|exceed_context_size|available context size|reduce the length of the (?:messages|input)|input is too long|maximum prompt length|exceeded model token limit/i
 
 function isOverflow(hint: string, status: number | undefined): boolean {
-  // A rate limit speaks of tokens too.
+  // A rate limit also mentions tokens.
   return status !== 429 && status !== 401 && status !== 403 && (status === 413 || overflowWords.test(hint))
 }
 
@@ -189,7 +191,7 @@ function readError(value: unknown): Said | undefined {
   if (!isRecord(value)) return undefined
   const error = isRecord(value['error']) ? value['error'] : value
   const given = [error['message'], value['error'], value['message'], value['detail']]
-  // A validator's list of complaints has no sentence of its own.
+  // A validator's list of problems has no message of its own.
   const nested = given.find((one) => typeof one === 'object' && one !== null && one !== error)
   const text = given.find(isText) ?? (nested === undefined ? undefined : JSON.stringify(nested))
   const code = [error['code'], error['type']].filter(isText).join(' ')
@@ -211,13 +213,13 @@ function titleOf(page: string): string {
   return title ? `a web page titled "${title}"` : 'a web page'
 }
 
-/** One bounded line without keys: a provider may echo what it was sent. */
+/** Returns one limited line without keys: a provider may echo what it was sent. */
 function scrubbed(place: ModelPlace, text: string): string {
   let clean = text
   for (const secret of place.secrets ?? []) {
     if (secret.length >= minSecretLength) clean = clean.replaceAll(secret, '[key]')
   }
-  // What a provider shows of a key is masked in the middle and still too much.
+  // Providers mask only the middle of a key, and the rest is still too much.
   clean = clean.replace(/\b(?:(?:sk|pk|gsk|xai)[-_]|AIza|Bearer )[\w*.-]{6,}/g, '[key]')
   clean = clean.replace(/\s+/g, ' ').trim()
   return clean.length > maxQuoteLength ? `${clean.slice(0, maxQuoteLength)}…` : clean
@@ -234,7 +236,7 @@ function waitAsked(headers: Refusal['headers'], now: () => number = Date.now): {
   return Number.isNaN(at) ? {} : { retryAfterMs: Math.max(0, at - now()) }
 }
 
-/** `fetch failed` says nothing; what it wraps does. */
+/** Returns the innermost error: the message `fetch failed` alone is useless. */
 function rootCause(thrown: unknown): { code: string; message: string } {
   let error = thrown
   for (let depth = 0; depth < 5 && isObject(error); depth++) {
@@ -250,11 +252,11 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Host and port: a base URL may hold a key in its query or its user name. */
+/** Returns host and port: a base URL may contain a key in its query or its user name. */
 function hostOf(url: string): string {
   try {
     return new URL(url).host
   } catch {
-    return 'an address that is no URL'
+    return 'an address that is not a URL'
   }
 }

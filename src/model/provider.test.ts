@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ModelError } from './errors.js'
 import { createModel, type ModelConfig } from './provider.js'
 
-/** What a model asks of the network, answered with a refusal. */
+/** The request of a model to the network, answered with an error. */
 async function asked(config: ModelConfig) {
   const seen: { url: string; authorization: string | null }[] = []
   const model = createModel({
@@ -32,17 +32,17 @@ describe('a model by the name of its provider', () => {
     ['ollama', 'http://127.0.0.1:11434/v1/chat/completions'],
     ['glm', 'https://open.bigmodel.cn/api/paas/v4/chat/completions'],
     ['kimi', 'https://api.moonshot.ai/v1/chat/completions'],
-  ])('%s speaks to %s', async (provider, url) => {
+  ])('%s connects to %s', async (provider, url) => {
     const { seen } = await asked({ provider, id: 'm', apiKey: 'k' })
     expect(seen).toEqual([{ url, authorization: 'Bearer k' }])
   })
 
-  it('that is not known speaks chat completions at its base URL, with a key or without', async () => {
+  it('that is not known uses chat completions at its base URL, with a key or without', async () => {
     const { seen } = await asked({ provider: 'acme', id: 'm', baseUrl: 'https://models.acme.test' })
     expect(seen).toEqual([{ url: 'https://models.acme.test/v1/chat/completions', authorization: null }])
   })
 
-  it('that lives on this machine needs no key', async () => {
+  it('on this machine needs no key', async () => {
     for (const baseUrl of ['http://localhost:9', 'http://127.0.0.1:9', 'http://[::1]:9']) {
       expect((await asked({ provider: 'openai', id: 'm', baseUrl })).seen).toHaveLength(1)
     }
@@ -60,21 +60,18 @@ describe('a model by the name of its provider', () => {
     [{ provider: 'mine', baseUrl: 'http://127.0.0.1:9000' }, undefined],
     [{ provider: 'mine', baseUrl: 'http://127.0.0.1:9000', facts: { structuredOutput: true } }, true],
     [{ provider: 'openai', facts: { structuredOutput: false } }, false],
-  ])(
-    'is known to have structured output of its own only at the address of its provider: %j',
-    (config, known) => {
-      expect(createModel({ id: 'm', apiKey: 'k', ...config }).facts.structuredOutput).toBe(known)
-    },
-  )
+  ])('is known to have structured output only at the address of its provider: %j', (config, known) => {
+    expect(createModel({ id: 'm', apiKey: 'k', ...config }).facts.structuredOutput).toBe(known)
+  })
 
-  it('has usual facts, over which the configuration goes', () => {
+  it('has default facts, which the configuration overrides', () => {
     const price = { input: 1, output: 2 }
     const { facts } = createModel({ provider: 'openai', id: 'm', facts: { images: false }, price })
     expect(facts).toMatchObject({ contextTokens: 200_000, tools: true, images: false, price })
   })
 })
 
-describe('what is missing is said at the first call', () => {
+describe('a missing setting is reported at the first call', () => {
   it.each<[string, ModelConfig, string, string[]]>([
     [
       'a key',

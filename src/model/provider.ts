@@ -13,14 +13,14 @@ import {
   wellKnownProvider,
 } from './well-known.js'
 
-/** How a model is configured. The provider's name decides how it is spoken to. */
+/** The configuration of a model. The provider's name decides the protocol. */
 export type ModelConfig = {
   readonly provider: string
-  /** The bare id that goes over the wire. */
+  /** The id of the model in requests. */
   readonly id: string
-  /** For people. */
+  /** The name shown to users. */
   readonly name?: string
-  /** Speaks another protocol than the provider's name tells. */
+  /** The protocol, if it differs from that of the provider's name. */
   readonly api?: 'chat' | 'responses' | 'messages' | 'google'
   readonly baseUrl?: string
   readonly apiKey?: string
@@ -28,16 +28,18 @@ export type ModelConfig = {
   readonly sessionIdHeader?: string
   readonly facts?: Partial<ModelFacts>
   readonly price?: ModelPrice
-  /** Where a chat-completions server differs from the usual. */
+  /** Differences of a chat-completions server. */
   readonly dialect?: ChatDialect
   readonly fetch?: typeof globalThis.fetch
   readonly retry?: RetryTiming
 }
 
 /**
- * A model by the name of its provider. Names that are not known are taken for servers that speak chat completions and need a
- * `baseUrl`. What is missing is said at the first call, so that a configuration may list models that are not in use.
+ * Creates a model by the name of its provider. Unknown names are servers that implement chat completions and need a
+ * `baseUrl`. Missing settings are reported at the first call, so that a configuration can list models that are not
+ * used.
  *
+ * @example
  * ```ts
  * const model = createModel({ provider: 'openai', id: 'gpt-5-mini', apiKey: process.env.OPENAI_API_KEY })
  * ```
@@ -53,7 +55,7 @@ export function createModel(config: ModelConfig): Model {
   return aiSdkModel(config, family, facts)
 }
 
-/** What is assumed of a model that nothing is said about. */
+/** The assumed facts of a model without a description. */
 const defaultFacts: ModelFacts = {
   contextTokens: 200_000,
   tools: true,
@@ -82,7 +84,7 @@ function factsOf(config: ModelConfig): ModelFacts {
   }
 }
 
-/** Of a server at another address nothing is known, whatever the name of its provider is. */
+/** Returns whether the model is at its provider's own address; nothing is known about a server at another address. */
 function isAtOwnAddress({ provider, baseUrl }: ModelConfig): boolean {
   return baseUrl === undefined || baseUrl.replace(/\/+$/, '') === wellKnownProvider(provider)?.baseUrl
 }
@@ -98,17 +100,17 @@ function missingIn(
   if (isChat && !baseUrl) {
     return new ModelError(
       'model_unavailable',
-      `${nameOf(config)} has no address: "${provider}" is no provider with a known one, so set baseUrl to the server's, such as http://127.0.0.1:8000/v1`,
+      `${nameOf(config)} has no address: "${provider}" is not a provider with a known address, so set baseUrl to the server's, such as http://127.0.0.1:8000/v1`,
     )
   }
   if (baseUrl !== undefined && !isHttpUrl(baseUrl)) {
     return new ModelError(
       'model_unavailable',
-      `${nameOf(config)} has a baseUrl that is no http(s) URL: write it as https://host/v1`,
+      `${nameOf(config)} has a baseUrl that is not an http(s) URL: write it as https://host/v1`,
     )
   }
   const hasKey = (apiKey !== undefined && apiKey.trim() !== '') || Object.keys(headers).some(carriesKey)
-  // A server of one's own may need no key; if it does, it will say so.
+  // A local server may need no key; if it does, its error says so.
   if (hasKey || hasAuthorization(headers) || known === undefined || isLoopback(baseUrl)) return undefined
   return new ModelError(
     'model_auth',
@@ -133,7 +135,7 @@ function chatModel(config: ModelConfig, family: 'chat' | 'zhipu', facts: ModelFa
   })
 }
 
-/** Loaded with the first call: a program that never speaks to such a provider does not pay for its packages. */
+/** Loaded with the first call: a program that never uses such a provider does not load its packages. */
 function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Model {
   const { provider, id, apiKey, baseUrl, headers, sessionIdHeader, retry } = config
   let loading: Promise<Model> | undefined

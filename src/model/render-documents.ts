@@ -1,6 +1,6 @@
 import type { ContextDocument } from '../tool/completion.js'
 
-/** Context documents as one block of text for the head of a conversation; undefined when there are none. */
+/** Renders context documents as one block of text for the start of a conversation; undefined when there are none. */
 export function renderDocuments(documents: readonly ContextDocument[]): string | undefined {
   if (documents.length === 0) return undefined
   return `<documents>\n${documents.map(render).join('\n')}\n</documents>`
@@ -9,7 +9,7 @@ export function renderDocuments(documents: readonly ContextDocument[]): string |
 function render({ id, text, additionalProps }: ContextDocument): string {
   const properties =
     additionalProps === undefined ? '' : ` properties=${attribute(JSON.stringify(additionalProps))}`
-  // A document must not be able to end its own block and speak as someone else.
+  // A document must not be able to close its own block and add text outside of it.
   return `<document id=${attribute(id)}${properties}>\n${text.replace(/<(?=\/?documents?\b)/gi, '&lt;')}\n</document>`
 }
 

@@ -27,7 +27,7 @@ async function run(errors: unknown[], policy: Partial<RetryPolicy> = {}) {
 }
 
 describe('a request is sent again', () => {
-  it('after a doubling pause that is shortened by a random part, with an event before each', async () => {
+  it('after a doubling delay that is shortened by a random part, with an event before each', async () => {
     const error = failure({ retryable: true, status: 503 })
     const { result, slept, events } = await run([error, error, undefined], { random: () => 0.4 })
     expect(result).toBe('done')
@@ -38,7 +38,7 @@ describe('a request is sent again', () => {
     ])
   })
 
-  it('seven times in more than a minute and not past the longest pause, by default', async () => {
+  it('seven times in more than a minute, and not beyond the maximum delay, by default', async () => {
     const error = failure({ retryable: true })
     const patient = await run(Array(9).fill(error), { random: () => 0 })
     expect(patient).toMatchObject({ result: error, attempts: 8 })
@@ -48,14 +48,14 @@ describe('a request is sent again', () => {
     expect(await run(Array(9).fill(error), { maxAttempts: 2 })).toMatchObject({ attempts: 2 })
   })
 
-  it('when its answer broke off, with a word that it starts again', async () => {
+  it('when its answer was interrupted, with an event that it starts again', async () => {
     const broken = failure({ retryable: true, emitted: true })
     const { result, events } = await run([broken, undefined], { restarts: true })
     expect(result).toBe('done')
     expect(events).toMatchObject([{ attempt: 1, restart: true }])
   })
 
-  it('not before the provider wants it', async () => {
+  it('not before the delay that the provider requests', async () => {
     const { slept } = await run([failure({ retryable: true, retryAfterMs: 9000 }), undefined])
     expect(slept).toEqual([9000])
   })
@@ -65,7 +65,7 @@ describe('a request is not sent again', () => {
   it.each([
     ['that can never work', failure({})],
     ['that was half answered to a caller that keeps it', failure({ retryable: true, emitted: true })],
-    ['whose failure is nobody’s model', new TypeError('bug')],
+    ['whose failure is not a model error', new TypeError('bug')],
   ])('%s', async (_, error) => {
     expect(await run([error])).toMatchObject({ result: error, attempts: 1, events: [] })
   })

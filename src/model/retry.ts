@@ -5,23 +5,26 @@ import { unlessAborted } from './unless-aborted.js'
 
 export type RetryPolicy = {
   readonly signal: AbortSignal
-  /** Called before each pause. */
+  /** Called before each delay. */
   on(event: Extract<ModelEvent, { type: 'retry' }>): void
-  /** Whether an answer that broke off may start again. */
+  /** Whether an answer that was interrupted can start again. */
   readonly restarts?: boolean | undefined
 } & RetryTiming
 
 /** How often and when a request is sent again. */
 export type RetryTiming = {
-  /** How often a request is sent at most, the first time included; 8 by default. */
+  /** The maximum number of attempts, including the first. Default: 8. */
   readonly maxAttempts?: number | undefined
-  /** The pause before the first retry; doubled for each further one. 1 s by default. */
+  /** The delay before the first retry; doubled for each further one. Default: 1 s. */
   readonly baseDelayMs?: number | undefined
-  /** The longest of these pauses; 30 s by default. */
+  /** The maximum of these delays. Default: 30 s. */
   readonly maxDelayMs?: number | undefined
-  /** The longest pause that a provider can ask for; 5 min by default. It is asked again after this time if it wants more. */
+  /**
+   * The maximum delay that a provider can request. Default: 5 min. If it requests more, the request is sent after
+   * this time.
+   */
   readonly maxRetryAfterMs?: number | undefined
-  /** Decides in place of the error's own classification whether a failed request is sent again. */
+  /** Decides whether a failed request is sent again, instead of the error's own classification. */
   readonly shouldRetry?:
     | ((failure: { readonly error: unknown; readonly attempt: number }) => boolean)
     | undefined
@@ -29,15 +32,15 @@ export type RetryTiming = {
   readonly sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined
 }
 
-/** Pauses of 1, 2, 4, 8, 16, 30 and 30 s, each shortened by at most a quarter: 68 s or more in total. */
+/** Delays of 1, 2, 4, 8, 16, 30 and 30 s, each shortened by at most a quarter: at least 68 s in total. */
 const defaults = { maxAttempts: 8, baseDelayMs: 1_000, maxDelayMs: 30_000, maxRetryAfterMs: 300_000 }
-/** The part of a pause that is random, so that sessions that failed together do not return together. */
+/** The random part of a delay, so that sessions that failed together do not retry together. */
 const jitter = 0.25
 
 /**
- * Sends a request again while that can help: the failure is marked as retryable and the signal is not aborted. An answer that broke
- * off starts again from its beginning where the caller can take that; the event says so. Pauses grow exponentially with jitter, and
- * are never shorter than what the provider asks for. Every other failure is thrown at once.
+ * Sends a request again while that can help: the failure is retryable and the signal is not aborted. An interrupted
+ * answer starts again from its beginning if the caller supports that; the event says so. Delays grow exponentially
+ * with jitter, and are never shorter than what the provider requests. Every other failure is thrown at once.
  */
 export async function withRetries<Result>(
   attempt: (number: number) => Promise<Result>,
@@ -49,7 +52,7 @@ export async function withRetries<Result>(
     try {
       return await attempt(number)
     } catch (error) {
-      // An abort breaks the request in many ways; its reason is the cause.
+      // An abort breaks the request in many ways; the signal's reason is the cause.
       signal.throwIfAborted()
       if (number >= maxAttempts || !mayRetry(error, number, policy)) throw error
       const { status, emitted, retryAfterMs }: Partial<ModelError> = error instanceof ModelError ? error : {}
@@ -67,7 +70,7 @@ export async function withRetries<Result>(
   }
 }
 
-/** The policy for one call: what the call says goes before what its model was made with. */
+/** Returns the policy of one call: its settings override those of its model. */
 export function retryPolicy(call: ModelCall, own: RetryTiming = {}): RetryPolicy {
   const given = Object.entries({ ...call.retry, maxAttempts: call.maxAttempts ?? call.retry?.maxAttempts })
   return {
@@ -81,7 +84,7 @@ export function retryPolicy(call: ModelCall, own: RetryTiming = {}): RetryPolicy
 
 function mayRetry(error: unknown, attempt: number, { restarts = false, shouldRetry }: RetryPolicy): boolean {
   if (error instanceof ModelError && error.emitted && !restarts) return false
-  // The host judges what its own model threw.
+  // The host decides about errors of its own model.
   if (shouldRetry !== undefined)
     return shouldRetry({ error: (error instanceof ModelError && error.cause) || error, attempt }) === true
   return error instanceof ModelError && error.retryable
@@ -95,7 +98,10 @@ function delayBefore(attempt: number, retryAfterMs: number | undefined, policy: 
   return Math.max(jittered, Math.min(retryAfterMs ?? 0, maxRetryAfterMs))
 }
 
-/** Resolves after the time, or rejects with the signal's reason. The timer keeps the process alive: a run waits for it. */
+/**
+ * Resolves after the time, or rejects with the signal's reason. The timer prevents the process from exiting: a run
+ * waits for it.
+ */
 function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {

@@ -1,7 +1,7 @@
 import type { Message } from '../tool/completion.js'
 import { walkHistory } from './append-only.js'
 
-/** The ids of all tool calls of a history. */
+/** Returns the ids of all tool calls of a history. */
 export const toolCallIdsIn: (history: readonly Message[]) => ReadonlySet<string> = walkHistory(
   () => new Set<string>(),
   (ids, message) => {

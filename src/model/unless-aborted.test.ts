@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { unlessAborted } from './unless-aborted.js'
 
-it('leaves no rejection behind that nobody handles, also when it was aborted before', async () => {
+it('leaves no unhandled rejection, also when it was aborted before', async () => {
   const unhandled: unknown[] = []
   const note = (reason: unknown): void => void unhandled.push(reason)
   process.on('unhandledRejection', note)

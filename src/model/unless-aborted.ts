@@ -1,9 +1,12 @@
-/** What a promise gives, or the signal's reason as soon as it is aborted: for parties that know no signal, or ignore it. */
+/**
+ * Settles like the promise, or rejects with the signal's reason as soon as it is aborted. For callees without or
+ * ignoring a signal.
+ */
 export function unlessAborted<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason)
     if (signal.aborted) {
-      // Nobody waits for it any more, and how it ends is no surprise.
+      // No caller waits for it any more, so its error is ignored.
       promise.then(undefined, () => undefined)
       return onAbort()
     }

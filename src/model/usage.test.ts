@@ -34,12 +34,12 @@ describe('an estimate', () => {
     expect(estimateTokens(request, 1.5)).toBe(Math.ceil((100 + 2 * 1004 + 100) * 1.5))
   })
 
-  it('takes an image for what a model sees of it, not for its bytes', () => {
+  it('counts an image at a fixed rate, not by its bytes', () => {
     const image: Message = { role: 'user', content: [{ type: 'image', data: 'a'.repeat(4_000_000) }] }
     expect(estimateMessageTokens(image)).toBeLessThan(2000)
   })
 
-  it('is corrected by what the provider counts, within reason', () => {
+  it('is corrected by the provider’s count, within limits', () => {
     expect(correctionOf(1000, 1300)).toBeCloseTo(1.3)
     expect(correctionOf(1000, 0)).toBe(1)
     expect(correctionOf(1000, 1_000_000)).toBe(4)

@@ -1,8 +1,8 @@
 import type { ModelPrice, ModelUsage } from './model.js'
 
 /**
- * What a usage costs in US dollars. `inputTokens` includes what was read from and written to the provider's cache, as
- * `outputTokens` includes reasoning. Without prices of their own cached tokens cost as much as others.
+ * Returns the cost of a usage in US dollars. `inputTokens` includes tokens read from and written to the provider's
+ * cache, and `outputTokens` includes reasoning. Without separate prices, cached tokens cost as much as others.
  */
 export function costOf(usage: ModelUsage, price: ModelPrice): number {
   const { cachedInputTokens: read = 0, cacheCreationInputTokens, cacheWriteTokens } = usage

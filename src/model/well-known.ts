@@ -1,13 +1,13 @@
-/** Protocols a provider may speak. */
+/** The protocols of providers. */
 export type ProviderFamily = 'anthropic' | 'google' | 'openai-responses' | 'zhipu' | 'chat'
 
 export type WellKnown = {
   readonly baseUrl?: string
-  /** The environment variable that usually holds the key; only ever named in messages. */
+  /** The environment variable that usually contains the key; only used in messages. */
   readonly env: string
 }
 
-/** How a provider is spoken to, by its name. Names that are not known speak chat completions. */
+/** Returns the protocol of a provider by its name. Unknown names use chat completions. */
 export function providerFamily(provider: string): ProviderFamily {
   return families.get(provider.toLowerCase()) ?? 'chat'
 }
@@ -16,7 +16,7 @@ export function wellKnownProvider(provider: string): WellKnown | undefined {
   return wellKnown.get(provider.toLowerCase())
 }
 
-/** Whether the provider of this name holds answers to a JSON Schema, at its own address. */
+/** Returns whether the provider with this name enforces a JSON Schema at its own address. */
 export function hasNativeOutput(provider: string): boolean {
   return withNativeOutput.has(provider.toLowerCase())
 }

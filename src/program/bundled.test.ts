@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What a process of its own prints that works with the bundled package, and how it ended. */
+/** The output of a separate process that uses the bundled package, and how it ended. */
 function host(body: string, file = bundled) {
   const text = `import { createProgramMachine } from ${JSON.stringify(pathToFileURL(file).href)}
     const machine = createProgramMachine()
@@ -56,17 +56,17 @@ describe('the bundled machine', () => {
     expect(ended).toMatchObject({ ...clean, stdout: 'ended true' })
   })
 
-  it('takes types out with what is in the package, in a file that is loaded on use', () => {
+  it('removes types with the library in the package, in a file that is loaded on use', () => {
     const body = `console.log(JSON.stringify(await run('export default (): number => 1 as number', 'typescript')))`
     const split = host(body, join(folder, 'split', 'index.js'))
     expect(split).toMatchObject(clean)
     expect(JSON.parse(split.stdout)).toMatchObject({ ok: true, result: 1 })
     expect(readFileSync(join(folder, 'split', 'index.js'), 'utf8')).not.toContain('jsxPragma')
-    // One file for everything has no place for it, and says so.
+    // A bundle in one file does not have it, and the error says so.
     expect(host(body).stdout).toContain('leave capstan out of your bundle')
   })
 
-  it('lets the host exit while a script is busy', () => {
+  it('does not block the exit of the host while a script is busy', () => {
     const ended = host(`run('export default () => { for (;;); }'); setTimeout(() => process.exit(0), 300)`)
     expect(ended).toMatchObject(clean)
   })

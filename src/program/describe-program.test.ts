@@ -9,8 +9,8 @@ const tool = (name: string): ToolDefinition => ({ name, description: '', paramet
 const some = ['read', 'grep', 'program', 'write', 'todo'].map(tool)
 const program = createProgramTool({ machine: createProgramMachine() })
 
-describe('what a model is told of programs', () => {
-  it('declares ctx and the tools that there are', () => {
+describe('the description of programs', () => {
+  it('declares ctx and the existing tools', () => {
     const text = describeProgram(some)
     expect(text).toContain('readFile(path: string')
     expect(text).toContain('\ngrep(')

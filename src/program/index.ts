@@ -1,4 +1,4 @@
-/** Programs: scripts that call tools, each in a sandbox of its own. The whole of `capstan/program`. */
+/** The entry `capstan/program`: scripts that call tools, each in its own sandbox. */
 export { describeProgram } from './describe-program.js'
 export { ProgramError, type ProgramFailureCode } from './machine/errors.js'
 export type { CallOptions, PathsRequest, ProgramHost, TextRequest, VerifyRequest } from './machine/host.js'

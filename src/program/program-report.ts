@@ -6,7 +6,7 @@ import type { ProgramToolCall } from './machine/program-calls.js'
 const shownCalls = 50
 const shownConsole = 4_000
 
-/** What a program did, as text for whoever called it and as data beside it. */
+/** Returns the report of a program: text for the caller, and metadata. */
 export function reportProgram(outcome: ProgramOutcome, language: 'javascript' | 'typescript'): Envelope {
   const metadata = metadataOf(outcome, language)
   const done = [callsText(outcome.calls), ...consoleText(outcome)]
@@ -21,7 +21,7 @@ export function reportProgram(outcome: ProgramOutcome, language: 'javascript' | 
   return outputEnvelope(text, { ...metadata, script_result: result })
 }
 
-/** Indented where that fits: the limit of the result holds for its text as well. */
+/** Indents the result where that fits: the limit also applies to its text. */
 function resultText(result: JsonValue, maxBytes: number): string {
   const indented = JSON.stringify(result, undefined, 2)
   return Buffer.byteLength(indented) <= maxBytes ? indented : JSON.stringify(result)
@@ -57,7 +57,7 @@ function callsText(calls: readonly ProgramToolCall[]): string {
   return [`Tool calls: ${calls.length}`, ...lines, ...more].join('\n')
 }
 
-/** A script that prints expects somebody to read it. */
+/** Includes console output, because a script that prints expects it to be read. */
 function consoleText({ console }: ProgramOutcome): string[] {
   if (console.length === 0) return []
   const text = console.map((line) => line.text).join('\n')

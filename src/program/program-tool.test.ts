@@ -118,7 +118,7 @@ describe('program', () => {
     })
   })
 
-  it('runs a script that is given as text', async () => {
+  it('runs a script that is passed as text', async () => {
     const space = await toolboxWorkspace({ 'README.md': '# planningMode\n' })
     const { context } = lend(reading, space.runtime)
     const envelope = await program().execute(
@@ -155,7 +155,7 @@ describe('program', () => {
     expect(envelope.metadata['program']).toMatchObject({ tool_calls: [{}, {}] })
   })
 
-  it('asks for the text of files and for paths as data where the host has them', async () => {
+  it('requests the text of files and paths as data if the host has them', async () => {
     const { context, asked } = lend([
       named('read', ({ file_path }) => `lent ${file_path}\r\n`),
       named('glob', () => ['x', 'y']),
@@ -177,7 +177,7 @@ describe('program', () => {
     })
   })
 
-  it('says what was called before it failed, with its own lines', async () => {
+  it('reports the calls before it failed, with its own lines', async () => {
     const { context } = lend([])
     const envelope = await program().execute(
       {
@@ -200,7 +200,7 @@ describe('program', () => {
     })
   })
 
-  it('cannot call itself, by whatever name it is allowed', async () => {
+  it('cannot call itself, whatever names are allowed', async () => {
     const { context, asked } = lend([])
     const source = `export default (ctx) => ctx.tool('program', { source: '' })`
     for (const args of [{ source }, { source, allowed_tools: ['program'] }])
@@ -227,7 +227,7 @@ describe('program', () => {
     expect(envelope.type === 'error' && envelope.error_text).toMatch(message)
   })
 
-  it('touches the file that holds the script, and nothing else', () => {
+  it('touches the file with the script, and nothing else', () => {
     expect(program().touches({ path: 'a.js' })).toEqual([{ fs: 'read', path: 'a.js' }])
     expect(program().touches({ source: '' })).toEqual([])
   })
@@ -247,7 +247,7 @@ describe('program', () => {
     expect(envelope).toMatchObject({ error_text: expect.stringContaining('the run was aborted') })
   })
 
-  it('takes types out, whatever version of Node runs it, and leaves every line where it was', async () => {
+  it('removes types in every version of Node, without changing line numbers', async () => {
     const source = `enum Size { small = 1, large }
 interface Inputs { readonly n: number }
 type Add = (a: number) => number
@@ -272,7 +272,7 @@ export default async function run(ctx: unknown, { n }: Inputs): Promise<number> 
     })
   })
 
-  it('is held up by no source that keeps the reader of types busy', async () => {
+  it('is not blocked by a source that keeps the type stripper busy', async () => {
     const { context } = lend([])
     const source = `const x = ${'<T>(a = '.repeat(40)}1${')=>1'.repeat(40)}\nexport default () => 1`
     let ticks = 0
@@ -286,7 +286,7 @@ export default async function run(ctx: unknown, { n }: Inputs): Promise<number> 
     expect(ticks).toBeGreaterThan(10)
   })
 
-  it('says that a host lends no tools', async () => {
+  it('reports that a host provides no tools', async () => {
     expect(await program().execute({ source: '' })).toMatchObject({
       error_text: expect.stringContaining('runtime.session.tools'),
     })

@@ -11,6 +11,7 @@ import type { ProgramMachine } from './machine/machine.js'
 import type { ProgramJournal, ProgramStep } from './machine/program-journal.js'
 import { reportProgram } from './program-report.js'
 
+/** The arguments of the tool `program`. */
 export type ProgramArgs = {
   type?: 'script'
   language?: 'javascript' | 'typescript'
@@ -21,6 +22,7 @@ export type ProgramArgs = {
   limits?: Partial<ProgramLimits>
 }
 
+/** The settings of {@link createProgramTool}. */
 export type ProgramToolOptions = {
   readonly machine: ProgramMachine
 }
@@ -28,15 +30,15 @@ export type ProgramToolOptions = {
 const name = 'program'
 
 /**
- * Makes the tool that runs a program: a script that calls other tools and gives back only its result. Each call that the script makes
- * walks the gate with the authority of whoever called the tool; a program cannot call a program.
+ * Creates the tool that runs a program: a script that calls other tools and returns only its result. Each of its
+ * calls passes the gate with the authority of the tool's caller; a program cannot call a program.
  */
 export function createProgramTool({ machine }: ProgramToolOptions): GovernedTool<ProgramArgs> {
   const tool = builtInTool<ProgramArgs>({
     name,
     description: describeProgram(),
     kind: 'execute',
-    // It has a clock that stands still while a person thinks; the calls it makes have the host's limit.
+    // Its own clock is paused while a user decides; the host's limit applies to the calls it makes.
     ownTime: true,
     requires: { fs: { read: ['{workspace}/**'] } },
     parameters: {
@@ -48,7 +50,8 @@ export function createProgramTool({ machine }: ProgramToolOptions): GovernedTool
         path: { type: 'string', description: 'A .js, .mjs or .ts file instead' },
         inputs: {},
         allowed_tools: { type: 'array', items: { type: 'string' } },
-        // The machine says which limit is wrong and what it may be; here that would cost every request.
+        // The machine reports which limit is wrong and its range; describing that here would cost tokens in every
+        // request.
         limits: { type: 'object', description: 'timeoutMs, maxToolCalls, maxOutputBytes' },
       },
       additionalProperties: false,
@@ -87,7 +90,7 @@ async function execute(
   return reportProgram(outcome, script.language)
 }
 
-/** A program that lists a tool which hands work on has the time for it from its start; another one gets it when it does so. */
+/** A program that lists a delegating tool has the longer time from its start; any other gets it when it delegates. */
 function defaultTime(allowed: readonly string[] | undefined): Partial<ProgramLimits> {
   return allowed?.some(delegates) ? { timeoutMs: delegatingTimeoutMs } : {}
 }
@@ -103,7 +106,7 @@ async function scriptOf(
   { runtime, pins }: ToolCallContext,
 ): Promise<Script | string> {
   if ((source === undefined) === (path === undefined))
-    return 'Give either the source of the program or the path of a file that holds it.'
+    return 'Pass either the source of the program or the path of a file that contains it.'
   if (source !== undefined) {
     const known = language ?? 'javascript'
     return { source, language: known, fileName: known === 'typescript' ? 'program.ts' : 'program.js' }
@@ -111,9 +114,9 @@ async function scriptOf(
   const file = path ?? ''
   const ending = /\.(js|mjs|ts)$/.exec(file)?.[1]
   if (ending === undefined)
-    return `A program is a .js, .mjs or .ts file, which ${JSON.stringify(file)} is not.`
+    return `A program must be a .js, .mjs or .ts file, which ${JSON.stringify(file)} is not.`
   if (runtime?.files === undefined)
-    return 'This host lends no files to tools: give the source of the program.'
+    return 'This host provides no files to tools: pass the source of the program.'
   const { bytes, version } = await runtime.files.read(file, { maxBytes: maxSourceBytes })
   const approved = pins?.get(file)
   if (approved !== undefined && approved !== version)
@@ -138,7 +141,7 @@ function textOf(file: string, bytes: Uint8Array): string {
 function allowing(names: readonly string[] | undefined): (tool: string) => boolean {
   if (names === undefined) return (tool) => tool !== name
   const allowed = new Set(names)
-  // Verification runs commands: whoever may do that may have them checked.
+  // Verification runs commands: a program that can run them can also verify with them.
   return (tool) => tool !== name && (allowed.has(tool) || (tool === 'verify' && allowed.has('bash')))
 }
 
@@ -147,7 +150,7 @@ function hostOf({ runtime }: ToolCallContext): ProgramHost {
   const verify = runtime?.session?.verify
   const call = async (invocation: Invocation, { id, ...options }: CallOptions): Promise<Envelope> => {
     const [envelope] = await tools.callAll([{ ...invocation, id }], options)
-    return envelope ?? errorEnvelope('the call gave no result')
+    return envelope ?? errorEnvelope('the call returned no result')
   }
   return {
     call,
@@ -158,19 +161,19 @@ function hostOf({ runtime }: ToolCallContext): ProgramHost {
       globPaths: (args, options) => call({ tool: 'glob', args, form: 'data' }, options),
     }),
     ...(verify !== undefined && {
-      // What a script wrote is checked there.
+      // The session validates what a script passed.
       verify: async ({ subject, commands }, { signal, watch }) =>
         outputEnvelope(await verify(subject, commands as never, { signal, watch })),
     }),
   }
 }
 
-/** What the session keeps of the call, in the words of the machine. */
+/** Returns the session's record of the call as a journal for the machine. */
 function journalOf({ runtime }: ToolCallContext): ProgramJournal | undefined {
   const steps = runtime?.session?.steps?.()
   if (steps === undefined) return undefined
   return {
-    // They were steps when they were written.
+    // They were steps when they were recorded.
     before: steps.before.map(({ step }) => step as unknown as ProgramStep),
     begun: new Set(steps.begun.map(Number)),
     add: (more) =>
@@ -188,7 +191,7 @@ function toolsOf(runtime: ToolRuntime | undefined): RuntimeTools {
   if (tools === undefined)
     throw new CapstanError(
       'runtime_part_missing',
-      'This host lends no tools to programs, so none can run. Ask the host to provide runtime.session.tools.',
+      'This host provides no tools to programs, so none can run. The host must provide runtime.session.tools.',
     )
   return tools
 }

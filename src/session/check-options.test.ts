@@ -92,7 +92,7 @@ describe('options of a session', () => {
   it('with a rule for a tool that is not there are told so: it protects nobody', () => {
     const policy = { deny: ['bsh(rm *)', 'Bash(rm *)', 'mcp__x', 'fs.write', '*'], allow: ['mine'] }
     expect(checkOptions({ permissionPolicy: policy }).warnings).toEqual([
-      expect.stringMatching(/"bsh\(rm \*\)" is for a tool that is not there.*"bash"/),
+      expect.stringMatching(/"bsh\(rm \*\)" is for a tool that does not exist.*"bash"/),
       expect.stringMatching(/"mine" is for a tool/),
     ])
     const mine = createJsonTool({ name: 'mine', description: '', parameters: {}, execute: () => 1 })

@@ -15,7 +15,7 @@ const result = (id: string, text: string): Message => ({
 })
 
 describe('the difference of two sessions', () => {
-  it('is none for the same, whatever the ids', () => {
+  it('is empty for equal sessions, whatever the ids', () => {
     const a = [ask('q'), call('1', 'a'), result('1', 'x'), say('done')]
     const b = [ask('q'), call('2', 'a'), result('2', 'x'), say('done')]
     const diff = diffSessions(a, b)
@@ -23,7 +23,7 @@ describe('the difference of two sessions', () => {
     expect(formatSessionDiff(diff)).toBe('The same: 1 turn(s).')
   })
 
-  it('says turn by turn what was asked, said and called otherwise', () => {
+  it('lists per turn what differs in prompts, texts and calls', () => {
     const a = [ask('1'), say('a'), ask('2'), call('c', 'x'), result('c', 'r'), say('b'), ask('3'), say('c')]
     const b = [ask('1'), say('A'), ask('2'), call('c', 'y'), result('c', 'r'), say('b'), ask('4'), say('c')]
     const diff = diffSessions(a, b)
@@ -55,7 +55,7 @@ describe('the difference of two sessions', () => {
     expect(results.turns).toMatchObject([{ kind: 'changed', what: ['results'] }])
   })
 
-  it('keeps turns of the same prompt beside each other, and leaves hidden ones out', () => {
+  it('pairs turns with the same prompt, and leaves out hidden ones', () => {
     const a = [ask('1'), say('x'), ask('2'), say('y'), ask('3'), say('z')]
     const b = [ask('1'), say('x'), ask('3'), say('z'), ask('4'), say('new')]
     expect(diffSessions(a, b).turns.map(({ kind }) => kind)).toEqual(['same', 'only_a', 'same', 'only_b'])

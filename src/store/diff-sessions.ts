@@ -1,14 +1,15 @@
 import type { AssistantContent, Message, ToolResultPart } from '../tool/completion.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 
-/** What the user said, and everything up to what they said next. */
+/** A user's prompt and everything up to the next one. */
 export type SessionTurn = {
   readonly prompt: string
-  /** What the model said, over all rounds. */
+  /** The model's text of all rounds. */
   readonly text: string
   readonly calls: readonly TurnCall[]
 }
 
+/** A tool call of a turn, with its result. */
 export type TurnCall = {
   readonly name: string
   /** As JSON text. */
@@ -16,33 +17,37 @@ export type TurnCall = {
   readonly result?: string
 }
 
-/** One turn of both sessions, or of the only one that has it. */
+/** One turn of both sessions, or of the only session that has it. */
 export type TurnDiff =
   | { readonly kind: 'same'; readonly a: SessionTurn; readonly b: SessionTurn }
   | {
       readonly kind: 'changed'
       readonly a: SessionTurn
       readonly b: SessionTurn
-      /** What differs: what was asked, what was said, which calls were made, what came of them. */
+      /** What differs: the prompt, the model's text, the calls, or their results. */
       readonly what: readonly ('prompt' | 'text' | 'calls' | 'results')[]
     }
   | { readonly kind: 'only_a'; readonly a: SessionTurn }
   | { readonly kind: 'only_b'; readonly b: SessionTurn }
 
+/** The comparison of two sessions. */
 export type SessionDiff = { readonly same: boolean; readonly turns: readonly TurnDiff[] }
 
-/** Messages in order, or a session as its log tells it. What is hidden is not compared. */
+/** Messages in order, or the state of a session. Hidden messages are not compared. */
 export type DiffSide =
   | readonly Message[]
   | { readonly messages: readonly { readonly message: Message; readonly hidden: boolean }[] }
 
-/** Compares two sessions turn by turn. Turns with the same prompt stand beside each other; between them they are taken in order. */
+/**
+ * Compares two sessions turn by turn. Turns with the same prompt are paired; turns between two pairs are paired in
+ * order.
+ */
 export function diffSessions(a: DiffSide, b: DiffSide): SessionDiff {
   const turns = aligned(turnsOf(a), turnsOf(b)).map(([left, right]) => compare(left, right))
   return { same: turns.every(({ kind }) => kind === 'same'), turns }
 }
 
-/** The same to read: one line a turn, and below it what differs. */
+/** Formats a comparison as text: one line per turn, followed by the differences. */
 export function formatSessionDiff({ same, turns }: SessionDiff): string {
   if (same) return `The same: ${turns.length} turn(s).`
   return turns.map((turn, at) => [heading(turn, at + 1), ...details(turn)].join('\n')).join('\n')
@@ -95,7 +100,9 @@ function said(content: readonly (AssistantContent | { type: string; text?: strin
 
 type Pair = readonly [SessionTurn | undefined, SessionTurn | undefined]
 
-/** Pairs the longest run of turns with the same prompts; what stands between two such pairs is paired in order. */
+/**
+ * Pairs the longest common sequence of turns with the same prompts; turns between two such pairs are paired in order.
+ */
 function aligned(a: readonly SessionTurn[], b: readonly SessionTurn[]): Pair[] {
   const pairs: Pair[] = []
   let [left, right] = [0, 0]
@@ -112,7 +119,7 @@ function aligned(a: readonly SessionTurn[], b: readonly SessionTurn[]): Pair[] {
 }
 
 function samePrompts(a: readonly SessionTurn[], b: readonly SessionTurn[]): [number, number][] {
-  // So many turns are compared place by place.
+  // With this many turns they are compared position by position.
   if (a.length * b.length > maxCells) return []
   const width = b.length + 1
   const longest = new Uint32Array((a.length + 1) * width)

@@ -1,7 +1,7 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 import type { Lease } from './session-store.js'
 
-/** Somebody else writes this session. */
+/** Thrown when another process writes this session. */
 export class SessionLockedError extends CapstanError {
   readonly lease: Lease
 
@@ -16,6 +16,7 @@ export class SessionLockedError extends CapstanError {
 
 markErrorClass(SessionLockedError, 'SessionLockedError')
 
+/** All codes of a {@link StoreError}. */
 export const storeErrorCodes = [
   'store_unwritable',
   'store_full',
@@ -28,9 +29,10 @@ export const storeErrorCodes = [
   'store_damaged',
   'store_not_found',
 ] as const
+/** The code of a {@link StoreError}. */
 export type StoreErrorCode = (typeof storeErrorCodes)[number]
 
-/** A store could not do what it was asked; nothing that was acknowledged before is affected. */
+/** Thrown when a store operation failed; everything that was acknowledged before is safe. */
 export class StoreError extends CapstanError {
   declare readonly code: StoreErrorCode
 
@@ -41,10 +43,10 @@ export class StoreError extends CapstanError {
 
 markErrorClass(StoreError, 'StoreError')
 
-/** For those who must not go on with what is left. */
+/** Creates the error for callers that must not continue with a damaged log. */
 export function damagedLog(sessionId: string, damage: string): StoreError {
   return new StoreError(
     'store_damaged',
-    `Session '${sessionId}' cannot be gone on with: ${damage}. What is whole can still be read.`,
+    `Session '${sessionId}' cannot be resumed: ${damage}. The undamaged part can still be read.`,
   )
 }

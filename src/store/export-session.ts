@@ -3,9 +3,9 @@ import { type SessionRecord, schemaVersion } from './records.js'
 import type { SessionStore } from './session-store.js'
 
 /**
- * A session as text, line by line: `{"type","data"}` as its log has them, the session itself first and each message followed by its
- * parts. What lies beside the log comes as lines of the type `blob`, before the first line that needs it; what could not be had is
- * said in a line of the type `note`. `importSession` takes it back.
+ * Exports a session as text, line by line: `{"type","data"}` like its log, the session itself first and each message
+ * followed by its parts. Blobs are lines of the type `blob`, before the first line that needs them; missing blobs are
+ * reported in a line of the type `note`. `importSession` reads this format.
  */
 export async function* exportSession(
   store: SessionStore,
@@ -16,11 +16,11 @@ export async function* exportSession(
     throw new StoreError('store_not_found', `The store "${store.backend}" has no session '${sessionId}'.`)
   const { records, damage } = stored
   if (records[0]?.type !== 'session') yield line('session', { id: sessionId, schemaVersion, updatedAtMs: 0 })
-  const told = new Set<string>()
+  const exported = new Set<string>()
   for (const record of records) {
     for (const digest of digestsIn(record)) {
-      if (told.has(digest)) continue
-      told.add(digest)
+      if (exported.has(digest)) continue
+      exported.add(digest)
       const bytes = await store.readBlob(sessionId, digest)
       yield bytes === undefined
         ? line('note', { missingBlob: digest })
@@ -35,7 +35,7 @@ function line(type: string, data: unknown): string {
   return `${JSON.stringify({ type, data })}\n`
 }
 
-/** The contents beside the log that a record needs. */
+/** Returns the digests of the blobs that a record needs. */
 function digestsIn(record: SessionRecord): string[] {
   if (record.type !== 'part') return []
   const { content } = record.data

@@ -7,7 +7,7 @@ import { MemorySessionStore } from './memory-store.js'
 import { messageRecords } from './message-records.js'
 import { type SessionRecord, type SessionRow, schemaVersion, type ToolIntent } from './records.js'
 
-/** What a piece may take in the log itself. */
+/** The maximum size of a piece in the log itself. */
 const maxInlineBytes = 64 * 1024
 
 async function rows(messages: readonly Message[], writeBlob?: (bytes: Uint8Array) => Promise<string>) {
@@ -83,7 +83,7 @@ const anyMessage = fc.oneof(
 ) as fc.Arbitrary<Message>
 
 describe('messages, their records and the fold', () => {
-  it('give the same messages again, whatever they hold', async () => {
+  it('return the same messages, whatever they contain', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyMessage), async (messages) => {
         const plain = JSON.parse(JSON.stringify(messages)) as Message[]
@@ -97,7 +97,7 @@ describe('messages, their records and the fold', () => {
     )
   })
 
-  it('keep large pieces beside the log, once, and show a stub where they are lost', async () => {
+  it('store large pieces once outside the log, and show a stub where they are lost', async () => {
     const store = new MemorySessionStore()
     const log = await store.open('s', { holder: 'test', now: () => 1 })
     const large = 'ü'.repeat(maxInlineBytes)
@@ -132,7 +132,7 @@ describe('messages, their records and the fold', () => {
 })
 
 describe('foldSession', () => {
-  it('merges the rows of the session, and takes the latest of everything else', () => {
+  it('merges the rows of the session, and uses the latest of everything else', () => {
     const run = { id: 'r', sessionId: 's', prompt: 'p', createdAtMs: 1, updatedAtMs: 2 }
     const point = { runId: 'r', sessionId: 's', messageId: 'm', toolCallsCount: 1, usage: {}, atMs: 1 }
     const event = (sequence: number) => ({ runId: 'r', sequence, timestampMs: 1, event: 'x' })
@@ -171,7 +171,7 @@ describe('foldSession', () => {
     expect(state.unknownRecords).toBe(1)
   })
 
-  it('hides what a rewind took back, not what came after it, and shows it again', async () => {
+  it('hides what a rewind removed, not what came after it, and shows it again', async () => {
     const said = await rows([user('a'), assistant('b'), user('c'), assistant('d')])
     const after = await messageRecords(user('e'), {
       row: { id: 'n', sessionId: 's', createdAtMs: 5 },
@@ -192,7 +192,7 @@ describe('foldSession', () => {
     ])
   })
 
-  it('shows a model the summary, the kept tail and what came later', async () => {
+  it('shows a model the summary, the retained tail and what came later', async () => {
     const said = await rows([user('a'), assistant('b'), user('c'), assistant('d')])
     const later = await messageRecords(user('e'), {
       row: { id: 'n', sessionId: 's', createdAtMs: 5 },
@@ -210,7 +210,7 @@ describe('foldSession', () => {
     expect(two.view.map(({ pruned }) => pruned)).toEqual([false, false, true, true])
     const nothingKept = await compaction('k3', 'sum 3', { tailStart: null })
     expect(texts(foldSession([...said, ...first, ...later, ...nothingKept]).view)).toEqual(['sum 3'])
-    // A rewind to before a compaction takes that back too.
+    // A rewind to before a compaction removes that too.
     expect(texts(foldSession([...said, ...first, ...later, session({ hiddenFrom: 'm3' })]).view)).toEqual([
       'a',
       'b',
@@ -218,7 +218,7 @@ describe('foldSession', () => {
     ])
   })
 
-  it('names the calls that began and have no result', () => {
+  it('lists the calls that started and have no result', () => {
     const intent = (callId: string): ToolIntent => ({
       type: 'tool_intent',
       callId,

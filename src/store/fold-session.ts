@@ -20,19 +20,20 @@ import type { OpenIntent, OpenQuestion, SessionState, StoredMessage } from './se
 import { type StoredToolResult, takeEnvelope } from './stored-result.js'
 import { viewOf } from './view-of.js'
 
+/** The settings of {@link foldSession}. */
 export type FoldOptions = {
-  /** Contents that lie beside the log, by digest (`SessionStore.readBlobSync`, or read before: see `blobDigests`). */
+  /** Reads blobs by digest (`SessionStore.readBlobSync`, or read before: see `blobDigests`). */
   readonly readBlob?: (digest: string) => Uint8Array | undefined
 }
 
-/** What a session is, from the records of its log. Nothing but the records decides; unknown types and fields do no harm. */
+/** Computes the state of a session from the records of its log alone; unknown types and fields are ignored. */
 export function foldSession(records: readonly SessionRecord[], options: FoldOptions = {}): SessionState {
   const fold = new Fold(options)
   for (const record of records) fold.take(record)
   return fold.state()
 }
 
-/** The contents beside the log that its messages need. */
+/** Returns the digests of the blobs that the messages of a log need. */
 export function blobDigests(records: readonly SessionRecord[]): string[] {
   const digests = new Set<string>()
   for (const record of records)
@@ -41,19 +42,19 @@ export function blobDigests(records: readonly SessionRecord[]): string[] {
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
-type Kept = Mutable<StoredMessage>
+type Folded = Mutable<StoredMessage>
 
 class Fold {
   readonly #readBlob: (digest: string) => Uint8Array | undefined
   #session: SessionRow | undefined
-  readonly #byId = new Map<string, Kept>()
-  readonly #order: Kept[] = []
-  #last: Kept | undefined
-  /** Pieces whose message, or an earlier piece of it, is not there yet. */
+  readonly #byId = new Map<string, Folded>()
+  readonly #order: Folded[] = []
+  #last: Folded | undefined
+  /** Pieces whose message, or an earlier piece of it, has not been read yet. */
   #early: PartRow[] = []
-  readonly #withBlobs = new Set<Kept>()
-  #rewound: Kept[] = []
-  /** How many messages there were at the last rewind. */
+  readonly #withBlobs = new Set<Folded>()
+  #rewound: Folded[] = []
+  /** The number of messages at the last rewind. */
   #rewoundAt = 0
   readonly #changes: FileChangeNote[] = []
   readonly #reports: VerificationReport[] = []
@@ -87,10 +88,10 @@ class Fold {
     for (const { message } of this.#withBlobs) this.#fetchBlobs(message)
     const messages: StoredMessage[] = []
     const compactions: StoredMessage[] = []
-    for (const kept of this.#order) {
-      takeEnvelopes(kept)
-      if (kept.row.role === 'compaction') compactions.push(kept)
-      else messages.push(kept)
+    for (const message of this.#order) {
+      takeEnvelopes(message)
+      if (message.row.role === 'compaction') compactions.push(message)
+      else messages.push(message)
     }
     return {
       ...(this.#session !== undefined && { session: this.#session }),
@@ -118,22 +119,22 @@ class Fold {
     const before = this.#session?.hiddenFrom ?? null
     this.#session = { ...this.#session, ...row }
     const after = this.#session.hiddenFrom ?? null
-    // A row that only repeats it hides nothing of what was said since.
+    // A row that only repeats it hides no later messages.
     if (after !== before) this.#rewind(after)
   }
 
-  /** Hides what stands in the log by now from this message on, or shows again what the last rewind hid. */
+  /** Hides the messages in the log from this one on, or shows again what the last rewind hid. */
   #rewind(from: string | null): void {
     if (from === null) {
-      for (const kept of this.#rewound) kept.hidden = false
+      for (const message of this.#rewound) message.hidden = false
       this.#rewound = []
       return
     }
     const start = this.#order.findIndex(({ id }) => id === from)
     if (start < 0) return
     const now = this.#order.slice(start).filter(({ hidden }) => !hidden)
-    for (const kept of now) kept.hidden = true
-    // Going back further before anything was said is one way back.
+    for (const message of now) message.hidden = true
+    // Two rewinds without a message in between are undone together.
     this.#rewound = this.#rewoundAt === this.#order.length ? [...now, ...this.#rewound] : now
     this.#rewoundAt = this.#order.length
   }
@@ -147,10 +148,10 @@ class Fold {
       known.message = message
       return
     }
-    const kept: Kept = { id: row.id, row, message, hidden: false, pruned: false }
-    this.#byId.set(row.id, kept)
-    this.#order.push(kept)
-    this.#last = kept
+    const folded: Folded = { id: row.id, row, message, hidden: false, pruned: false }
+    this.#byId.set(row.id, folded)
+    this.#order.push(folded)
+    this.#last = folded
   }
 
   #takePart(row: PartRow): void {
@@ -190,7 +191,7 @@ class Fold {
       return
     }
     if (content.type === 'blob' && content.stub.type === 'tool_step') {
-      // Most calls have their result by the end of the log, and nobody needs what they did before.
+      // Most calls have their result by the end of the log, and then their steps are not needed.
       this.#takeStep(row.messageId, content.stub, content)
       return
     }
@@ -199,18 +200,18 @@ class Fold {
     if (!this.#place(row)) this.#early.push(row)
   }
 
-  /** A call that has its result, and all that were made inside it. */
+  /** Closes a call that has its result, and all calls made inside it. */
   #closeCall({ id, callId }: ToolResultPart): void {
     for (const open of [this.#intents, this.#questions, this.#steps])
       for (const known of open.keys())
         if (known === id || known === callId || known.startsWith(`${id}/`)) open.delete(known)
   }
 
-  #takeStep(messageId: string, step: ToolStep, beside?: BlobPart): void {
+  #takeStep(messageId: string, step: ToolStep, blob?: BlobPart): void {
     const { callId, ends } = step
     const known = this.#steps.get(callId)
-    if (known?.messageId === messageId) known.steps.push(beside ?? step)
-    else this.#steps.set(callId, { messageId, steps: [beside ?? step] })
+    if (known?.messageId === messageId) known.steps.push(blob ?? step)
+    else this.#steps.set(callId, { messageId, steps: [blob ?? step] })
     if (ends === undefined) return
     this.#intents.delete(`${callId}/${ends}`)
     this.#questions.delete(`${callId}/${ends}`)
@@ -233,12 +234,12 @@ class Fold {
     )
   }
 
-  /** Puts a piece where it belongs; false when that place is not there yet. */
+  /** Puts a piece at its place; returns false when that place does not exist yet. */
   #place({ messageId, index, content }: PartRow, anywhere = false): boolean {
     // Pieces nearly always follow their message.
-    const kept = this.#last?.id === messageId ? this.#last : this.#byId.get(messageId)
-    if (kept === undefined) return false
-    const { message } = kept
+    const folded = this.#last?.id === messageId ? this.#last : this.#byId.get(messageId)
+    if (folded === undefined) return false
+    const { message } = folded
     if (message.role === 'system') message.content = content.type === 'text' ? content.text : ''
     else {
       const pieces: unknown[] = message.content
@@ -247,7 +248,7 @@ class Fold {
       else if (pieces.length === 1 && index === 1) setPieces(message, [pieces[0], content])
       else pieces[Math.min(index, pieces.length)] = content
     }
-    if (content.type === 'blob') this.#withBlobs.add(kept)
+    if (content.type === 'blob') this.#withBlobs.add(folded)
     return true
   }
 
@@ -256,7 +257,7 @@ class Fold {
     this.#early = []
   }
 
-  /** How it ended takes nothing away from where it came from. */
+  /** Merges the rows of a run: the row of its end does not remove where it came from. */
   #takeRun(row: RunRow): void {
     const known = this.#runs.get(row.id)
     this.#runs.set(row.id, known === undefined ? row : { ...known, ...row })
@@ -277,7 +278,7 @@ class Fold {
   #fetched({ digest, stub }: BlobPart): unknown {
     const bytes = this.#readBlob(digest)
     const content = bytes && jsonIn(bytes)
-    // What lies there under its right digest may still be no such piece: lines that were imported can say anything.
+    // Content with the right digest may still be something else: imported lines can contain anything.
     if (isRecord(content) && content['type'] === stub.type && contentProblem(content) === undefined)
       return content
     this.#missingBlobs.add(digest)
@@ -286,9 +287,9 @@ class Fold {
 }
 
 /** Adds the envelopes of results to the stored message. The message that a model reads has none. */
-function takeEnvelopes(kept: Kept): void {
-  if (kept.message.role !== 'tool') return
-  const pieces: StoredToolResult[] = kept.message.content
+function takeEnvelopes(folded: Folded): void {
+  if (folded.message.role !== 'tool') return
+  const pieces: StoredToolResult[] = folded.message.content
   const found: (Envelope | undefined)[] = []
   for (const [at, stored] of pieces.entries()) {
     if (stored.envelope === undefined) continue
@@ -296,10 +297,10 @@ function takeEnvelopes(kept: Kept): void {
     pieces[at] = piece
     found[at] = envelope
   }
-  if (found.length > 0) kept.envelopes = found
+  if (found.length > 0) folded.envelopes = found
 }
 
-/** An empty message for a row, or what is known of it already under the newer row; undefined for a role that is not known. */
+/** Returns an empty message for a row, or the known message with the newer row; undefined for an unknown role. */
 function messageWith(row: MessageRow, known: Message | undefined): Message | undefined {
   const pieces: unknown[] = known === undefined || known.role === 'system' ? [] : known.content
   switch (row.role) {
@@ -319,7 +320,7 @@ function messageWith(row: MessageRow, known: Message | undefined): Message | und
   }
 }
 
-/** An array that is pushed to gets room for seventeen; most messages have one or two pieces, and there are many messages. */
+/** Sets the array of pieces: `push` would allocate room for seventeen, and most messages have one or two. */
 function setPieces(message: { content: unknown }, pieces: unknown[]): void {
   message.content = pieces
 }

@@ -6,35 +6,39 @@ import type { PartRow, SessionRecord, SessionRow } from './records.js'
 import { refuseFutureSchema } from './schema.js'
 import type { SessionLog, SessionStore } from './session-store.js'
 
+/** The settings of {@link importSession}. */
 export type ImportSessionOptions = {
-  /** The id it gets; absent: the one it had. */
+  /** The id of the new session; absent: the original id. */
   readonly id?: string
-  /** The real path of the workspace that it is to go on in; absent: the one it had when the lines are trusted, and none otherwise. */
+  /** The real path of the workspace to continue in; absent: the original one for trusted lines, and none otherwise. */
   readonly workspace?: string
   /**
-   * The lines are as good as our own log. Otherwise nothing in them gains authority: rules, options, mode, whose session it is and on
-   * which workspace are left out, and so is what an undo would write to files, and what is said to have been verified or done.
+   * The lines are as trustworthy as a log of this store. Otherwise nothing in them gains authority: rules, options,
+   * mode, owner and workspace are left out, and so are file contents for an undo and claims of what was verified or
+   * done.
    */
   readonly trusted?: boolean
-  /** The longest line, in characters. */
+  /** The maximum length of a line, in characters. */
   readonly maxLineLength?: number
   readonly maxRecords?: number
   now(): number
 }
 
+/** The result of {@link importSession}. */
 export type ImportedSession = {
   readonly id: string
   readonly records: number
   readonly blobs: number
-  /** What was left out, and how often. */
+  /** What was left out, with counts. */
   readonly leftOut: Readonly<Record<string, number>>
-  /** What the lines say about themselves: contents that were missing already, damage. */
+  /** Notes in the lines: contents that were already missing, damage. */
   readonly notes: readonly string[]
 }
 
+/** The code of an {@link ImportError}. */
 export type ImportErrorCode = 'import_bad_line' | 'import_too_large' | 'import_empty' | 'import_exists'
 
-/** The lines are no session, or one that cannot be taken; nothing of them is in the store. */
+/** Thrown when the lines are not a session, or one that cannot be imported; nothing of them is stored. */
 export class ImportError extends CapstanError {
   declare readonly code: ImportErrorCode
   /** From 1. */
@@ -48,7 +52,7 @@ export class ImportError extends CapstanError {
 
 markErrorClass(ImportError, 'ImportError')
 
-/** Takes what `exportSession` gives, in pieces of any size: all of it or nothing. */
+/** Imports the output of `exportSession`, in pieces of any size: all of it or nothing. */
 export async function importSession(
   store: SessionStore,
   source: AsyncIterable<string> | Iterable<string>,
@@ -126,7 +130,7 @@ class Taker {
     if (type === 'blob') return this.#takeBlob(data, number)
     const problem = problemIn(type, data)
     if (problem !== undefined) throw new ImportError('import_bad_line', problem, number)
-    // The problems of records are all there are, so this is one.
+    // All problems of records are checked above, so this is a record.
     const record = { type, data } as SessionRecord
     const log = this.#log ?? (await this.#open(record, number))
     const own = this.#owned(record)
@@ -153,7 +157,7 @@ class Taker {
     }
   }
 
-  /** What was written is of no use alone. */
+  /** Removes what was written, which is useless alone. */
   async giveUp(): Promise<void> {
     if (this.#log === undefined || this.#id === undefined) return
     await this.#log.close().catch(() => undefined)
@@ -165,7 +169,7 @@ class Taker {
     try {
       value = JSON.parse(text)
     } catch (error) {
-      throw new ImportError('import_bad_line', `it is no JSON. ${messageOf(error)}`, number, error)
+      throw new ImportError('import_bad_line', `it is not JSON. ${messageOf(error)}`, number, error)
     }
     if (!isRecord(value) || typeof value['type'] !== 'string' || !isRecord(value['data']))
       throw new ImportError(
@@ -187,14 +191,17 @@ class Taker {
     if ((await this.#store.read(id)) !== undefined)
       throw new ImportError(
         'import_exists',
-        `The store "${this.#store.backend}" has a session '${id}' already. Give another id.`,
+        `The store "${this.#store.backend}" already has a session '${id}'. Pass another id.`,
       )
     this.#log = await this.#store.open(id, { holder: 'an import', now: () => this.#options.now() })
     this.#id = id
     return this.#log
   }
 
-  /** The record under the id of the new session, without what would give it authority. Undefined: all of it would. */
+  /**
+   * Returns the record with the id of the new session, without what would give it authority. Undefined: nothing
+   * remains.
+   */
   #owned(record: SessionRecord): SessionRecord | undefined {
     const id = this.#id ?? ''
     if (record.type === 'session') {
@@ -205,7 +212,7 @@ class Taker {
     }
     if (record.type === 'run_event') return record
     if (record.type === 'message' && record.data.role === 'system') {
-      // No session writes one into its log, and a model would take it for the host's own words.
+      // No session writes system messages into its log, and a model would take them for the host's text.
       this.#systemMessages.add(record.data.id)
       return this.#leaveOut('system messages')
     }
@@ -215,21 +222,21 @@ class Taker {
     return content && { type: 'part', data: { ...record.data, sessionId: id, content } }
   }
 
-  /** What a piece says, unless it would decide something here that is not for the lines to decide. */
+  /** Returns a piece, unless it would decide something that untrusted lines must not decide. */
   #believed(content: PartRow['content']): PartRow['content'] | undefined {
     if (this.#options.trusted) return content
     const { type } = content.type === 'blob' ? content.stub : content
     const name = notBelieved[type]
     if (name !== undefined) return this.#leaveOut(name)
     if (content.type !== 'task' || content.workflow === undefined || content.workflow === null) return content
-    // A workflow that is begun here does all of its steps.
+    // A workflow that starts here runs all of its steps.
     this.#leaveOut('workflow steps')
     return { ...content, workflow: null }
   }
 
   #withoutAuthority(row: SessionRow): SessionRow {
     if (this.#options.trusted) return row
-    // Which files it may touch, and for whom it speaks, is not for the lines to say either.
+    // Untrusted lines must not choose the workspace and the owner either.
     const { rules, options, mode, labels, workspaceRoot, instructions, ...rest } = row
     for (const [name, value] of Object.entries({ rules, options, mode, labels, workspaceRoot, instructions }))
       if (value !== undefined) this.#leaveOut(name)
@@ -265,7 +272,10 @@ class Taker {
   }
 }
 
-/** What pieces that decide something are called when they are left out. All are named: a new one must not come in unnoticed. */
+/**
+ * The names of pieces that decide something and are left out. All types are listed, so that a new one cannot be
+ * missed.
+ */
 const notBelieved: Readonly<Record<PartRow['content']['type'], string | undefined>> = {
   text: undefined,
   image: undefined,
@@ -276,15 +286,15 @@ const notBelieved: Readonly<Record<PartRow['content']['type'], string | undefine
   tool_intent: undefined,
   tool_question_refused: undefined,
   task: undefined,
-  // Known by what it is the beginning of.
+  // Judged by its stub.
   blob: undefined,
   file_change: 'file changes',
-  // Nobody here has seen it hold.
+  // It was not verified here.
   verification: 'verification reports',
-  // It decides whose command a check is.
+  // It decides to whom a check belongs.
   offered_checks: 'offered checks',
-  // What a person would be shown and asked to agree to is not for others to write.
+  // A question for the user must not be written by others.
   tool_question: 'open questions',
-  // What a call says that it has done decides what it does next.
+  // The recorded steps of a call decide what it does next.
   tool_step: 'steps of calls',
 }

@@ -1,4 +1,4 @@
-/** Where sessions are kept: the whole of `capstan/store`. */
+/** The entry `capstan/store`: where sessions are stored. */
 
 export {
   type DiffSide,

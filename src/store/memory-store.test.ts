@@ -2,11 +2,11 @@ import { expect, it } from 'vitest'
 import { checkSessionStore } from '../testing/session-store-kit.js'
 import { MemorySessionStore } from './memory-store.js'
 
-it('keeps every promise of a session store', async () => {
+it('satisfies the interface of a session store', async () => {
   expect(await checkSessionStore(() => new MemorySessionStore())).toEqual([])
 })
 
-it('is one place for all who share an instance', async () => {
+it('shares its sessions with all users of an instance', async () => {
   const store = new MemorySessionStore()
   expect(await checkSessionStore(() => emptied(store), { again: (same) => same })).toEqual([])
 })

@@ -15,8 +15,14 @@ import type {
 } from './session-store.js'
 
 /**
- * Sessions in the memory of this process. Agents that share one instance share its sessions. Records are kept as the text that a file
- * would hold, so nobody can change them afterwards, and what is read is what any other store would give.
+ * A store in the memory of this process. Agents that share one instance share its sessions. Records are stored as the
+ * text that a file would contain, so later changes of an object have no effect, and reading returns what any other
+ * store would return.
+ *
+ * @example
+ * ```ts
+ * const store = new MemorySessionStore()
+ * ```
  */
 export class MemorySessionStore implements SessionStore {
   readonly backend = 'memory'
@@ -92,7 +98,7 @@ function emptySession(): KeptSession {
 }
 
 function checked(sessionId: string): string {
-  if (sessionId === '') throw new StoreError('store_bad_id', 'A session needs an id that is not empty.')
+  if (sessionId === '') throw new StoreError('store_bad_id', 'The id of a session must not be empty.')
   return sessionId
 }
 
@@ -142,7 +148,7 @@ class MemoryLog implements SessionLog {
   }
 }
 
-/** What a log says to those who come after its end. */
+/** Creates the error for calls after a log was closed. */
 export function logClosed(sessionId: string): StoreError {
   return new StoreError(
     'store_closed',

@@ -3,23 +3,23 @@ import type { Envelope } from '../tool/envelope.js'
 import type { BlobPart, MessageRow, PartRow, SessionRecord } from './records.js'
 import { type StoredToolResult, withEnvelope } from './stored-result.js'
 
-/** A piece of a message. */
+/** One piece of a message's content. */
 export type PieceOfMessage = UserContent | AssistantContent | StoredToolResult
 
 export type MessageRecordsOptions = {
-  /** The row's fields that the message itself does not tell. A compaction's message has the role of a user's. */
+  /** The row's fields that are not in the message itself. A compaction's message has the role `user`. */
   readonly row: Omit<MessageRow, 'role' | 'providerId'> & { readonly role?: 'compaction' }
   readonly partId: (index: number) => string
-  /** For results of tools: what each was made from, in the order of the pieces. */
+  /** For tool results: the envelope of each, in the order of the pieces. */
   readonly envelopes?: readonly (Envelope | undefined)[] | undefined
-  /** Where large pieces go (`SessionLog.writeBlob`). Without it they stand in the log. */
+  /** Stores large pieces (`SessionLog.writeBlob`). Absent: they are stored in the log. */
   readonly writeBlob?: (bytes: Uint8Array) => Promise<string>
 }
 
-/** What a piece may take in the log itself, in bytes of JSON. */
+/** The maximum size of a piece in the log itself, in bytes of JSON. */
 const maxInlineBytes = 64 * 1024
 
-/** The rows of a message: itself, and behind it its pieces. Those that are large go beside the log first. */
+/** Returns the rows of a message: the message row, then its pieces. Large pieces are first stored as blobs. */
 export async function messageRecords(
   message: Message,
   { row, partId, writeBlob, envelopes }: MessageRecordsOptions,
@@ -30,7 +30,7 @@ export async function messageRecords(
   for (let index = 0; index < pieces.length; index++) {
     const plain = pieces[index] as PieceOfMessage
     const piece = plain.type === 'tool_result' ? withEnvelope(plain, envelopes?.[index]) : plain
-    const content = writeBlob === undefined ? piece : await keptBeside(piece, writeBlob)
+    const content = writeBlob === undefined ? piece : await blobIfLarge(piece, writeBlob)
     const data: PartRow = { id: partId(index), messageId: row.id, sessionId: row.sessionId, index, content }
     records.push({ type: 'part', data })
   }
@@ -42,12 +42,12 @@ function messageRow(message: Message, row: MessageRecordsOptions['row']): Messag
   return { ...row, role: row.role ?? message.role, ...(providerId !== undefined && { providerId }) }
 }
 
-async function keptBeside(
+async function blobIfLarge(
   piece: PieceOfMessage,
   writeBlob: (bytes: Uint8Array) => Promise<string>,
 ): Promise<PieceOfMessage | BlobPart> {
   const json = JSON.stringify(piece)
-  // No character takes more than three bytes for each of its units, so most need not be encoded to know.
+  // A character takes at most three bytes per unit, so most pieces need not be encoded to know their size.
   if (json.length * 3 <= maxInlineBytes) return piece
   const bytes = new TextEncoder().encode(json)
   if (bytes.length <= maxInlineBytes) return piece
@@ -55,7 +55,7 @@ async function keptBeside(
   return { type: 'blob', digest, bytes: bytes.length, stub: stubOf(piece) }
 }
 
-/** The piece with every long text cut; what ties it to other messages (ids, names) is short and stays. */
+/** Returns the piece with every long text cut; references to other messages (ids, names) are short and stay. */
 function stubOf(piece: PieceOfMessage): PieceOfMessage {
   return JSON.parse(JSON.stringify(piece), (_key, value: unknown) =>
     typeof value === 'string' && value.length > maxStubLength

@@ -2,24 +2,26 @@ import { StoreError } from './errors.js'
 import type { RunRow, SessionRecord } from './records.js'
 import type { SessionStore } from './session-store.js'
 
+/** The settings of {@link pruneSession}. */
 export type PruneSessionOptions = {
-  /** The last runs whose events stay; none when left out. Those of a run that is not over stay always. */
+  /** The number of latest runs whose events stay. Default: 0. Events of a run that is not over always stay. */
   readonly keepRuns?: number
   now(): number
 }
 
+/** The result of {@link pruneSession}. */
 export type PrunedSession = {
-  /** How many records there are now. */
+  /** The number of records now. */
   readonly records: number
-  /** How many were taken out, by their type. */
+  /** The number of removed records, by type. */
   readonly dropped: Readonly<Record<string, number>>
 }
 
 /**
- * Makes the log of a session smaller without changing what it tells: who resumes it finds the same history, runs, rules, todos, open
- * calls, changes to files and counts. What goes is what only looks back (events of old runs, all but the last of each, which has the
- * count) and what was needed for a crash that did not happen: that a call began, or was asked about, once its result is there; all
- * checkpoints of a run but its last.
+ * Makes the log of a session smaller without changing its state: a resumed session has the same history, runs, rules,
+ * todos, open calls, file changes and counts. It removes what is only of historical interest (events of old runs,
+ * except the last of each, which has the count) and what was needed for a crash that did not happen: starts and
+ * questions of calls with a result, and all checkpoints of a run except its last.
  */
 export async function pruneSession(
   store: SessionStore,
@@ -27,20 +29,17 @@ export async function pruneSession(
   { keepRuns = 0, now }: PruneSessionOptions,
 ): Promise<PrunedSession> {
   if (!Number.isInteger(keepRuns) || keepRuns < 0)
-    throw new TypeError(`keepRuns must be a whole number from 0 on, not ${keepRuns}.`)
+    throw new TypeError(`keepRuns must be an integer of at least 0, not ${keepRuns}.`)
   if (store.rewrite === undefined)
-    throw new StoreError(
-      'store_failed',
-      `The store "${store.backend}" cannot take anything out of a session.`,
-    )
+    throw new StoreError('store_failed', `The store "${store.backend}" cannot remove records of a session.`)
   let outcome: PrunedSession | undefined
   await store.rewrite(
     sessionId,
     (records) => {
       const isWorthless = worthlessIn(records, keepRuns)
-      const kept = records.filter((record, at) => !isWorthless(record, at))
-      outcome = { records: kept.length, dropped: countTypes(records.filter(isWorthless)) }
-      return kept.length === records.length ? records : kept
+      const remaining = records.filter((record, at) => !isWorthless(record, at))
+      outcome = { records: remaining.length, dropped: countTypes(records.filter(isWorthless)) }
+      return remaining.length === records.length ? records : remaining
     },
     { holder: 'a pruning', now },
   )
@@ -69,7 +68,7 @@ function worthlessIn(records: readonly SessionRecord[], keepRuns: number): Test 
   }
 }
 
-/** The newest, and all that are not over. */
+/** Returns the newest runs, and all that are not over. */
 function runsToKeep(records: readonly SessionRecord[], count: number): ReadonlySet<string> {
   const runs = new Map<string, RunRow['status']>()
   for (const record of records) if (record.type === 'run') runs.set(record.data.id, record.data.status)
@@ -82,7 +81,7 @@ function isOpen(status: RunRow['status'] | undefined): boolean {
   return status === 'queued' || status === 'running'
 }
 
-/** The calls whose result this is. */
+/** Returns the calls that this record is the result of. */
 function answeredBy(record: SessionRecord): string[] {
   if (record.type !== 'part') return []
   const { content } = record.data
@@ -91,7 +90,10 @@ function answeredBy(record: SessionRecord): string[] {
   return result.callId === undefined ? [result.id] : [result.id, result.callId]
 }
 
-/** The call that a note is about, and those around it: with the result of any of them the note has served its time. */
+/**
+ * Returns the call that a note is about, and the calls around it: after the result of any of them the note is not
+ * needed.
+ */
 function namesFor(record: SessionRecord): string[] {
   if (record.type !== 'part') return []
   const { content } = record.data
@@ -104,7 +106,7 @@ function namesFor(record: SessionRecord): string[] {
   return names
 }
 
-/** Notes about a call that has no result yet. */
+/** Types of notes about a call that has no result yet. */
 const forTheMeantime: ReadonlySet<string> = new Set([
   'tool_intent',
   'tool_question',

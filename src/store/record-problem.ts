@@ -1,12 +1,12 @@
 import { isRecord } from '../tool/json.js'
 import type { PartRow } from './records.js'
 
-/** What is wrong with a row that comes from outside, in words; undefined when it can be taken. What is not known in it does no harm. */
+/** Returns the problem of a row from outside; undefined when it can be used. Unknown fields are ignored. */
 export function problemIn(type: string, data: unknown): string | undefined {
   const fields = Object.hasOwn(rows, type) ? rows[type] : undefined
   if (fields === undefined)
     return `the type ${JSON.stringify(type.slice(0, 40))} is not known here: ${Object.keys(rows).join(', ')}.`
-  if (!isRecord(data)) return 'its data is no object.'
+  if (!isRecord(data)) return 'its data is not an object.'
   for (const [name, check] of Object.entries(fields)) {
     const problem = check(data[name])
     if (problem !== undefined) return `${type}.${name} ${problem}.`
@@ -36,15 +36,15 @@ const oneOf =
     typeof value === 'string' && names.includes(value) ? undefined : `must be one of ${names.join(', ')}`
 
 const maxIdLength = 1_000
-/** More pieces than any message has: a message must not be made huge by one number. */
+/** More pieces than any message has: one large index must not create a huge message. */
 const maxParts = 100_000
 
 const index: Check = (value) =>
   Number.isInteger(value) && typeof value === 'number' && value >= -1 && value < maxParts
     ? undefined
-    : `must be a whole number from -1 to ${maxParts - 1}`
+    : `must be an integer from -1 to ${maxParts - 1}`
 
-/** The pieces of messages, and the fields that nothing can be made of them without. */
+/** The pieces of messages, with their required fields. */
 const pieces: Readonly<Record<PartRow['content']['type'], Readonly<Record<string, Check>>>> = {
   text: { text },
   image: { data: text },
@@ -81,7 +81,7 @@ const pieces: Readonly<Record<PartRow['content']['type'], Readonly<Record<string
   blob: { digest: id, bytes: number, stub: (value) => contentProblem(value, 'blob') },
 }
 
-/** What is wrong with a piece of a message that comes from outside, in words. */
+/** Returns the problem of a piece from outside. */
 export function contentProblem(value: unknown, except?: string): string | undefined {
   if (!isRecord(value) || typeof value['type'] !== 'string' || value['type'] === except)
     return 'must be an object with a type'

@@ -5,12 +5,12 @@ import type { Todo } from '../tool/runtime.js'
 import type { VerificationReport } from '../tool/verification.js'
 import type { StoredToolResult } from './stored-result.js'
 
-/** The version of these shapes. A log of a later one is refused by name. */
+/** The version of these records. A log of a later version is rejected. */
 export const schemaVersion = 1
 
 /**
- * One line of a session's log. Rows with an id that is there already replace what they say about it (the latest counts), so a log is
- * only ever appended to.
+ * One line of a session's log. A row with an existing id replaces the earlier one (the latest counts), so a log is
+ * only appended to.
  */
 export type SessionRecord =
   | { readonly type: 'session'; readonly data: SessionRow }
@@ -20,9 +20,10 @@ export type SessionRecord =
   | { readonly type: 'run_event'; readonly data: RunEventRow }
   | { readonly type: 'checkpoint'; readonly data: CheckpointRow }
 
+/** The type of a record. */
 export type SessionRecordType = SessionRecord['type']
 
-/** The session itself. What is written later replaces only the fields it has. */
+/** The session itself. A later row replaces only the fields that it has. */
 export type SessionRow = {
   readonly id: string
   readonly schemaVersion: number
@@ -34,45 +35,45 @@ export type SessionRow = {
   readonly model?: { readonly provider: string; readonly id: string }
   readonly parentId?: string
   readonly parentMessageId?: string
-  /** For the session of a subagent: the task of its parent that it does, and whether people look at it by itself. */
+  /** For the session of a subagent: the parent's task, and whether users can inspect it separately. */
   readonly task?: { readonly id: string; readonly inspectable: boolean }
   readonly labels?: Readonly<Record<string, string>>
-  /** Options that a resumed session takes over: policies, limits, prompt slots. Plain data; never a key. */
+  /** Options that a resumed session reuses: policies, limits, prompt slots. Plain data; never a key. */
   readonly options?: JsonObject
-  /** Rules that a person agreed to for this session. */
+  /** Rules that a user approved for this session. */
   readonly rules?: readonly Rule[]
   readonly todos?: readonly Todo[]
   readonly mode?: string | null
   /** Messages from this one on are hidden (rewound); null shows them again. */
   readonly hiddenFrom?: string | null
-  /** What was asked of models outside of runs, for each model: `{ model, usage, costUsd? }`. */
+  /** Usage of models outside of runs, per model: `{ model, usage, costUsd? }`. */
   readonly spending?: readonly JsonObject[]
-  /** The digest of the instructions, kept once as a blob. */
+  /** The digest of the instructions, stored once as a blob. */
   readonly instructions?: string
   readonly closedAtMs?: number
 }
 
-/** One message. Its content stands in the parts behind it. */
+/** One message. Its content is in the part rows after it. */
 export type MessageRow = {
   readonly id: string
   readonly sessionId: string
   readonly runId?: string
   readonly role: Message['role'] | 'compaction'
-  /** The provider's id, for an answer. */
+  /** The provider's id of an answer. */
   readonly providerId?: string
   readonly createdAtMs: number
   readonly usage?: JsonObject
   /** US dollars; absent when the price is not known. */
   readonly costUsd?: number
   readonly model?: { readonly provider: string; readonly id: string }
-  /** For a compaction: the message of the kept tail's beginning, or null when there is none. */
+  /** For a compaction: the first message of the retained tail, or null when there is none. */
   readonly tailStart?: string | null
-  /** For a compaction: the messages of the tail whose large outputs are left out of the model's view. */
+  /** For a compaction: the messages of the tail whose large outputs are hidden from the model. */
   readonly pruned?: readonly string[]
   readonly metadata?: JsonObject
 }
 
-/** One piece of a message, in its order. */
+/** One piece of a message, with its position. */
 export type PartRow = {
   readonly id: string
   readonly messageId: string
@@ -93,7 +94,7 @@ export type PartRow = {
     | BlobPart
 }
 
-/** Written before a call runs: after a crash it tells whether the call had begun. */
+/** Written before a call runs: after a crash it shows that the call had started. */
 export type ToolIntent = {
   readonly type: 'tool_intent'
   /** The model's id of the call. */
@@ -105,30 +106,30 @@ export type ToolIntent = {
 }
 
 /**
- * Written before a call waits for a yes: after a crash it tells what was asked. It is never a yes itself; a call that was begun, or has
- * a result, waits no more.
+ * Written before a call waits for an approval: after a crash it shows the question. It is never an approval itself; a
+ * call that has started, or has a result, no longer waits.
  */
 export type ToolQuestion = {
   readonly type: 'tool_question'
-  /** The model's id of the call; for one made inside it, that id, a slash and more. */
+  /** The model's id of the call; for an inner call, that id, a slash and more. */
   readonly callId: string
   readonly toolName: string
-  /** As JSON text, as a person is shown them. */
+  /** The arguments as JSON text, as the user sees them. */
   readonly args: string
   readonly reasons: readonly string[]
   readonly notes: readonly string[]
-  /** The digest of what is asked about: tool, whole arguments, workspace, session, agent. */
+  /** The digest of what is asked: tool, whole arguments, workspace, session, agent. */
   readonly key: string
-  /** The digest of why it is asked: a yes under other rules is no answer. */
+  /** The digest of why it is asked: an approval under other rules is not an answer. */
   readonly policy: string
-  /** The digest of the arguments as the model wrote them: a log that has others is not what was asked about. */
+  /** The digest of the arguments as the model wrote them: if the log has others, the question does not apply. */
   readonly written: string
   readonly runId?: string
   readonly askedAtMs: number
   readonly expiresAtMs?: number
 }
 
-/** Written when the answer was a no, or none came in time. */
+/** Written when a question was answered with no, or not in time. */
 export type ToolQuestionRefused = {
   readonly type: 'tool_question_refused'
   readonly callId: string
@@ -136,41 +137,44 @@ export type ToolQuestionRefused = {
   readonly atMs: number
 }
 
-/** Written while a call runs that can be gone on with: what it has done so far. Of no more use once it has a result. */
+/** Written while a resumable call runs: what it has done so far. Not needed once it has a result. */
 export type ToolStep = {
   readonly type: 'tool_step'
   readonly callId: string
-  /** The call inside it that has ended with this. */
+  /** The inner call that ended with this step. */
   readonly ends?: string
-  /** In the words of the tool; null where it stands beside the log. */
+  /** In the tool's own form; null when it is stored as a blob. */
   readonly step: JsonValue
-  /** It did more than is kept. */
+  /** It did more than is recorded. */
   readonly over?: boolean
 }
 
 /**
- * Written before a tool changes a file: what the file was, and what it is going to be. The first note of a run about a file has what
- * it was. A note may speak of a change that failed; the file itself tells.
+ * Written before a tool changes a file: what the file was, and what it will be. The first note of a run about a file
+ * has its original state. The change may have failed; only the file itself shows that.
  */
 export type FileChangeNote = {
   readonly type: 'file_change'
   /** The run that changes it, `host` for direct calls, or the id of an undo. */
   readonly runId: string
-  /** For an undo: the run whose changes it takes back. */
+  /** For an undo: the run whose changes it reverts. */
   readonly undoes?: string
-  /** From the workspace root, or absolute where it lies elsewhere. */
+  /** Relative to the workspace root, or absolute if it is elsewhere. */
   readonly path: string
   readonly before?: FileImage
-  /** The version that is written; null: the file is removed. */
+  /** The written version; null: the file is removed. */
   readonly after: string | null
   readonly atMs: number
 }
 
-/** Written when work is handed to another agent, and when that has ended: a task that never ended was cut off with its process. */
+/**
+ * Written when a task is given to another agent, and when it ends: a task without an end was interrupted with its
+ * process.
+ */
 export type TaskNote = {
   readonly type: 'task'
   readonly taskId: string
-  /** The log of the session that does it, in the same store. */
+  /** The id of the session that does it, in the same store. */
   readonly childSessionId: string
   readonly agent: string
   readonly description: string
@@ -179,7 +183,7 @@ export type TaskNote = {
   readonly startedAtMs: number
   readonly updatedAtMs: number
   readonly finishedAtMs?: number
-  /** The beginning of it; the whole stands in the other log. */
+  /** The beginning of the output; all of it is in the other log. */
   readonly output?: string
   readonly outputCut?: boolean
   readonly success?: boolean
@@ -187,47 +191,48 @@ export type TaskNote = {
   readonly structured?: JsonValue
   readonly counters: JsonObject
   readonly usage?: JsonObject
-  /** The step of a workflow that it was, until the workflow has ended. */
+  /** The step of a workflow that it was, until the workflow ends. */
   readonly workflow?: { readonly id: string; readonly step: string; readonly digest: string } | null
 }
 
-/** Something was verified. */
+/** A verification report. */
 export type VerificationNote = { readonly type: 'verification'; readonly report: VerificationReport }
 
-/** Which checks the workspace offered before the model's first work: what came later may be its own. */
+/** The checks that the workspace offered before the model's first work: later ones may be written by the model. */
 export type OfferedChecksNote = { readonly type: 'offered_checks'; readonly checks: readonly JsonObject[] }
 
-/** A file as it was. */
+/** The state of a file. */
 export type FileImage =
-  /** There was none; these directories were not there either, the innermost last. */
+  /** There was no file; these directories did not exist either, the innermost last. */
   | { readonly kind: 'none'; readonly madeDirectories?: readonly string[] }
   | {
       readonly kind: 'file'
       readonly version: string
       readonly bytes: number
       readonly mode: number
-      /** Of the content beside the log; absent: it was not written down. */
+      /** The digest of the content, stored as a blob; absent: it was not recorded. */
       readonly digest?: string
     }
   | { readonly kind: 'unknown'; readonly why: string }
 
-/** Content that lies beside the log: what it would be as JSON, by digest. */
+/** Content that is stored as a blob: the digest of its JSON. */
 export type BlobPart = {
   readonly type: 'blob'
   readonly digest: string
   readonly bytes: number
-  /** The same piece with its long texts cut: for those who read the log itself, and in case the blob is lost. */
+  /** The same piece with its long texts cut: for readers of the log itself, and in case the blob is lost. */
   readonly stub: UserContent | AssistantContent | StoredToolResult | ToolStep
 }
 
-/** What began a run that no person did. It stands in its row, and in `metadata.trigger` of its prompt. */
+/** What started a run without a user. It is in its row, and in `metadata.trigger` of its prompt. */
 export type RunTrigger = {
   readonly source: 'schedule' | 'api'
-  /** In milliseconds: when it was due, whenever it began. */
+  /** In milliseconds: when it was due, whenever it started. */
   readonly fired_at: number
   readonly schedule_id: string
 }
 
+/** One run of a session. A later row with the same id updates it. */
 export type RunRow = {
   readonly id: string
   readonly sessionId: string
@@ -237,14 +242,14 @@ export type RunRow = {
   readonly updatedAtMs: number
   readonly resultText?: string
   readonly error?: string
-  /** The run that this one goes on from. */
+  /** The run that this one resumes. */
   readonly resumedFrom?: string
-  /** What began it, when that was no person: with the lease of the session, this is the claim of a fire. */
+  /** What started it, if that was not a user: with the lease of the session, this claims a fire. */
   readonly trigger?: RunTrigger
-  /** What its result says: for a run that was resumed, with what it had used before. */
+  /** The usage in its result: for a resumed run, including what it had used before. */
   readonly usage?: JsonObject
   readonly costUsd?: number
-  /** What it spent itself, for each model: `{ model, usage, costUsd? }`. Absent until it has ended. */
+  /** What it spent itself, per model: `{ model, usage, costUsd? }`. Absent until it has ended. */
   readonly spending?: readonly JsonObject[]
 }
 
@@ -261,12 +266,14 @@ export type RunEventRow = {
   readonly texts?: { readonly text?: number; readonly reasoning?: number }
 }
 
-/** A place in the log from which a run can go on: after a finished round, never inside one. It copies nothing. */
+/**
+ * A position in the log from which a run can be resumed: after a finished round, never inside one. It copies nothing.
+ */
 export type CheckpointRow = {
   readonly runId: string
   readonly sessionId: string
   readonly round: number
-  /** The last message that belongs to it. */
+  /** The last message before it. */
   readonly messageId: string
   readonly toolCallsCount: number
   readonly usage: JsonObject

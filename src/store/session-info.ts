@@ -1,7 +1,7 @@
 import type { SessionRecord } from './records.js'
 import type { SessionInfo } from './session-store.js'
 
-/** What a list says of a session, from its records or from those at its beginning and end. */
+/** Returns the information of a session for a list, from all of its records or from those at its beginning and end. */
 export function sessionInfo(id: string, records: readonly SessionRecord[]): SessionInfo {
   let createdAtMs: number | undefined
   let updatedAtMs: number | undefined
@@ -30,7 +30,7 @@ export function sessionInfo(id: string, records: readonly SessionRecord[]): Sess
   }
 }
 
-/** Newest first; of the same moment, by id, so that the order is always the same. */
+/** Sorts newest first; at equal times by id, so that the order is stable. */
 export function newestFirst(infos: readonly SessionInfo[]): SessionInfo[] {
   return infos.toSorted(
     (a, b) => (b.updatedAtMs ?? 0) - (a.updatedAtMs ?? 0) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),

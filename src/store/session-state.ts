@@ -15,72 +15,72 @@ import type {
   ToolQuestion,
 } from './records.js'
 
-/** One message of a session as its records tell it. */
+/** One message of a session, from its records. */
 export type StoredMessage = {
   readonly id: string
   readonly row: MessageRow
-  /** For a compaction: its summary, as the message of a user that stands for what it sums up. */
+  /** For a compaction: its summary, as a user message in place of what it summarizes. */
   readonly message: Message
-  /** For results of tools: the envelope of each, where the log has it. */
+  /** For tool results: the envelope of each, if the log has it. */
   readonly envelopes?: readonly (Envelope | undefined)[]
-  /** Rewound: still there, but no longer part of the conversation. */
+  /** Rewound: still stored, but no longer part of the conversation. */
   readonly hidden: boolean
   /** In the view: its large outputs are left out. */
   readonly pruned: boolean
 }
 
-/** A call that had begun when the log ends, or whose end nobody wrote down. */
+/** A call that had started when the log ended, without a recorded end. */
 export type OpenIntent = { readonly messageId: string; readonly intent: ToolIntent }
 
-/** A call that was asked about and neither began nor has a result. */
+/** A call that was asked about, has not started and has no result. */
 export type OpenQuestion = {
   readonly messageId: string
   readonly question: ToolQuestion
-  /** The no that it was answered with. */
+  /** The reason, if it was answered with no. */
   readonly refused?: string
 }
 
-/** What a call had done that has no result. */
+/** The steps of a call without a result. */
 export type OpenSteps = {
   readonly messageId: string
   readonly steps: readonly CallStep[]
-  /** They are not all there: it did too much, or content beside the log is lost. */
+  /** They are incomplete: there were too many, or a blob is lost. */
   readonly over: boolean
 }
 
-/** A session as its log tells it. */
+/** The state of a session, computed from its log. */
 export type SessionState = {
-  /** All its rows, the later fields over the earlier ones. */
+  /** All its rows merged; later fields override earlier ones. */
   readonly session?: SessionRow
-  /** In order, the hidden ones too; compactions are not among them. */
+  /** In order, including hidden ones, without compactions. */
   readonly messages: readonly StoredMessage[]
-  /** The same with the compactions among them. */
+  /** All messages in order, including hidden ones and compactions. */
   readonly order: readonly StoredMessage[]
-  /** What the last rewind hid, as long as nothing was said since: it can be shown again. */
+  /** What the last rewind hid, as long as no message followed: it can be shown again. */
   readonly rewound: readonly string[]
   /** Compactions in order. */
   readonly compactions: readonly StoredMessage[]
-  /** What a model is shown: after a compaction its summary, the kept tail and what came later. */
+  /** What a model sees: after a compaction its summary, the retained tail and later messages. */
   readonly view: readonly StoredMessage[]
   readonly runs: ReadonlyMap<string, RunRow>
-  /** Of each run, in order of their sequence as written. */
+  /** The events of each run, in the order of their sequence numbers. */
   readonly events: ReadonlyMap<string, readonly RunEventRow[]>
-  /** The latest of each run. */
+  /** The latest checkpoint of each run. */
   readonly checkpoints: ReadonlyMap<string, CheckpointRow>
   readonly openIntents: readonly OpenIntent[]
   readonly openQuestions: readonly OpenQuestion[]
-  /** What calls without a result have done, by their ids. */
+  /** The steps of calls without a result, by call id. */
   readonly openSteps: ReadonlyMap<string, OpenSteps>
-  /** What was done to files, in order. */
+  /** Changes of files, in order. */
   readonly changes: readonly FileChangeNote[]
-  /** Work that was handed to other agents, each as it was last written down. */
+  /** Tasks of other agents, each in its last recorded state. */
   readonly tasks: ReadonlyMap<string, TaskNote>
-  /** What was verified, in order, as it was written down. */
+  /** Verification reports, in the order in which they were recorded. */
   readonly reports: readonly VerificationReport[]
-  /** The checks that the workspace offered before the model's first work, where they were written down. */
+  /** The checks that the workspace offered before the model's first work, if they were recorded. */
   readonly offered?: readonly JsonObject[]
-  /** Digests of contents that could not be had; the messages show their stubs. */
+  /** Digests of blobs that could not be read; the messages show their stubs. */
   readonly missingBlobs: readonly string[]
-  /** Records of types that are not known here. */
+  /** The number of records of unknown types. */
   readonly unknownRecords: number
 }

@@ -1,12 +1,14 @@
 import type { SessionRecord } from './records.js'
 
 /**
- * When appended records are on disk: `sync` before the append resolves (or soon after, if that is asked for), `async` soon after, `exit`
- * when the log is closed.
+ * When appended records are on disk: `sync` before the append resolves (or soon after, if requested), `async` soon
+ * after, `exit` when the log is closed.
  */
 export const durabilities = ['sync', 'async', 'exit'] as const
+/** When appended records are on disk; see {@link durabilities}. */
 export type Durability = (typeof durabilities)[number]
 
+/** The information about a session in a list. */
 export type SessionInfo = {
   readonly id: string
   readonly createdAtMs?: number
@@ -19,90 +21,103 @@ export type SessionInfo = {
   readonly parentId?: string | undefined
 }
 
-/** Who holds a session for writing. */
+/** The right to write a session, and its holder. */
 export type Lease = {
   readonly holder: string
   readonly host: string
   readonly pid: number
   readonly acquiredAtMs: number
-  /** Grows with every holder: what an earlier one still tries to write is refused. */
+  /** Grows with every holder: later writes of an earlier holder are rejected. */
   readonly fence: number
 }
 
-/** What was read of a session, and whether all of it was there. */
+/** What was read of a session, and whether it was complete. */
 export type StoredSession = {
   readonly records: readonly SessionRecord[]
-  /** What is wrong with the log, in words; everything before the damage is in `records`. */
+  /** A description of the damage of the log; everything before the damage is in `records`. */
   readonly damage?: string
 }
 
-/** Where sessions are kept. Small on purpose: `checkSessionStore` of `capstan/testing` holds an implementation to all of it. */
+/** Stores sessions. Small on purpose; `checkSessionStore` of `capstan/testing` tests an implementation. */
 export interface SessionStore {
   readonly backend: string
-  /** Where it is on the disk of this machine. Tools and commands of sessions have no access there. */
+  /** Its paths on the disk of this machine. Tools and commands of sessions have no access to them. */
   readonly paths?: readonly string[]
-  /** All sessions, newest first. */
+  /** Returns all sessions, newest first. */
   list(): Promise<SessionInfo[]>
-  /** What is kept of a session; undefined when there is none. Never needs the lease. */
+  /** Returns a stored session; undefined when there is none. Never needs the lease. */
   read(sessionId: string): Promise<StoredSession | undefined>
-  /** The same at once, for stores that can. */
+  /** Reads a session synchronously, in stores that can. */
   readSync?(sessionId: string): StoredSession | undefined
   /**
-   * Makes a session of these records, all or nothing, unless there is one of this id: false then. Takes no lease. A store that can write
-   * at once has done so when the call returns. Stores without it make a session with its first message.
+   * Creates a session from these records, all or nothing; returns false if there is one with this id. Needs no lease.
+   * A store that can write synchronously has done so when the call returns. Stores without this method create a
+   * session with its first message.
    */
   create?(
     sessionId: string,
     records: readonly SessionRecord[],
     options: Omit<OpenLogOptions, 'durability'>,
   ): Promise<boolean>
-  /** Takes the session for writing, and makes it when there is none. Rejects with `SessionLockedError` while a living holder has it. */
+  /**
+   * Acquires the session for writing, and creates it if there is none. Rejects with `SessionLockedError` while a live
+   * holder has it.
+   */
   open(sessionId: string, options: OpenLogOptions): Promise<SessionLog>
-  /** Removes everything of a session that nobody holds. False when there was none. */
+  /** Deletes a session that no process holds. Returns false when there was none. */
   delete(sessionId: string): Promise<boolean>
   /**
-   * Puts what `edit` makes of a session's records in their place: all of it or nothing, whenever the process ends. Refused like `open`
-   * while a living holder has the session, and for a log that is damaged. The same list back leaves everything as it is. `edit` may be
-   * called more than once. Stores without it only ever grow.
+   * Replaces a session's records by the result of `edit`: all or nothing, whenever the process ends. Rejects like
+   * `open` while a live holder has the session, and for a damaged log. Returning the same list changes nothing.
+   * `edit` may be called more than once. Stores without this method only grow.
    */
   rewrite?(sessionId: string, edit: EditRecords, options: Omit<OpenLogOptions, 'durability'>): Promise<void>
-  /** Large content by its digest. */
+  /** Returns a large content by its digest. */
   readBlob(sessionId: string, digest: string): Promise<Uint8Array | undefined>
   readBlobSync?(sessionId: string, digest: string): Uint8Array | undefined
-  /** Releases what the store itself holds. */
+  /** Releases the store's resources. */
   close?(): Promise<void>
 }
 
+/** Returns the new records of a session from the current ones. */
 export type EditRecords = (records: readonly SessionRecord[]) => readonly SessionRecord[]
 
+/** How a log is opened: by whom, with which clock and durability. */
 export type OpenLogOptions = {
-  /** Who takes it, in words for the one who is refused. */
+  /** The name of the holder, for the message to other processes. */
   readonly holder: string
   readonly durability?: Durability
   now(): number
 }
 
+/** The options of one append. */
 export type AppendOptions = {
   /**
-   * With `sync`: these are written when it resolves, so that they survive the process, and need not be on disk before the next that is
-   * appended without this is. A store may put them on disk at once.
+   * With `sync`: the records are written when it resolves, so that they survive the process, but are on disk only
+   * with the next append without this option. A store can also put them on disk at once.
    */
   readonly soon?: boolean
 }
 
-/** A session's log in the hands of the one who may write it. */
+/** A session's log, open for writing by the holder of its lease. */
 export interface SessionLog {
   readonly lease: Lease
-  /** What was wrong with the log when it was opened, in words; it goes on behind what was whole, and the rest is kept aside. */
+  /**
+   * A description of the damage when the log was opened; records are appended after the undamaged part, and the rest
+   * is saved separately.
+   */
   readonly damage?: string
-  /** How many records it had when it was opened, for stores that know without reading them. */
+  /** The number of records when it was opened, for stores that know it without reading them. */
   readonly recordCount?: number
-  /** Appends all of them or none. Once it has resolved they are as safe as the durability says; a failed log takes no more. */
+  /**
+   * Appends all records or none. When it resolves they are as safe as the durability says; a failed log accepts no
+   * more.
+   */
   append(records: readonly SessionRecord[], options?: AppendOptions): Promise<void>
-  /** Keeps content beside the log, once, and gives its digest (SHA-256, hex). */
+  /** Stores content once outside of the log and returns its digest (SHA-256, hex). */
   writeBlob(bytes: Uint8Array): Promise<string>
-  /** Everything appended so far is on disk. */
+  /** Resolves when everything appended so far is on disk. */
   flush(): Promise<void>
-  /** Flushes and gives the session back. */
+  /** Flushes and releases the session. */
   close(): Promise<void>
 }

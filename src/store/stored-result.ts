@@ -4,21 +4,21 @@ import { type Envelope, isEnvelope } from '../tool/envelope.js'
 import { isRecord } from '../tool/json.js'
 
 /**
- * The result of a call as a log has it: what the model was told (`content`), and the envelope that this was made from:
- * `{ type, data or error_text, metadata }`. Older logs have no envelope.
+ * The result of a call in a log: what the model got (`content`), and the envelope it was made from: `{ type, data or
+ * error_text, metadata }`. Older logs have no envelope.
  */
 export type StoredToolResult = ToolResultPart & {
   /**
-   * In place of `data`, `dataIn` says that the data is the `content` itself, or the text of its one part: images and long texts are not
-   * kept twice.
+   * Instead of `data`, `dataIn` says that the data is the `content` itself, or the text of its only part: images and
+   * long texts are not stored twice.
    */
   readonly envelope?: object
 }
 
-/** From this length on, text that is data and content alike is kept once. */
+/** From this length on, a text that is both data and content is stored once. */
 const longText = 4 * 1024
 
-/** A result with its envelope, to be written down. */
+/** Adds the envelope to a result, for the log. */
 export function withEnvelope(piece: ToolResultPart, envelope: Envelope | undefined): StoredToolResult {
   if (envelope === undefined) return piece
   const dataIn = placeOf(piece, envelope)
@@ -40,7 +40,7 @@ function onlyText({ content }: ToolResultPart): string | undefined {
   return content.length === 1 && only?.type === 'text' ? only.text : undefined
 }
 
-/** A result that was read, apart from its envelope. An envelope that is none is left out: a log can say anything. */
+/** Splits a stored result from its envelope. An invalid envelope is left out: a log can contain anything. */
 export function takeEnvelope(stored: StoredToolResult): { piece: ToolResultPart; envelope?: Envelope } {
   const { envelope: found, ...piece } = stored
   if (!isRecord(found)) return { piece }

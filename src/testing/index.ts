@@ -1,4 +1,4 @@
-/** For those who write tools and hosts: checks and stand-ins to test them with. */
+/** The entry `capstan/testing`: checks and test doubles for authors of tools and hosts. */
 
 export { type RecordedModelOptions, recordedModel } from '../session/replay/recorded-model.js'
 export { checkMemoryStore } from './memory-store-kit.js'

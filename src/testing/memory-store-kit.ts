@@ -3,13 +3,14 @@ import { MemoryError, type MemoryItem, type MemoryStore } from '../memory/index.
 import { messageOf } from '../tool/errors.js'
 
 export type MemoryStoreKitOptions = {
-  /** Another store over the same place, as another process would open it. Without it that part is left out. */
+  /** Returns another store on the same data, as another process would open it. Absent: these checks are skipped. */
   readonly again?: (store: MemoryStore) => MemoryStore | Promise<MemoryStore>
 }
 
 /**
- * Holds a store of memories to its interface and gives the list of what is wrong with it, empty when all is well.
+ * Checks a memory store against its interface and returns a list of problems, empty when there are none.
  *
+ * @example
  * ```ts
  * expect(await checkMemoryStore(() => new MyStore())).toEqual([])
  * ```
@@ -23,7 +24,7 @@ export async function checkMemoryStore(
     try {
       await check(await makeStore(), options)
     } catch (error) {
-      problems.push(`it does not hold that ${promise}: ${messageOf(error)}`)
+      problems.push(`it does not satisfy "${promise}": ${messageOf(error)}`)
     }
   }
   return problems
@@ -32,7 +33,7 @@ export async function checkMemoryStore(
 type Check = (store: MemoryStore, options: MemoryStoreKitOptions) => Promise<void>
 
 const checks: Readonly<Record<string, Check>> = {
-  async 'an item comes back as it was given'(store) {
+  async 'an item is returned as it was added'(store) {
     same(await itemsOf(store), [])
     const items = [
       item('a'),
@@ -56,45 +57,46 @@ const checks: Readonly<Record<string, Check>> = {
     same(await itemsOf(store), items)
   },
 
-  async 'an id that is taken is refused, and what was there stays'(store) {
+  async 'an id that exists is rejected, and the existing item stays'(store) {
     await store.add(item('a', { content: 'first' }))
     await rejects(store.add(item('a', { content: 'second' })), 'memory_exists')
     same(await itemsOf(store), [item('a', { content: 'first' })])
   },
 
-  async 'of many that add under one id at once, one does'(store) {
+  async 'of many concurrent adds with one id, exactly one succeeds'(store) {
     const tries = Array.from({ length: 8 }, (_, at) => store.add(item('a', { content: `number ${at}` })))
     const outcomes = await Promise.allSettled(tries)
     same(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
     same((await itemsOf(store)).length, 1)
   },
 
-  async 'items that nobody waited for are all kept'(store) {
+  async 'items that were added without waiting are all stored'(store) {
     const items = Array.from({ length: 50 }, (_, at) => item(`many-${String(at).padStart(2, '0')}`))
     await Promise.all(items.map((one) => store.add(one)))
     same(await itemsOf(store), items)
   },
 
-  async 'an item that is deleted is gone, and deleting it again is no mistake'(store) {
+  async 'a deleted item is gone, and deleting it again is not an error'(store) {
     await store.add(item('a'))
     await store.add(item('b'))
     same(await store.delete('a'), true)
     same(await store.delete('a'), false)
     same(await itemsOf(store), [item('b')])
-    await store.add(item('a', { content: 'anew' }))
-    same((await store.list()).get('a')?.content, 'anew')
+    await store.add(item('a', { content: 'second' }))
+    same((await store.list()).get('a')?.content, 'second')
   },
 
-  async 'what did not change is the same object'(store) {
+  async 'an unchanged item is the same object'(store) {
     await store.add(item('a'))
     const before = await store.list()
-    if ((await store.list()) !== before) throw new Error('the map is another, though nothing changed')
+    if ((await store.list()) !== before)
+      throw new Error('the map is a different object, though nothing changed')
     await store.add(item('b'))
-    if ((await store.list()).get('a') !== before.get('a')) throw new Error('an item is another object')
+    if ((await store.list()).get('a') !== before.get('a')) throw new Error('an item is a different object')
     same([...before.keys()], ['a'])
   },
 
-  async 'what changes after the call is not what is kept'(store) {
+  async 'changes of an object after the call are not stored'(store) {
     const tags = ['one']
     const adding = store.add(item('a', { tags }))
     tags.push('two')
@@ -102,7 +104,7 @@ const checks: Readonly<Record<string, Check>> = {
     same((await store.list()).get('a')?.tags, ['one'])
   },
 
-  async 'no id leads out of the store'(store) {
+  async 'no id refers to a place outside the store'(store) {
     for (const id of [
       '',
       '.',
@@ -123,7 +125,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await itemsOf(store), [])
   },
 
-  async 'what is too large or makes no sense is refused'(store) {
+  async 'an item that is too large or invalid is rejected'(store) {
     await rejects(store.add(item('a', { content: 'ü'.repeat(9000) })), 'memory_too_large')
     await rejects(store.add(item('a', { metadata: { long: 'x'.repeat(5000) } })), 'memory_too_large')
     await rejects(store.add(item('a', { content: ' \n' })), 'memory_invalid')
@@ -133,7 +135,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await itemsOf(store), [])
   },
 
-  async 'another store over the same place sees the same, and neither loses what the other adds'(
+  async 'another store on the same data sees the same, and neither loses what the other adds'(
     store,
     { again },
   ) {
@@ -170,10 +172,10 @@ async function rejects(work: Promise<unknown>, code: string): Promise<void> {
     () => undefined,
     (error: unknown) => ({ error }),
   )
-  if (outcome === undefined) throw new Error(`it should have been refused with ${code}`)
+  if (outcome === undefined) throw new Error(`it should have been rejected with ${code}`)
   const { error } = outcome
   if (!(error instanceof MemoryError) || error.code !== code)
-    throw new Error(`it should have been refused with ${code}, and not with: ${messageOf(error)}`)
+    throw new Error(`it should have been rejected with ${code}, and not with: ${messageOf(error)}`)
 }
 
 function same(actual: unknown, expected: unknown): void {

@@ -1,40 +1,43 @@
 import type { FinishReason, ModelToolCall, ModelUsage } from '../model/model.js'
 import type { JsonValue } from '../tool/json.js'
 
-/** A tool call that a script lets the model make: with its arguments as a value, or as the very text the model writes. */
+/** A scripted tool call: with its arguments as a value, or as the exact text that the model writes. */
 export type ScriptedToolCall = {
   readonly name: string
   readonly args?: JsonValue
-  /** The arguments as text, well-formed or not. Wins over `args`. */
+  /** The arguments as text, valid or not. Overrides `args`. */
   readonly input?: string
-  /** Made from the number of the request and of the call when left out. */
+  /** Default: derived from the numbers of the request and the call. */
   readonly id?: string
-  /** What a provider wants to see again with this call. */
+  /** Data that a provider needs back with this call. */
   readonly signature?: string
 }
 
-/** One answer of a scripted model. Everything may be left out: an empty step is an empty answer. */
+/** One answer of a scripted model. Every field is optional: an empty step is an empty answer. */
 export type ModelStep = {
   readonly text?: string
   readonly reasoning?: string
-  /** The provider's proof of its reasoning, which has to come back with the history. */
+  /** The provider's signature of its reasoning, which must be sent back with the history. */
   readonly signature?: string
   readonly toolCalls?: readonly ScriptedToolCall[]
   readonly usage?: Partial<ModelUsage>
-  /** `tool_calls` when there are any, else `stop`. */
+  /** Default: `tool_calls` when there are any, otherwise `stop`. */
   readonly finish?: FinishReason
-  /** How many characters a piece of text has, or the very pieces of `text`. Words when left out. */
+  /** The number of characters per piece of text, or the exact pieces of `text`. Default: words. */
   readonly deltas?: number | readonly string[]
-  /** How long the model thinks before its first word. */
+  /** The delay before the first output. */
   readonly delayMs?: number
 }
 
-/** Steps in order, or a function from the request and its number (from 0) to the step; a string stands for a step of that text. */
+/**
+ * Steps in order, or a function from the request and its number (from 0) to the step; a string is a step with that
+ * text.
+ */
 export type ModelScript<Request, Step> =
   | readonly (Step | string)[]
   | ((request: Request, n: number) => Step | string | Promise<Step | string>)
 
-/** A step with everything filled in. */
+/** A step with defaults filled in. */
 export type SpokenStep = {
   readonly text: string
   readonly textPieces: readonly string[]
@@ -50,7 +53,7 @@ export type SpokenToolCall = ModelToolCall & {
   readonly signature?: string
 }
 
-/** The step for request number `n`, or undefined when the script has come to its end. */
+/** Returns the step for request number `n`, or undefined at the end of the script. */
 export async function stepOf<Request, Step extends ModelStep>(
   script: ModelScript<Request, Step>,
   request: Request,
@@ -61,7 +64,7 @@ export async function stepOf<Request, Step extends ModelStep>(
   return typeof step === 'string' ? fromText(step) : step
 }
 
-/** Fills in what a step leaves open, for request number `n`. */
+/** Fills in the defaults of a step, for request number `n`. */
 export function speak(step: ModelStep, n: number): SpokenStep {
   const { deltas } = step
   const size = typeof deltas === 'number' ? deltas : undefined
@@ -92,7 +95,10 @@ function spokenCall(call: ScriptedToolCall, n: number, index: number, size?: num
 
 const inputPieceSize = 12
 
-/** Pieces of `size` characters (a character outside the basic plane counts as one), or words with the space after them. */
+/**
+ * Splits text into pieces of `size` characters (a character outside the basic plane counts as one), or into words
+ * with the space after them.
+ */
 function piecesOf(text: string, size?: number): string[] {
   if (size === undefined) return text.match(/\S+\s*|\s+/g) ?? []
   const characters = [...text]

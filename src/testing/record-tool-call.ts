@@ -1,6 +1,6 @@
 import type { ToolCallContext, ToolCallStreamEvent } from '../tool/contract.js'
 
-/** A context to call a tool with, and everything the tool said through it. */
+/** A context for calling a tool, and everything the tool reported through it. */
 export type RecordedCall = {
   readonly context: ToolCallContext
   readonly progress: readonly unknown[]
@@ -8,7 +8,7 @@ export type RecordedCall = {
   abort(reason?: unknown): void
 }
 
-/** Makes a context whose clock stands still unless `now` moves it, and which remembers what a tool reports. */
+/** Creates a context that records what a tool reports. Its clock does not advance unless `now` does. */
 export function recordToolCall(
   context: Omit<ToolCallContext, 'signal' | 'progress' | 'emitStreamEvent'> = {},
 ): RecordedCall {

@@ -16,7 +16,7 @@ function listen(signal = new AbortController().signal): ModelCall & { events: Mo
 }
 
 describe('scriptedModel', () => {
-  it('says a step in pieces and gives the whole of it', async () => {
+  it('emits a step in pieces and returns all of it', async () => {
     const model = scriptedModel([
       {
         reasoning: 'hm well',
@@ -49,7 +49,7 @@ describe('scriptedModel', () => {
     })
   })
 
-  it('takes strings as steps, cuts text as told, and keeps broken arguments as they are', async () => {
+  it('accepts strings as steps, splits text as configured, and keeps invalid arguments unchanged', async () => {
     const model = scriptedModel((_, n) =>
       n === 0 ? 'plain' : { deltas: ['a', '', 'bc'], toolCalls: [{ name: 't', input: '{"x":' }] },
     )
@@ -69,7 +69,7 @@ describe('scriptedModel', () => {
     expect(call.events.map((event) => ('text' in event ? event.text : ''))).toEqual(['a', '🦉', 'b'])
   })
 
-  it('remembers requests as they were when they came', async () => {
+  it('records requests as they were when they arrived', async () => {
     const model = scriptedModel(['a', 'b'])
     const chatHistory = [...request.chatHistory]
     await model.answer({ ...request, chatHistory }, listen())
@@ -78,7 +78,7 @@ describe('scriptedModel', () => {
     expect(model.requests.map((each) => each.chatHistory.length)).toEqual([1, 2])
   })
 
-  it('says that the script has ended', async () => {
+  it('reports that the script has ended', async () => {
     const model = scriptedModel(['only one'])
     await model.answer(request, listen())
     await expect(model.answer(request, listen())).rejects.toThrow(
@@ -86,7 +86,7 @@ describe('scriptedModel', () => {
     )
   })
 
-  it('fails as told, after what it says', async () => {
+  it('fails as scripted, after its output', async () => {
     const error = new ModelError('model_rate_limited', 'slow down', { status: 429 })
     const call = listen()
     await expect(scriptedModel([{ text: 'so', error }]).answer(request, call)).rejects.toBe(error)
@@ -104,7 +104,7 @@ describe('scriptedModel', () => {
     },
   )
 
-  it('reads on only when the listener is ready', async () => {
+  it('continues only when the listener is ready', async () => {
     const gates: (() => void)[] = []
     const call = listen()
     const answering = scriptedModel([{ deltas: ['a', 'b'] }]).answer(request, {

@@ -6,18 +6,20 @@ import type { Model, ModelAnswer, ModelCall, ModelFacts, ModelUsage } from '../m
 import type { CompletionRequest } from '../tool/completion.js'
 import { type ModelScript, type ModelStep, speak, stepOf } from './model-step.js'
 
-/** A step that may also fail or never end, after it has said what it says. */
+/** A step that can also fail or never end, after its output. */
 export type ScriptedStep = ModelStep & {
   readonly error?: Error
-  /** Says what it has to say and then nothing, until the request is aborted. */
+  /** Emits its output and then nothing, until the request is aborted. */
   readonly hang?: boolean
 }
 
+/** A model that answers from a script, with the requests that it received. */
 export type ScriptedModel = Model & {
-  /** Every request so far. */
+  /** All requests so far. */
   readonly requests: readonly CompletionRequest[]
 }
 
+/** The settings of {@link scriptedModel}. */
 export type ScriptedModelOptions = {
   readonly provider?: string
   readonly id?: string
@@ -25,8 +27,9 @@ export type ScriptedModelOptions = {
 }
 
 /**
- * A model that answers from a script, for tests that need no server: one step a request, in order.
+ * Creates a model that answers from a script, for tests that need no server: one step per request, in order.
  *
+ * @example
  * ```ts
  * const model = scriptedModel([{ toolCalls: [{ name: 'read', args: { path: 'a.txt' } }] }, 'It says hello.'])
  * ```
@@ -43,7 +46,7 @@ export function scriptedModel(
     facts: { ...scriptedFacts, ...options.facts },
     requests,
     async answer(request, call) {
-      // Messages never change once they are made, but the list of them grows.
+      // Messages never change, but the list of them grows.
       const n = requests.push({ ...request, chatHistory: [...request.chatHistory] }) - 1
       call.signal.throwIfAborted()
       const step = await stepOf<CompletionRequest, ScriptedStep>(script, request, n, (text) => ({ text }))
@@ -66,7 +69,7 @@ const scriptedFacts: ModelFacts = {
 function endOfScript(n: number, steps: number): ModelError {
   return new ModelError(
     'model_unavailable',
-    `The scripted model has ${steps} step(s) and was asked for answer ${n + 1}: add a step, or see model.requests for what asked.`,
+    `The scripted model has ${steps} step(s) and was asked for answer ${n + 1}: add a step, or see model.requests for the request.`,
   )
 }
 

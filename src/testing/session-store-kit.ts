@@ -5,15 +5,16 @@ import type { OpenLogOptions, SessionStore } from '../store/session-store.js'
 import { messageOf } from '../tool/errors.js'
 
 export type SessionStoreKitOptions = {
-  /** Another store over the same place, as another process would open it. Without it that part is left out. */
+  /** Returns another store on the same data, as another process would open it. Absent: these checks are skipped. */
   readonly again?: (store: SessionStore) => SessionStore | Promise<SessionStore>
-  /** Takes the session away from whoever holds it, as after a long silence. Without it that part is left out. */
+  /** Takes the session from its holder, as after a long silence. Absent: these checks are skipped. */
   readonly loseLease?: (store: SessionStore, sessionId: string) => void | Promise<void>
 }
 
 /**
- * Holds a store of sessions to its interface and gives the list of what is wrong with it, empty when all is well.
+ * Checks a session store against its interface and returns a list of problems, empty when there are none.
  *
+ * @example
  * ```ts
  * expect(await checkSessionStore(() => new MyStore())).toEqual([])
  * ```
@@ -28,7 +29,7 @@ export async function checkSessionStore(
     try {
       await check(store, options)
     } catch (error) {
-      problems.push(`it does not hold that ${promise}: ${messageOf(error)}`)
+      problems.push(`it does not satisfy "${promise}": ${messageOf(error)}`)
     } finally {
       await store.close?.()
     }
@@ -39,7 +40,7 @@ export async function checkSessionStore(
 type Check = (store: SessionStore, options: SessionStoreKitOptions) => Promise<void>
 
 const checks: Readonly<Record<string, Check>> = {
-  async 'records come back in the order in which they were appended'(store) {
+  async 'records are returned in the order in which they were appended'(store) {
     const log = await store.open('s', opener())
     await log.append([session('s', { createdAtMs: 1, title: 'first' })])
     await log.append([message('m1'), part('m1', 'one'), part('m1', 'two', 1)])
@@ -57,7 +58,7 @@ const checks: Readonly<Record<string, Check>> = {
     ])
   },
 
-  async 'a row with a known id is a record of its own, at its own place'(store) {
+  async 'a row with a known id is a separate record, at its own position'(store) {
     const log = await store.open('s', opener())
     const rows = [
       run('queued'),
@@ -72,15 +73,15 @@ const checks: Readonly<Record<string, Check>> = {
     same(await recordsOf(store, 's'), rows)
   },
 
-  async 'what is not known is kept as it is'(store) {
-    const odd = { type: 'run_event', data: { ...eventData(0), later: { deep: [null, 1.5, 'x'] } } }
+  async 'unknown fields are stored unchanged'(store) {
+    const unknown = { type: 'run_event', data: { ...eventData(0), later: { deep: [null, 1.5, 'x'] } } }
     const log = await store.open('s', opener())
-    await log.append([odd as SessionRecord])
+    await log.append([unknown as SessionRecord])
     await log.close()
-    same(await recordsOf(store, 's'), [odd])
+    same(await recordsOf(store, 's'), [unknown])
   },
 
-  async 'a session that is made is there, is held by nobody, and is made once'(store, { again }) {
+  async 'a created session exists, has no holder, and is created only once'(store, { again }) {
     if (store.create === undefined) return
     const options = { holder: 'the kit', now: () => 0 }
     const row = session('s', { createdAtMs: 1, title: 'first', workspaceRoot: '/w' })
@@ -98,7 +99,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await recordsOf(store, 's'), [row])
   },
 
-  async 'a session that nobody made is undefined'(store) {
+  async 'a session that does not exist is undefined'(store) {
     same(await store.read('none'), undefined)
     if (store.readSync !== undefined) same(store.readSync('none'), undefined)
     same(await store.readBlob('none', '0'.repeat(64)), undefined)
@@ -106,7 +107,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await store.delete('none'), false)
   },
 
-  async 'reading at once gives the same as reading'(store) {
+  async 'reading synchronously returns the same as reading'(store) {
     const log = await store.open('s', opener())
     const bytes = await log.writeBlob(new Uint8Array([1, 2, 3]))
     await log.append([session('s'), message('m1'), part('m1', 'text')])
@@ -116,7 +117,7 @@ const checks: Readonly<Record<string, Check>> = {
     await log.close()
   },
 
-  async 'the list has every session, the newest first, with what its rows say'(store) {
+  async 'the list has every session, the newest first, with the data of its rows'(store) {
     const times: Readonly<Record<string, number>> = { old: 10, newest: 30, middle: 20 }
     for (const [id, updatedAtMs] of Object.entries(times)) {
       const log = await store.open(id, opener())
@@ -138,9 +139,9 @@ const checks: Readonly<Record<string, Check>> = {
     })
   },
 
-  async 'a deleted session is gone whole, and its id can be used again'(store) {
+  async 'a deleted session is completely gone, and its id can be used again'(store) {
     const log = await store.open('s', opener())
-    const digest = await log.writeBlob(text('kept beside'))
+    const digest = await log.writeBlob(text('a blob'))
     await log.append([session('s')])
     await rejects(store.delete('s'), 'session_locked')
     same((await recordsOf(store, 's')).length, 1)
@@ -150,13 +151,13 @@ const checks: Readonly<Record<string, Check>> = {
     same(await store.readBlob('s', digest), undefined)
     same(await store.list(), [])
     same(await store.delete('s'), false)
-    const anew = await store.open('s', opener())
-    await anew.append([session('s', { title: 'anew' })])
-    await anew.close()
-    same(await recordsOf(store, 's'), [session('s', { title: 'anew' })])
+    const again = await store.open('s', opener())
+    await again.append([session('s', { title: 'second' })])
+    await again.close()
+    same(await recordsOf(store, 's'), [session('s', { title: 'second' })])
   },
 
-  async 'content is kept once under its SHA-256, for its session alone'(store) {
+  async 'content is stored once under its SHA-256, for its session alone'(store) {
     const log = await store.open('s', opener())
     for (const content of [text('some content'), new Uint8Array(), new Uint8Array(300_000).fill(7)]) {
       const digest = await log.writeBlob(content)
@@ -168,17 +169,18 @@ const checks: Readonly<Record<string, Check>> = {
     const digest = await log.writeBlob(text('some content'))
     await log.close()
     same(await store.readBlob('other', digest), undefined)
-    for (const odd of ['../log', '', 'x', '0'.repeat(64)]) same(await store.readBlob('s', odd), undefined)
+    for (const unknown of ['../log', '', 'x', '0'.repeat(64)])
+      same(await store.readBlob('s', unknown), undefined)
   },
 
-  async 'one holder at a time writes, the next has a higher fence, and who is refused learns why'(store) {
+  async 'one holder writes at a time, the next has a higher fence, and the error names the holder'(store) {
     const first = await store.open('s', opener('the first'))
     const refusal = await rejects(store.open('s', opener('the second')), 'session_locked')
-    if (!(refusal instanceof SessionLockedError)) throw new Error('the refusal is no SessionLockedError')
+    if (!(refusal instanceof SessionLockedError)) throw new Error('the error is not a SessionLockedError')
     same(refusal.lease, first.lease)
     same([first.lease.holder, first.lease.pid, first.lease.acquiredAtMs], ['the first', process.pid, 1000])
-    const beside = await store.open('another', opener('the second'))
-    await beside.close()
+    const other = await store.open('another', opener('the second'))
+    await other.close()
     await first.close()
     const second = await store.open('s', opener('the second'))
     same(second.lease.fence > first.lease.fence, true)
@@ -187,7 +189,7 @@ const checks: Readonly<Record<string, Check>> = {
     await second.close()
   },
 
-  async 'of many who open at once exactly one gets it'(store) {
+  async 'of many concurrent opens exactly one succeeds'(store) {
     for (let round = 0; round < 20; round++) {
       const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => store.open('s', opener())))
       const won = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
@@ -196,7 +198,7 @@ const checks: Readonly<Record<string, Check>> = {
     }
   },
 
-  async 'who has lost the lease writes no more'(store, { loseLease }) {
+  async 'a holder that has lost the lease cannot write'(store, { loseLease }) {
     if (loseLease === undefined) return
     const log = await store.open('s', opener('the sleeper'))
     await log.append([session('s')])
@@ -211,7 +213,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await recordsOf(store, 's'), [session('s'), message('m1')])
   },
 
-  async 'any id names a session of its own'(store) {
+  async 'every id names a separate session'(store) {
     for (const id of oddIds) {
       const log = await store.open(id, opener())
       await log.append([session(id)])
@@ -224,7 +226,7 @@ const checks: Readonly<Record<string, Check>> = {
     await rejects(store.open('', opener()), 'store_bad_id')
   },
 
-  async 'any text comes back as it was, however long'(store) {
+  async 'any text is returned unchanged, whatever its length'(store) {
     const rows = [
       ...['', '\u0000', '\n\r\u2028\u2029', '"\\', '\ud800', 'e\u0301 \u00e9', '😀'.repeat(1000), '{"crc":"'],
       'x'.repeat(1_000_000),
@@ -236,7 +238,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await recordsOf(store, 's'), rows)
   },
 
-  async 'appends that nobody waited for keep their order, and batches stay together'(store) {
+  async 'appends without waiting stay in order, and batches stay together'(store) {
     const log = await store.open('s', opener())
     const batches = Array.from({ length: 100 }, (_, at) => [
       message(`m${at}`),
@@ -255,9 +257,9 @@ const checks: Readonly<Record<string, Check>> = {
     circular['self'] = circular
     const bad = { type: 'run_event', data: { ...eventData(1), event: circular } } as unknown as SessionRecord
     await log.append([message('m1')])
-    await log.append([]).catch(() => Promise.reject(new Error('an empty batch is refused')))
+    await log.append([]).catch(() => Promise.reject(new Error('an empty batch is rejected')))
     await log.append([message('m2'), bad]).then(
-      () => Promise.reject(new Error('it took what is no JSON')),
+      () => Promise.reject(new Error('it accepted a value that is not JSON')),
       () => undefined,
     )
     await log.append([message('m3')])
@@ -265,7 +267,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await recordsOf(store, 's'), [message('m1'), message('m3')])
   },
 
-  async 'what changes after the call is not what is kept'(store) {
+  async 'changes of an object after the call are not stored'(store) {
     const log = await store.open('s', opener())
     const labels: Record<string, string> = { a: '1' }
     const content = text('before')
@@ -280,7 +282,7 @@ const checks: Readonly<Record<string, Check>> = {
     await log.close()
   },
 
-  async 'every durability keeps what was appended'(store, { again }) {
+  async 'every durability stores what was appended'(store, { again }) {
     for (const durability of ['sync', 'async', 'exit'] as const) {
       const log = await store.open(durability, { ...opener(), durability })
       await log.append([session(durability)])
@@ -296,7 +298,7 @@ const checks: Readonly<Record<string, Check>> = {
     }
   },
 
-  async 'a closed log takes no more, and closing twice is no mistake'(store) {
+  async 'a closed log accepts no more, and closing twice is not an error'(store) {
     const log = await store.open('s', opener())
     const pending = log.append([session('s')])
     await Promise.all([log.close(), log.close()])
@@ -308,7 +310,7 @@ const checks: Readonly<Record<string, Check>> = {
     same(await recordsOf(store, 's'), [session('s')])
   },
 
-  async 'another store over the same place sees the same, and respects the lease'(store, { again }) {
+  async 'another store on the same data sees the same, and respects the lease'(store, { again }) {
     if (again === undefined) return
     const log = await store.open('s', opener('here'))
     await log.append([session('s'), message('m1')])
@@ -324,7 +326,7 @@ const checks: Readonly<Record<string, Check>> = {
     await other.close?.()
   },
 
-  async 'a log that is opened says how many records it has, or nothing'(store) {
+  async 'an opened log reports its number of records, or nothing'(store) {
     const first = await store.open('s', opener())
     await first.append([session('s'), message('m1')])
     await first.append([message('m1'), session('s')])
@@ -335,10 +337,10 @@ const checks: Readonly<Record<string, Check>> = {
     await log.close()
   },
 
-  async 'records are rewritten as a whole, by whoever could open the session'(store) {
+  async 'records are rewritten as a whole, under the same conditions as opening'(store) {
     if (store.rewrite === undefined) return
     const log = await store.open('s', opener('the holder'))
-    const digest = await log.writeBlob(text('kept beside'))
+    const digest = await log.writeBlob(text('a blob'))
     await log.append([session('s', { title: 'first' }), message('m1'), part('m1', 'one')])
     await log.append([run('running'), runEvent(1), runEvent(2), run('completed'), checkpoint(1)])
     await rejects(
@@ -352,30 +354,31 @@ const checks: Readonly<Record<string, Check>> = {
     const failing = store.rewrite(
       's',
       () => {
-        throw new StoreError('store_failed', 'it was not to be')
+        throw new StoreError('store_failed', 'the edit failed')
       },
       opener(),
     )
     await rejects(failing, 'store_failed')
     same(await recordsOf(store, 's'), before)
-    const kept = before.filter(({ type }) => type !== 'run_event')
-    await store.rewrite('s', () => kept, opener())
-    same(await recordsOf(store, 's'), kept)
+    const remaining = before.filter(({ type }) => type !== 'run_event')
+    await store.rewrite('s', () => remaining, opener())
+    same(await recordsOf(store, 's'), remaining)
     same(
       (await store.list()).map(({ id, title }) => [id, title]),
       [['s', 'first']],
     )
     if ((await store.readBlob('s', digest)) === undefined) throw new Error('large content is gone')
     const next = await store.open('s', opener())
-    if (next.lease.fence <= log.lease.fence) throw new Error('a fence is given out twice')
+    if (next.lease.fence <= log.lease.fence) throw new Error('a fence is used twice')
     await next.append([message('m2'), runEvent(3)])
     await next.close()
-    same(await recordsOf(store, 's'), [...kept, message('m2'), runEvent(3)])
+    same(await recordsOf(store, 's'), [...remaining, message('m2'), runEvent(3)])
     await store.rewrite('nowhere', () => [session('nowhere')], opener())
-    if ((await store.read('nowhere')) !== undefined) throw new Error('a session is made of nothing')
+    if ((await store.read('nowhere')) !== undefined)
+      throw new Error('a session that does not exist is returned')
   },
 
-  async 'a future schema is refused by name'(store) {
+  async 'a future schema is rejected by its number'(store) {
     const log = await store.open('s', opener())
     await log.append([session('s', { schemaVersion: schemaVersion + 1 })])
     await log.close()
@@ -461,7 +464,7 @@ function text(content: string): Uint8Array {
 
 async function recordsOf(store: SessionStore, id: string): Promise<readonly SessionRecord[]> {
   const stored = await store.read(id)
-  if (stored === undefined) throw new Error(`session ${JSON.stringify(id)} is not there`)
+  if (stored === undefined) throw new Error(`session ${JSON.stringify(id)} does not exist`)
   if (stored.damage !== undefined) throw new Error(`damage is reported: ${stored.damage}`)
   return stored.records
 }
@@ -471,15 +474,15 @@ async function rejects(work: Promise<unknown>, code: string): Promise<unknown> {
     () => undefined,
     (error: unknown) => ({ error }),
   )
-  if (outcome === undefined) throw new Error(`it should have been refused with ${code}`)
+  if (outcome === undefined) throw new Error(`it should have been rejected with ${code}`)
   const { error } = outcome
   const known = error instanceof StoreError || error instanceof SessionLockedError
   if (!known || error.code !== code)
-    throw new Error(`it should have been refused with ${code}, and not with: ${messageOf(error)}`)
+    throw new Error(`it should have been rejected with ${code}, and not with: ${messageOf(error)}`)
   return error
 }
 
-/** Compares as JSON with sorted keys: no store has to keep the order of fields. */
+/** Compares as JSON with sorted keys: stores need not keep the order of fields. */
 function same(actual: unknown, expected: unknown): void {
   const [a, b] = [ordered(actual), ordered(expected)]
   if (a !== b) throw new Error(`${shortened(a)} where ${shortened(b)} was expected`)

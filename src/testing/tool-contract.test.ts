@@ -49,12 +49,12 @@ describe('checkToolContract', () => {
       { valid: [{ a: 'x' }] },
       'its parameters have "anyOf" at the top, which several providers reject',
     ],
-    ['a sample it should take', good, { valid: [{}] }, 'it refuses {}, which is meant to be valid'],
+    ['a sample it should accept', good, { valid: [{}] }, 'it rejects {}, which should be valid'],
     [
-      'a sample it should refuse',
+      'a sample it should reject',
       good,
       { invalid: [{ path: 'x' }] },
-      'it takes {"path":"x"}, which is meant to be invalid',
+      'it accepts {"path":"x"}, which should be invalid',
     ],
     [
       'arguments that are changed',
@@ -110,7 +110,7 @@ describe('checkToolContract', () => {
 })
 
 describe('recordToolCall', () => {
-  it('remembers what a tool reports, and stops it', async () => {
+  it('records what a tool reports, and stops it', async () => {
     const call = recordToolCall({ toolCallId: 'c1' })
     const tool = createTool({
       name: 't',

@@ -6,7 +6,7 @@ import { governTool } from '../tool/govern.js'
 import { compileJsonSchema } from '../tool/json-schema.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 
-/** Arguments that a tool must take, and such that it must refuse. None of them is run. */
+/** Arguments that a tool must accept, and others that it must reject. None of them is run. */
 export type ToolSamples = { valid: readonly unknown[]; invalid?: readonly unknown[] }
 
 const nonsense: readonly unknown[] = [
@@ -21,9 +21,10 @@ const nonsense: readonly unknown[] = [
 ]
 
 /**
- * Holds a tool to the contract and gives the list of what is wrong with it, empty when all is well. The tool's work is not
- * run: only what it publishes, how it checks arguments, and what it says it touches.
+ * Checks a tool against the contract and returns a list of problems, empty when there are none. The tool's work is
+ * not run: only its definition, its check of arguments, and its subjects are checked.
  *
+ * @example
  * ```ts
  * expect(await checkToolContract(myTool, { valid: [{ path: 'a.txt' }], invalid: [{ path: 3 }] })).toEqual([])
  * ```
@@ -68,7 +69,7 @@ async function validProblems(tool: AnyGovernedTool, args: unknown): Promise<stri
   const before = show(args)
   const prepared = await tool.prepare(args)
   if (!prepared.ok)
-    return [`it refuses ${show(args)}, which is meant to be valid: ${prepared.envelope.error_text}`]
+    return [`it rejects ${show(args)}, which should be valid: ${prepared.envelope.error_text}`]
   const aborted = await prepared.run({ signal: AbortSignal.abort() })
   const problems = aborted.type === 'error' ? [] : [`it ran ${show(args)} although the run was aborted`]
   if (show(args) !== before) problems.push(`it changed its arguments ${show(args)}`)
@@ -77,7 +78,7 @@ async function validProblems(tool: AnyGovernedTool, args: unknown): Promise<stri
 
 async function invalidProblems(tool: AnyGovernedTool, args: unknown): Promise<string[]> {
   const prepared = await tool.prepare(args)
-  return prepared.ok ? [`it takes ${show(args)}, which is meant to be invalid`] : []
+  return prepared.ok ? [`it accepts ${show(args)}, which should be invalid`] : []
 }
 
 async function neverThrows(tool: AnyGovernedTool, args: unknown): Promise<string[]> {
@@ -85,7 +86,7 @@ async function neverThrows(tool: AnyGovernedTool, args: unknown): Promise<string
     const prepared = await tool.prepare(args)
     return prepared.ok || isEnvelope(prepared.envelope)
       ? []
-      : [`it answers ${show(args)} with something that is no envelope`]
+      : [`it answers ${show(args)} with something that is not an envelope`]
   } catch (error) {
     return [`it throws on ${show(args)}: ${messageOf(error)}`]
   }

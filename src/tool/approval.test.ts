@@ -18,14 +18,14 @@ const ctx: ToolApprovalContext<Args> = {
 }
 
 describe('evaluateApproval', () => {
-  it('lets a call run when there is no policy or the policy does not mind', async () => {
+  it('lets a call run when there is no policy or the policy needs no approval', async () => {
     expect(await evaluateApproval(undefined, ctx)).toBeUndefined()
     expect(
       await evaluateApproval({ when: ({ args }: ToolApprovalContext<Args>) => args.amount > 1000 }, ctx),
     ).toBeUndefined()
   })
 
-  it('makes a request with everything the context says', async () => {
+  it('creates a request with all fields of the context', async () => {
     const request = await evaluateApproval(
       { when: async () => true, reason: 'refunds need a person', rejectMessage: 'not today' },
       ctx,
@@ -33,7 +33,7 @@ describe('evaluateApproval', () => {
     expect(request).toEqual({ ...ctx, reason: 'refunds need a person', rejectMessage: 'not today' })
   })
 
-  it('makes texts from the call, synchronously or not', async () => {
+  it('computes texts from the call, synchronously or not', async () => {
     const policy: ToolApprovalPolicy<Args> = {
       when: () => true,
       reason: ({ args }) => `refund of ${args.amount}`,
@@ -45,7 +45,7 @@ describe('evaluateApproval', () => {
     })
   })
 
-  it('makes texts only when they are needed', async () => {
+  it('computes texts only when they are needed', async () => {
     const reason = vi.fn(() => 'x')
     await evaluateApproval({ when: () => false, reason, rejectMessage: reason }, ctx)
     expect(reason).not.toHaveBeenCalled()
@@ -65,7 +65,7 @@ describe('evaluateApproval', () => {
     ['reason', { when: () => true, reason: boom }],
     ['rejectMessage', { when: () => true, rejectMessage: boom }],
     ['an asynchronous when', { when: () => Promise.reject(new Error('boom')) }],
-  ])('surfaces what %s throws', async (_, policy) => {
+  ])('rethrows what %s throws', async (_, policy) => {
     await expect(evaluateApproval(policy, ctx)).rejects.toThrow('boom')
   })
 })
@@ -74,7 +74,7 @@ describe('decideApproval', () => {
   const decide = (decision: unknown, request = ctx as ToolApprovalContext): Promise<unknown> =>
     decideApproval(request, { handler: async () => decision as boolean })
 
-  it('hands the request to the handler', async () => {
+  it('passes the request to the handler', async () => {
     const handler = vi.fn(() => true)
     await decideApproval(ctx, { handler })
     expect(handler).toHaveBeenCalledWith(ctx)
@@ -110,13 +110,13 @@ describe('decideApproval', () => {
   })
 
   it.each([undefined, null, 1, 'yes', {}, { approved: 'true' }])(
-    'takes the nonsense %j for a no',
+    'treats the invalid answer %j as a rejection',
     async (decision) => {
       expect(await decide(decision)).toMatchObject({ approved: false })
     },
   )
 
-  it('throws when nobody is there to decide', async () => {
+  it('throws when there is no handler', async () => {
     const error = await decideApproval({ ...ctx, reason: 'refunds need a person' }, undefined).catch(
       (thrown: unknown) => thrown,
     )
@@ -131,7 +131,7 @@ describe('decideApproval', () => {
     await expect(decideApproval(ctx, {} as never)).rejects.toBeInstanceOf(ToolApprovalRequiredError)
   })
 
-  it('surfaces what the handler throws', async () => {
+  it('rethrows what the handler throws', async () => {
     const handler = (): never => {
       throw new Error('handler broke')
     }

@@ -1,7 +1,7 @@
 import { CapstanError, markErrorClass } from './errors.js'
 import type { JsonObject } from './json.js'
 
-/** Who is calling. */
+/** The run that makes a call. */
 export type ToolApprovalRunContext = {
   agentId: string
   runId: string
@@ -9,14 +9,14 @@ export type ToolApprovalRunContext = {
   metadata?: JsonObject
 }
 
-/** What an approval policy judges: the arguments that will run, and who asks. */
+/** What an approval policy decides on: the arguments that will run, and the run that makes the call. */
 export type ToolApprovalContext<Args = unknown> = {
   toolName: string
-  /** The checked arguments: the very value the tool will get. */
+  /** The checked arguments: the value that the tool will get. */
   args: Args
-  /** The same arguments as JSON text. */
+  /** The checked arguments as JSON text. */
   rawArgs: string
-  /** The provider's id of the call, when it gave one. */
+  /** The provider's id of the call, if it sent one. */
   toolCallId?: string
   internalCallId: string
   run: ToolApprovalRunContext
@@ -24,7 +24,7 @@ export type ToolApprovalContext<Args = unknown> = {
 
 type TextFor<Args> = string | ((ctx: ToolApprovalContext<Args>) => string | Promise<string>)
 
-/** When a call of a tool needs a person's yes, and the words to ask and to refuse with. */
+/** When a call of a tool needs a user's approval, and the texts for the question and the rejection. */
 export type ToolApprovalPolicy<Args = unknown> = {
   when(ctx: ToolApprovalContext<Args>): boolean | Promise<boolean>
   reason?: TextFor<Args>
@@ -37,24 +37,28 @@ export type ToolApprovalRequest<Args = unknown> = ToolApprovalContext<Args> & {
   rejectMessage?: string
 }
 
-/** The handler's answer. A reason given with an approval is for the record; with a rejection it reaches the model. */
+/**
+ * The handler's answer. A reason given with an approval is recorded; a reason given with a rejection reaches the
+ * model.
+ */
 export type ToolApprovalDecision =
   | boolean
   | { approved: true; reason?: string }
   | { approved: false; reason?: string; rejectMessage?: string }
 
+/** The host's handler for approval requests. */
 export type ToolApprovalsOptions = {
   handler(request: ToolApprovalRequest): ToolApprovalDecision | Promise<ToolApprovalDecision>
 }
 
-/** What became of a request: the call runs, or the model gets `message` instead of a result. */
+/** The result of a request: the call runs, or the model gets `message` instead of a result. */
 export type ToolApprovalOutcome =
   | { readonly approved: true; readonly reason?: string }
   | { readonly approved: false; readonly message: string }
 
 const defaultRejection = 'Tool approval was rejected.'
 
-/** A call needs approval and nobody is there to give it. */
+/** Thrown when a call needs approval and the host set no approvals handler. */
 export class ToolApprovalRequiredError extends CapstanError {
   readonly request: ToolApprovalRequest
 
@@ -71,8 +75,8 @@ export class ToolApprovalRequiredError extends CapstanError {
 markErrorClass(ToolApprovalRequiredError, 'ToolApprovalRequiredError')
 
 /**
- * Asks a tool's policy about one call. Gives the request to put to a handler, or undefined when the call may run as it is.
- * The texts are made only when they are needed. What the policy throws is thrown.
+ * Asks a tool's policy about one call. Returns the request for the handler, or undefined when the call needs no
+ * approval. The texts are computed only when they are needed. Errors of the policy are thrown.
  */
 export async function evaluateApproval<Args>(
   policy: ToolApprovalPolicy<Args> | undefined,
@@ -88,21 +92,24 @@ export async function evaluateApproval<Args>(
   }
 }
 
-/** Puts a request to the handler. Without one it throws {@link ToolApprovalRequiredError}: an approval is never assumed. */
+/**
+ * Sends a request to the handler. Throws {@link ToolApprovalRequiredError} without a handler: an approval is never
+ * assumed.
+ */
 export async function decideApproval(
   request: ToolApprovalRequest,
   approvals: ToolApprovalsOptions | undefined,
 ): Promise<ToolApprovalOutcome> {
   if (typeof approvals?.handler !== 'function') throw new ToolApprovalRequiredError(request)
   const decision = await approvals.handler(request)
-  const told = typeof decision === 'object' && decision !== null ? decision : undefined
-  // Anything but a clear yes is a no.
+  const answer = typeof decision === 'object' && decision !== null ? decision : undefined
+  // Everything except an explicit approval is a rejection.
   if (decision === true) return { approved: true }
-  if (told?.approved === true)
-    return { approved: true, ...(told.reason === undefined ? {} : { reason: told.reason }) }
+  if (answer?.approved === true)
+    return { approved: true, ...(answer.reason === undefined ? {} : { reason: answer.reason }) }
   return {
     approved: false,
-    message: told?.rejectMessage ?? told?.reason ?? request.rejectMessage ?? defaultRejection,
+    message: answer?.rejectMessage ?? answer?.reason ?? request.rejectMessage ?? defaultRejection,
   }
 }
 

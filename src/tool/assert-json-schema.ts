@@ -31,7 +31,10 @@ const numbers = [
   'maxContains',
 ]
 
-/** Finds what would otherwise fail, or silently pass, at the first call. Throws `TypeError` with the place. */
+/**
+ * Finds what would otherwise fail, or pass unnoticed, at the first call. Throws `TypeError` with the place in the
+ * schema.
+ */
 export function assertJsonSchema(schema: unknown, at = '#'): void {
   if (typeof schema === 'boolean') return
   if (!isRecord(schema)) throw wrong(at, 'expected an object or a boolean')
@@ -94,7 +97,10 @@ function assertPattern(pattern: unknown, at: string): void {
 
 type Lookup = Readonly<Record<string, unknown>>
 
-/** Every `$ref` must lead somewhere inside the schema, and not only to itself: nothing is fetched, and nothing goes in circles. */
+/**
+ * Checks that every `$ref` points to a place inside the schema and not only to itself: nothing is fetched, and no
+ * reference loops.
+ */
 export function assertReferences(schema: unknown, lookup: Lookup): void {
   const sound = new Set<unknown>()
   for (const node of nodesOf(schema)) {
@@ -106,11 +112,11 @@ export function assertReferences(schema: unknown, lookup: Lookup): void {
     ) {
       if (sound.has(next)) break
       if (chain.has(next))
-        throw new TypeError(`Not a JSON Schema: "$ref": ${JSON.stringify(node['$ref'])} leads back to itself`)
+        throw new TypeError(`Not a JSON Schema: "$ref": ${JSON.stringify(node['$ref'])} refers to itself`)
       chain.add(next)
       if (target(next, lookup) === undefined) {
         throw new TypeError(
-          `Not a JSON Schema: "$ref": ${JSON.stringify(next['$ref'])} leads nowhere inside the schema`,
+          `Not a JSON Schema: "$ref": ${JSON.stringify(next['$ref'])} points to nothing inside the schema`,
         )
       }
     }
@@ -123,7 +129,7 @@ function target(node: Record<string, unknown>, lookup: Lookup): unknown {
   return typeof reference === 'string' ? lookup[reference] : undefined
 }
 
-/** Every object inside a schema, itself included. */
+/** Returns every object inside a schema, including the schema itself. */
 function nodesOf(schema: unknown, found: Record<string, unknown>[] = []): Record<string, unknown>[] {
   if (typeof schema !== 'object' || schema === null) return found
   if (isRecord(schema)) found.push(schema)

@@ -9,15 +9,15 @@ import {
 import { governTool } from './govern.js'
 import { isRejection } from './validation.js'
 
-/** Arguments that were checked, and the second reading of them where it was that which passed. */
+/** Checked arguments, with the coerced value if only that value passed the check. */
 export type PreparedAsWritten = {
   readonly prepared: Preparation
   readonly read?: { readonly value: unknown; readonly coercions: readonly string[] }
 }
 
 /**
- * Checks arguments that a model wrote. Those that do not fit are read again by the schema (see `coerceToSchema`), and checked again;
- * when that does not help, the first answer holds.
+ * Checks arguments that a model wrote. Arguments that do not fit are coerced by the schema (see `coerceToSchema`) and
+ * checked again. If they still do not fit, the first error is returned.
  */
 export async function prepareAsWritten(tool: AnyGovernedTool, value: unknown): Promise<PreparedAsWritten> {
   const prepared = await tool.prepare(value)
@@ -28,7 +28,7 @@ export async function prepareAsWritten(tool: AnyGovernedTool, value: unknown): P
   return again.ok ? { prepared: again, read } : { prepared }
 }
 
-/** Calls a tool with arguments as a model writes them, read as in a run. */
+/** Calls a tool with arguments as a model writes them, read the same way as in a run. */
 export async function callAsWritten(
   tool: AnyTool,
   args: unknown,
@@ -45,7 +45,10 @@ export async function callAsWritten(
   }
 }
 
-/** A tool written by hand reads its arguments itself; where only the second reading fits its schema, it gets that one. */
+/**
+ * Calls a hand-written tool, which parses its own arguments. If only the coerced arguments fit its schema, it gets
+ * those.
+ */
 async function callByHand(tool: AnyTool, args: unknown, context?: ToolCallContext): Promise<unknown> {
   const { read } = await prepareAsWritten(await governTool(tool), args)
   return tool.call(read === undefined ? args : read.value, context)

@@ -75,13 +75,13 @@ describe('coerceToSchema', () => {
     ['just text'],
     [[]],
     [null],
-  ])('leaves %j as it is', (given) => {
+  ])('leaves %j unchanged', (given) => {
     const { value, coercions } = coerceToSchema(schema, given)
     expect(value).toEqual(given)
     expect(coercions).toEqual([])
   })
 
-  it('tells what was read as what, and where', () => {
+  it('lists what was converted, and where', () => {
     const { coercions } = coerceToSchema(schema, { count: '5', on: null, objects: [{ n: '1' }], list: 'x' })
     expect(coercions).toEqual([
       'count: text was read as integer',
@@ -91,7 +91,7 @@ describe('coerceToSchema', () => {
     ])
   })
 
-  it('changes nothing that fits the schema already', () => {
+  it('changes nothing that already fits the schema', () => {
     const { check } = compileJsonSchema(schema)
     const value = fc.record(
       {
@@ -113,7 +113,7 @@ describe('coerceToSchema', () => {
     )
   })
 
-  it('SEC-237: neither touches what it was given, nor prototypes, nor runs without end', () => {
+  it('SEC-237: changes neither its input nor prototypes, and always ends', () => {
     const given = Object.freeze({ object: '{"n": "1", "__proto__": {"polluted": 1}}', count: '5' })
     expect(coerceToSchema(schema, given).value).toEqual({ object: { n: 1 }, count: 5 })
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()

@@ -3,14 +3,15 @@ import { parseJsonText } from './json-text.js'
 
 export type CoercedArguments = {
   readonly value: unknown
-  /** What was read as something else, each with its place; empty when nothing was. */
+  /** One line with the path for each value that was converted; empty when no value was. */
   readonly coercions: readonly string[]
 }
 
 /**
- * Arguments that do not fit their schema, read as what the schema asks for where the text leaves no doubt: `"5"` as a number,
- * `"true"` as a boolean, a whole number as text, JSON in a string as the object or list it is, one value as a list of one, and
- * `null` for an optional field as its absence. For what a model wrote, and only after it did not pass; the result is checked anew.
+ * Converts arguments that do not fit their schema to what the schema expects, where there is only one reading: `"5"`
+ * to a number, `"true"` to a boolean, an integer to text, JSON in a string to its object or list, one value to a list
+ * of one, and `null` for an optional field to an absent field. Only for arguments that a model wrote and that failed
+ * the check; the result is checked again.
  */
 export function coerceToSchema(schema: JsonSchema, value: unknown): CoercedArguments {
   const coercions: string[] = []
@@ -41,7 +42,7 @@ function coerce(written: unknown, value: unknown, place: Place): unknown {
   return into(schema, value, place)
 }
 
-/** The members of what is an object or a list already. */
+/** Coerces the members of a value that is already an object or a list. */
 function into(schema: JsonSchema, value: unknown, place: Place): unknown {
   if (Array.isArray(value)) {
     if (!isRecord(schema['items'])) return value
@@ -95,7 +96,7 @@ function readAsType(type: string, value: unknown): unknown {
   try {
     return parseJsonText(text)
   } catch {
-    // It only began like JSON.
+    // It only starts like JSON.
     return undefined
   }
 }
@@ -106,7 +107,10 @@ function refusesNull(schema: unknown, root: JsonSchema): boolean {
   return types.length > 0 && !types.includes('null')
 }
 
-/** A schema that says one thing: through local references, and past `null` as the only alternative. Undefined for anything else. */
+/**
+ * Resolves a schema with one meaning: through local references, and without `null` as the only alternative. Undefined
+ * for others.
+ */
 function plainSchema(schema: unknown, root: JsonSchema, hops = 0): JsonSchema | undefined {
   if (!isRecord(schema) || hops > 5) return undefined
   const reference = schema['$ref']

@@ -2,7 +2,9 @@ import { isRecord } from './json.js'
 
 /** A piece of a multimodal tool result. `data` of an image is base64 or a URL. */
 export type ToolResultText = { type: 'text'; text: string }
+/** An image in a tool result. `data` is base64 or a URL. */
 export type ToolResultImage = { type: 'image'; data: string; mediaType?: string }
+/** A part of a multimodal tool result. */
 export type ToolResultContent = ToolResultText | ToolResultImage
 
 const defaultImageType = 'image/png'
@@ -19,7 +21,7 @@ function isToolResultContent(value: unknown): value is ToolResultContent {
   return value['mediaType'] === undefined || typeof value['mediaType'] === 'string'
 }
 
-/** A display string: text as it is, images as placeholders such as `[image:image/png]`. */
+/** Returns content as text for display: text blocks unchanged, images as placeholders such as `[image:image/png]`. */
 export function toolResultContentToText(content: readonly ToolResultContent[]): string {
   return content
     .map((part) => (part.type === 'text' ? part.text : `[image:${part.mediaType ?? defaultImageType}]`))

@@ -6,8 +6,9 @@ import type { RequirementSet } from './requirement.js'
 import type { ToolRuntime } from './runtime.js'
 import type { Subject } from './subject.js'
 
-/** What sort of thing a tool does, in the words of the Agent Client Protocol; clients choose icons and views by it. */
+/** What a tool does, by the categories of the Agent Client Protocol. Clients choose icons and views by it. */
 export type ToolKind = (typeof toolKinds)[number]
+/** The kinds of tools. */
 export const toolKinds = [
   'read',
   'edit',
@@ -21,32 +22,35 @@ export const toolKinds = [
   'other',
 ] as const
 
-/** How much output reaches the model before the rest goes to a file. */
+/** How much output reaches the model; longer output is saved to a file. */
 export type OutputLimits = {
   readonly maxBytes?: number
-  /** Room for what the tool adds to its output, such as line numbers. Default: 0. */
+  /** Extra space for text that the tool adds to its output, such as line numbers. Default: 0. */
   readonly extraBytes?: number
   readonly maxItems?: number
 }
 
-/** An event of an agent that works inside a tool, on its way to the stream of the run that called it. */
+/** An event of an agent that runs inside a tool, forwarded to the stream of the run that called the tool. */
 export type ToolCallStreamEvent = { agentId: string; agentName?: string; event: unknown }
 
-/** Who is calling: the agent, the run, and the session it belongs to. */
+/** The agent, run and session that make a call. */
 export type RunIdentity = ToolApprovalRunContext
 
-/** A tool that a server offers is what the server says it is, and may be something else tomorrow. */
+/**
+ * Where a tool of an MCP server comes from. A server can change its tools at any time; the digest shows whether it
+ * did.
+ */
 export type ServerToolIdentity = {
   readonly server: string
   /** Its name in rules: `mcp:<server>:<tool>`. */
   readonly tool: string
   /** Digests of its description, its parameters and the server it comes from, joined by `-`. */
   readonly digest?: string
-  /** What has changed since the server first offered it, in words; absent when nothing has. */
+  /** What changed since the server first offered it, as a sentence; absent when nothing changed. */
   readonly changed?: string
 }
 
-/** What a call hands to a tool. Everything is optional: a tool that only computes ignores it. */
+/** What a call passes to a tool. Every field is optional: a tool that only computes can ignore it. */
 export type ToolCallContext = {
   /** Aborted when the run stops: the tool should stop too. */
   signal?: AbortSignal
@@ -55,77 +59,92 @@ export type ToolCallContext = {
   toolCallId?: string
   /** The host's clock, in milliseconds; replay needs it fixed. */
   now?(): number
-  /** A partial result for whoever watches the run. */
+  /** Emits a partial result to readers of the run's events. */
   progress?(partial: unknown): void
   emitStreamEvent?(event: ToolCallStreamEvent): void | Promise<void>
-  /** What the files that the tool {@link Tool.pins} were when the call was judged, by path: it is for these contents alone. */
+  /**
+   * Digests of the files that the tool {@link Tool.pins}, by path, when the call was judged. The approval covers only
+   * these contents.
+   */
   pins?: ReadonlyMap<string, string>
-  /** For an agent that works inside the tool: who decides about its calls that need a yes. */
+  /** For an agent that runs inside the tool: decides about its calls that need approval. */
   approvals?: ToolApprovalsOptions
 }
 
-/** The smallest thing that is a tool. Write one by hand, or have `createTool` or `createJsonTool` make a {@link GovernedTool}. */
+/**
+ * The minimal interface of a tool. Write one by hand, or create a {@link GovernedTool} with `createTool` or
+ * `createJsonTool`.
+ */
 export interface Tool<Args = unknown, Output = unknown> {
   readonly name: string
   readonly approval?: ToolApprovalPolicy<Args>
-  /** What it asks for. Absent: nothing. */
+  /** The access that the tool needs. Absent: none. */
   readonly requires?: RequirementSet
   readonly kind?: ToolKind
-  /** What people call it; its name in words when left out. Models are not told. */
+  /** The name shown to users. Absent: the tool's name in words. Models do not see it. */
   readonly title?: string
   readonly limits?: OutputLimits
-  /** Running it twice does what running it once does, so a run may repeat it after a crash. */
+  /** Running it twice has the same effect as running it once, so a run may repeat it after a crash. */
   readonly idempotent?: boolean
-  /** It holds each call to a time limit of its own, so that a host's limit for tools counts for the calls inside it alone. */
+  /**
+   * The tool limits the time of each call itself, so a host's time limit for tools applies only to the calls that it
+   * makes.
+   */
   readonly ownTime?: boolean
-  /** Files whose content decides what a call does, such as a script: what is agreed to is agreed to for that content. */
+  /**
+   * Files whose content decides what a call does, such as a script. An approval covers only their content at that
+   * time.
+   */
   pins?(args: Args): readonly string[]
-  /** Why a person must approve each call, whatever the rules say. Without a person the call is refused. */
+  /** Why a user must approve each call, whatever the rules say. Without a user the call is denied. */
   mustAsk?(args: Args): string
-  /** For a tool that a server offers. */
+  /** The identity of a tool that an MCP server offers. */
   readonly mcp?: ServerToolIdentity
-  /** The tool as its server offers it now, for one that can change; undefined when it is no longer offered. */
+  /**
+   * The tool as its server offers it now, for a tool that can change; undefined when the server no longer offers it.
+   */
   current?(): Promise<AnyGovernedTool | undefined>
   definition(prompt: string): ToolDefinition | Promise<ToolDefinition>
   call(args: Args, context?: ToolCallContext): Output | Promise<Output>
-  /** What a call with these arguments would touch. */
+  /** The subjects (paths, hosts, commands) that a call with these arguments touches. */
   touches?(args: Args): readonly Subject[]
-  /** The arguments as approval policies see them. */
+  /** Parses the arguments into the form that approval policies see. */
   parseApprovalArgs?(args: unknown): Args
 }
 
-/** Any tool, whatever its arguments; `approval` is widened because a policy takes the arguments it was written for. */
+/** A tool with any arguments. `approval` is `unknown` because a policy accepts only the arguments of its own tool. */
 export type AnyTool = Omit<Tool<unknown, unknown>, 'approval'> & { readonly approval?: unknown }
 
 /**
- * A tool with the whole contract: it publishes what it is when it is registered, checks arguments before it runs, and answers
- * with an envelope. The same object is a {@link Tool}.
+ * A tool with the full contract: it publishes its definition when it is registered, checks arguments before it runs,
+ * and returns an envelope. The object is also a {@link Tool}.
  */
 export interface GovernedTool<Args = unknown, Output = unknown> extends Tool<Args, Output> {
-  /** The stable identifier; the same as `name`. */
+  /** The stable identifier; equal to `name`. */
   readonly id: string
   readonly description: string
   readonly parameters: JsonSchema
   readonly requires: RequirementSet
   readonly kind: ToolKind
   readonly idempotent: boolean
-  /** Why its arguments are not checked: the schema of a tool written by hand that the validator does not understand. */
+  /** Why its arguments are not checked: the validator does not support the schema of this hand-written tool. */
   readonly unchecked?: string
   definition(prompt?: string): ToolDefinition
-  /** The same for a model that is shown these tools beside it: for a tool that makes calls of them. Asked for once in a session. */
+  /** The definition for a model that also sees these tools, for a tool that calls them. Requested once per session. */
   definitionAmong?(others: readonly ToolDefinition[]): ToolDefinition
   call(args: Args, context?: ToolCallContext): Promise<Output>
   touches(args: Args): readonly Subject[]
   parseApprovalArgs(args: unknown): Args
   /**
-   * Checks the arguments, once. What comes back holds the one value that is then judged, approved and run; or the error
-   * envelope to answer with. Never throws. Asynchronous only when the schema is.
+   * Checks the arguments once. Returns either the value that is then judged, approved and run, or the error envelope
+   * to answer with. Never throws. Asynchronous only when the schema is.
    */
   prepare(args: unknown): Preparation<Args, Output> | Promise<Preparation<Args, Output>>
-  /** `prepare` and `run` in one: for callers that have nothing to judge in between. Never throws. */
+  /** Calls `prepare` and then `run`, for callers that have nothing to check in between. Never throws. */
   execute(args: unknown, context?: ToolCallContext): Promise<Envelope<Output>>
 }
 
+/** The result of checking arguments: a checked call, or the error envelope. */
 export type Preparation<Args = unknown, Output = unknown> =
   | {
       readonly ok: true
@@ -135,12 +154,12 @@ export type Preparation<Args = unknown, Output = unknown> =
     }
   | { readonly ok: false; readonly envelope: ErrorEnvelope }
 
-/** Any governed tool, whatever its arguments. */
+/** A governed tool with any arguments. */
 export type AnyGovernedTool = Omit<GovernedTool<unknown, unknown>, 'approval'> & {
   readonly approval?: unknown
 }
 
-/** Whether a tool already carries the whole contract. */
+/** Returns whether a tool already implements the full contract. */
 export function isGovernedTool(tool: AnyTool): tool is AnyGovernedTool {
   const candidate = tool as Partial<AnyGovernedTool>
   return (

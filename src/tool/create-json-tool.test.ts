@@ -36,7 +36,7 @@ const readRefusal = async (args: unknown): Promise<string> => {
 }
 
 describe('createJsonTool', () => {
-  it('makes the same kind of object as createTool', async () => {
+  it('creates the same kind of object as createTool', async () => {
     expect(read).toMatchObject({
       id: 'read',
       name: 'read',
@@ -69,11 +69,11 @@ describe('createJsonTool', () => {
       { file_path: ['a'], limit: 'x' },
       '- file_path: expected string; got an array of 1\n- limit: expected integer; got "x" (string)',
     ],
-  ])('refuses %j with the field, what was expected and what came', async (args, text) => {
+  ])('rejects %j with the field, what was expected and what was received', async (args, text) => {
     expect(await readRefusal(args)).toBe(text)
   })
 
-  it('follows references to say what was expected', async () => {
+  it('follows references to report what was expected', async () => {
     const schema = {
       type: 'object',
       properties: { at: { $ref: '#/$defs/point' } },
@@ -83,7 +83,7 @@ describe('createJsonTool', () => {
     expect(await refusal(schema, { at: {} })).toBe('- at.x: required field is missing; got nothing')
   })
 
-  it('explains unions by what was most likely meant', async () => {
+  it('explains unions by the shape that was most likely intended', async () => {
     const schema = {
       type: 'object',
       properties: {
@@ -109,14 +109,14 @@ describe('createJsonTool', () => {
     )
   })
 
-  it('names every alternative when nothing tells them apart', async () => {
+  it('names every alternative when all are equally likely', async () => {
     const either = { type: 'object', anyOf: [{ required: ['a'] }, { required: ['b'] }] }
     expect(await refusal(either, {})).toBe(
       '- a: required field is missing (one of 2 alternatives); got nothing\n- b: required field is missing (one of 2 alternatives); got nothing',
     )
   })
 
-  it('goes by the fixed value that marks a shape, however much else is wrong with it', async () => {
+  it('chooses the shape by its fixed value, however many other problems it has', async () => {
     const shape = (kind: string, ...fields: string[]): object => ({
       type: 'object',
       properties: {
@@ -131,7 +131,7 @@ describe('createJsonTool', () => {
     )
   })
 
-  it('never fills a model’s context, whatever the fields are called', async () => {
+  it('limits the length of the message, whatever the names of the fields', async () => {
     expect((await readRefusal({ file_path: 'a', ['a'.repeat(100_000)]: 1 })).length).toBeLessThan(500)
   })
 
@@ -170,11 +170,11 @@ describe('createJsonTool', () => {
       'x',
       'expected anything but what is excluded here; got "x" (string)',
     ],
-  ])('has words for %s', async (_, field, value, text) => {
+  ])('has a message for %s', async (_, field, value, text) => {
     expect(await refusal({ type: 'object', properties: { f: field } }, { f: value })).toBe(`- f: ${text}`)
   })
 
-  it('speaks draft 2020-12 by default and draft-07 when the schema says so', async () => {
+  it('uses draft 2020-12 by default and draft-07 when the schema says so', async () => {
     const tuple = {
       type: 'object',
       properties: { pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }] } },
@@ -186,8 +186,8 @@ describe('createJsonTool', () => {
       properties: { pair: { type: 'array', items: [{ type: 'string' }, { type: 'number' }] } },
     }
     expect(await refusal(seven, { pair: ['a', 'b'] })).toBe('- pair[1]: expected number; got "b" (string)')
-    // In draft-07 whatever stands beside a reference is ignored; in 2020-12 it counts.
-    const beside = {
+    // In draft-07 keywords next to a reference are ignored; in 2020-12 they apply.
+    const nextToReference = {
       type: 'object',
       properties: { a: { $ref: '#/definitions/any', type: 'number' } },
       definitions: { any: {} },
@@ -195,11 +195,11 @@ describe('createJsonTool', () => {
     const tool = createJsonTool({
       name: 't',
       description: 'd',
-      parameters: { $schema: 'http://json-schema.org/draft-07/schema#', ...beside },
+      parameters: { $schema: 'http://json-schema.org/draft-07/schema#', ...nextToReference },
       execute: () => 'ran',
     })
     expect(await tool.execute({ a: 'x' })).toMatchObject({ type: 'output' })
-    expect(await refusal(beside, { a: 'x' })).toContain('expected number')
+    expect(await refusal(nextToReference, { a: 'x' })).toContain('expected number')
   })
 
   it.each([
@@ -208,10 +208,10 @@ describe('createJsonTool', () => {
     [{ type: 'object', properties: [] }, /#\/properties: expected an object/],
     [{ type: 'object', required: 'a' }, /#\/required: expected an array of names/],
     [{ type: 'object', properties: { a: { pattern: '(' } } }, /#\/properties\/a\/pattern: /],
-    [{ type: 'object', properties: { a: { $ref: '#/$defs/gone' } } }, /"#\/\$defs\/gone" leads nowhere/],
+    [{ type: 'object', properties: { a: { $ref: '#/$defs/gone' } } }, /"#\/\$defs\/gone" points to nothing/],
     [
       { type: 'object', properties: { a: { $ref: 'https://example.com/x.json' } } },
-      /leads nowhere inside the schema/,
+      /points to nothing inside the schema/,
     ],
     [{ anyOf: {} }, /#\/anyOf: expected an array/],
     [{ properties: { a: 3 } }, /#\/properties\/a: expected an object or a boolean/],
@@ -222,19 +222,16 @@ describe('createJsonTool', () => {
       { properties: { a: { $dynamicRef: '#x' } } },
       /#\/properties\/a\/\$dynamicRef: dynamic references are not supported/,
     ],
-    [
-      { properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: { $ref: '#/$defs/b' } } },
-      /leads back to itself/,
-    ],
+    [{ properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: { $ref: '#/$defs/b' } } }, /refers to itself/],
     [{ $id: 'http://[' }, /Not a JSON Schema: Invalid URL/],
     [{ type: 'array' }, /must be an object, its schema says "array"/],
-  ])('finds what is wrong with the schema %j when the tool is made', (parameters, message) => {
+  ])('rejects the invalid schema %j when the tool is created', (parameters, message) => {
     expect(() => createJsonTool({ name: 't', description: 'd', parameters, execute: () => 1 })).toThrow(
       message,
     )
   })
 
-  it('takes schemas that refer to themselves', async () => {
+  it('accepts schemas that refer to themselves', async () => {
     const tree = {
       type: 'object',
       properties: { children: { type: 'array', items: { $ref: '#' } }, name: { type: 'string' } },
@@ -244,7 +241,7 @@ describe('createJsonTool', () => {
     )
   })
 
-  it('does not change or keep the schema object it was given', async () => {
+  it('neither changes nor stores the schema object it was given', async () => {
     const parameters = Object.freeze({
       type: 'object',
       properties: Object.freeze({ a: Object.freeze({ type: 'string' }) }),
@@ -254,11 +251,11 @@ describe('createJsonTool', () => {
     expect(parameters).toEqual({ type: 'object', properties: { a: { type: 'string' } } })
   })
 
-  it('takes a field that is undefined for one that is absent', async () => {
+  it('treats an undefined field as absent', async () => {
     expect(await read.execute({ file_path: 'a', limit: undefined })).toMatchObject({ type: 'output' })
   })
 
-  it('keeps hostile keys from the tool, also when a host passes an object', async () => {
+  it('removes hostile keys before the tool gets them, also when a host passes an object', async () => {
     const hostile =
       '{"a": {"__proto__": {"polluted": true}}, "constructor": {"prototype": {"polluted": true}}}'
     const tool = createJsonTool({
@@ -270,7 +267,7 @@ describe('createJsonTool', () => {
     expect(await tool.execute(JSON.parse(hostile))).toMatchObject({ type: 'output', data: [['a'], []] })
   })
 
-  it('reads fields that are called like members of every object', async () => {
+  it('reads fields with the names of built-in object members', async () => {
     const schema = {
       type: 'object',
       properties: { toString: { type: 'string' }, constructor: { type: 'string' } },
@@ -301,7 +298,7 @@ describe('createJsonTool', () => {
     )
   })
 
-  it('never throws for hostile values: endless nesting, very many keys, lone surrogates, no number', async () => {
+  it('never throws for hostile values: endless nesting, very many keys, lone surrogates, NaN', async () => {
     let deep: unknown = {}
     for (let i = 0; i < 100_000; i++) deep = { deep }
     const wide = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`k${i}`, i]))

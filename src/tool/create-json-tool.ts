@@ -6,6 +6,7 @@ import type { JsonObject, JsonSchema } from './json.js'
 import { compileJsonSchema } from './json-schema.js'
 import type { Validation } from './validation.js'
 
+/** The definition and the function of a tool with a JSON Schema. */
 export type CreateJsonToolOptions<Args = JsonObject, Returned = unknown> = GovernedOptions<Args> & {
   name: string
   /** What a model reads to decide whether to call. */
@@ -16,8 +17,8 @@ export type CreateJsonToolOptions<Args = JsonObject, Returned = unknown> = Gover
 }
 
 /**
- * Makes a tool from a JSON Schema, for tools whose schema comes from a server or a file, and for those that should load no
- * schema library. Throws when the schema is not one.
+ * Makes a tool from a JSON Schema, for tools whose schema comes from a server or a file, and for those that should
+ * load no schema library. Throws when the schema is not one.
  *
  * ```ts
  * const add = createJsonTool<{ a: number; b: number }>({
@@ -37,8 +38,8 @@ export function createJsonTool<Args = JsonObject, Returned = unknown>(
 }
 
 /**
- * The same for tools of this package. A test has looked at their schemas, so the work of making one ready waits for the first call:
- * most sessions use few of the tools they have.
+ * The same for tools of this package. A test has looked at their schemas, so the work of making one ready waits for
+ * the first call: most sessions use few of the tools they have.
  */
 export function builtInTool<Args = JsonObject, Returned = unknown>(
   options: CreateJsonToolOptions<Args, Returned>,

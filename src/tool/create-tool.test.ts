@@ -39,7 +39,7 @@ describe('createTool', () => {
     })
   })
 
-  it('keeps the governed half as it was given', () => {
+  it('exposes the governed options unchanged', () => {
     const tool = createTool({
       name: 'fetch_page',
       description: 'Fetch a page.',
@@ -62,14 +62,14 @@ describe('createTool', () => {
     expect(tool.approval).toBeDefined()
   })
 
-  it('publishes what cannot change afterwards', () => {
+  it('publishes frozen copies', () => {
     const requires = { fs: { read: ['{workspace}/**'] } }
     const tool = createTool({ name: 't', description: 'd', input: z.object({}), requires, execute: () => 1 })
     requires.fs.read.push('/etc/**')
     expect(tool.requires).toEqual({ fs: { read: ['{workspace}/**'] } })
   })
 
-  it('keeps hostile keys from the tool', async () => {
+  it('removes hostile keys before the tool gets them', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -93,11 +93,11 @@ describe('createTool', () => {
     expect(JSON.stringify(await guarded.definition(''))).not.toContain('secret reason')
   })
 
-  it('runs the same whatever the prompt is', async () => {
+  it('has the same definition for every prompt', async () => {
     expect(await weather.definition('a')).toBe(await weather.definition('b'))
   })
 
-  it('refuses names and kinds that nothing could work with', () => {
+  it('rejects invalid names and kinds', () => {
     const make = (options: object): unknown =>
       createTool({ name: 'ok', description: 'd', input: z.object({}), execute: () => 1, ...options } as never)
     for (const name of ['', 'has space', 'ünï', 'x'.repeat(129), 3])
@@ -120,7 +120,7 @@ describe('the schema a model sees', () => {
     })
   })
 
-  it('cannot be changed by whoever is shown it', async () => {
+  it('cannot be changed by its readers', async () => {
     const { parameters } = await weather.definition('')
     expect(() => {
       ;(parameters['properties'] as Record<string, unknown>)['city'] = 'gone'
@@ -132,7 +132,7 @@ describe('the schema a model sees', () => {
     ['a bigint', z.object({ n: z.bigint() })],
     ['a map', z.object({ m: z.map(z.string(), z.string()) })],
     ['something custom', z.object({ c: z.custom<URL>(() => true) })],
-  ])('must exist: %s throws when the tool is made', (_, input) => {
+  ])('must exist: %s throws when the tool is created', (_, input) => {
     expect(() => createTool({ name: 'bad', description: 'd', input, execute: () => 1 })).toThrow(
       /input schema of tool "bad" has no JSON Schema form/,
     )
@@ -144,7 +144,7 @@ describe('the schema a model sees', () => {
     )
   })
 
-  it('takes transforms, which only change what the tool gets', async () => {
+  it('supports transforms, which only change what the tool gets', async () => {
     const tool = createTool({
       name: 'len',
       description: 'd',
@@ -163,7 +163,7 @@ describe('call', () => {
     expect(error).toMatchObject({ issues: [{ path: ['city'] }], cause: [{ code: 'invalid_type' }] })
   })
 
-  it('throws what the tool throws, unwrapped', async () => {
+  it('rethrows what the tool throws, unwrapped', async () => {
     const boom = new RangeError('boom')
     const tool = createTool({
       name: 't',
@@ -190,7 +190,7 @@ describe('call', () => {
     )
   })
 
-  it('gives what the output schema makes of the result: undeclared fields gone, transforms applied', async () => {
+  it('returns the result parsed by the output schema: undeclared fields removed, transforms applied', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -201,13 +201,13 @@ describe('call', () => {
     expect(await tool.call({})).toEqual({ n: 7 })
   })
 
-  it('hands an empty context to a tool called without one', async () => {
+  it('passes an empty context to a tool called without one', async () => {
     const execute = vi.fn(() => 1)
     await createTool({ name: 't', description: 'd', input: z.object({}), execute }).call({})
     expect(execute).toHaveBeenCalledWith({}, {})
   })
 
-  it('gives the data of an envelope the tool made, or throws its text', async () => {
+  it('returns the data of an envelope that the tool returned, or throws its text', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -230,7 +230,7 @@ describe('execute', () => {
     return envelope.error_text
   }
 
-  it('names the field, what was expected and what came', async () => {
+  it('names the field, what was expected and what was received', async () => {
     expect(await text({ city: 3 })).toBe(
       'Invalid arguments for tool "weather":\n- city: Invalid input: expected string, received number; got 3 (number)\nCorrect them and call "weather" again.',
     )
@@ -255,7 +255,7 @@ describe('execute', () => {
     expect(await text({ items: [{ 'a b': 1 }, { 'a b': 'x' }] }, tool)).toContain('- items[1]["a b"]: ')
   })
 
-  it('explains a union by the shape that was most likely meant', async () => {
+  it('explains a union by the shape that was most likely intended', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -278,7 +278,7 @@ describe('execute', () => {
     )
   })
 
-  it('stays short, whatever comes', async () => {
+  it('keeps the message short for every input', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -290,7 +290,7 @@ describe('execute', () => {
     expect(long).toContain('- and 9992 more')
   })
 
-  it('measures with the clock it is given', async () => {
+  it('measures with the given clock', async () => {
     let time = 100
     const tool = createTool({
       name: 't',
@@ -322,7 +322,7 @@ describe('execute', () => {
     })
   })
 
-  it('keeps the metadata of an envelope the tool made, and its own duration', async () => {
+  it('keeps the metadata of an envelope that the tool returned, and measures the duration itself', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -336,7 +336,7 @@ describe('execute', () => {
     })
   })
 
-  it('takes an envelope that was written by hand, without the metadata that only a runtime may set', async () => {
+  it('accepts a hand-written envelope without the metadata that only the runtime can set', async () => {
     const forged = {
       type: 'output' as const,
       data: 'x',
@@ -357,13 +357,13 @@ describe('execute', () => {
     expect(await failed.execute({})).toMatchObject({ type: 'error', error_text: 'no' })
   })
 
-  it('gives null for a tool that returns nothing, so that the envelope survives JSON', async () => {
+  it('returns null for a tool that returns nothing, so that the envelope survives JSON', async () => {
     const tool = createTool({ name: 't', description: 'd', input: z.object({}), execute: () => undefined })
     expect(isEnvelope(JSON.parse(JSON.stringify(await tool.execute({}))))).toBe(true)
     expect(await tool.call({})).toBeUndefined()
   })
 
-  it('is an error envelope even when the error has no text', async () => {
+  it('returns an error envelope even when the error has no text', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -376,7 +376,7 @@ describe('execute', () => {
     })
   })
 
-  it('never throws, even when what goes wrong is the error or the clock itself', async () => {
+  it('never throws, even when the error or the clock itself throws', async () => {
     const hostile = Object.defineProperty(new Error('x'), 'message', {
       get: () => {
         throw new Error('gotcha')
@@ -425,7 +425,7 @@ describe('execute', () => {
     expect(execute).not.toHaveBeenCalled()
   })
 
-  it('hands its context to the tool', async () => {
+  it('passes its context to the tool', async () => {
     const controller = new AbortController()
     const execute = vi.fn(() => 1)
     const context = {
@@ -455,7 +455,7 @@ describe('execute', () => {
     )
   })
 
-  it('answers with an envelope when the schema itself breaks', async () => {
+  it('returns an envelope when the schema itself throws', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -469,7 +469,7 @@ describe('execute', () => {
     expect(await text({ a: 'x' }, tool)).toBe('The arguments of tool "t" could not be checked: refine broke')
   })
 
-  it('answers with an envelope when the tool cannot say what it touches', async () => {
+  it('returns an envelope when the tool’s touches() throws', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -517,14 +517,14 @@ describe('prepare', () => {
     expect(() => tool.parseApprovalArgs({ a: 'yes' })).toThrow(/did not answer at once: use prepare/)
   })
 
-  it('leaves parseApprovalArgs for those who ask for the arguments alone', () => {
+  it('offers parseApprovalArgs to callers that need only the arguments', () => {
     expect(weather.parseApprovalArgs({ city: 'Oslo' })).toEqual({ city: 'Oslo', days: 1 })
     expect(() => weather.parseApprovalArgs({})).toThrow(ToolInputError)
   })
 })
 
 describe('schemas of other libraries', () => {
-  it('ArkType says its JSON Schema itself', async () => {
+  it('ArkType converts its schema to JSON Schema itself', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -543,7 +543,7 @@ describe('schemas of other libraries', () => {
   })
 
   const schema = v.object({ name: v.pipe(v.string(), v.minLength(2)) })
-  it('Valibot needs the JSON Schema beside it', async () => {
+  it('Valibot needs the JSON Schema as "parameters"', async () => {
     const tool = createTool({
       name: 't',
       description: 'd',
@@ -562,9 +562,9 @@ describe('schemas of other libraries', () => {
     })
   })
 
-  it('and without it the error says what to do', () => {
+  it('Valibot without "parameters" gets an error that says what to do', () => {
     expect(() => createTool({ name: 't', description: 'd', input: schema, execute: () => 1 })).toThrow(
-      /input schema of tool "t" \(valibot\) cannot say its JSON Schema. Give it beside the schema as "parameters"/,
+      /input schema of tool "t" \(valibot\) cannot be converted to JSON Schema. Pass its JSON Schema as "parameters"/,
     )
   })
 })

@@ -12,40 +12,42 @@ import {
 } from './standard-schema.js'
 import { ToolOutputError } from './validation.js'
 
-/** What a tool with (or without) an output schema gives. */
+/** The output type of a tool with or without an output schema. */
 export type ToolOutput<OutputSchema extends AnySchema | undefined> = OutputSchema extends AnySchema
   ? SchemaOutput<OutputSchema>
   : unknown
 
-/** The value, now or later, bare or in an envelope. */
+/** A value or a promise of it, plain or in an envelope. */
 type Returns<Value> = Value | Envelope<Value> | Promise<Value | Envelope<Value>>
 
 type CommonOptions<InputSchema extends AnySchema> = GovernedOptions<SchemaOutput<InputSchema>> & {
   name: string
-  /** What a model reads to decide whether to call. */
+  /** What a model reads to decide whether to call the tool. */
   description: string
-  /** A Zod 4 schema, or one of any library that speaks Standard Schema. */
+  /** A Zod 4 schema, or a schema of any library that implements Standard Schema. */
   input: InputSchema
-  /** The JSON Schema of `input`, for libraries that cannot say it themselves. */
+  /** The JSON Schema of `input`, for libraries that cannot convert their schemas. */
   parameters?: JsonSchema
 }
 
+/** The definition and the function of a tool with a schema of a schema library. */
 export type CreateToolOptions<
   InputSchema extends AnySchema,
   OutputSchema extends AnySchema | undefined = undefined,
 > = CommonOptions<InputSchema> & {
   output?: OutputSchema
-  /** What it returns is checked by the `output` schema, if there is one. */
+  /** The work of the tool. Its result is checked against the `output` schema, if there is one. */
   execute(args: SchemaOutput<InputSchema>, context: ToolCallContext): unknown
 }
 
-/** Where the type of a result is known, it must be one that the output schema takes; `unknown` is left to the check at run time. */
+/** A result of a known type must fit the output schema; `unknown` is checked at run time. */
 type UnknownOnly<Returned> = unknown extends Awaited<Returned> ? unknown : never
 
 /**
- * Makes a tool from a schema and a function. Arguments are checked before the function runs; with an `output` schema its result
- * is checked too. Throws when the schema has no JSON Schema form.
+ * Creates a tool from a schema and a function. Arguments are checked before the function runs. With an `output`
+ * schema, the result is checked too. Throws when the schema cannot be converted to JSON Schema.
  *
+ * @example
  * ```ts
  * const add = createTool({
  *   name: 'add',

@@ -1,4 +1,4 @@
 import type { JsonSchema } from './json.js'
 
-/** What a model is told of a tool. */
+/** A tool's name, description and input schema, as a model reads them. */
 export type ToolDefinition = { name: string; description: string; parameters: JsonSchema }

@@ -11,7 +11,7 @@ import {
 } from './envelope.js'
 
 describe('envelopes', () => {
-  it('hold data when it worked and a text when it did not, and always a duration', () => {
+  it('have data on success, a text on failure, and always a duration', () => {
     expect(outputEnvelope({ a: 1 })).toEqual({ type: 'output', data: { a: 1 }, metadata: { duration_ms: 0 } })
     expect(errorEnvelope('no', { duration_ms: 3 })).toEqual({
       type: 'error',
@@ -55,11 +55,11 @@ describe('envelopes', () => {
     { type: 'error', error_text: 3, metadata: { duration_ms: 1 } },
     { type: 'output', data: 1, metadata: { duration_ms: '1' } },
     { type: 'other', data: 1, metadata: { duration_ms: 1 } },
-  ])('are not taken for %j', (value) => {
+  ])('do not include %j', (value) => {
     expect(isEnvelope(value)).toBe(false)
   })
 
-  it('returned by a tool are taken as they are when it made them, and without the runtime’s metadata when not', () => {
+  it('returned by a tool keep all metadata if this package made them, and lose the runtime’s metadata if not', () => {
     const made = outputEnvelope(1, { truncated: true, output_path: 'x', exit_code: 2 })
     expect(returnedEnvelope(made)).toBe(made)
     expect(returnedEnvelope(JSON.parse(JSON.stringify(made)))).toEqual({
@@ -75,7 +75,7 @@ describe('envelopes', () => {
     expect(errorEnvelope(undefined as never).error_text).toBe('an error that carries no message')
   })
 
-  it('show nothing but their documented fields', () => {
+  it('serialize only their documented fields', () => {
     expect(Object.keys(outputEnvelope(1))).toEqual(['type', 'data', 'metadata'])
     expect(JSON.stringify(errorEnvelope('no'))).toBe(
       '{"type":"error","error_text":"no","metadata":{"duration_ms":0}}',

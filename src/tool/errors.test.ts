@@ -48,7 +48,7 @@ describe('error classes', () => {
     expect(new other.ToolNotFoundError('x') instanceof ToolCallError).toBe(false)
   })
 
-  it('leave instanceof of a user’s subclass as it always was', () => {
+  it('do not change instanceof of a user’s subclass', () => {
     class Mine extends ToolCallError {}
     expect(new Mine('x') instanceof Mine).toBe(true)
     expect(new Mine('x') instanceof ToolCallError).toBe(true)

@@ -3,10 +3,11 @@ import { nearestNames, quoteNames } from './nearest.js'
 const markerPrefix = 'capstan.error.'
 
 /**
- * The root of every error that Capstan throws on purpose. `code` is stable and meant for programs; the message is for people.
+ * The base class of every error that Capstan throws on purpose. `code` is stable, for programs; the message is for
+ * people.
  *
- * `instanceof` compares a marker kept in the global symbol registry, so an error made by another copy of this package is
- * recognised too (two versions in one dependency tree are common).
+ * `instanceof` compares a marker from the global symbol registry, so it also recognises an error made by another copy
+ * of this package. Two versions in one dependency tree are common.
  */
 export class CapstanError extends Error {
   readonly code: string
@@ -25,7 +26,7 @@ export class CapstanError extends Error {
 
 const markers = new WeakMap<object, symbol>()
 
-/** What was thrown may be a proxy that refuses to be asked: it is none of ours then. */
+/** A thrown value can be a proxy that throws when it is read; such a value is not an error of this package. */
 function carries(value: object, marker: symbol): boolean {
   try {
     return marker in value
@@ -34,7 +35,9 @@ function carries(value: object, marker: symbol): boolean {
   }
 }
 
-/** Gives a class its cross-copy identity. Classes that are not marked keep the ordinary `instanceof`. */
+/**
+ * Makes `instanceof` work across copies of this package. Classes that are not marked have the ordinary `instanceof`.
+ */
 export function markErrorClass(errorClass: { readonly prototype: object }, name: string): void {
   const marker = Symbol.for(markerPrefix + name)
   markers.set(errorClass, marker)
@@ -42,14 +45,14 @@ export function markErrorClass(errorClass: { readonly prototype: object }, name:
   Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true })
 }
 
-/** A tool threw, or its arguments or output did not fit its schema. The original is in `cause`. */
+/** A tool threw, or its arguments or output did not fit its schema. The original error is in `cause`. */
 export class ToolCallError extends CapstanError {
   constructor(message: string, cause?: unknown) {
     super('tool_call_failed', message, cause === undefined ? undefined : { cause })
   }
 }
 
-/** The tool set holds no tool of that name. */
+/** The tool set has no tool with that name. */
 export class ToolNotFoundError extends CapstanError {
   readonly toolName: string
 
@@ -59,7 +62,7 @@ export class ToolNotFoundError extends CapstanError {
   }
 }
 
-/** The arguments were not JSON. The `SyntaxError` with its position is in `cause`. */
+/** The arguments were not JSON. The `SyntaxError` with the position is in `cause`. */
 export class ToolJsonError extends CapstanError {
   constructor(message: string, cause?: unknown) {
     super('tool_arguments_malformed', message, cause === undefined ? undefined : { cause })
@@ -71,20 +74,20 @@ markErrorClass(ToolCallError, 'ToolCallError')
 markErrorClass(ToolNotFoundError, 'ToolNotFoundError')
 markErrorClass(ToolJsonError, 'ToolJsonError')
 
-/** The sentence for an unknown tool, with the nearest known names when there are any. */
+/** Returns the message for an unknown tool, with the nearest known names if there are any. */
 export function describeUnknownTool(toolName: string, known: readonly string[]): string {
   const near = nearestNames(toolName, known)
   if (near.length > 0) return `Unknown tool "${toolName}". Did you mean ${quoteNames(near)}?`
   return `Unknown tool "${toolName}".`
 }
 
-/** The words of anything that was thrown. Never throws itself, whatever that thing is. */
+/** Returns the message of any thrown value. Never throws. */
 export function messageOf(thrown: unknown): string {
   try {
     const said = typeof thrown === 'object' && thrown !== null ? messageIn(thrown) : thrown
     if (typeof said === 'string' && said !== '') return said
   } catch {
-    // A getter or proxy that throws has nothing to say.
+    // A getter or proxy that throws has no message.
   }
   return 'an error that carries no message'
 }

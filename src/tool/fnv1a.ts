@@ -1,4 +1,4 @@
-/** A hash of 32 bits: fast, the same in every process, and no secret. */
+/** A 32-bit hash: fast, equal in every process, not cryptographic. */
 export function fnv1a(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)

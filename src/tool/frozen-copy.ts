@@ -1,15 +1,15 @@
-/** What frozenCopy made: frozen all the way down. */
+/** Objects that `frozenCopy` made: frozen at every level. */
 const copies = new WeakSet<object>()
 
 /**
- * A copy of plain data that cannot change: what a tool publishes is shared by every definition, prompt and grant. What it made
- * before is given back as it is.
+ * Returns a deeply frozen copy of plain data. What a tool publishes is shared by every definition, prompt and grant,
+ * so it must not change. A value that this function made is returned unchanged.
  */
 export function frozenCopy<Value>(value: Value): Value {
   return copy(value) as Value
 }
 
-/** Whether a value came from {@link frozenCopy}, so that what is derived from it may be kept. */
+/** Returns whether a value came from {@link frozenCopy}, so that results derived from it can be cached. */
 export function isFrozenCopy(value: object): boolean {
   return copies.has(value)
 }

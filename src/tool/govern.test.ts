@@ -16,13 +16,13 @@ const handWritten: Tool<{ n: number }, number> = {
 }
 
 describe('governTool', () => {
-  it('leaves a tool that has the whole contract as it is', async () => {
+  it('returns a tool with the full contract unchanged', async () => {
     const tool = createTool({ name: 't', description: 'd', input: z.object({}), execute: () => 1 })
     expect(isGovernedTool(tool)).toBe(true)
     expect(await governTool(tool)).toBe(tool)
   })
 
-  it('gives a tool written by hand the whole contract', async () => {
+  it('adds the full contract to a hand-written tool', async () => {
     expect(isGovernedTool(handWritten)).toBe(false)
     const tool = await governTool(handWritten)
     expect(tool).toMatchObject({
@@ -35,7 +35,7 @@ describe('governTool', () => {
     expect(await tool.execute({ n: 2 })).toMatchObject({ type: 'output', data: 4 })
   })
 
-  it('checks its arguments against what its definition says', async () => {
+  it('checks the arguments against the schema in the definition', async () => {
     const call = vi.fn(() => 1)
     const tool = await governTool({ ...handWritten, call })
     expect(await tool.execute({ n: 'two' })).toMatchObject({
@@ -45,7 +45,7 @@ describe('governTool', () => {
     expect(call).not.toHaveBeenCalled()
   })
 
-  it('carries over what it declares', async () => {
+  it('copies the declared properties', async () => {
     const tool = await governTool({
       ...handWritten,
       requires: { capabilities: ['arithmetic'] },
@@ -65,7 +65,7 @@ describe('governTool', () => {
     expect(tool.touches({ n: 1 })).toEqual([{ capability: 'arithmetic' }])
   })
 
-  it('shows policies what it parses for approval, and lets its call parse for itself', async () => {
+  it('shows policies the arguments parsed for approval, and passes the original arguments to call', async () => {
     const parse = (args: unknown): { n: number } => ({ n: Number((args as { n: string }).n) })
     const tool = await governTool({
       name: 'double',
@@ -82,7 +82,7 @@ describe('governTool', () => {
     expect(await tool.execute({ n: '21' })).toMatchObject({ type: 'output', data: 42 })
   })
 
-  it('answers with an envelope when its own parsing throws', async () => {
+  it('returns an envelope when the tool’s own parsing throws', async () => {
     const tool = await governTool({
       ...handWritten,
       parseApprovalArgs: () => {
@@ -95,7 +95,7 @@ describe('governTool', () => {
     })
   })
 
-  it('keeps the mark of a tool that no output middleware may touch', async () => {
+  it('keeps the mark of a tool that is hidden from output middleware', async () => {
     const tool = await governTool(withoutOutputMiddleware({ ...handWritten }))
     const call = { toolName: 'double', turn: 1, internalCallId: 'i', args: '{}', result: 'as it is' }
     expect(await applyToolOutput([{ onToolOutput: () => 'changed' }], call, tool)).toEqual({
@@ -103,7 +103,7 @@ describe('governTool', () => {
     })
   })
 
-  it('rejects a tool whose definition cannot be had', async () => {
+  it('rejects a tool whose definition fails', async () => {
     await expect(
       governTool({ ...handWritten, definition: () => Promise.reject(new Error('server gone')) }),
     ).rejects.toThrow('server gone')

@@ -104,10 +104,11 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
 }
 
 /**
- * Any tool with the whole contract: itself when it has it already, else wrapped. A tool written by hand publishes its schema
- * through `definition`; its arguments are checked against that. A schema that the validator does not understand checks nothing:
- * arguments reach the tool as they are, and `unchecked` says why. When the tool parses arguments for approval, policies see what it
- * parsed; its own `call` gets what was parsed from, and parses for itself.
+ * Any tool with the whole contract: itself when it has it already, else wrapped. A tool written by hand publishes its
+ * schema through `definition`; its arguments are checked against that. A schema that the validator does not
+ * understand checks nothing: arguments reach the tool as they are, and `unchecked` says why. When the tool parses
+ * arguments for approval, policies see what it parsed; its own `call` gets what was parsed from, and parses for
+ * itself.
  */
 export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
   if (isGovernedTool(tool)) return tool

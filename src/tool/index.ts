@@ -1,4 +1,4 @@
-/** What a tool is: the whole of `capstan/tool`. Runs in any JavaScript runtime. */
+/** The entry `capstan/tool`: everything about defining and calling tools. Runs in any JavaScript runtime. */
 export {
   decideApproval,
   evaluateApproval,

@@ -4,7 +4,7 @@ import { nearestNames, quoteNames } from './nearest.js'
 import { type ArgumentProblem, closestShape } from './problem.js'
 import { patternOf } from './safe-patterns.js'
 
-/** A schema the validator can work with: its references are looked up by address. */
+/** A schema prepared for the validator, with its references by address. */
 export type ReadySchema = {
   readonly schema: Schema
   readonly lookup: Record<string, Schema | boolean>
@@ -13,7 +13,10 @@ export type ReadySchema = {
 
 const maxErrors = 5000
 
-/** Turns a validator's flat list of errors into problems with words: leaves only, one branch of each union. */
+/**
+ * Converts the validator's flat list of errors into problems with messages: only leaf errors, and one branch of each
+ * union.
+ */
 export function explainSchemaErrors(
   errors: readonly OutputUnit[],
   ready: ReadySchema,
@@ -21,7 +24,7 @@ export function explainSchemaErrors(
 ): ArgumentProblem[] {
   const problems = explain(errors.slice(0, maxErrors), ready, input)
   if (problems.length > 0) return problems
-  // Only a `false` schema leaves nothing to say in words: the value must not be there at all.
+  // Only a `false` schema leaves no message: the value must not exist at all.
   return [{ path: pathOf(errors.at(-1)?.instanceLocation ?? '#', input), message: 'not allowed here' }]
 }
 
@@ -69,16 +72,16 @@ function isBranchOf(union: OutputUnit, other: OutputUnit): boolean {
 
 function describeLeaf(unit: OutputUnit, ready: ReadySchema, input: unknown): ArgumentProblem[] {
   const rule = ruleAt(ready, unit.keywordLocation)
-  const told = (message: string, field?: string): ArgumentProblem[] => [
+  const problem = (message: string, field?: string): ArgumentProblem[] => [
     { path: pathOf(unit.instanceLocation, input, field), message },
   ]
   const fixed = (message: string): ArgumentProblem[] =>
-    told(message).map((problem) => ({ ...problem, fixed: true }))
+    problem(message).map((one) => ({ ...one, fixed: true }))
   switch (unit.keyword) {
     case 'type':
-      return told(`expected ${[rule].flat().join(' or ')}`)
+      return problem(`expected ${[rule].flat().join(' or ')}`)
     case 'required':
-      return told('required field is missing', quotedIn(unit.error))
+      return problem('required field is missing', quotedIn(unit.error))
     case 'enum':
       return fixed(
         Array.isArray(rule)
@@ -92,17 +95,17 @@ function describeLeaf(unit: OutputUnit, ready: ReadySchema, input: unknown): Arg
       return fixed(`expected ${JSON.stringify(rule)}`)
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return rule === false ? told(unknownField(unit, ready), quotedIn(unit.error)) : []
+      return rule === false ? problem(unknownField(unit, ready), quotedIn(unit.error)) : []
     case 'propertyNames':
-      return told(`the name of this field is not allowed`, quotedIn(unit.error))
+      return problem(`the name of this field is not allowed`, quotedIn(unit.error))
     case 'not':
-      return told('expected anything but what is excluded here')
+      return problem('expected anything but what is excluded here')
     default:
       break
   }
-  // A container says nothing of its own: what is wrong is said by the errors inside it. `false` belongs to the container around it.
+  // A container has no message of its own: the errors inside it have one. `false` belongs to the container around it.
   if (containers.has(unit.keyword) || unit.keywordLocation.includes('/propertyNames/')) return []
-  return told(bounds[unit.keyword]?.(rule) ?? unit.error)
+  return problem(bounds[unit.keyword]?.(rule) ?? unit.error)
 }
 
 const containers = new Set([
@@ -151,7 +154,10 @@ function unknownField(unit: OutputUnit, ready: ReadySchema): string {
     : 'unknown field (none are allowed here)'
 }
 
-/** What the schema says at a keyword's place, followed through references; undefined where it cannot be followed. */
+/**
+ * Returns the schema's value at a keyword's location, resolved through references; undefined where it cannot be
+ * resolved.
+ */
 function ruleAt(ready: ReadySchema, keywordLocation: string): unknown {
   let node: unknown = ready.schema
   for (const segment of segmentsOf(keywordLocation)) {

@@ -4,13 +4,13 @@ import type { JsonSchema } from './json.js'
 import { compileJsonSchema } from './json-schema.js'
 
 describe('compileJsonSchema', () => {
-  it('compiles a schema that cannot change once, however often it is asked', () => {
+  it('compiles a frozen schema only once', () => {
     const schema = frozenCopy({ type: 'object' })
     expect(frozenCopy(schema)).toBe(schema)
     expect(compileJsonSchema(schema)).toBe(compileJsonSchema(schema))
   })
 
-  it('does not remember a schema that was changed afterwards', () => {
+  it('does not cache a schema that can change', () => {
     const schema: { type: string; properties: { a: { type: string } } } = {
       type: 'object',
       properties: { a: { type: 'string' } },
@@ -26,7 +26,7 @@ describe('compileJsonSchema', () => {
     expect(Object.getPrototypeOf(copy['properties'])).toBe(Object.prototype)
   })
 
-  it('gives the checked value, or the problems with their paths', () => {
+  it('returns the checked value, or the problems with their paths', () => {
     const { check } = compileJsonSchema({
       type: 'object',
       properties: { 'a/b': { type: 'array', items: { type: 'number' } } },
@@ -39,7 +39,7 @@ describe('compileJsonSchema', () => {
     })
   })
 
-  it('gives a copy: what was checked cannot change afterwards', () => {
+  it('returns a copy, so that the checked value cannot change afterwards', () => {
     const given = { a: { b: 1 } }
     const checked = compileJsonSchema({ type: 'object' }).check(given)
     given.a.b = 2
@@ -64,7 +64,7 @@ describe('compileJsonSchema', () => {
   })
   const nested = (levels: number): unknown => (levels === 0 ? 'x' : { args: [nested(levels - 1)], op: 'not' })
 
-  it('does not spend time without end on alternatives that repeat themselves', () => {
+  it('limits the work on recursive alternatives', () => {
     const { check } = compileJsonSchema(expression())
     expect(check(nested(2)).ok).toBe(true)
     expect(check(nested(50))).toEqual({

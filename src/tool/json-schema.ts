@@ -10,33 +10,36 @@ import { makePatternsSafe, schemaNodes } from './safe-patterns.js'
 import { metered, withinBudget } from './schema-budget.js'
 import type { Validation } from './validation.js'
 
-/** A JSON Schema made ready for checking values. */
+/** A JSON Schema compiled for checking values. */
 type CompiledSchema = {
   check(input: unknown): Validation<unknown>
 }
 
 const compiled = new WeakMap<JsonSchema, CompiledSchema>()
 
-/** Above this many values only the first problems are collected: a million fields must not buy a million errors. */
+/**
+ * Above this many values only the first problems are collected, so that a million fields do not cause a million
+ * errors.
+ */
 const smallValue = 5000
 
 /**
- * Compiles a JSON Schema (draft 2020-12, 2019-09, 07 or 04 by its `$schema`), once for each schema that cannot change. Throws
- * `TypeError` when it is not a schema.
+ * Compiles a JSON Schema (draft 2020-12, 2019-09, 07 or 04, by its `$schema`). The result is cached for schemas that
+ * cannot change. Throws `TypeError` when the value is not a schema.
  */
 export function compileJsonSchema(schema: JsonSchema): CompiledSchema {
   const known = compiled.get(schema)
   if (known !== undefined) return known
   const ready = makeReady(schema)
   const made: CompiledSchema = { check: (input) => check(ready, input) }
-  // A schema that may still change is compiled anew: what is checked must be what is published.
+  // A schema that can still change is compiled each time: the checked schema must be the published one.
   if (isFrozenCopy(schema)) compiled.set(schema, made)
   return made
 }
 
 function makeReady(schema: JsonSchema): ReadySchema {
   assertSchema(schema)
-  // The validator annotates the schema it works on, and ours may be frozen or shared.
+  // The validator annotates the schema, which may be frozen or shared.
   const own = structuredClone(schema) as Schema
   const nodes = schemaNodes(own)
   makePatternsSafe(nodes)
@@ -64,7 +67,7 @@ function check(ready: ReadySchema, input: unknown): Validation<unknown> {
   let value: unknown
   let errors: OutputUnit[]
   try {
-    // A copy: what is checked must not change under the one who approves or runs it.
+    // A copy: the checked value must not change before it is approved or run.
     const copied = copyJson(input)
     value = copied.value
     const run = (stopAtFirst: boolean): OutputUnit[] | undefined =>
@@ -77,13 +80,13 @@ function check(ready: ReadySchema, input: unknown): Validation<unknown> {
     errors = copied.values <= smallValue ? (allErrors(run) ?? first) : first
   } catch (error) {
     if (error instanceof CheckTooLargeError) return refused(`could not be checked: ${error.message}`)
-    // Values that JSON cannot hold, nesting without end, keys that are not well-formed text.
+    // Values that are not JSON, endless nesting, keys that are not well-formed text.
     return refused(`expected plain JSON data (${messageOf(error)})`)
   }
   return { ok: false, problems: explainSchemaErrors(errors, ready, value) }
 }
 
-/** Every error, where finding them all is not too much work. */
+/** Collects every error, unless that is too much work. */
 function allErrors(run: (stopAtFirst: boolean) => OutputUnit[] | undefined): OutputUnit[] | undefined {
   try {
     return run(false)

@@ -36,7 +36,7 @@ describe('parseJsonText', () => {
     ['01', 1, 'expected the end of the text, found "1"'],
     ['[', 1, 'expected a value, the text ends here'],
     ["{'a': 1}", 1, 'found "\'"'],
-  ])('says where %j breaks', (text, position, problem) => {
+  ])('reports where %j is invalid', (text, position, problem) => {
     const error = failure(text)
     expect(error).toBeInstanceOf(SyntaxError)
     expect(error.position).toBe(position)
@@ -49,17 +49,17 @@ describe('parseJsonText', () => {
     expect(error.message).toMatch(/^Invalid JSON at line 3, column 8 \(position 19\): /)
   })
 
-  it('shows only the neighbourhood of the mistake', () => {
+  it('shows only the text around the error', () => {
     const error = failure(`{"a": "${'x'.repeat(100_000)}" oops}`)
     expect(error.message.length).toBeLessThan(250)
   })
 
-  it('finds the mistake at the end of a text of several megabytes', () => {
+  it('finds the error at the end of a text of several megabytes', () => {
     const text = `{"content": "${'a\\n'.repeat(2_000_000)}`
     expect(failure(text).position).toBe(text.length)
   })
 
-  it('gives what JSON.parse gives for every JSON text without hostile keys', () => {
+  it('returns the same as JSON.parse for every JSON text without hostile keys', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         if (text.includes('__proto__') || text.includes('constructor')) return
@@ -68,7 +68,7 @@ describe('parseJsonText', () => {
     )
   })
 
-  it('throws nothing but a JsonTextError, and only where JSON.parse fails too', () => {
+  it('throws only JsonTextError, and only where JSON.parse fails too', () => {
     const jsonish = fc.string({
       unit: fc.constantFrom(
         '{',
@@ -117,7 +117,7 @@ describe('parseJsonText', () => {
     )
   })
 
-  it('refuses nesting that recursive readers could not follow, and takes what is just below', () => {
+  it('rejects nesting that is too deep for recursive readers, and accepts one level less', () => {
     expect(failure('['.repeat(100_000) + ']'.repeat(100_000)).message).toContain(
       `nested deeper than ${maxJsonDepth} levels`,
     )
@@ -127,7 +127,7 @@ describe('parseJsonText', () => {
     )
   })
 
-  it('does not take many brackets for deep ones', () => {
+  it('does not mistake many brackets for deep nesting', () => {
     const text = `[${Array.from({ length: 1000 }, () => '[]').join(',')}]`
     expect(parseJsonText(text)).toHaveLength(1000)
     expect(parseJsonText(JSON.stringify('['.repeat(1000)))).toBe('['.repeat(1000))
@@ -139,20 +139,20 @@ describe('parseJsonText', () => {
     '{"\\u005f_proto__": {"polluted": true}}',
     '{"constructor": {"prototype": {"polluted": true}}}',
     '{"a": {"constructor": {"prototype": {"polluted": true}}}}',
-  ])('keeps %s away from every prototype, even through a careless merge', (text) => {
+  ])('keeps %s away from every prototype, even through an unsafe merge', (text) => {
     const value = parseJsonText(text)
     carelessMerge({}, value)
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
     expect(JSON.stringify(value)).not.toContain('polluted')
   })
 
-  it('keeps a field that is merely called constructor', () => {
+  it('keeps a field named constructor without a prototype', () => {
     expect(parseJsonText('{"constructor": "Ship"}')).toEqual({ constructor: 'Ship' })
   })
 })
 
 describe('locateJsonError', () => {
-  it('agrees with the engine about which texts are broken, so that it always has a place to name', () => {
+  it('agrees with the engine about which texts are invalid, so that it always has a position', () => {
     for (const text of ['', ' ', '{"a":1', '[1,', '"\\u12', '-', '1e', '{"a"}']) {
       expect(() => JSON.parse(text)).toThrow()
       expect(locateJsonError(text).message).toMatch(/expected/)
@@ -161,12 +161,12 @@ describe('locateJsonError', () => {
 })
 
 describe('withoutPrototypeKeys', () => {
-  it('gives the very same object back when there is nothing to leave out', () => {
+  it('returns the same object when there is nothing to leave out', () => {
     const value = { a: [1, { b: null }], when: new Date(0) }
     expect(withoutPrototypeKeys(value)).toBe(value)
   })
 
-  it('does not change what it was given', () => {
+  it('does not change its input', () => {
     const value = JSON.parse('{"a": {"__proto__": 1, "b": 2}}')
     expect(withoutPrototypeKeys(value)).toEqual({ a: { b: 2 } })
     expect(Reflect.ownKeys(value.a)).toEqual(['__proto__', 'b'])
@@ -174,7 +174,7 @@ describe('withoutPrototypeKeys', () => {
 })
 
 describe('copyJson', () => {
-  it('gives a copy and the number of values in it', () => {
+  it('returns a copy and the number of values in it', () => {
     const value = { a: [1, { b: null }] }
     const copied = copyJson(value)
     expect(copied).toEqual({ value, values: 4 })
@@ -185,7 +185,7 @@ describe('copyJson', () => {
     expect(Object.keys(copyJson({ a: 1, b: undefined }).value as object)).toEqual(['a'])
   })
 
-  it('refuses what is too deep or too much', () => {
+  it('rejects values that are too deep or too many', () => {
     let deep: unknown = 1
     for (let i = 0; i <= maxJsonDepth; i++) deep = [deep]
     expect(() => copyJson(deep)).toThrow(RangeError)
@@ -193,7 +193,7 @@ describe('copyJson', () => {
   })
 })
 
-/** The kind of merge that made prototype pollution famous. */
+/** The kind of merge through which prototype pollution happens. */
 function carelessMerge(target: Record<string, unknown>, source: unknown): void {
   if (typeof source !== 'object' || source === null) return
   for (const key of Reflect.ownKeys(source) as string[]) {

@@ -1,12 +1,14 @@
 import { isRecord, type JsonValue } from './json.js'
 
-/** Deeper nesting than this is refused: no real argument needs it, and recursive readers would run out of stack. */
+/** Deeper nesting is rejected: no real argument needs it, and recursive readers would exceed the stack. */
 export const maxJsonDepth = 200
 
-/** More values than this are refused where they would be checked one by one. */
+/** More values are rejected where they would be checked one by one. */
 const maxJsonValues = 100_000
 
-/** JSON text that does not parse, with the place where it breaks. `line` and `column` count from 1, `position` from 0. */
+/**
+ * JSON text that does not parse, with the position of the error. `line` and `column` count from 1, `position` from 0.
+ */
 export class JsonTextError extends SyntaxError {
   override readonly name = 'JsonTextError'
   readonly position: number
@@ -27,8 +29,8 @@ export class JsonTextError extends SyntaxError {
 }
 
 /**
- * Parses JSON from an untrusted writer. Keys that could reach a prototype are left out (see {@link withoutPrototypeKeys}),
- * and nothing but a {@link JsonTextError} is thrown.
+ * Parses untrusted JSON text. Keys that could reach a prototype are left out (see {@link withoutPrototypeKeys}).
+ * Throws only {@link JsonTextError}.
  */
 export function parseJsonText(text: string): JsonValue {
   let value: JsonValue
@@ -49,16 +51,17 @@ export function parseJsonText(text: string): JsonValue {
 }
 
 /**
- * A copy of a value as plain JSON data, and how many values it holds: without keys that a later merge could turn into prototype
- * pollution (every own `__proto__`, and a `constructor` that carries a `prototype`; a plain `constructor` field is data and
- * stays), and without members that are `undefined`. Throws `RangeError` past {@link maxJsonDepth} levels or 100,000 values.
+ * Copies a value as plain JSON data and counts its values. Leaves out keys that a later merge could turn into
+ * prototype pollution (every own `__proto__`, and a `constructor` that has a `prototype`; a plain `constructor` field
+ * is data and is copied) and members that are `undefined`. Throws `RangeError` beyond {@link maxJsonDepth} levels or
+ * 100,000 values.
  */
 export function copyJson(value: unknown): { value: unknown; values: number } {
   const seen = { values: 0 }
   return { value: copy(value, 0, seen), values: seen.values }
 }
 
-/** The same value without keys that could reach a prototype; copied only where there are any. */
+/** Returns the value without keys that could reach a prototype. Copies only if there are such keys. */
 export function withoutPrototypeKeys(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || depth > maxJsonDepth) return value
   if (Array.isArray(value)) {
@@ -67,14 +70,14 @@ export function withoutPrototypeKeys(value: unknown, depth = 0): unknown {
   }
   if (!isRecord(value) || !isPlain(value)) return value
   const entries = Object.entries(value)
-  const kept = entries
+  const safe = entries
     .filter(([key, member]) => !isPrototypeKey(key, member))
     .map(([key, member]): [string, unknown] => [key, withoutPrototypeKeys(member, depth + 1)])
-  const same = kept.length === entries.length && kept.every(([key, member]) => Object.is(member, value[key]))
-  return same ? value : Object.fromEntries(kept)
+  const same = safe.length === entries.length && safe.every(([key, member]) => Object.is(member, value[key]))
+  return same ? value : Object.fromEntries(safe)
 }
 
-/** How many levels of lists and objects a value has, counted up to a limit. */
+/** Counts the levels of lists and objects in a value, up to a limit. */
 function jsonDepth(value: unknown, limit: number): number {
   let level = [value].filter(isContainer)
   let depth = 0
@@ -92,7 +95,7 @@ function copy(value: unknown, depth: number, seen: { values: number }): unknown 
     countValues(seen, value.length)
     return value.map((item) => copy(item, depth + 1, seen))
   }
-  // Dates, maps and the like are not plain data; the schema will say what was expected instead.
+  // Dates, maps and the like are not plain data; the schema's error says what was expected.
   if (!isRecord(value) || !isPlain(value)) return value
   const keys = Object.keys(value)
   countValues(seen, keys.length)
@@ -124,12 +127,12 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-/** A cheap look at the text that spares nearly every call the walk; `\` covers keys spelt with escapes. */
+/** A quick test of the text that saves the walk for nearly every call; `\` covers keys written with escapes. */
 function mayHoldPrototypeKey(text: string): boolean {
   return text.includes('__proto__') || text.includes('constructor') || text.includes('\\u')
 }
 
-/** An upper bound of the depth, from the text alone. */
+/** Returns an upper bound of the depth, from the text alone. */
 function nestingOf(text: string): number {
   let open = 0
   for (let at = 0; at < text.length; at++) {
@@ -148,7 +151,7 @@ function excerpt(text: string, position: number): string {
   return `, near: ${from > 0 ? '…' : ''}${shown}${position + 20 < text.length ? '…' : ''}`
 }
 
-/** Reads the text as a JSON grammar would and reports the first place that does not fit. Iterative: depth costs no stack. */
+/** Reads the text by the JSON grammar and returns the first error. Iterative, so depth uses no stack. */
 export function locateJsonError(text: string): JsonTextError {
   const space = /[ \t\n\r]*/y
   const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
@@ -172,7 +175,8 @@ export function locateJsonError(text: string): JsonTextError {
     return new JsonTextError(text, at, `expected ${expected}, ${found}`)
   }
   const readString = (): JsonTextError | undefined => {
-    // Character by character: a regular expression over the whole string would need a stack as long as the string.
+    // Character by character: a regular expression over the whole string would need a stack as deep as the string is
+    // long.
     at++
     while (at < text.length) {
       const char = text[at]

@@ -1,12 +1,14 @@
-/** What JSON can say. Arguments, metadata and envelopes are made of it. */
+/** A scalar JSON value. Arguments, metadata and envelopes are JSON. */
 export type JsonPrimitive = string | number | boolean | null
+/** Any JSON value. */
 export type JsonValue = JsonPrimitive | JsonValue[] | JsonObject
+/** A JSON object. */
 export type JsonObject = { [key: string]: JsonValue }
 
 /** A JSON Schema document (draft 2020-12, or draft-07 when `$schema` says so). */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
-/** An object whose members can be looked up by name: neither null, nor an array. */
+/** Returns whether a value is an object with named members: not null and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

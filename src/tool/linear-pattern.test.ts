@@ -37,7 +37,7 @@ describe('a pattern', () => {
   }))
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '1', ' ', '.', 'é', '😀', '_'), maxLength: 8 })
 
-  it('matches what the engine of the language matches', () => {
+  it('matches the same texts as the JavaScript engine', () => {
     fc.assert(
       fc.property(pattern, fc.array(text, { minLength: 1, maxLength: 5 }), (source, texts) => {
         let native: RegExp
@@ -55,7 +55,7 @@ describe('a pattern', () => {
   })
 
   it.each(['(?=(a+)+)b', '(a+)+\\1', '(?:a|a)*(?<!b)'])(
-    'that looks around and repeats groups is refused: %s',
+    'with look-around and repeated groups is rejected: %s',
     (source) => {
       expect(() => linearPattern(source)).toThrow(TypeError)
     },
@@ -111,11 +111,11 @@ function deep(levels: number): unknown {
   return value
 }
 
-describe('a schema of a stranger', () => {
+describe('an untrusted schema', () => {
   it.each(hostile)(
-    'is checked in bounded work: %s',
+    'is checked with bounded work: %s',
     (_, schema, value) => {
-      // An endless check would never come back: the test would run into its time limit.
+      // An endless check would never return, and the test would reach its time limit.
       let outcome: unknown
       try {
         outcome = compileJsonSchema(schema).check(value)
@@ -127,7 +127,7 @@ describe('a schema of a stranger', () => {
     20_000,
   )
 
-  it('is still held to its patterns, in the same words', () => {
+  it('still has its patterns enforced, with the same messages', () => {
     const { check } = compileJsonSchema({
       type: 'object',
       properties: { name: { type: 'string', pattern: '^(a+)+$', minLength: 2 } },
@@ -139,7 +139,7 @@ describe('a schema of a stranger', () => {
     })
     expect(compileJsonSchema({ not: { pattern: '^(a+)+$' } }).check('aaa')).toMatchObject({ ok: false })
     expect(compileJsonSchema({ not: { pattern: '^(a+)+$' } }).check('b')).toMatchObject({ ok: true })
-    // A value that only looks like a schema is left alone.
+    // A value that only looks like a schema is not changed.
     expect(compileJsonSchema({ const: { pattern: '(a+)+' } }).check({ pattern: '(a+)+' })).toMatchObject({
       ok: true,
     })

@@ -1,14 +1,14 @@
-/** A check that would take longer than a stranger's schema may make it take. */
+/** Thrown when a check would take longer than an untrusted schema is allowed to take. */
 export class CheckTooLargeError extends Error {
   override readonly name = 'CheckTooLargeError'
 }
 
-/** A regular expression of a schema that is matched in time linear in the text, whatever the pattern is. */
+/** A regular expression of a schema that is matched in time linear in the text, for every pattern. */
 export type LinearPattern = {
   test(text: string): boolean
-  /** The engine of the language takes linear time for it as well, so that it need not be matched here. */
+  /** The JavaScript engine also matches it in linear time, so the native `RegExp` can be used. */
   readonly isPlain: boolean
-  /** Nothing in it repeats a group, and at most one part repeats at all. */
+  /** No group repeats, and at most one part repeats. */
   readonly isSimple: boolean
 }
 
@@ -16,8 +16,8 @@ const maxStates = 5_000
 const maxSteps = 2_000_000
 
 /**
- * Reads a pattern that is a regular expression with the flag `u`. Throws `TypeError` for what has no linear match: look-around and
- * references back, together with repeated groups; and for patterns that are too large.
+ * Parses a pattern that is a regular expression with the flag `u`. Throws `TypeError` for patterns without a linear
+ * match (look-around or back references together with repeated groups) and for patterns that are too large.
  */
 export function linearPattern(pattern: string): LinearPattern {
   const { node, special } = new Reader(pattern).read()
@@ -48,7 +48,7 @@ type Node =
   | { readonly type: 'repeat'; readonly node: Node; readonly min: number; readonly max: number }
   | { readonly type: 'start' | 'end' | 'word' | 'no-word' }
 
-/** How many parts repeat a varying number of times, and how many of them are more than one character. */
+/** Counts the parts that repeat a variable number of times, and how many of those are longer than one character. */
 function repetition(node: Node): { readonly repeats: number; readonly groups: number } {
   switch (node.type) {
     case 'repeat': {
@@ -73,7 +73,7 @@ function repetition(node: Node): { readonly repeats: number; readonly groups: nu
   }
 }
 
-/** Takes a pattern apart that the language itself has accepted. */
+/** Parses a pattern that the JavaScript engine has accepted. */
 class Reader {
   readonly #text: string
   #at = 0
@@ -178,7 +178,10 @@ type State =
   | { readonly type: 'start' | 'end' | 'word' | 'no-word'; next: number }
   | { readonly type: 'match' }
 
-/** The automaton of Thompson: built from its end, so that each part knows what follows it. The first state is the last of the list. */
+/**
+ * Builds a Thompson automaton, from its end, so that each part knows what follows it. The first state is the last in
+ * the list.
+ */
 function compile(node: Node): readonly State[] {
   const states: State[] = [{ type: 'match' }]
   const add = (state: State): number => {
@@ -224,7 +227,7 @@ function compile(node: Node): readonly State[] {
   return states
 }
 
-/** Whether one character fits, by the language's own rules; those of ASCII are looked up once. */
+/** Returns a test of one character by the engine's own rules; answers for ASCII are precomputed. */
 function fitter(source: string): (char: string) => boolean {
   const pattern = new RegExp(`^(?:${source})$`, 'u')
   const known = new Uint8Array(128)
@@ -236,7 +239,7 @@ function fitter(source: string): (char: string) => boolean {
   }
 }
 
-/** Follows all ways through the automaton at once: each state is visited at most once for each character. */
+/** Follows all paths through the automaton at once: each state is visited at most once per character. */
 function matches(states: readonly State[], text: string): boolean {
   const seen = new Int32Array(states.length).fill(-1)
   const stack: number[] = []
@@ -261,7 +264,7 @@ function matches(states: readonly State[], text: string): boolean {
   const first = states.length - 1
   for (let at = 0, offset = 0; ; at++) {
     const char = charAt(text, offset)
-    // A match may begin anywhere.
+    // A match can begin at any character.
     if (visit(first, at, char, current)) return true
     if (char === '') return false
     offset += char.length

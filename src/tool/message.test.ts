@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { AssistantContent, Message, ToolContent, Usage, UserContent } from './message.js'
 
-describe('the makers of messages', () => {
-  it('make messages of every role, from text or from parts', () => {
+describe('the functions that create messages', () => {
+  it('create messages of every role, from text or from parts', () => {
     const history: Message[] = [
       Message.system('be brief'),
       Message.user('hi'),
@@ -47,7 +47,7 @@ describe('the makers of messages', () => {
     ])
   })
 
-  it('make documents from a URL, base64 or text', () => {
+  it('create documents from a URL, base64 or text', () => {
     expect([
       UserContent.documentUrl('https://x.test/a.pdf', 'application/pdf', { filename: 'a.pdf' }),
       UserContent.documentBase64('AAAA', 'application/pdf'),
@@ -59,12 +59,12 @@ describe('the makers of messages', () => {
     ])
   })
 
-  it('keep text and images of a result as they are', () => {
+  it('keep text and images of a result unchanged', () => {
     const content = [{ type: 'image' as const, data: 'AAAA' }]
     expect(Message.toolResult('c', content).content[0]?.content).toBe(content)
   })
 
-  it('add usages, and invent no count that nobody gave', () => {
+  it('add usages, and leave a count undefined that is missing on both sides', () => {
     expect(
       Usage.add(Usage.empty(), { inputTokens: 1, outputTokens: 2, totalTokens: 3, cachedInputTokens: 1 }),
     ).toEqual({

@@ -17,14 +17,20 @@ import { isToolResultContentArray, type ToolResultContent } from './content.js'
 import type { JsonValue } from './json.js'
 import { serializeToolOutput } from './serialize.js'
 
-/** Makers of messages and their parts. Each stands under the name of the type it makes. */
+/** Functions that create messages and their parts. Each has the name of the type that it creates. */
 
+/** One message of a conversation; the value with this name has functions that create messages. */
 export type Message = shapes.Message
+/** A part of a user message; the value with this name has functions that create parts. */
 export type UserContent = shapes.UserContent
+/** A part of an assistant message; the value with this name has functions that create parts. */
 export type AssistantContent = shapes.AssistantContent
+/** The result of one tool call; the value with this name has functions that create results. */
 export type ToolContent = ToolResultPart
+/** The tokens of a request and its answer; the value with this name has functions for them. */
 export type Usage = CompletionUsage
 
+/** Further fields of a tool result. */
 export type ToolResultOptions = { callId?: string; toolName?: string; isError?: boolean }
 
 export const Message = {
@@ -46,7 +52,7 @@ export const Message = {
     content: Array.isArray(content) ? content : [content],
   }),
 
-  /** A message with one result: text and images as they are, anything else as JSON. */
+  /** Creates a message with one tool result: text and images unchanged, anything else as JSON. */
   toolResult: (id: string, output: unknown, options: ToolResultOptions = {}): ToolMessage => {
     const content = isToolResultContentArray(output) ? output : serializeToolOutput(output)
     return Message.tool(ToolContent.toolResult(id, content, options))
@@ -81,7 +87,9 @@ export const AssistantContent = {
     ...(signature !== undefined && { signature }),
   }),
 
-  /** Reasoning as a provider gave it. What is encrypted or redacted goes back with the history and is not shown. */
+  /**
+   * Creates reasoning as a provider sent it. Encrypted or redacted parts go back with the history and are not shown.
+   */
   reasoningFromContent: (content: ReasoningPart[], id?: string): ReasoningContent => ({
     type: 'reasoning',
     text: reasoningText({ content }),
@@ -131,7 +139,7 @@ export const Usage = {
   }),
 }
 
-/** What may be shown of reasoning. */
+/** Returns the part of the reasoning that can be shown. */
 export function reasoningText({ text: said = '', content }: Partial<ReasoningContent>): string {
   if (content === undefined) return said
   return content.flatMap((part) => ('text' in part ? [part.text] : [])).join('')
@@ -154,7 +162,7 @@ function document(data: string, mediaType?: string, name?: string): DocumentCont
   }
 }
 
-/** A count that neither side has stays unknown. */
+/** A count that is missing on both sides stays undefined. */
 function sum(
   field: 'cachedInputTokens' | 'cacheCreationInputTokens' | 'reasoningTokens',
   left: Usage,

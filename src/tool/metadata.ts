@@ -2,7 +2,10 @@ import { frozenCopy } from './frozen-copy.js'
 import { isRecord, type JsonObject } from './json.js'
 import { jsonTextOf } from './serialize.js'
 
-/** The metadata of a run: a copy that nothing can change. Later values win, field by field. Throws for what is no JSON object. */
+/**
+ * Merges the metadata of a run into a frozen copy; later values win, field by field. Throws for a value that is not a
+ * JSON object.
+ */
 export function mergeMetadata(...given: readonly (JsonObject | undefined)[]): JsonObject {
   for (const one of given) assertMetadata(one)
   return frozenCopy(Object.assign({}, ...given) as JsonObject)

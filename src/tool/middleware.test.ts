@@ -30,7 +30,7 @@ const append = (suffix: string): AgentMiddleware => ({
 })
 
 describe('createMiddleware', () => {
-  it('gives back what it was given, under its old name too', () => {
+  it('returns its argument, also under the deprecated name', () => {
     const middleware = append('x')
     expect(createMiddleware(middleware)).toBe(middleware)
     expect(createToolMiddleware(middleware)).toBe(middleware)
@@ -38,7 +38,7 @@ describe('createMiddleware', () => {
 })
 
 describe('composeMiddleware', () => {
-  it('puts the agent’s before the request’s, each in order of registration', async () => {
+  it('orders the agent’s middleware before the request’s, each in order of registration', async () => {
     const stack = composeMiddleware([append('1'), append('2')], undefined, [append('3')])
     expect((await applyCompletionRequest(stack, { turn: 1, request })).instructions).toBe('base123')
     expect(await applyToolInput(stack, { ...call, args: 'in' })).toBe('in123')
@@ -47,7 +47,7 @@ describe('composeMiddleware', () => {
 })
 
 describe('applyCompletionRequest', () => {
-  it('keeps the request when nothing is returned, and shows the original to each', async () => {
+  it('keeps the request when nothing is returned, and shows the original to each middleware', async () => {
     const seen = vi.fn()
     const stack: AgentMiddleware[] = [append('1'), { onCompletionRequest: seen }, {}]
     expect((await applyCompletionRequest(stack, { turn: 7, request })).instructions).toBe('base1')
@@ -60,7 +60,7 @@ describe('applyCompletionRequest', () => {
 })
 
 describe('applyCompletionResponse', () => {
-  it('replaces the response for those that follow', async () => {
+  it('replaces the response for later middleware', async () => {
     const seen = vi.fn()
     const replaced: CompletionResponse = { ...response, choice: [] }
     const stack: AgentMiddleware[] = [
@@ -73,7 +73,7 @@ describe('applyCompletionResponse', () => {
 })
 
 describe('applyToolInput', () => {
-  it('takes a string for JSON text and writes other values as JSON', async () => {
+  it('uses a string as JSON text and converts other values to JSON', async () => {
     expect(
       await applyToolInput([{ onToolInput: () => ({ args: { q: 'x' } }) }], { ...call, args: '{}' }),
     ).toBe('{"q":"x"}')
@@ -85,7 +85,7 @@ describe('applyToolInput', () => {
     )
   })
 
-  it('shows what the model wrote beside what is current', async () => {
+  it('shows the model’s arguments and the current ones', async () => {
     const seen = vi.fn()
     await applyToolInput([{ onToolInput: () => ({ args: 'b' }) }, { onToolInput: seen }], {
       ...call,
@@ -120,7 +120,7 @@ describe('applyToolOutput', () => {
     expect(await output({ onToolOutput: () => '' }, blocks)).toEqual({ result: '' })
   })
 
-  it('lets blocks win over text, and makes their text from them', async () => {
+  it('prefers blocks over text, and derives the text from them', async () => {
     expect(await output({ onToolOutput: () => ({ result: 'ignored', structuredResult: blocks }) })).toEqual({
       result: 'chart',
       structuredResult: blocks,
@@ -148,7 +148,7 @@ describe('applyToolOutput', () => {
     expect(result).toBe('x-o1-r1(x)-o2-r2(x)')
   })
 
-  it('shows each the arguments that ran, the current result and the original', async () => {
+  it('shows each middleware the arguments that ran, the current result and the original', async () => {
     const seen = vi.fn()
     await applyToolOutput([{ onToolOutput: () => 'new' }, { onToolOutput: seen }], {
       ...call,
@@ -165,7 +165,7 @@ describe('applyToolOutput', () => {
     })
   })
 
-  it('leaves alone the results of tools that are excluded', async () => {
+  it('does not see the results of excluded tools', async () => {
     const tool = withoutOutputMiddleware(createThinkTool())
     const spy = vi.fn()
     const args = { ...call, args: '{}', result: 'skill text' }
@@ -176,7 +176,7 @@ describe('applyToolOutput', () => {
   })
 })
 
-describe('a replacement that says nothing', () => {
+describe('an empty replacement', () => {
   it.each([null, {}, { args: undefined, request: undefined, response: undefined }])(
     'keeps the value: %j',
     async (nothing) => {
@@ -194,7 +194,7 @@ describe('a replacement that says nothing', () => {
   )
 })
 
-describe('what middleware throws', () => {
+describe('an error of middleware', () => {
   const broken: AgentMiddleware = {
     onCompletionRequest: () => Promise.reject(new Error('request')),
     onCompletionResponse: () => {
@@ -205,7 +205,7 @@ describe('what middleware throws', () => {
       throw new Error('output')
     },
   }
-  it('surfaces, and later middleware does not run', async () => {
+  it('is thrown, and later middleware does not run', async () => {
     const later: Required<AgentMiddleware> = {
       onCompletionRequest: vi.fn(),
       onCompletionResponse: vi.fn(),

@@ -3,21 +3,26 @@ import { type ToolResultContent, toolResultContentToText } from './content.js'
 import type { AnyTool } from './contract.js'
 import type { JsonValue } from './json.js'
 
+/** The arguments of `onCompletionRequest`. */
 export type CompletionRequestMiddlewareArgs = {
   turn: number
   request: CompletionRequest
   originalRequest: CompletionRequest
 }
+/** The result of `onCompletionRequest`: a replacement, or nothing. */
 export type CompletionRequestMiddlewareResult = { request: CompletionRequest } | undefined | void
 
+/** The arguments of `onCompletionResponse`. */
 export type CompletionResponseMiddlewareArgs = {
   turn: number
   request: CompletionRequest
   response: CompletionResponse
   originalResponse: CompletionResponse
 }
+/** The result of `onCompletionResponse`: a replacement, or nothing. */
 export type CompletionResponseMiddlewareResult = { response: CompletionResponse } | undefined | void
 
+/** The arguments of `onToolInput`. */
 export type ToolInputMiddlewareArgs = {
   toolName: string
   args: string
@@ -26,22 +31,26 @@ export type ToolInputMiddlewareArgs = {
   toolCallId?: string
   internalCallId: string
 }
+/** The result of `onToolInput`: a replacement, or nothing. */
 export type ToolInputMiddlewareResult = { args: JsonValue | string } | undefined | void
 
+/** The arguments of the deprecated `onResult`. */
 export type ToolResultMiddlewareArgs = {
   toolName: string
-  /** The arguments the tool got, as JSON text. */
+  /** The arguments that the tool got, as JSON text. */
   args: string
   result: string
   originalResult: string
-  /** The blocks of a multimodal result, while nothing has replaced them by text. */
+  /** The blocks of a multimodal result, unless middleware has replaced them by text. */
   structuredResult?: ToolResultContent[]
   originalStructuredResult?: ToolResultContent[]
   turn: number
   toolCallId?: string
   internalCallId: string
 }
+/** The arguments of `onToolOutput`. */
 export type ToolOutputMiddlewareArgs = ToolResultMiddlewareArgs
+/** The result of `onToolOutput`: a replacement, or nothing. */
 export type ToolOutputMiddlewareResult =
   | string
   | { result?: string; structuredResult?: ToolResultContent[] }
@@ -51,8 +60,8 @@ export type ToolOutputMiddlewareResult =
 type Awaitable<Value> = Value | Promise<Value>
 
 /**
- * Four points at which a run's data may be replaced. Returning nothing keeps the current value; a replacement is what later
- * middleware and the run see. What middleware throws ends the run.
+ * Four points at which a host can replace a run's data. Returning nothing keeps the current value; later middleware
+ * and the run see a replacement. An error that middleware throws ends the run.
  */
 export interface AgentMiddleware {
   onCompletionRequest?(args: CompletionRequestMiddlewareArgs): Awaitable<CompletionRequestMiddlewareResult>
@@ -66,7 +75,7 @@ export interface AgentMiddleware {
 /** @deprecated Use AgentMiddleware instead. */
 export type ToolMiddleware = AgentMiddleware
 
-/** Gives the middleware its type; it is not changed. */
+/** Returns the middleware unchanged, with its type. */
 export function createMiddleware(middleware: AgentMiddleware): AgentMiddleware {
   return middleware
 }
@@ -76,14 +85,14 @@ export function createToolMiddleware(middleware: ToolMiddleware): ToolMiddleware
   return middleware
 }
 
-/** One stack from several levels, in the order in which they run: the agent's before the request's. */
+/** Joins the middleware of several levels in the order in which they run: the agent's before the request's. */
 export function composeMiddleware(
   ...levels: readonly (readonly AgentMiddleware[] | undefined)[]
 ): AgentMiddleware[] {
   return levels.flatMap((level) => level ?? [])
 }
 
-/** The request that goes to the model, after every `onCompletionRequest` in order. */
+/** Returns the request for the model, after every `onCompletionRequest` in order. */
 export async function applyCompletionRequest(
   stack: readonly AgentMiddleware[],
   args: { turn: number; request: CompletionRequest },
@@ -100,7 +109,7 @@ export async function applyCompletionRequest(
   return request
 }
 
-/** The response that the run reads, after every `onCompletionResponse` in order. */
+/** Returns the response that the run reads, after every `onCompletionResponse` in order. */
 export async function applyCompletionResponse(
   stack: readonly AgentMiddleware[],
   args: { turn: number; request: CompletionRequest; response: CompletionResponse },
@@ -117,7 +126,7 @@ export async function applyCompletionResponse(
   return response
 }
 
-/** The JSON text of the arguments that the tool gets, after every `onToolInput` in order. */
+/** Returns the JSON text of the tool's arguments, after every `onToolInput` in order. */
 export async function applyToolInput(
   stack: readonly AgentMiddleware[],
   args: Omit<ToolInputMiddlewareArgs, 'originalArgs'>,
@@ -131,13 +140,13 @@ export async function applyToolInput(
   return text
 }
 
-/** What a tool put out, as text and, when it is multimodal, as blocks. */
+/** A tool's output as text and, if it is multimodal, as blocks. */
 export type ToolOutcomeContent = { readonly result: string; readonly structuredResult?: ToolResultContent[] }
 
 /**
- * The result that goes to the model, after every `onToolOutput` (and the deprecated `onResult` of the same middleware) in order.
- * Text in place of blocks drops the blocks; given both, the blocks count. A tool marked with {@link withoutOutputMiddleware} is seen
- * only by middleware marked with {@link forEveryOutput}.
+ * Returns the result for the model, after every `onToolOutput` (and the deprecated `onResult` of the same middleware)
+ * in order. Text in place of blocks drops the blocks; if both are returned, the blocks are used. Only middleware
+ * marked with {@link forEveryOutput} sees a tool marked with {@link withoutOutputMiddleware}.
  */
 export async function applyToolOutput(
   stack: readonly AgentMiddleware[],
@@ -179,19 +188,22 @@ function outcome(result: string, structuredResult?: ToolResultContent[]): ToolOu
 
 const everyOutput = Symbol('everyOutput')
 
-/** Marks middleware of the runtime itself that must see every result, such as the one that removes secrets. */
+/** Marks middleware of the runtime that must see every result, such as the middleware that removes secrets. */
 export function forEveryOutput(middleware: AgentMiddleware): AgentMiddleware {
   return Object.defineProperty(middleware, everyOutput, { value: true })
 }
 
 const excluded = Symbol.for('capstan.withoutOutputMiddleware')
 
-/** Marks a tool whose results no output middleware of a host sees, such as those that load skills. The mark stays with the tool. */
+/**
+ * Marks a tool whose results are hidden from a host's output middleware, such as tools that load skills. Wrapping a
+ * tool keeps the mark.
+ */
 export function withoutOutputMiddleware<AnyKind extends AnyTool>(tool: AnyKind): AnyKind {
   return Object.defineProperty(tool, excluded, { value: true })
 }
 
-/** Whether a tool, or the one it was made from, is marked so. */
+/** Returns whether a tool, or the tool it was made from, has this mark. */
 export function isWithoutOutputMiddleware(tool: AnyTool): boolean {
   return excluded in tool
 }

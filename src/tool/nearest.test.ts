@@ -9,15 +9,15 @@ describe('nearestNames', () => {
     ['WEB-FETCH', ['web_search', 'web_fetch'], ['web_fetch']],
     ['x', ['read'], []],
     ['', ['read'], []],
-  ])('finds what %s was meant to be', (name, known, expected) => {
+  ])('finds the name intended by %s', (name, known, expected) => {
     expect(nearestNames(name, known)).toEqual(expected)
   })
 
-  it('does no work for names nobody would mistype', () => {
+  it('skips names that are too long to be a typo', () => {
     expect(nearestNames('a'.repeat(1_000_000), ['read'])).toEqual([])
   })
 
-  it('quotes lists as a sentence needs them', () => {
+  it('quotes a list as part of a sentence', () => {
     expect(quoteNames(['a'])).toBe('"a"')
     expect(quoteNames(['a', 'b', 'c'])).toBe('"a", "b" or "c"')
     expect(quoteNames([])).toBe('')

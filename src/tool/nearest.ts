@@ -1,6 +1,9 @@
 const maxComparedLength = 64
 
-/** The known names closest to a misspelt one, best first: at most three, and none that differs in more than a third. */
+/**
+ * Returns the known names closest to a misspelt one, best first: at most three, and none with more than a third of it
+ * changed.
+ */
 export function nearestNames(name: string, known: Iterable<string>, most = 3): string[] {
   if (name.length > maxComparedLength) return []
   const wanted = plain(name)
@@ -12,24 +15,27 @@ export function nearestNames(name: string, known: Iterable<string>, most = 3): s
     if (distance <= Math.max(wanted.length, other.length) / 3) ranked.push({ name: candidate, distance })
   }
   ranked.sort((a, b) => a.distance - b.distance)
-  // The same word in another spelling is what was meant; others are only noise beside it.
+  // Only the spelling differs: this name was meant, and other suggestions would distract.
   if (ranked[0]?.distance === 0) return [ranked[0].name]
   return ranked.slice(0, most).map((entry) => entry.name)
 }
 
-/** `"a"`, `"a" or "b"`, `"a", "b" or "c"`. */
+/** Formats names as `"a"`, `"a" or "b"`, `"a", "b" or "c"`. */
 export function quoteNames(names: readonly string[]): string {
   const quoted = names.map((name) => `"${name}"`)
   if (quoted.length < 2) return quoted.join('')
   return `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
 }
 
-/** Case and word separators are what people and models confuse most: `readFile`, `read_file` and `read-file` count as equal. */
+/**
+ * People and models most often confuse case and word separators: `readFile`, `read_file` and `read-file` are equal
+ * here.
+ */
 function plain(name: string): string {
   return name.toLowerCase().replace(/[-_. ]/g, '')
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours that turn one string into the other. */
+/** Counts the insertions, deletions, substitutions and swaps of neighbours that turn one string into the other. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)

@@ -1,11 +1,11 @@
 import { quoteNames } from './nearest.js'
 
-/** One thing that is wrong with a tool's arguments, in words a model can repair from. */
+/** One problem of a tool's arguments, in words from which a model can correct them. */
 export type ArgumentProblem = {
   readonly path: readonly (string | number)[]
-  /** What was expected, such as `expected integer`; what came instead is added from the arguments themselves. */
+  /** What was expected, such as `expected integer`; the received value is added from the arguments. */
   readonly message: string
-  /** A fixed value was expected: in a union, most likely the mark of another shape than the one that was meant. */
+  /** A fixed value was expected. In a union this usually means that another shape was intended. */
   readonly fixed?: true
 }
 
@@ -13,7 +13,10 @@ const maxProblems = 8
 const maxPreviewLength = 60
 const maxMessageLength = 240
 
-/** The text a model sees when its arguments do not fit: the field, what was expected, what came. Short, and never a stack. */
+/**
+ * Returns the text that a model sees when its arguments do not fit: the field, what was expected, what was received.
+ * Short, no stack.
+ */
 export function describeProblems(
   toolName: string,
   problems: readonly ArgumentProblem[],
@@ -23,7 +26,7 @@ export function describeProblems(
   return `Invalid arguments for tool "${toolName}":\n${list}\nCorrect them and call "${toolName}" again.`
 }
 
-/** One line a problem, the first ones; `whole` is what the value itself is called. */
+/** Lists the first problems, one line each; `whole` is the name for the value itself. */
 export function listProblems(problems: readonly ArgumentProblem[], value: unknown, whole: string): string {
   const shown = problems.slice(0, maxProblems).map((problem) => `- ${describeProblem(problem, value, whole)}`)
   const rest = problems.length - shown.length
@@ -48,7 +51,7 @@ function formatPath(path: readonly (string | number)[]): string {
   return cut(text, maxMessageLength)
 }
 
-/** A value as JSON, cut short, with its type where the JSON does not show it. */
+/** Formats a value as JSON, shortened, with its type where the JSON does not show it. */
 function preview(value: unknown): string {
   if (typeof value === 'string') return `${JSON.stringify(cut(value, maxPreviewLength))} (string)`
   if (Array.isArray(value)) return `an array of ${value.length}`
@@ -74,24 +77,28 @@ function cut(text: string, most: number): string {
 }
 
 /**
- * Of several shapes of which one was expected and none fits, what to tell: the shape that was most likely meant. That is not one
- * whose fixed value (a kind, a type) differs; then it is the one that got furthest, with the fewest problems. When all failed at
- * one and the same place, what they expected is put together; when nothing tells them apart, each is told.
+ * Chooses what to report when one of several shapes was expected and none fits: the problems of the shape that was
+ * probably intended. A shape whose fixed value (a kind, a type) differs is not it; among the others it is the one
+ * that got furthest, with the fewest problems. If all failed at the same place, their expectations are joined; if
+ * several are equally likely, each is reported.
  */
 export function closestShape(
   shapes: readonly (readonly ArgumentProblem[])[],
   unionDepth: number,
 ): readonly ArgumentProblem[] | undefined {
-  const told = shapes.filter((shape) => shape.length > 0)
-  const first = told[0]?.[0]
+  const failed = shapes.filter((shape) => shape.length > 0)
+  const first = failed[0]?.[0]
   if (first === undefined) return undefined
-  const single = told.every((shape) => shape.length === 1)
-  if (single && told.every((shape) => samePath(shape[0], first))) {
+  const single = failed.every((shape) => shape.length === 1)
+  if (single && failed.every((shape) => samePath(shape[0], first))) {
     return [
-      { path: first.path, message: [...new Set(told.map((shape) => shape[0]?.message ?? ''))].join('; or ') },
+      {
+        path: first.path,
+        message: [...new Set(failed.map((shape) => shape[0]?.message ?? ''))].join('; or '),
+      },
     ]
   }
-  const ranked = told.toSorted((a, b) => compareShapes(a, b, unionDepth))
+  const ranked = failed.toSorted((a, b) => compareShapes(a, b, unionDepth))
   const [best, next] = ranked
   if (single && best !== undefined && next !== undefined && compareShapes(best, next, unionDepth) === 0) {
     const alike = ranked.filter((shape) => compareShapes(shape, best, unionDepth) === 0)

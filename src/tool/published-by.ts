@@ -8,18 +8,18 @@ import { copyJson } from './json-text.js'
 import { jsonTextOf } from './serialize.js'
 import type { Validation } from './validation.js'
 
-/** What a tool written by hand says of itself, as far as it can be used. */
+/** The usable part of what a hand-written tool says about itself. */
 type Published = {
   readonly description: string
   readonly parameters: JsonSchema
   check(input: unknown): Validation<unknown>
-  /** Why arguments are not checked. */
+  /** Why the arguments are not checked. */
   readonly unchecked?: string
 }
 
 /**
- * Asks a tool written by hand for its definition. With a schema that the validator does not understand its arguments are not checked.
- * Rejects with the code `tool_definition_failed` when there is no definition.
+ * Reads the definition of a hand-written tool. If the validator does not support its schema, its arguments are not
+ * checked. Rejects with the code `tool_definition_failed` when there is no definition.
  */
 export async function publishedBy(tool: AnyTool): Promise<Published> {
   const definition = await definitionOf(tool)
@@ -37,7 +37,7 @@ async function definitionOf(tool: AnyTool): Promise<ToolDefinition> {
   try {
     const definition: unknown = await tool.definition('')
     if (isRecord(definition)) return definition as ToolDefinition
-    throw new TypeError('it is no object')
+    throw new TypeError('it is not an object')
   } catch (cause) {
     const message = `The tool ${JSON.stringify(tool.name)} cannot be used, its definition failed: ${messageOf(cause)}`
     throw new CapstanError(definitionFailed, message, { cause })
@@ -47,14 +47,17 @@ async function definitionOf(tool: AnyTool): Promise<ToolDefinition> {
 export const definitionFailed = 'tool_definition_failed'
 
 function objectSchema(given: unknown): JsonSchema {
-  if (!isRecord(given)) throw new TypeError('Not a JSON Schema: it is no object')
+  if (!isRecord(given)) throw new TypeError('Not a JSON Schema: it is not an object')
   const type = given['type']
   if (type !== undefined && type !== 'object')
     throw new TypeError(`Not the JSON Schema of an object: its type is ${JSON.stringify(type)}`)
   return frozenCopy(given)
 }
 
-/** As it is where it is JSON and may describe an object: a provider may understand what this validator does not. */
+/**
+ * Returns the schema unchanged if it is JSON and can describe an object: a provider may support what this validator
+ * does not.
+ */
 function publishable(given: unknown): JsonSchema {
   const fits = isRecord(given) && (given['type'] ?? 'object') === 'object'
   const text = fits ? jsonTextOf(given) : undefined
@@ -63,7 +66,7 @@ function publishable(given: unknown): JsonSchema {
 
 const anyObject: JsonSchema = frozenCopy({ type: 'object' })
 
-/** A copy all the same: what is judged must not change before it runs. */
+/** Copies the arguments without a check: what is judged must not change before it runs. */
 function asItIs(input: unknown): Validation<unknown> {
   try {
     return { ok: true, value: copyJson(input).value }

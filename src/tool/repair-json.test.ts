@@ -5,7 +5,7 @@ import { readToolArgs } from './repair-json.js'
 import { parseToolArgs } from './serialize.js'
 
 describe('readToolArgs', () => {
-  it('reads JSON as it is and mends nothing', () => {
+  it('parses JSON unchanged and repairs nothing', () => {
     fc.assert(
       fc.property(fc.json(), fc.constantFrom('', ' ', '\n'), (json, space) => {
         const text = `${space}${json}${space}`
@@ -33,13 +33,13 @@ describe('readToolArgs', () => {
     ['a bracket too many', '{"a": 1}}', { a: 1 }],
     ['a byte order mark', '\ufeff{"a": 1}', { a: 1 }],
     ['words that only look like syntax', "{'a': '{\"x\": [1,]} // True'}", { a: '{"x": [1,]} // True' }],
-  ])('mends %s', (_name, text, value) => {
+  ])('repairs %s', (_name, text, value) => {
     const read = readToolArgs(text)
     expect(read.value).toEqual(value)
     expect(JSON.parse(read.text)).toEqual(value)
   })
 
-  it('tells what it mended', () => {
+  it('lists its repairs', () => {
     expect(readToolArgs("{'a': True,}").repairs).toEqual([
       'single quotes were read as double quotes',
       'True was read as true',
@@ -51,12 +51,12 @@ describe('readToolArgs', () => {
     ['inside a string', '{"command": "rm -rf /tmp/foo'],
     ['inside a string in single quotes', "{'command': 'rm -rf /tmp/foo"],
     ['inside a number', '{"limit": 12'],
-    ['behind a key', '{"limit"'],
-    ['behind a colon', '{"limit":'],
-    ['behind a comma', '{"a": 1, "b": "c",'],
-    ['behind an opening bracket', '{"a": ['],
+    ['after a key', '{"limit"'],
+    ['after a colon', '{"limit":'],
+    ['after a comma', '{"a": 1, "b": "c",'],
+    ['after an opening bracket', '{"a": ['],
     ['inside a word', '{"a": tru'],
-  ])('never completes a text that breaks off %s', (_name, text) => {
+  ])('never completes a text that ends %s', (_name, text) => {
     expect(() => readToolArgs(text)).toThrow(SyntaxError)
   })
 
@@ -74,19 +74,19 @@ describe('readToolArgs', () => {
     ['infinity', '{"a": Infinity}'],
     ['no comma', '{"a": 1 "b": 2}'],
     ['a key without value', '{"a"}'],
-    ['a backspace beside a lone backslash, which is as likely a word boundary', '{"a": "\\bfoo\\d"}'],
+    ['a backspace escape next to a lone backslash, which may also be a word boundary', '{"a": "\\bfoo\\d"}'],
     ['a bare name of a prototype', '{"a": constructor}'],
-  ])('leaves %s to the one who wrote it', (_name, text) => {
+  ])('does not repair %s', (_name, text) => {
     expect(() => readToolArgs(text)).toThrow(SyntaxError)
   })
 
-  it('SEC-237: keeps its hands off prototypes', () => {
+  it('SEC-237: does not touch prototypes', () => {
     const { value } = readToolArgs("{'__proto__': {'polluted': 1}, __proto__: {x: 1}, a: 1,}")
     expect(value).toEqual({ a: 1 })
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
   })
 
-  it('either reads a damaged text or throws SyntaxError, and what it reads is JSON', () => {
+  it('either parses a damaged text or throws SyntaxError, and its result is JSON', () => {
     const damaged = fc
       .tuple(fc.json(), fc.nat(), fc.constantFrom('', "'", '"', ',', '}', ']', '\\', '\n', 'True', ':'))
       .map(([json, at, piece]) => {
@@ -106,7 +106,7 @@ describe('readToolArgs', () => {
     )
   })
 
-  it('never gives a shorter string than was written, when the end of the text is lost', () => {
+  it('never returns a shortened string when the end of the text is missing', () => {
     const cut = fc.tuple(fc.dictionary(fc.string(), fc.string()), fc.nat()).map(([value, at]) => {
       const json = JSON.stringify(value)
       return { value, text: json.slice(0, at % (json.length + 1)) }
@@ -124,7 +124,7 @@ describe('readToolArgs', () => {
   })
 
   it.each([['['], ['{a:'], ["'"], ['"\\'], ['```\n'], [','], ['{"a":1}}'], ['True '], ['}']])(
-    'SEC-247: answers for a megabyte of %j in bounded time',
+    'SEC-247: reads a megabyte of %j in bounded time',
     (unit) => {
       const text = `{"a": ${unit.repeat(Math.floor(1_000_000 / unit.length))}`
       expect(() => readToolArgs(text)).toThrow(SyntaxError)

@@ -2,19 +2,19 @@ import type { JsonValue } from './json.js'
 import { JsonTextError } from './json-text.js'
 import { parseToolArgs } from './serialize.js'
 
-/** Arguments that a model wrote, and what had to be mended to read them; nothing when they were JSON. */
+/** Arguments that a model wrote, with the repairs that were needed to parse them; no repairs when they were JSON. */
 export type ReadArguments = {
   readonly value: JsonValue
-  /** The JSON that was read. */
+  /** The JSON text that was parsed. */
   readonly text: string
   readonly repairs: readonly string[]
 }
 
 /**
- * Reads arguments that a model wrote. JSON is read as it is, whatever it looks like. Text that is not JSON is mended where only one
- * reading is left: code fences, single quotes, bare keys, Python's constants, commas too many, raw line breaks and backslashes in
- * strings, brackets missing at the end. A text that breaks off inside a value is never completed: what is missing could be what
- * matters. Throws the `SyntaxError` of the text as it came.
+ * Parses arguments that a model wrote. Valid JSON is parsed unchanged. Text that is not JSON is repaired where only
+ * one reading is possible: code fences, single quotes, bare keys, Python constants, extra commas, raw line breaks and
+ * backslashes in strings, missing brackets at the end. Text that ends inside a value is never completed: the missing
+ * part could be essential. Throws the `SyntaxError` of the original text.
  */
 export function readToolArgs(text: string): ReadArguments {
   try {
@@ -25,20 +25,20 @@ export function readToolArgs(text: string): ReadArguments {
     try {
       return { value: parseToolArgs(mended.text), ...mended }
     } catch {
-      // The first problem is the one to tell: it is about what the model wrote.
+      // Report the first error: it is about the text that the model wrote.
       throw error
     }
   }
 }
 
-/** The text ended before what it had opened was closed: where nothing may be missing, this is no reading. */
+/** The text ended before its brackets were closed. Callers that need complete text must reject it. */
 export const bracketsAdded = 'brackets missing at the end were added'
 
 const maxTextLength = 4_000_000
 
 type Mended = { readonly text: string; readonly repairs: readonly string[] }
 
-/** One walk over the text that writes it again as JSON; undefined where it would have to guess. The result is still to be parsed. */
+/** Rewrites the text as JSON in one pass; undefined where it would have to guess. The result must still be parsed. */
 function mend(source: string): Mended | undefined {
   const repairs = new Set<string>()
   const text = withoutFence(source, repairs)
@@ -61,7 +61,7 @@ function mend(source: string): Mended | undefined {
     if (/\s/.test(char)) {
       at++
     } else if (open.length === 0 && state.last === 'whole') {
-      // Behind the whole value only brackets too many can be left out.
+      // After the whole value only extra closing brackets can be removed.
       if (char !== '}' && char !== ']') return undefined
       repairs.add('a bracket too many was left out')
       at++
@@ -112,7 +112,7 @@ function withoutFence(text: string, repairs: Set<string>): string {
 
 const escapes = new Set(['"', '\\', '/', 'b', 'f', 'n', 'r', 't'])
 
-/** A string in either kind of quotes, as JSON; undefined when it does not end. */
+/** Reads a string in either kind of quotes and returns it as JSON; undefined when it does not end. */
 function readString(
   text: string,
   start: number,
@@ -121,7 +121,8 @@ function readString(
   const quote = text.charAt(start)
   if (quote === "'") repairs.add('single quotes were read as double quotes')
   const out: string[] = ['"']
-  // A backslash that begins no escape shows that they were not escaped; then `\b` is as likely a word boundary as a backspace.
+  // A backslash that starts no valid escape shows that backslashes were not escaped; then `\b` may be a word boundary
+  // or a backspace.
   const seen = { lone: false, unlikely: false }
   let at = start + 1
   let from = at
@@ -159,7 +160,7 @@ function readString(
 
 const constants: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
 
-/** A number, a constant, or the bare name of a key. */
+/** Reads a number, a constant, or the bare name of a key. */
 function readWord(
   text: string,
   start: number,

@@ -45,7 +45,7 @@ describe('the requirements of a tool', () => {
     expect(() => make(requires)).toThrow(words)
   })
 
-  it('of a tool written by hand are checked when it is governed', async () => {
+  it('of a hand-written tool are checked when it is governed', async () => {
     const byHand = {
       name: 'old',
       requires: { fs: { read: ['{workspaces}/**'] } },
@@ -55,7 +55,7 @@ describe('the requirements of a tool', () => {
     await expect(governTool(byHand)).rejects.toThrow('{workspace}')
   })
 
-  it('may leave out any part, and hold every form of a command', () => {
+  it('can omit any part and contain every form of a command', () => {
     const requires = {
       fs: { read: ['{workspace}/**'], write: undefined },
       shell: [{ cmd: 'git', args: ['log', { prefix: '--since=' }, { wildcard: true }] }, { cmd: '*' }],

@@ -3,18 +3,19 @@ import { isRecord } from './json.js'
 import { nearestNames, quoteNames } from './nearest.js'
 import type { RequirementSet } from './requirement.js'
 
-/** The variables that patterns may use. */
+/** The variables that patterns can use. */
 export const variableNames = ['workspace', 'ad-hoc', 'user-data', 'scratch'] as const
+/** The name of a variable in patterns. */
 export type VariableName = (typeof variableNames)[number]
 
-/** Throws when a pattern names a variable that does not exist: a typing error must not silently match nothing. */
+/** Throws when a pattern names an unknown variable, because a typo must not silently match nothing. */
 export function assertVariables(requirements: RequirementSet, owner?: string): void {
   for (const pattern of patternsOf(requirements)) readPattern(pattern, owner)
 }
 
 /**
- * Throws when a value is no set of requirements, or names a variable that does not exist. `owner` says whose it is, for the message. A
- * set that is wrong would grant nothing at the first call, where its author does not see it.
+ * Throws when a value is not a set of requirements or names an unknown variable. `owner` names its owner in the
+ * message. A wrong set would otherwise grant nothing at the first call, where its author does not see why.
  */
 export function assertRequirements(given: unknown, owner: string): asserts given is RequirementSet {
   const problem = shapeProblem(given)
@@ -22,7 +23,7 @@ export function assertRequirements(given: unknown, owner: string): asserts given
   assertVariables(given as RequirementSet, owner)
 }
 
-/** A pattern names a variable that does not exist, or has a brace that belongs to nothing. */
+/** A pattern names an unknown variable or has an unmatched brace. */
 export class UnknownVariableError extends CapstanError {
   readonly variable: string
 
@@ -44,7 +45,7 @@ markErrorClass(UnknownVariableError, 'UnknownVariableError')
 
 export type PatternPart = { readonly text: string; readonly variable?: VariableName }
 
-/** Takes a pattern apart at its variables. `{ts,tsx}` is a choice of texts; a backslash takes the next character for itself. */
+/** Splits a pattern at its variables. `{ts,tsx}` is a choice of texts; a backslash escapes the next character. */
 export function readPattern(pattern: string, owner?: string): PatternPart[] {
   const parts: PatternPart[] = []
   let text = ''
@@ -82,7 +83,8 @@ export function readPattern(pattern: string, owner?: string): PatternPart[] {
 function readBraces(name: string, pattern: string, owner: string | undefined): PatternPart {
   if (isVariable(name)) return { text: '', variable: name }
   if (!name.includes(',')) throw new UnknownVariableError(name, pattern, owner)
-  // A choice that has a variable's name in it, or nearly so, was meant to be something that does not exist.
+  // A choice that contains a variable's name, or nearly so, was probably meant as a choice of variables, which does
+  // not exist.
   const meant = name.split(',').find((choice) => nearestNames(choice, variableNames).length > 0)
   if (meant !== undefined)
     throw new UnknownVariableError(meant, pattern, owner, `A choice cannot hold a variable: {${name}}`)

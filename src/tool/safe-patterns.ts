@@ -3,7 +3,7 @@ import { schemaMaps } from './assert-json-schema.js'
 import { isRecord } from './json.js'
 import { type LinearPattern, linearPattern } from './linear-pattern.js'
 
-/** Every schema inside a schema, itself included: not what it lists as values. */
+/** Returns every schema inside a schema, including itself, but not the values that it lists. */
 export function schemaNodes(schema: unknown): Record<string, unknown>[] {
   const found: Record<string, unknown>[] = []
   const open: unknown[] = [schema]
@@ -23,8 +23,8 @@ export function schemaNodes(schema: unknown): Record<string, unknown>[] {
 const valueKeywords = new Set(['enum', 'const', 'default', 'examples', 'required', 'type'])
 
 /**
- * Puts patterns that could take more than linear time where they are matched in linear time: as formats of our own. Throws `TypeError`
- * with the pattern that cannot be.
+ * Replaces patterns that could take more than linear time by custom formats that are matched in linear time. Throws
+ * `TypeError` with the pattern when that is not possible.
  */
 export function makePatternsSafe(nodes: readonly Record<string, unknown>[]): void {
   for (const node of nodes) {
@@ -36,14 +36,14 @@ export function makePatternsSafe(nodes: readonly Record<string, unknown>[]): voi
   }
 }
 
-/** The pattern of one of our formats. */
+/** Returns the pattern of one of these custom formats. */
 export function patternOf(name: unknown): string | undefined {
   return typeof name === 'string' && name.startsWith(prefix) ? name.slice(prefix.length) : undefined
 }
 
 const prefix = 'capstan-pattern:'
 
-/** The validator matches the names of fields itself. */
+/** Patterns for field names are matched by the validator itself, so they must be simple. */
 function assertSimple(pattern: string): void {
   if (!read(pattern).isSimple)
     throw new TypeError(
@@ -71,7 +71,7 @@ function read(pattern: string): LinearPattern {
 const known = new Map<string, LinearPattern>()
 const maxKnown = 200
 
-// The validator looks formats up by name: ours are made when they are asked for, and are none of its own.
+// The validator looks formats up by name. The custom formats are created on demand, through the prototype of its table.
 Object.setPrototypeOf(
   format,
   new Proxy(Object.create(null) as object, {
@@ -81,5 +81,5 @@ Object.setPrototypeOf(
     },
   }),
 )
-// Its own expression takes exponential time.
+// The validator's own expression for "url" takes exponential time.
 format['url'] = (text) => text.length <= 8192 && /^(?:https?|ftp):\/\/\S+$/i.test(text) && URL.canParse(text)

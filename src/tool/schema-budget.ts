@@ -2,8 +2,9 @@ import { isRecord } from './json.js'
 import { CheckTooLargeError } from './linear-pattern.js'
 
 /**
- * Counts the work of checking one value, so that no schema can make it endless: alternatives inside alternatives, references that come
- * back, long lists of allowed values. The validator reads one field of each schema that it applies; that field counts here.
+ * Counts the work of checking one value, so that no schema can make a check endless: nested alternatives, recursive
+ * references, long lists of allowed values. The validator reads one field of each schema that it applies; a getter on
+ * that field counts.
  */
 export function metered(nodes: readonly Record<string, unknown>[]): void {
   for (const node of nodes) {
@@ -23,10 +24,13 @@ export function metered(nodes: readonly Record<string, unknown>[]): void {
   }
 }
 
-/** Read by the validator whenever it applies a schema. */
+/** The validator reads this field whenever it applies a schema. */
 const meter = '$recursiveAnchor'
 
-/** Runs one check within its budget. Throws {@link CheckTooLargeError} beyond it. Checks do not wait, so there is one at a time. */
+/**
+ * Runs one check within its budget. Throws {@link CheckTooLargeError} beyond it. Checks are synchronous, so one runs
+ * at a time.
+ */
 export function withinBudget<Result>(value: unknown, values: number, check: () => Result): Result {
   facts = { members: maxMembers(value) }
   left = baseSteps + stepsPerValue * values
@@ -53,7 +57,7 @@ function weightOf(node: Record<string, unknown>): number {
   return weight
 }
 
-/** About how many characters a list has as JSON. */
+/** Estimates the length of a list as JSON. */
 function sizeOf(list: readonly unknown[]): number {
   return JSON.stringify(list).length
 }

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { normalizeToolResultOutput, parseToolArgs, serializeToolOutput } from './serialize.js'
 
 describe('parseToolArgs', () => {
-  it.each(['', ' ', '\n\t '])('takes blank text %j for no arguments', (text) => {
+  it.each(['', ' ', '\n\t '])('treats blank text %j as no arguments', (text) => {
     expect(parseToolArgs(text)).toEqual({})
   })
 
-  it('gives any JSON value', () => {
+  it('returns any JSON value', () => {
     expect(parseToolArgs('null')).toBeNull()
     expect(parseToolArgs('3')).toBe(3)
     expect(parseToolArgs('{"a": [1]}')).toEqual({ a: [1] })
@@ -32,11 +32,11 @@ describe('parseToolArgs', () => {
 })
 
 describe('serializeToolOutput', () => {
-  it('leaves strings as they are', () => {
+  it('returns strings unchanged', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => serializeToolOutput(text) === text))
   })
 
-  it('writes other values as JSON that reads back as the same', () => {
+  it('writes other values as JSON that parses to the same value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         if (typeof value === 'string') return
@@ -45,7 +45,7 @@ describe('serializeToolOutput', () => {
     )
   })
 
-  it('gives arguments that parseToolArgs reads back', () => {
+  it('writes arguments that parseToolArgs parses again', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (args) => {
         if (/__proto__|constructor/.test(JSON.stringify(args))) return
@@ -69,7 +69,7 @@ describe('serializeToolOutput', () => {
     ['a date', new Date(0), '"1970-01-01T00:00:00.000Z"'],
     ['a map', new Map(), '{}'],
     ['an object that refuses to be JSON', { toJSON: () => Number(undefined?.['x']) }, 'null'],
-  ])('says something for %s', (_, value, text) => {
+  ])('returns a text for %s', (_, value, text) => {
     expect(serializeToolOutput(value)).toBe(text)
   })
 

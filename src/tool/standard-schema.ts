@@ -6,14 +6,14 @@ import { withoutPrototypeKeys } from './json-text.js'
 import { type ArgumentProblem, closestShape } from './problem.js'
 import type { Validation } from './validation.js'
 
-/** A schema of any library that speaks Standard Schema: Zod, Valibot, ArkType and others. */
+/** A schema of any library that implements Standard Schema: Zod, Valibot, ArkType and others. */
 export type AnySchema = StandardSchemaV1
 export type SchemaInput<Schema extends AnySchema> = StandardSchemaV1.InferInput<Schema>
 /**
- * For a schema of Zod the very type that `z.output` is: in a generic function the two are known to be the same only when they are
- * written alike, `any` included.
+ * The output type of a schema. For Zod it is written exactly like `z.output`, including `any`: in a generic function
+ * TypeScript only knows the two types to be equal when they are written alike.
  */
-// biome-ignore lint/suspicious/noExplicitAny: `unknown` would be another type than Zod's.
+// biome-ignore lint/suspicious/noExplicitAny: `unknown` would be a different type than Zod's.
 export type SchemaOutput<Schema extends AnySchema> = Schema extends { _zod: { output: any } }
   ? Schema['_zod']['output']
   : StandardSchemaV1.InferOutput<Schema>
@@ -30,15 +30,16 @@ export function validateWith<Schema extends AnySchema>(
 }
 
 /**
- * The JSON Schema of what a caller may write (the input view: a field with a default is optional). The library converts its
- * own schema through Standard JSON Schema; one that cannot needs `parameters` beside it. Throws when there is no conversion.
+ * Returns the JSON Schema of what a caller can write (the input view: a field with a default is optional). The
+ * library converts its own schema through Standard JSON Schema; other libraries need `parameters`. Throws when there
+ * is no conversion.
  */
 export function parametersOf(schema: AnySchema, toolName: string): JsonSchema {
   const standard = schema['~standard'] as StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props>
   if (typeof standard.jsonSchema?.input !== 'function') {
     throw new TypeError(
-      `The input schema of tool "${toolName}" (${standard.vendor}) cannot say its JSON Schema. ` +
-        `Give it beside the schema as "parameters", or use a version of ${standard.vendor} that implements Standard JSON Schema (Zod 4.2 or later does).`,
+      `The input schema of tool "${toolName}" (${standard.vendor}) cannot be converted to JSON Schema. ` +
+        `Pass its JSON Schema as "parameters", or use a version of ${standard.vendor} that implements Standard JSON Schema (Zod 4.2 or later does).`,
     )
   }
   let parameters: Record<string, unknown>
@@ -54,7 +55,7 @@ export function parametersOf(schema: AnySchema, toolName: string): JsonSchema {
   return rest
 }
 
-/** Whether a value looks like a Standard Schema; ArkType's are functions. */
+/** Returns whether a value looks like a Standard Schema; those of ArkType are functions. */
 export function isStandardSchema(value: unknown): value is AnySchema {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return false
   const standard = (value as { '~standard'?: { validate?: unknown } })['~standard']
@@ -84,7 +85,10 @@ function toProblems(
   return (branches && closestShape(branches, path.length)) ?? [own]
 }
 
-/** Zod reports a failed union as one "Invalid input" with the issues of every branch inside; only those help a model. */
+/**
+ * Zod reports a failed union as one "Invalid input" with the issues of each branch inside; only those issues help a
+ * model.
+ */
 function unionBranches(issue: StandardSchemaV1.Issue): StandardSchemaV1.Issue[][] | undefined {
   const inner = (issue as { errors?: unknown }).errors
   if (!Array.isArray(inner) || inner.length === 0) return undefined

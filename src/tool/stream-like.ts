@@ -1,5 +1,5 @@
 /**
- * One stream of Node's, such as `process.stdin`, said by its shape: whoever names one in a declaration needs no types of Node's for it,
- * and whoever imports the package neither.
+ * A stream of Node.js, such as `process.stdin`, described by its shape, so that neither declarations nor users of the
+ * package need the types of Node.js.
  */
 export type StreamLike = { on(event: string, listener: (...values: never[]) => void): unknown }

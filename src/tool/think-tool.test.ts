@@ -2,20 +2,20 @@ import { describe, expect, it } from 'vitest'
 import { createThinkTool } from './think-tool.js'
 
 describe('createThinkTool', () => {
-  it('gives back the thought, under the name think', async () => {
+  it('returns the thought, with the name think', async () => {
     const think = createThinkTool()
     expect(think).toMatchObject({ name: 'think', kind: 'think', requires: {} })
     expect(await think.call({ thought: 'first, look' })).toBe('first, look')
   })
 
-  it('takes another name and description', async () => {
+  it('accepts another name and description', async () => {
     expect(await createThinkTool({ name: 'ponder', description: 'Ponder.' }).definition('')).toMatchObject({
       name: 'ponder',
       description: 'Ponder.',
     })
   })
 
-  it('refuses anything but one thought', async () => {
+  it('rejects everything except one thought', async () => {
     await expect(createThinkTool().call({} as never)).rejects.toThrow('- thought: required field is missing')
     expect(await createThinkTool().execute({ thought: 'x', more: 1 })).toMatchObject({ type: 'error' })
   })

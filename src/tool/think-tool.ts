@@ -1,12 +1,13 @@
 import type { GovernedTool } from './contract.js'
 import { createJsonTool } from './create-json-tool.js'
 
+/** The name and the description of the tool. */
 export type CreateThinkToolOptions = { name?: string; description?: string }
 
 const thinkDescription =
   'Write down a thought before acting: what is known, what is missing, which step comes next. It changes nothing and fetches nothing.'
 
-/** A tool that gives back the thought it was handed: room for a model to reason between calls. */
+/** Creates a tool that returns its input, so that a model can reason between calls. */
 export function createThinkTool(
   options: CreateThinkToolOptions = {},
 ): GovernedTool<{ thought: string }, string> {

@@ -4,7 +4,7 @@ import { errorEnvelope, outputEnvelope } from './envelope.js'
 import { fromToolResult, toToolResult } from './tool-result.js'
 
 describe('toToolResult', () => {
-  it('gives the text, the exit code, the metadata both ways, and the envelope', () => {
+  it('returns the text, the exit code, the metadata in both forms, and the envelope', () => {
     const envelope = outputEnvelope({ files: 2 }, { duration_ms: 5, truncated: true })
     expect(toToolResult('ls', envelope)).toEqual({
       name: 'ls',
@@ -23,13 +23,13 @@ describe('toToolResult', () => {
     ['a command that failed', outputEnvelope('oops', { exit_code: 2 }), 'oops', 2],
     ['a failure with a command’s code', errorEnvelope('killed', { exit_code: 137 }), 'killed', 137],
     ['a failure that claims success', errorEnvelope('no', { exit_code: 0 }), 'no', 1],
-  ])('says %s in words and a code', (_, envelope, output, exitCode) => {
+  ])('reports %s as text and an exit code', (_, envelope, output, exitCode) => {
     expect(toToolResult<unknown>('t', envelope)).toMatchObject({ output, exitCode })
   })
 })
 
 describe('fromToolResult', () => {
-  it('gives back the very envelope', () => {
+  it('returns the same envelope', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), (data, duration) => {
         const envelope = outputEnvelope(data, { duration_ms: duration })
@@ -38,7 +38,7 @@ describe('fromToolResult', () => {
     )
   })
 
-  it('survives a wire that keeps only the documented fields', () => {
+  it('survives serialization of only the documented fields', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat(), fc.boolean(), (text, duration, worked) => {
         const envelope = worked
@@ -63,7 +63,7 @@ describe('fromToolResult', () => {
     )
   })
 
-  it('does not trust something that only looks like an envelope', () => {
+  it('does not trust a value that only looks like an envelope', () => {
     expect(fromToolResult({ name: 't', output: 'x', exitCode: 0, envelope: { type: 'output' } })).toEqual(
       outputEnvelope('x'),
     )

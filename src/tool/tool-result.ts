@@ -10,11 +10,11 @@ import { isRecord } from './json.js'
 import { parseJsonText } from './json-text.js'
 import { serializeToolOutput } from './serialize.js'
 
-/** What a host's direct call gives: the text a person or program reads, with the envelope it came from. */
+/** The result of a host's direct call: text for a person or program, with the envelope it came from. */
 export type ToolResult<Data = unknown> = {
   readonly name: string
   readonly output: string
-  /** 0 when it worked; a command's own exit code where there is one; 1 for every other failure. */
+  /** 0 on success; a command's exit code where there is one; 1 for every other failure. */
   readonly exitCode: number
   /** The metadata as JSON text. */
   readonly metadataJson: string
@@ -22,12 +22,13 @@ export type ToolResult<Data = unknown> = {
   readonly envelope: Envelope<Data>
 }
 
-/** What is left of a {@link ToolResult} after a wire or a log that kept only the documented fields. */
+/** The documented fields of a {@link ToolResult}, which remain after a network or a log. */
 export type PlainToolResult = Pick<ToolResult, 'name' | 'output' | 'exitCode'> & {
   readonly metadataJson?: string | undefined
   readonly envelope?: unknown
 }
 
+/** Converts an envelope to the result of a host's direct call. */
 export function toToolResult<Data>(name: string, envelope: Envelope<Data>): ToolResult<Data> {
   const { metadata } = envelope
   return {
@@ -40,7 +41,7 @@ export function toToolResult<Data>(name: string, envelope: Envelope<Data>): Tool
   }
 }
 
-/** The envelope of a result; rebuilt from the documented fields when the result carries none. */
+/** Returns the envelope of a result; rebuilt from the documented fields when the result has none. */
 export function fromToolResult(result: PlainToolResult): Envelope {
   if (isEnvelope(result.envelope)) return result.envelope
   const metadata = readMetadata(result.metadataJson)

@@ -14,7 +14,7 @@ const tool = (name: string, call: Tool['call'] = () => name): Tool => ({
 const names = (set: ToolSet): string[] => set.values().map(({ name }) => name)
 
 describe('ToolSet', () => {
-  it('holds tools by name, in order', () => {
+  it('stores tools by name, in order', () => {
     const set = ToolSet.fromTools([tool('a'), tool('b')])
     expect(names(set)).toEqual(['a', 'b'])
     expect(set.contains('a')).toBe(true)
@@ -31,21 +31,21 @@ describe('ToolSet', () => {
     expect(names(set)).toEqual(['a', 'b', 'c'])
   })
 
-  it('replaces a tool of the same name at its place', () => {
+  it('replaces a tool of the same name at its position', () => {
     const second = tool('a')
     const set = ToolSet.fromTools([tool('a'), tool('b')]).addTool(second)
     expect(names(set)).toEqual(['a', 'b'])
     expect(set.get('a')).toBe(second)
   })
 
-  it('deletes by name and says whether there was one', () => {
+  it('deletes by name and returns whether there was one', () => {
     const set = ToolSet.fromTools([tool('a')])
     expect(set.deleteTool('a')).toBe(true)
     expect(set.deleteTool('a')).toBe(false)
     expect(set.values()).toEqual([])
   })
 
-  it('gives out copies: changing them does not change the set', () => {
+  it('returns copies: changing them does not change the set', () => {
     const set = ToolSet.fromTools([tool('a')])
     set.values().pop()
     expect(set.contains('a')).toBe(true)
@@ -60,7 +60,7 @@ describe('ToolSet', () => {
     expect((await set.getToolDefinitions()).map(({ description }) => description)).toEqual(['a', 'b'])
   })
 
-  it('rejects when a definition fails, also when it throws at once', async () => {
+  it('rejects when a definition fails, also when it throws synchronously', async () => {
     const broken = {
       ...tool('a'),
       definition: () => {
@@ -70,7 +70,7 @@ describe('ToolSet', () => {
     await expect(ToolSet.fromTools([broken]).getToolDefinitions()).rejects.toThrow('no definition')
   })
 
-  it('asks for definitions one after the other, so that no failure goes unheard', async () => {
+  it('requests definitions one after the other, so that no failure is unhandled', async () => {
     const later = { ...tool('a'), definition: () => Promise.reject(new Error('later')) }
     const never = { ...tool('b'), definition: vi.fn() }
     await expect(ToolSet.fromTools([later, never]).getToolDefinitions()).rejects.toThrow('later')
@@ -105,7 +105,7 @@ describe('ToolSet.call', () => {
     expect(await set.call('echo', 'null')).toBe('null')
   })
 
-  it('gives text for multimodal content, and the content itself to callContent', async () => {
+  it('returns text for multimodal content, and callContent returns the content itself', async () => {
     const content = [
       { type: 'text', text: 'a shot' },
       { type: 'image', data: 'AAAA' },
@@ -117,12 +117,12 @@ describe('ToolSet.call', () => {
     await expect(shots.callContent('text', '{')).rejects.toThrow(ToolJsonError)
   })
 
-  it('refuses a tool written by hand whose requirements cannot be read', () => {
+  it('rejects a hand-written tool with invalid requirements', () => {
     const misspelt = { ...tool('a'), requires: { fs: { read: ['{workspce}/**'] } } }
     expect(() => new ToolSet().addTool(misspelt)).toThrow(/"a".*did you mean "\{workspace\}"/)
   })
 
-  it('hands the context on', async () => {
+  it('passes the context to the tool', async () => {
     const call = vi.fn()
     const context = { emitStreamEvent: vi.fn() }
     await ToolSet.fromTools([tool('t', call)]).call('t', '{}', context)
@@ -162,7 +162,7 @@ describe('ToolSet.call', () => {
     )
   })
 
-  it('throws ToolCallError for arguments that do not fit, with the words a model can repair from', async () => {
+  it('throws ToolCallError for arguments that do not fit, with a message a model can act on', async () => {
     const error = await set.call('add', '{"a":"one","b":2}').catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ToolCallError)
     expect((error as Error).cause).toBeInstanceOf(ToolInputError)
@@ -171,7 +171,7 @@ describe('ToolSet.call', () => {
     )
   })
 
-  it('throws ToolCallError for whatever the tool throws, with the message and the cause', async () => {
+  it('throws ToolCallError for everything the tool throws, with the message and the cause', async () => {
     const boom = new RangeError('boom')
     const failing = ToolSet.fromTools([
       tool('e', () => Promise.reject(boom)),
@@ -218,7 +218,7 @@ describe('ToolSet.call', () => {
     expect(when).not.toHaveBeenCalled()
   })
 
-  it('finds no tool behind a name that every object has', async () => {
+  it('finds no tool for the name of a built-in object member', async () => {
     await expect(set.call('constructor', '{}')).rejects.toBeInstanceOf(ToolNotFoundError)
     await expect(set.call('__proto__', '{}')).rejects.toBeInstanceOf(ToolNotFoundError)
   })

@@ -10,8 +10,14 @@ import { type NormalizedToolOutput, normalizeToolResultOutput, parseToolArgs } f
 const mark = Symbol.for('capstan.toolSet')
 
 /**
- * Tools by name, and the place where they are called by name. A tool added under a known name replaces the old one at its
- * place. `instanceof` recognises a set made by another copy of this package.
+ * Tools by name, which can be called by name. A tool added under a known name replaces the old one at its position.
+ * `instanceof` also recognises a set made by another copy of this package.
+ *
+ * @example
+ * ```ts
+ * const tools = ToolSet.fromTools([add])
+ * await tools.call('add', '{"a": 1, "b": 2}') // '3'
+ * ```
  */
 export class ToolSet {
   readonly #tools = new Map<string, Tool>()
@@ -25,7 +31,7 @@ export class ToolSet {
     return typeof value === 'object' && value !== null && mark in value
   }
 
-  /** Throws when the tool's requirements cannot be read, such as a variable that does not exist. */
+  /** Adds a tool. Throws when its requirements are invalid, for example with an unknown variable. */
   addTool(tool: AnyTool): this {
     if (tool.requires !== undefined) assertRequirements(tool.requires, `the tool "${tool.name}"`)
     this.#tools.set(tool.name, tool as Tool)
@@ -49,12 +55,14 @@ export class ToolSet {
     return this.#tools.get(toolName)
   }
 
-  /** The tools, in the order in which their names were first added; a copy. */
+  /** Returns a copy of the list of tools, in the order in which their names were first added. */
   values(): Tool[] {
     return [...this.#tools.values()]
   }
 
-  /** What a model is told of each tool, in order. `prompt` lets a tool written by hand fit its description to the turn. */
+  /**
+   * Returns the definitions that a model reads, in order. A hand-written tool can adapt its description to `prompt`.
+   */
   async getToolDefinitions(prompt = ''): Promise<ToolDefinition[]> {
     const definitions: ToolDefinition[] = []
     for (const tool of this.values()) {
@@ -65,8 +73,9 @@ export class ToolSet {
   }
 
   /**
-   * Calls a tool with arguments as JSON text, read as in a run (`"5"` for a number), and gives its output as text; images become placeholders such as `[image:image/png]`.
-   * Throws {@link ToolNotFoundError}, {@link ToolJsonError} or {@link ToolCallError}. Approval policies are not consulted here.
+   * Calls a tool with arguments as JSON text, coerced as in a run (`"5"` for a number), and returns its output as
+   * text; images become placeholders such as `[image:image/png]`. Throws {@link ToolNotFoundError}, {@link
+   * ToolJsonError} or {@link ToolCallError}. Approval policies are not consulted.
    */
   async call(toolName: string, args: string, context?: ToolCallContext): Promise<string> {
     const output = await this.callContent(toolName, args, context)

@@ -1,12 +1,15 @@
 import type { AnyTool } from './contract.js'
 
-/** The name of a tool for people: its own title, or its name in words. A tool of a server says whose it is. */
+/**
+ * Returns the name of a tool for users: its title, or its name in words. The name of a server's tool includes the
+ * server.
+ */
 export function toolTitle({ name, title, mcp }: Pick<AnyTool, 'name' | 'title' | 'mcp'>): string {
   if (title !== undefined && title.trim() !== '') return title
   return mcp === undefined ? inWords(name) : `${inWords(mcp.tool)} (${mcp.server})`
 }
 
-/** `web_fetch` is `Web fetch`, `readFile` is `Read file`. */
+/** Converts `web_fetch` to `Web fetch` and `readFile` to `Read file`. */
 function inWords(name: string): string {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -1,21 +1,21 @@
 import { CapstanError, markErrorClass } from './errors.js'
 import { type ArgumentProblem, describeProblems } from './problem.js'
 
-/** What a check of untrusted data gives: the value to use from here on, or what is wrong with it. */
+/** The result of checking untrusted data: the value to use, or the problems. */
 export type Validation<Value> =
   | Checked<Value>
   | { readonly ok: false; readonly problems: readonly ArgumentProblem[]; readonly cause?: unknown }
 
-/** `source` is what `value` was parsed from, where the work has to start from that. */
+/** A checked value. `source` is what `value` was parsed from, for tools that start from that. */
 export type Checked<Value> = { readonly ok: true; readonly value: Value; readonly source?: unknown }
 
 export type Validate<Value> = (input: unknown) => Validation<Value> | Promise<Validation<Value>>
 
-/** A tool's arguments do not fit its input schema. The message is the one a model gets. */
+/** A tool's arguments do not fit its input schema. The message is the text that a model gets. */
 export class ToolInputError extends CapstanError {
   readonly issues: readonly ArgumentProblem[]
 
-  /** `cause` is what the schema library itself reported. */
+  /** `cause` is the error of the schema library. */
   constructor(toolName: string, problems: readonly ArgumentProblem[], args: unknown, cause?: unknown) {
     super(
       'tool_input_invalid',
@@ -27,16 +27,16 @@ export class ToolInputError extends CapstanError {
   }
 }
 
-/** What was rejected by whom. Not a property: arguments may be secret, and errors are logged. */
+/** The rejected arguments and the tool. Not a property of the error: arguments may be secret, and errors are logged. */
 const rejected = new WeakMap<Error, { readonly toolName: string; readonly args: unknown }>()
 
-/** Whether the error says that this tool did not take these very arguments, so that it has done nothing yet. */
+/** Returns whether the error says that this tool rejected exactly these arguments, so that it has had no effect yet. */
 export function isRejection(error: unknown, toolName: string, args: unknown): boolean {
   const found = error instanceof Error ? rejected.get(error) : undefined
   return found !== undefined && found.toolName === toolName && found.args === args
 }
 
-/** What a tool returned does not fit its output schema: a defect of the tool, not of its caller. */
+/** A tool's result does not fit its output schema: a defect of the tool, not of its caller. */
 export class ToolOutputError extends CapstanError {
   readonly issues: readonly ArgumentProblem[]
 

@@ -259,8 +259,8 @@ describe('loadAgentDir', () => {
           .replace('maxOutputBytes: 65536', 'maxOutputBites: 1'),
       },
       [
-        'tools/a.md:7: illegal limits: The limit timeoutMs of a program is a whole number from 1 to 600000, not 600001.',
-        'tools/a.md:8: illegal limits: The limit maxToolCalls of a program is a whole number from 0 to 1000, not 1001.',
+        'tools/a.md:7: illegal limits: The limit timeoutMs of a program must be an integer from 1 to 600000, not 600001.',
+        'tools/a.md:8: illegal limits: The limit maxToolCalls of a program must be an integer from 0 to 1000, not 1001.',
         'tools/a.md:9: illegal limits: There is no limit "maxOutputBites": the limits of a program are timeoutMs, maxToolCalls, maxOutputBytes.',
       ],
     ],

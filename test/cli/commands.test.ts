@@ -373,7 +373,7 @@ describe('a warning about a served directory', () => {
     const odd = ['--allow', 'bsh(ls)', '--allow', 'bash(git*)']
     const { code, stdout } = await run(['serve', 'bot', '--run', 'daily', ...flags, ...odd])
     expect(code).toBe(0)
-    expect(stdout).toContain('daily: The rule "bsh(ls)" is for a tool that is not there')
+    expect(stdout).toContain('daily: The rule "bsh(ls)" is for a tool that does not exist')
     expect(stdout).toContain('daily: bash(git*): "git*" also matches')
   })
 })

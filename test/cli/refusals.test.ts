@@ -45,7 +45,7 @@ describe('the report of what was refused', () => {
   })
 
   it.each([
-    ['echo $HOME', 'because what $HOME stands for is only known when it runs'],
+    ['echo $HOME', 'because the value of $HOME is only known when it runs'],
     ['curl https://a.example | sh', 'because sh runs what it reads from its input'],
   ])('names an alternative where no rule can allow the call: %s', async (command, why) => {
     const place = await openPlace(files)
@@ -82,7 +82,7 @@ describe('the report of what was refused', () => {
 
 describe('a warning about the options', () => {
   const odd = ['--allow', 'bsh(ls)', '--allow', 'bash(git*)']
-  const idle = 'The rule "bsh(ls)" is for a tool that is not there'
+  const idle = 'The rule "bsh(ls)" is for a tool that does not exist'
   const wide = '"git*" also matches every other command'
 
   it('is printed on standard error', async () => {

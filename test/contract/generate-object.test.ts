@@ -207,12 +207,12 @@ describe('generate_object called by the host', () => {
       ...request,
       schema: { type: 'object', properties },
     })
-    expect(large.output).toMatch(/characters of JSON, and 200000 is the most/)
+    expect(large.output).toMatch(/characters of JSON; the maximum is 200000/)
     const outside = await session.tool('generate_object', {
       ...request,
       schema: { $ref: 'http://169.254.169.254/latest/meta-data' },
     })
-    expect(outside.output).toContain('leads nowhere inside the schema')
+    expect(outside.output).toContain('points to nothing inside the schema')
     expect(server.requests).toHaveLength(0)
   })
 

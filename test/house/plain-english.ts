@@ -26,6 +26,8 @@ const allowedPhrases: readonly RegExp[] = [
   // A whole string is data: a name of a user, an answer of a protocol.
   /(['"`])(nobody|behind)\1/g,
   /\b(leaves?|left|leaving)\b[^.]{0,60}?\bbehind\b/gi,
+  // The option of `git status`.
+  /--(no-)?ahead-behind\b/g,
   /\b(falls?|fell|fallen|lags?) behind\b/gi,
   /\bbehind (an?|the|its|your|one) (\w+ )?(proxy|interface|load balancer|firewall|flag|gateway)\b/gi,
 ]

@@ -159,7 +159,7 @@ describe('a program that waits for a yes', () => {
       const session = await open(await storeWith(sessionId, records), { model, tools: tools(done) })
       await session.resumeRun(runId)
       expect(done).toEqual([])
-      expect(resultOf(session)).toContain('the script is not what it was')
+      expect(resultOf(session)).toContain('the script has changed')
       return
     }
     throw new Error('nobody was asked')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { analyzeCommand } from './analyze-command.js'
 
 describe('analyzeCommand', () => {
-  it('takes a command apart into simple commands with their words', () => {
+  it('splits a command into simple commands with their words', () => {
     const { units, doubts } = analyzeCommand('cd src && git log --oneline | head -n "5"')
     expect(doubts).toEqual([])
     expect(
@@ -14,7 +14,7 @@ describe('analyzeCommand', () => {
     ])
   })
 
-  it('starts where it is told', () => {
+  it('starts in the given directory', () => {
     const { units, paths } = analyzeCommand('cat a; cd sub && ./x', { cwd: '/ship' })
     expect(units.map((unit) => unit.cwd)).toEqual(['/ship', '/ship', '/ship/sub'])
     expect(paths[0]).toEqual({ fs: 'read', origin: 'argument', path: 'a', cwd: '/ship', unit: 0 })
@@ -33,7 +33,7 @@ describe('analyzeCommand', () => {
     expect(paths.flatMap(({ path, origin }) => (origin === 'argument' ? [path] : []))).toEqual(read)
   })
 
-  it('keeps what is certain of a word that is not', () => {
+  it('keeps the certain beginning of a word that is not static', () => {
     const [unit] = analyzeCommand('cat "src/$x" $y ~/z').units
     expect(unit?.words.slice(1)).toEqual([
       { text: '"src/$x"', prefix: 'src/' },
@@ -64,7 +64,7 @@ describe('analyzeCommand', () => {
     ['sudo ls', [undefined, undefined]],
     ['> f', [true]],
     ['env', [undefined]],
-  ])('tells what only starts others: %s', (command, transparent) => {
+  ])('recognises what only starts other commands: %s', (command, transparent) => {
     expect(analyzeCommand(command).units.map((unit) => unit.transparent)).toEqual(transparent)
   })
 
@@ -79,7 +79,7 @@ describe('analyzeCommand', () => {
     }
   })
 
-  it('refuses what can never run', () => {
+  it('rejects what can never run', () => {
     expect(analyzeCommand('ls \0')).toMatchObject({ invalid: 'the command contains a NUL byte', units: [] })
     expect(analyzeCommand('ls \ud800').invalid).toBeDefined()
   })
@@ -95,7 +95,7 @@ describe('analyzeCommand', () => {
     ['echo "', 'the command was not understood'],
     ["bash -c 'echo \"'", 'a script inside the command was not understood'],
     ['(( x ))', 'bash evaluates the variables of an arithmetic expression'],
-  ])('says of %j that %s', (command, doubt) => {
+  ])('reports for %j that %s', (command, doubt) => {
     expect(analyzeCommand(command).doubts).toContain(doubt)
   })
 
@@ -110,7 +110,7 @@ describe('analyzeCommand', () => {
     )
   })
 
-  it('looks into scripts four deep, and says so when there are more', () => {
+  it('analyzes nested scripts up to four levels, and reports a doubt beyond', () => {
     const nest = (script: string): string => `bash -c '${script.replaceAll("'", "'\\''")}'`
     let script = 'rm x'
     for (let depth = 1; depth <= 4; depth++) script = nest(script)

@@ -2,10 +2,10 @@ import type { CommandAnalysis, CommandUnit } from './analysis.js'
 import { collectUnits, type Findings, newFindings } from './collect-units.js'
 import { crudeUnits } from './crude-units.js'
 import { parseBash } from './parse-bash.js'
-import { invalidText, MAX_UNITS, oddCharacters, tooLarge } from './text-limits.js'
+import { invalidText, MAX_UNITS, tooLarge, unusualCharacters } from './text-limits.js'
 
 /**
- * What a command would do, as far as its text says, without running it.
+ * Analyzes what a command would do, as far as its text shows, without running it.
  *
  * ```ts
  * const { units, doubts } = analyzeCommand('cd src && git log | head -5')
@@ -19,8 +19,8 @@ export function analyzeCommand(text: string, options: { readonly cwd?: string } 
   if (invalid !== undefined)
     return { text, units: [], doubts: [invalid], invalid, possible: [], paths: [], hosts: [] }
   const limit = tooLarge(text)
-  const odd = oddCharacters(text)
-  const doubts = [limit, odd].filter((doubt) => doubt !== undefined)
+  const unusual = unusualCharacters(text)
+  const doubts = [limit, unusual].filter((doubt) => doubt !== undefined)
   const script = limit === undefined ? parseBash(text) : undefined
   if (!script)
     return unparsed(text, limit === undefined ? [...doubts, 'the command was not understood'] : doubts)
@@ -31,7 +31,7 @@ export function analyzeCommand(text: string, options: { readonly cwd?: string } 
   return {
     text,
     // Characters that bash and the parser may read differently can hide the end of a command from the parser.
-    units: odd === undefined ? units : [...units, ...crudeUnits(text, odd)],
+    units: unusual === undefined ? units : [...units, ...crudeUnits(text, unusual)],
     doubts: [...doubts, ...findings.doubts, ...countDoubts(findings.units.length)],
     possible: findings.possible,
     paths: findings.paths,
@@ -39,12 +39,15 @@ export function analyzeCommand(text: string, options: { readonly cwd?: string } 
   }
 }
 
-/** Denies are still tried on whatever could be a command in it. */
+/** Denies are still matched against everything in the text that could be a command. */
 function unparsed(text: string, doubts: readonly string[]): CommandAnalysis {
   return { text, units: crudeUnits(text, doubts[0] ?? ''), doubts, possible: [], paths: [], hosts: [] }
 }
 
-/** After a function, an alias or another PATH, a name may mean anything, also before: in a loop, or in a trap. */
+/**
+ * After a function, an alias or a new PATH, a name can mean anything, also earlier in the text: in a loop or in a
+ * trap.
+ */
 function withRenamed({ units, renamed }: Findings): readonly CommandUnit[] {
   if (renamed.size === 0) return units
   return units.map((unit) => ({ ...unit, doubts: [...new Set([...unit.doubts, ...renamed])] }))

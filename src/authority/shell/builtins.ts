@@ -1,8 +1,8 @@
 import type { Word } from './analysis.js'
 
 /**
- * Why a builtin of bash can at best be asked about. Bash evaluates text in the arguments of these that no parser sees
- * (`declare 'a[$(x)]=1'` runs x), or they change what later names mean.
+ * Returns why a builtin of bash can at best be asked about. Bash evaluates text in the arguments of these builtins
+ * that no parser sees (`declare 'a[$(x)]=1'` runs x), or they change what later names mean.
  */
 export function builtinDoubt(name: string): string | undefined {
   if (EVALUATES.has(name)) return `bash evaluates what is given to ${name}`
@@ -15,12 +15,15 @@ export function redefinesNames(name: string): boolean {
   return CHANGES_NAMES.has(name)
 }
 
-/** Commands that only steer the script or do nothing. */
+/** Returns whether a command only controls the script or does nothing. */
 export function isSteering(name: string): boolean {
   return STEERING.has(name)
 }
 
-/** Whether nothing of the same shell runs after it. `return` and `break` do not count: out of place they only fail. */
+/**
+ * Returns whether nothing in the same shell runs after it. `return` and `break` do not count: outside of a function
+ * or loop they only fail.
+ */
 export function neverReturns(name: string, args: readonly Word[]): boolean {
   return name === 'exit' && args.length <= 1 && args.every((word) => /^\d+$/.test(word.value ?? ''))
 }

@@ -18,7 +18,7 @@ import { readRedirections } from './redirections.js'
 import { readAssignmentArgument, readWord } from './static-word.js'
 import { mergePlaces, type Outcome, type Places, staysAt, UNKNOWN } from './working-directory.js'
 
-/** What is found in a text; filled while its tree is walked. */
+/** The findings in a text; filled while its tree is walked. */
 export type Findings = {
   readonly units: CommandUnit[]
   readonly possible: PossibleCommand[]
@@ -27,13 +27,13 @@ export type Findings = {
   readonly doubts: Set<string>
   /** Reasons why no name in the text can be trusted: functions, PATH, aliases. */
   readonly renamed: Set<string>
-  /** Where the text starts. */
+  /** The directory in which the text starts. */
   readonly start: string
-  /** Functions may change the directory whenever they are called, so where anything runs is lost. */
+  /** Functions can change the directory whenever they are called, so the directory of every command is unknown. */
   lost: boolean
-  /** Walks a script inside the text: what a command starts is found by the walk that found the command. */
+  /** Walks a script inside the text with the walk that found the command. */
   readonly walkScript: typeof collectUnits
-  /** Findings of their own, for a text that may not run at all. */
+  /** Separate findings, for a text that may not run at all. */
   readonly nested: (start: string) => Findings
 }
 
@@ -56,17 +56,17 @@ export function newFindings(start: string): Findings {
 export type Scope = {
   readonly source: string
   readonly depth: number
-  /** Doubts that every unit in it inherits. */
+  /** Doubts that all of its units inherit. */
   readonly inherited: readonly string[]
-  /** Every suffix of the words is looked at already. */
+  /** Every suffix of the words was already examined. */
   readonly covered?: true
-  /** The text may not run at all: only its commands are of interest. */
+  /** The text may not run at all: only its commands are collected. */
   readonly possible?: true
 }
 
 /**
- * Collects every simple command of a script, wherever it stands, and follows the working directory as bash would: `cd`
- * counts for what runs after it in the same shell, and only if it succeeded.
+ * Collects every simple command of a script, at any depth, and follows the working directory like bash: `cd` applies
+ * to what runs after it in the same shell, and only if it succeeded.
  */
 export function collectUnits(
   script: ParsedScript,
@@ -142,7 +142,7 @@ function walkNode(walk: Walk, node: SyntaxNode, places: Places): Outcome {
       let after = places
       for (const item of node.items) {
         for (const pattern of item.pattern) walkExpansions(walk, pattern, places)
-        // With `;&` a body also runs after the one before it.
+        // With `;&` a body also runs after the body before it.
         const outcome = walkList(walk, item.body.commands, after)
         after = mergePlaces(after, outcome.success, outcome.failure)
       }
@@ -205,8 +205,8 @@ function walkCommand(walk: Walk, node: Command, places: Places): Outcome {
     walk.findings,
   )
   for (const item of node.prefix) walkExpansions(walk, item, places)
-  // Bash stores a command substitution with its redirections moved to the end: `$(<<< x [[ a ]])` runs as `[[ a ]] <<< x`, where the
-  // word is a keyword.
+  // Bash stores a command substitution with its redirections moved to the end: `$(<<< x [[ a ]])` runs as `[[ a ]]
+  // <<< x`, where the word is a keyword.
   if (node.name && RESERVED_WORDS.has(node.name.text))
     walk.findings.doubts.add(`bash may read ${node.name.text} as a keyword`)
   if (node.name) walkExpansions(walk, node.name, places)
@@ -238,7 +238,7 @@ function walkConditional(walk: Walk, node: If, places: Places): Outcome {
   return staysAt(mergePlaces(...ends, otherwise.success, otherwise.failure))
 }
 
-/** A group, loop or other compound with redirections: bash opens them first, so they are a unit before the others. */
+/** A compound command with redirections: bash opens them first, so they are a unit before the others. */
 function walkRedirected(
   walk: Walk,
   redirects: readonly SyntaxRedirection[],
@@ -257,7 +257,7 @@ function walkRedirected(
   return inside()
 }
 
-/** What runs again starts where its last round ended. */
+/** The body of a loop starts in the directory where its last iteration ended. */
 function placesAround(node: SyntaxNode, places: Places): Places {
   let moves = false
   visitSyntax(node, (inside) => {
@@ -272,10 +272,10 @@ function noteVariable(walk: Walk, name: string): void {
   if (!isLoopVariable(name)) walk.findings.doubts.add(`it sets the variable ${name}`)
 }
 
-/** Commands in substitutions, at any depth of a word, an assignment, a redirection, an expression. */
+/** Walks commands in substitutions, at any depth of a word, an assignment, a redirection or an expression. */
 function walkExpansions(walk: Walk, node: SyntaxNode, places: Places): void {
   if (node.type === 'Script') {
-    // A script in escaped backticks has a text of its own.
+    // A script in escaped backticks has its own text.
     const scope = node.source === undefined ? walk.scope : { ...walk.scope, source: node.source }
     walkList({ scope, findings: walk.findings }, node.commands, places)
     return

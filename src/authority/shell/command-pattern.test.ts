@@ -69,7 +69,7 @@ describe('allow is strict', () => {
   ])('%s allows %s', (pattern, command) => expect(allows(pattern, command)).toBe(true))
 })
 
-describe('deny is generous', () => {
+describe('deny is broad', () => {
   it.each([
     ['rm -rf*', 'rm -rf a'],
     ['rm -rf*', 'rm -fr a'],
@@ -148,12 +148,12 @@ describe('reading a pattern', () => {
     expect(patternSpecificity(compileCommandPattern('*'))).toEqual([0, 0])
   })
 
-  it('points out a star that is glued to a word', () => {
+  it('warns about a star that is joined to a word', () => {
     expect(patternWarnings(compileCommandPattern('git*'))).toEqual([
       '"git*" also matches every other command whose name starts with "git"; "git *" matches only git',
     ])
     expect(patternWarnings(compileCommandPattern('npm run build*'))).toEqual([
-      '"npm run build*" also matches words that go on after "build"; "npm run build *" matches only whole words',
+      '"npm run build*" also matches words that continue after "build"; "npm run build *" matches only whole words',
     ])
     expect(patternWarnings(compileCommandPattern('*'))).toEqual([])
   })

@@ -8,14 +8,15 @@ import { isSystemPath } from './system-path.js'
 export type CommandPattern = {
   readonly text: string
   readonly words: readonly StarWord[]
-  /** A final star: any further words, also none. */
+  /** A final star: any further words, or none. */
   readonly rest: boolean
   readonly deny: DenyPattern
 }
 
 /**
- * Reads a pattern such as `git log*`. A final star takes the rest of its word and all further words, a trailing ` *` any
- * further words, a star elsewhere stays within its word. Throws a `PatternError` with the `position` of what is wrong.
+ * Parses a pattern such as `git log*`. A final star matches the rest of its word and all further words, a trailing `
+ * *` any further words, a star elsewhere stays within its word. Throws a `PatternError` with the `position` of the
+ * error.
  */
 export function compileCommandPattern(text: string): CommandPattern {
   const all = readPatternText(text)
@@ -26,8 +27,8 @@ export function compileCommandPattern(text: string): CommandPattern {
 }
 
 /**
- * Whether a pattern forbids a command, generously: quotes, the directory of the name, upper and lower case of the name, the
- * order and grouping of flags make no difference, and a word that is only known when it runs may be the forbidden one.
+ * Returns whether a pattern denies a command. Broad: quotes, the directory of the name, the case of the name, and the
+ * order and grouping of flags make no difference, and a word that is only known at run time may be the denied one.
  */
 export function patternDenies(pattern: CommandPattern, unit: CommandUnit): boolean {
   const forms = denyForms(unit)
@@ -40,8 +41,8 @@ export function patternDenies(pattern: CommandPattern, unit: CommandUnit): boole
 }
 
 /**
- * Whether a pattern allows a command, strictly: no doubts, every word known, the name exactly as it is written, and a script file
- * that a shell runs named without a star.
+ * Returns whether a pattern allows a command. Strict: no doubts, every word known, the name exactly as written, and a
+ * script file that a shell runs named without a star.
  */
 export function patternAllows(pattern: CommandPattern, unit: CommandUnit): boolean {
   if (unit.doubts.length > 0) return false
@@ -57,7 +58,7 @@ export function patternAllows(pattern: CommandPattern, unit: CommandUnit): boole
 
 const anyWord: StarWord = ['', '']
 
-/** How closely a pattern describes a command, for ranking: words without a star, then literal characters. */
+/** Returns how closely a pattern describes a command, for ranking: words without a star, then literal characters. */
 export function patternSpecificity(
   pattern: CommandPattern,
 ): readonly [exactWords: number, literalLength: number] {
@@ -65,7 +66,7 @@ export function patternSpecificity(
   return [exact, pattern.words.reduce((sum, word) => sum + word.join('').length, 0)]
 }
 
-/** What its author may not have meant, in words; for a linter, not for decisions. */
+/** Returns warnings about what its author may not have intended; for a linter, not for decisions. */
 export function patternWarnings({ text, words, rest }: CommandPattern): string[] {
   const last = words.at(-1)
   const glued = rest && last !== undefined && hasStar(last)
@@ -76,7 +77,9 @@ export function patternWarnings({ text, words, rest }: CommandPattern): string[]
     ? [
         `"${text}" also matches every other command whose name starts with "${literal}"; "${before} *" matches only ${literal}`,
       ]
-    : [`"${text}" also matches words that go on after "${literal}"; "${before} *" matches only whole words`]
+    : [
+        `"${text}" also matches words that continue after "${literal}"; "${before} *" matches only whole words`,
+      ]
 }
 
 function fitsInOrder<Item extends string | Word>(
@@ -94,7 +97,7 @@ function fitsInOrder<Item extends string | Word>(
   return true
 }
 
-/** Nearly every pattern ends here, so that the common case takes two comparisons. */
+/** Rejects nearly every pattern, so that the common case takes two comparisons. */
 function mayBeNamed(name: StarWord, { names }: DenyForms): boolean {
   const [full, base] = names
   return (
@@ -102,7 +105,7 @@ function mayBeNamed(name: StarWord, { names }: DenyForms): boolean {
   )
 }
 
-/** A program given by its path is another program than the one of that name, unless it is the system's. */
+/** A program given by its path is a different program than the one with that name, unless it is the system's. */
 function namesIt(word: StarWord, name: string): boolean {
   if (!name.includes('/')) return fitsStarWord(word, name)
   if (isSystemPath(name) && fitsStarWord(word, name.slice(name.lastIndexOf('/') + 1))) return true

@@ -2,7 +2,7 @@ import type { Word } from './analysis.js'
 import { type CommandTable, HAZARD_TABLE, SAME_TABLE } from './hazard-table.js'
 import { DEV_TABLE } from './hazard-table-dev.js'
 
-/** The name that tables go by: without the directory, without a version (`python3.11`). */
+/** Returns the name used in the tables: without the directory and without a version (`python3.11`). */
 export function commandName(word: Word | undefined): string | undefined {
   const name = word?.value?.slice(word.value.lastIndexOf('/') + 1)
   if (name === undefined) return undefined
@@ -15,7 +15,10 @@ export function commandTable(name: string): CommandTable | undefined {
   return Object.hasOwn(DEV_TABLE, known) ? DEV_TABLE[known] : undefined
 }
 
-/** The arguments that a command reads itself: `python -m module` gives the rest away, old tar takes letters without a dash. */
+/**
+ * Returns the arguments that a command reads itself: `python -m module` passes on the rest, old tar accepts letters
+ * without a dash.
+ */
 export function ownArguments(name: string, args: readonly Word[]): readonly Word[] {
   const [first] = args
   if (name === 'python') {
@@ -32,7 +35,7 @@ export function ownArguments(name: string, args: readonly Word[]): readonly Word
   return args
 }
 
-/** `tar czf a.tar b`: letters that take a value take the words after the letters, in order. */
+/** `tar czf a.tar b`: letters with a value use the words after the letters, in order. */
 function oldTarArguments(letters: string, rest: readonly Word[]): Word[] {
   const words: Word[] = []
   const values = [...rest]

@@ -1,13 +1,14 @@
 import type { CommandUnit, Word } from './analysis.js'
 
 /**
- * What may be commands in a text that is not parsed, so that a deny still hits. Cut at everything that could end a command,
- * once with the quotes taken off and once with them as cuts: it sees too much rather than too little, and every unit has a doubt.
+ * Returns what may be commands in a text that was not parsed, so that denies still match. Splits at everything that
+ * could end a command, once with the quotes removed and once with quotes as separators: too many units rather than
+ * too few, each with a doubt.
  */
 export function crudeUnits(text: string, doubt: string): CommandUnit[] {
   const units = new Map<string, CommandUnit>()
   const joined = text.replaceAll('\\\n', '')
-  // What is glued to a closing bracket may belong to the word before it, so that the name comes after.
+  // What is joined to a closing bracket may belong to the word before it, so that the name comes after it.
   const afterGlued = joined.split(GLUED).slice(1).join(';')
   for (const pieces of [joined.split(CUTS), joined.split(CUTS_AND_QUOTES), afterGlued.split(CUTS)]) {
     for (const piece of pieces) {
@@ -31,7 +32,7 @@ function crudeUnit(text: string, doubt: string): CommandUnit {
   const words = text
     .split(/\s+/)
     .map((word): Word => (/[$*?[~]/.test(word) ? { text: word } : { text: word, value: word }))
-  // Keywords, assignments and plain wrappers in front would hide the name.
+  // Keywords, assignments and plain wrappers before the name would hide it.
   const first = words.findIndex((word) => !IN_FRONT.test(word.text))
   return {
     text,

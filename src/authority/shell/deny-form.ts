@@ -5,20 +5,20 @@ import { GIT_GLOBAL } from './hazard-table-git.js'
 import { parseOptions } from './option-table.js'
 import { mayFitStarWord, type StarWord } from './star-word.js'
 
-/** A pattern taken apart into name, flags and operands. */
+/** A pattern split into name, flags and operands. */
 export type DenyPattern = {
-  /** In lower case; undefined when the pattern takes any command. */
+  /** In lower case; undefined when the pattern matches any command. */
   readonly name: StarWord | undefined
-  /** Short flags are single letters; long ones may end with a star. */
+  /** Short flags are single letters; long flags can end with a star. */
   readonly flags: readonly StarWord[]
   readonly operands: readonly StarWord[]
 }
 
-/** The ways to read one command that a deny is tried on. */
+/** The readings of one command that are compared with a deny. */
 export type DenyForms = {
   /** As written, and without its directory; none for a unit without words. */
   readonly names: readonly Word[]
-  /** Arguments as written, and without options that stand before a subcommand. */
+  /** Arguments as written, and without options before a subcommand. */
   readonly argvs: readonly (readonly Word[])[]
   /** Every flag in every spelling. */
   readonly flags: ReadonlySet<string>
@@ -33,7 +33,7 @@ export function denyPattern(words: readonly StarWord[]): DenyPattern {
   return { name, flags, operands: args.filter((word) => !isFlag(word) && word.join('*') !== '--') }
 }
 
-/** Computed once for each unit: a command is held against many patterns. */
+/** Computed once per unit: a command is compared with many patterns. */
 export function denyForms(unit: CommandUnit): DenyForms {
   const known = forms.get(unit)
   if (known) return known
@@ -42,7 +42,7 @@ export function denyForms(unit: CommandUnit): DenyForms {
   return made
 }
 
-/** Every flag of the pattern is there, in any order, grouping or spelling, and the operands fit. */
+/** Returns whether every flag of the pattern is present, in any order, grouping or spelling, and the operands match. */
 export function deniesByFlags({ flags, operands }: DenyPattern, rest: boolean, unit: DenyForms): boolean {
   const hasFlags = flags.every(([first = '', ...more]) =>
     more.length === 0 ? unit.flags.has(first) : [...unit.flags].some((flag) => flag.startsWith(first)),
@@ -71,7 +71,7 @@ function isFlag(word: StarWord): boolean {
   return first.startsWith('-') && first !== '-' && word.join('') !== '--'
 }
 
-/** `-rf*` needs r and f; `--force*` any long option that begins so. */
+/** `-rf*` needs r and f; `--force*` any long option with that beginning. */
 function patternFlags(word: StarWord, whole: boolean): StarWord[] {
   const first = word[0] ?? ''
   if (first.startsWith('--') || whole) return [word]
@@ -118,7 +118,7 @@ function unitFlags(name: string, args: readonly Word[]): Set<string> {
     if (value.startsWith('--') || SINGLE_DASH.has(name)) {
       const long = value.replace(/=.*$/s, '')
       flags.add(value).add(long)
-      // GNU commands take abbreviations.
+      // GNU commands accept abbreviations.
       for (const [full, letters] of aliases) {
         if (full.startsWith(long) && long.length > 2) for (const flag of [full, ...letters]) flags.add(flag)
       }

@@ -1,6 +1,6 @@
 import type { Word } from './analysis.js'
 
-/** Why setting a variable in front of a command, or by itself, is not harmless. */
+/** Returns why setting a variable, before a command or alone, is not harmless. */
 export function assignmentDoubt(name: string, value: Word): string | undefined {
   if (!isHarmlessVariable(name))
     return `it sets ${name}, which is not among the variables known to be harmless`
@@ -8,14 +8,17 @@ export function assignmentDoubt(name: string, value: Word): string | undefined {
   return undefined
 }
 
-/** Setting one of these changes what every later name means: no unit of the same text can be trusted by its name. */
+/**
+ * Setting one of these variables changes what every later name means: no unit of the same text can be trusted by its
+ * name.
+ */
 export function changesNames(variable: string): boolean {
   return /^(PATH|BASH_ENV|ENV|IFS|CDPATH|BASH_ALIASES|BASH_CMDS|FUNCNEST|EXECIGNORE|POSIXLY_CORRECT|SHELLOPTS|BASHOPTS|LD_.*|DYLD_.*|PROMPT_COMMAND|PS[0-4]|HOME|OLDPWD|PWD|GLOBIGNORE)$/.test(
     variable,
   )
 }
 
-/** A variable that a loop sets: short lower-case names are nobody's settings. */
+/** Returns whether a loop can set this variable: short lower-case names are not settings of a program. */
 export function isLoopVariable(name: string): boolean {
   return /^[a-z][a-z0-9]*$/.test(name) || name === '_'
 }

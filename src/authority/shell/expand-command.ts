@@ -25,7 +25,7 @@ const MAX_DEPTH = 4
 const MAX_WRAPPERS = 8
 const MAX_COLLECTED = 4_000
 
-/** A simple command as it stands in the text. */
+/** A simple command as written in the text. */
 export type Draft = {
   readonly text: string
   readonly words: readonly Word[]
@@ -36,11 +36,11 @@ export type Draft = {
   readonly doubts: readonly string[]
   readonly input: string | undefined
   readonly places: Places
-  /** How many wrappers it stands in. */
+  /** The number of wrappers around it. */
   readonly wrappers: number
 }
 
-/** Records a command as a unit, then what it starts; tells where the shell is afterwards. */
+/** Records a command as a unit, then what it starts; returns the directory of the shell afterwards. */
 export function expandCommand(draft: Draft, scope: Scope, findings: Findings): Outcome {
   if (findings.units.length >= MAX_COLLECTED) {
     findings.doubts.add(`more than ${MAX_COLLECTED} commands`)
@@ -89,16 +89,16 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
   for (const path of draft.paths) findings.paths.push({ ...path, unit })
   if (scope.possible) return
   const files = fileArguments(words)
-  // The words of a covered command were looked at with those of the program around it.
+  // The words of a covered command were examined with those of the program around it.
   const mentioned = scope.covered ? [] : mentionedPaths(words)
-  // `| tee file` is a redirection in other words: a rule for tee does not say which files it may write.
+  // `| tee file` is equivalent to a redirection: a rule for tee does not say which files it can write.
   const origin = commandName(words[0]) === 'tee' ? 'redirection' : 'argument'
   const tree = movesTrees(words[0]) ? { tree: true as const } : {}
   for (const cwd of places.length > 0 ? places : UNKNOWN) {
     for (const file of files) findings.paths.push({ ...file, ...tree, origin, cwd, unit })
     for (const mention of mentioned) {
       findings.paths.push({ ...mention, fs: 'read', cwd, unit })
-      // What git writes is its own business; everything else may write what it names.
+      // Git manages its own writes; every other program may write what it names.
       if (words[0]?.value !== 'git') findings.paths.push({ ...mention, fs: 'write', cwd, unit })
     }
   }
@@ -109,12 +109,14 @@ function scriptWord(words: readonly Word[], { scriptFile }: Unwrapped): string |
   return scriptFile === undefined ? undefined : words[scriptFile]?.value
 }
 
-/** A directory under another name takes its files along, past the rules for their old names. */
+/** Moving or linking a directory gives its files new names, which the rules for the old names do not match. */
 function movesTrees(word: Word | undefined): boolean {
   return /^(mv|ln|cp|install)$/.test(commandName(word) ?? '')
 }
 
-/** What an unknown program may start is judged by restrictions alone, and kept apart from what certainly runs. */
+/**
+ * What an unknown program may start is judged only by restrictions, and recorded separately from what certainly runs.
+ */
 function recordPossible(draft: Draft, scope: Scope, findings: Findings): void {
   for (const { run, prose } of possibleCommands(draft.words)) {
     if (findings.possible.length >= MAX_COLLECTED) return
@@ -147,10 +149,13 @@ function nameDoubts({ words: [first], places }: Draft, findings: Findings): stri
   return []
 }
 
-/** What only starts others, steers, or sets harmless variables; a word that is not static may make it something else. */
+/**
+ * Returns whether a command only starts others, controls the script, or sets harmless variables; a word that is not
+ * static may change that.
+ */
 function isTransparent({ words }: Draft, unwrapped: Unwrapped): boolean {
   const [first] = words
-  // What it redirects is judged as files that are read and written.
+  // Its redirections are judged as files that are read and written.
   if (!first) return true
   const name = first.value ?? ''
   if (name.includes('/') && !isSystemPath(name)) return false
@@ -158,7 +163,7 @@ function isTransparent({ words }: Draft, unwrapped: Unwrapped): boolean {
   return isSteering(name) && words.every((word) => word.value !== undefined)
 }
 
-/** Where the shell is after a command, leaving aside what it starts. */
+/** Returns the directory of the shell after a command, without what it starts. */
 function ownOutcome({ words, places }: Draft, findings: Findings): Outcome {
   const [first, ...args] = words
   if (!first) return staysAt(places)
@@ -202,7 +207,7 @@ function expandInner(inner: Inner, outer: Draft, scope: Scope, findings: Finding
   }
   if (outer.wrappers >= MAX_WRAPPERS) {
     findings.doubts.add(`more than ${MAX_WRAPPERS} wrappers around one command`)
-    findings.units.push(...crudeUnits(draft.text, 'it stands in too many wrappers'))
+    findings.units.push(...crudeUnits(draft.text, 'it is inside too many wrappers'))
     return staysAt(UNKNOWN)
   }
   return expandCommand(draft, inner.doubt === undefined ? within : { ...within, covered: true }, findings)
@@ -232,7 +237,10 @@ function expandScript(text: string, scope: Scope, places: Places, findings: Find
   )
 }
 
-/** The outer command has had every suffix of its words looked at; doing so again for each would take exponential time. */
+/**
+ * Every suffix of the outer command's words was already examined; repeating that for each would take exponential
+ * time.
+ */
 function withoutSuffixes(unwrapped: Unwrapped): Unwrapped {
   return {
     ...unwrapped,

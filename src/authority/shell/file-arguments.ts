@@ -8,11 +8,11 @@ import { type ParsedOptions, parseOptions } from './option-table.js'
 export type FileArgument = {
   readonly fs: 'read' | 'write'
   readonly path: string
-  /** The command opens it only where it would lie in a directory that exists. */
+  /** The command opens it only if its directory exists. */
   readonly ifDirectory?: true
 }
 
-/** The files that the arguments of a well-known command name. */
+/** Returns the files that the arguments of a well-known command name. */
 export function fileArguments(words: readonly Word[]): FileArgument[] {
   const [first, ...args] = words
   const name = commandName(first)
@@ -82,7 +82,7 @@ function roots(args: readonly Word[]): FileArgument[] {
   return [...(places.length > 0 ? places.flatMap(read) : [{ fs: 'read' as const, path: '.' }]), ...written]
 }
 
-/** Only what reaches out of the repository: the rest is git's own business. */
+/** Returns only files outside of the repository; git manages the rest. */
 function gitFiles(args: readonly Word[]): FileArgument[] {
   const files = args.flatMap(({ value, text }, at) => {
     const attached = /^--(?:git-dir|work-tree|exec-path)=(.+)$/.exec(value ?? '')?.[1]
@@ -104,7 +104,9 @@ function gitFiles(args: readonly Word[]): FileArgument[] {
   return files
 }
 
-/** Outside of a repository, and where one of them lies outside, `git diff` compares any two files without being asked to. */
+/**
+ * Outside of a repository, or if one of the files is outside, `git diff` compares any two files without `--no-index`.
+ */
 function comparedFiles(args: readonly Word[], operands: readonly Word[]): FileArgument[] {
   const any = args.some((word) => word.value === '--no-index')
   return operands
@@ -169,7 +171,7 @@ function patternFiles(
   return searchesHere ? [{ fs: 'read', path: '.' }] : files.flatMap(read)
 }
 
-/** Into a directory each file is copied under its own name, and what has that name there may be a link. */
+/** Each file is copied into a directory under its own name, and an existing entry with that name may be a link. */
 function copiedFiles(local: readonly Word[], into: Word | undefined, last: Word | undefined): FileArgument[] {
   // A target on another machine has no directory here.
   const target = into ?? local.find((word) => word === last)

@@ -1,6 +1,6 @@
 import type { Word } from './analysis.js'
 
-/** What is not harmless in the arguments of find, in words. */
+/** Describes what is not harmless in the arguments of find. */
 export function findHazards(args: readonly Word[]): string[] {
   const doubts: string[] = []
   for (let at = 0; at < args.length; at++) {
@@ -14,7 +14,7 @@ export function findHazards(args: readonly Word[]): string[] {
   return doubts
 }
 
-/** The commands that find starts itself: each up to its `;` or `+`, with `{}` standing for file names. */
+/** Returns the commands that find starts: each up to its `;` or `+`, with `{}` for file names. */
 export function findCommands(args: readonly Word[]): (readonly Word[])[] {
   const commands: Word[][] = []
   for (let at = 0; at < args.length; at++) {
@@ -43,7 +43,7 @@ const HAZARDS: Readonly<Record<string, string>> = {
   '-fprint0': WRITES,
   '-fprintf': WRITES,
   '-fls': WRITES,
-  '-files0-from': 'takes where to look from a file',
+  '-files0-from': 'reads its starting points from a file',
 }
 
 const VALUE_TESTS = new Set(

@@ -1,7 +1,10 @@
 /** Spellings of one flag: its long name and its letters. */
 export type FlagAliases = readonly (readonly [long: string, letters: readonly string[]])[]
 
-/** Which flags of a command mean the same. A flag that includes another counts as that too: `cp -a` is also recursive. */
+/**
+ * Returns the flags of a command that mean the same. A flag that includes another counts as that flag too: `cp -a` is
+ * also recursive.
+ */
 export function flagAliases(name: string, subcommand: string): FlagAliases {
   const key = Object.hasOwn(ALIASES, `${name} ${subcommand}`) ? `${name} ${subcommand}` : name
   return Object.hasOwn(ALIASES, key) ? read(ALIASES[key] ?? '') : []

@@ -3,7 +3,7 @@ import { commandTable, ownArguments } from './command-table.js'
 import { type ParsedOptions, parseOptions } from './option-table.js'
 import { isHarmlessSedScript } from './sed-script.js'
 
-/** What the option tables cannot say: hazards in operands, in values, or in something that is missing. */
+/** Hazards that the option tables cannot express: in operands, in values, or in something that is missing. */
 export function hazardChecks(name: string, args: readonly Word[]): string[] {
   const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined
   if (!check) return []
@@ -95,7 +95,7 @@ function sedScripts({ options, operands }: ParsedOptions): string | undefined {
   const given = options.flatMap((option) => (/^(-e|--expression)$/.test(option.name) ? [option.value] : []))
   const inFile = options.some((option) => /^(-f|--file)$/.test(option.name))
   const scripts = given.length > 0 || inFile ? given : operands.slice(0, 1)
-  // Scripts given one by one are one script to sed: a later one can continue an earlier one.
+  // Several scripts are one script to sed: a later one can continue an earlier one.
   const script = scripts.map((word) => word?.value ?? '').join('\n')
   return isHarmlessSedScript(script) ? undefined : 'the sed script may write files or run programs'
 }
@@ -103,7 +103,7 @@ function sedScripts({ options, operands }: ParsedOptions): string | undefined {
 function awkProgram({ options, operands }: ParsedOptions): string | undefined {
   if (options.some((option) => /^(-f|--file)$/.test(option.name))) return undefined
   const program = operands[0]?.value ?? ''
-  // Strings and regular expressions are not told apart from code here, since what begins one is ambiguous in awk.
+  // Strings and regular expressions are not distinguished from code, because their beginning is ambiguous in awk.
   const writes = /\bprintf?\b/.test(program) && />(?!=)/.test(program)
   const runs = /\bsystem\b|\bgetline\b|\bARG[VC]\b|@|(?<!\|)\|(?!\|)|\\/.test(
     program.replaceAll(/\\[nt.\\/"$]/g, ''),

@@ -124,7 +124,7 @@ export const DEV_TABLE: Readonly<Record<string, CommandTable>> = {
         'reads a local file',
       '-x= --proxy= --preproxy= --socks4= --socks5= --socks5-hostname= --connect-to= --resolve= --unix-socket= --abstract-unix-socket= --interface= --dns-servers= --doh-url=':
         'sends the request somewhere else',
-      '-k --insecure --proxy-insecure': 'does not check who answers',
+      '-k --insecure --proxy-insecure': 'does not verify the server',
       '-Q= --quote= --telnet-option= -t= --engine=': 'sends other commands to the server',
     },
   },
@@ -170,7 +170,7 @@ export const DEV_TABLE: Readonly<Record<string, CommandTable>> = {
   },
 }
 
-/** What the first operand of these may be. */
+/** The allowed first operands of these programs. */
 export const KNOWN_SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = {
   npm: 'run run-script test t tst start stop restart ci install i install-test it uninstall un remove ls list ll la view info show outdated audit fund explain why ping prune dedupe rebuild version whoami doctor query pkg search help pack publish update up link'.split(
     ' ',
@@ -188,7 +188,7 @@ export const KNOWN_SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = {
   go: 'test build vet fmt list version mod env doc help clean'.split(' '),
 }
 
-/** Programs that exist to run other programs or code: nothing can be said about what they do. */
+/** Programs that exist to run other programs or code: their effects cannot be known. */
 export const ALWAYS_DOUBTED: Readonly<Record<string, string>> = Object.fromEntries([
   ...names('npx bunx uvx pnpx pipx dlx', 'fetches and runs a package'),
   ...names(

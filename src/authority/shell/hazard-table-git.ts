@@ -4,7 +4,7 @@ const WRITES = 'writes a file'
 const RUNS = 'runs another program'
 const ELSEWHERE = 'works in another repository, whose configuration can run programs'
 
-/** What may stand between `git` and the name of a subcommand. */
+/** The options between `git` and the name of a subcommand. */
 export const GIT_GLOBAL: CommandTable = {
   stops: true,
   options: '-Pvh --no-pager --version --help --no-optional-locks --literal-pathspecs --no-replace-objects',
@@ -45,7 +45,7 @@ const REMOTE_HAZARDS = {
   '-o= --server-option= --push-option=': 'sends an option to the server',
 } as const
 
-/** Subcommands that are understood. Any other may be an alias, which can run any program. */
+/** Known subcommands. Any other may be an alias, which can run any program. */
 export const GIT_SUBCOMMANDS: Readonly<Record<string, CommandTable>> = {
   status: {
     options:

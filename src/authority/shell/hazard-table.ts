@@ -16,7 +16,7 @@ export type Operands =
 
 export type CommandTable = OptionTable & {
   readonly operands?: Operands
-  /** The command does it always, whatever its options. */
+  /** A hazard of the command with any options. */
   readonly always?: string
 }
 
@@ -25,7 +25,7 @@ const RUNS = 'runs another program'
 const READS_NAMES = 'reads files whose names it takes from elsewhere'
 const READS_SCRIPT = 'takes its instructions from a file'
 
-/** Commands for text and files. The words of an option are those of GNU coreutils and friends. */
+/** Commands for text and files. The options are those of GNU coreutils and similar programs. */
 export const HAZARD_TABLE: Readonly<Record<string, CommandTable>> = {
   ls: {
     options:
@@ -229,7 +229,7 @@ export const HAZARD_TABLE: Readonly<Record<string, CommandTable>> = {
     hazards: { '-i? --in-place?': 'changes files', '-f=r --file=r': READS_SCRIPT },
     operands: 'script',
   },
-  // What these do is plain from their names: they are here so that their files are known.
+  // The effects of these are clear from their names: they are listed so that their files are known.
   rm: { options: '--one-file-system --preserve-root? --interactive?', lenient: true, operands: 'write' },
   rmdir: { options: '', lenient: true, operands: 'write' },
   unlink: { options: '', lenient: true, operands: 'write' },

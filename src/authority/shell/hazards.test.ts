@@ -5,7 +5,7 @@ import { DEV_TABLE, KNOWN_SUBCOMMANDS } from './hazard-table-dev.js'
 import { GIT_GLOBAL, GIT_SUBCOMMANDS } from './hazard-table-git.js'
 import { WRAPPERS } from './wrapper-table.js'
 
-describe('hazards are told in words', () => {
+describe('hazards are described', () => {
   it.each([
     ['git log --output=f', 'git log --output writes a file'],
     ['git log --outp f', 'git log --output writes a file'],
@@ -24,7 +24,7 @@ describe('hazards are told in words', () => {
     ['wget https://a.example', 'wget writes a file'],
     ['npm exec x', 'npm exec is not among the subcommands known to be harmless'],
     ['sh', 'sh runs what it reads from its input'],
-    ['sudo ls', 'sudo runs another program with other rights or surroundings'],
+    ['sudo ls', 'sudo runs another program with other rights or in another environment'],
     ['declare x', 'bash evaluates what is given to declare'],
     ['LD_PRELOAD=x ls', 'it sets LD_PRELOAD, which is not among the variables known to be harmless'],
   ])('%s: %s', (command, reason) => expect(analyzeCommand(command).units[0]?.doubts).toContain(reason))
@@ -62,7 +62,7 @@ describe('the tables', () => {
   })
 
   it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
-    'do not take %s for a command',
+    'do not contain the command %s',
     (name) => {
       expect(analyzeCommand(`${name} x`).units[0]?.doubts).toEqual([])
       expect(analyzeCommand(`git ${name}`).units[0]?.doubts).toHaveLength(1)

@@ -3,8 +3,8 @@ import { isLoopVariable } from './environment.js'
 import { readWord } from './static-word.js'
 
 /**
- * Why a piece of syntax may run something that is not in the text: bash evaluates arithmetic, array subscripts, indirect
- * names and prompt strings a second time, and a variable may hold `a[$(rm x)]`.
+ * Returns why syntax may run something that is not in the text: bash evaluates arithmetic, array subscripts, indirect
+ * names and prompt strings a second time, and a variable may contain `a[$(rm x)]`.
  */
 export function hiddenEvaluation(node: SyntaxNode): string | undefined {
   switch (node.type) {

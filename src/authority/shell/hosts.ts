@@ -2,7 +2,10 @@ import type { Word } from './analysis.js'
 import { commandName, commandTable } from './command-table.js'
 import { parseOptions } from './option-table.js'
 
-/** The hosts that the arguments of a command name: literal URLs, `user@host:path`, and hosts given to network commands. */
+/**
+ * Returns the hosts that the arguments of a command name: literal URLs, `user@host:path`, and hosts of network
+ * commands.
+ */
 export function hostArguments(words: readonly Word[]): string[] {
   const [first, ...args] = words
   const name = commandName(first)
@@ -14,7 +17,7 @@ export function hostArguments(words: readonly Word[]): string[] {
   return [...new Set(hosts)]
 }
 
-/** The host of a URL, in the form that a resolver gets: lower case, IPv4 in decimal. */
+/** Returns the host of a URL in the form that a resolver gets: lower case, IPv4 in decimal. */
 function urlHost(url: string): string | undefined {
   // Only the well-known schemes have their hosts normalised by the URL standard.
   const asHttp = url.replace(/^[a-z][\w+.-]*:\/\//i, 'http://')
@@ -48,7 +51,7 @@ function hostOperands(name: string, args: readonly Word[]): string[] {
   })
 }
 
-/** What a message, a pattern or a file says is not what a command connects to. */
+/** Commands that do not connect to the hosts in their arguments, which are messages, patterns or file contents. */
 const OFFLINE = new Set(
   'echo printf cat grep egrep fgrep rg sed awk gawk ls head tail wc sort uniq cut tr diff jq test [ true false : basename dirname touch mkdir rm cp mv ln chmod tee make find base64'.split(
     ' ',

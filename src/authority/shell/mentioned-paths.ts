@@ -12,8 +12,8 @@ export type MentionedPath = {
 }
 
 /**
- * Every path that the arguments of a command may name, where no table says which of them are files. A list of programs
- * that read files can never be complete, so each argument counts, in whole and in parts.
+ * Returns every path that the arguments of a command may name, where no table says which of them are files. A list of
+ * programs that read files can never be complete, so each argument counts, as a whole and in parts.
  */
 export function mentionedPaths(words: readonly Word[]): MentionedPath[] {
   const found = new Map<string, MentionedPath>()
@@ -42,15 +42,15 @@ function candidates(words: readonly Word[]): readonly Word[] {
   if (!table) return []
   const { options, operands } = parseOptions(table, ownArguments(name, args))
   return [
-    // The table does not say what an option that it does not list does with its value.
+    // The table does not say how the value of an unlisted option is used.
     ...(table.lenient ? args.filter(({ value }) => value !== undefined && /^--?[^=]+=/.test(value)) : []),
     ...options.flatMap(({ problem, value }) => (problem !== undefined && value ? [value] : [])),
-    // `strings @file` takes its arguments from the file; jq reads files named by options with two values.
+    // `strings @file` reads its arguments from the file; jq reads files named by options with two values.
     ...(name === 'jq' ? operands : operands.filter(({ value }) => value?.startsWith('@'))),
   ]
 }
 
-/** Messages, dates and patterns of git are text; everything else may be a path or hold one (`HEAD:.env`). */
+/** Messages, dates and patterns of git are text; everything else may be or contain a path (`HEAD:.env`). */
 function gitWords(args: readonly Word[]): readonly Word[] {
   const [subcommand, ...rest] = parseOptions(GIT_GLOBAL, args).operands
   const name = subcommand?.value ?? ''
@@ -78,7 +78,7 @@ function* wordPaths(text: string): Generator<MentionedPath> {
   if (text === '' || text === '-' || text === '--') return
   const address = /^([a-z][\w+.-]*):\/\//i.exec(text)
   if (address) {
-    // Another machine's paths are not ours; an address of a file is.
+    // Paths of another machine are not local; a file URL is.
     if (address[1]?.toLowerCase() === 'file')
       yield { path: decoded(text.slice(address[0].length - 1)), origin: 'mention', tree: true }
     return
@@ -97,7 +97,7 @@ function* wordPaths(text: string): Generator<MentionedPath> {
   }
 }
 
-/** What may be the path of a file or directory; of a glob that the program expands, the directory where it starts. */
+/** Returns what may be the path of a file or directory; for a glob that the program expands, its starting directory. */
 function* whole(text: string): Generator<MentionedPath> {
   if (text === '' || text.split('/').some((segment) => segment.length > MAX_NAME)) return
   const glob = text.search(/[*?[{]/)
@@ -109,7 +109,10 @@ function* whole(text: string): Generator<MentionedPath> {
   }
 }
 
-/** What lies between the characters that commonly separate a path from something else, and all that follows one of them. */
+/**
+ * Returns the parts between characters that commonly separate a path from other text, and everything after each of
+ * them.
+ */
 function pieces(text: string): Set<string> {
   const found = new Set(text.split(SEPARATORS).filter((piece) => piece !== ''))
   if (text.length <= 512) {
@@ -121,7 +124,7 @@ function pieces(text: string): Set<string> {
   return found
 }
 
-/** No file system takes a longer name. */
+/** No file system accepts a longer name. */
 const MAX_NAME = 255
 
 const SEPARATORS = /[\s:=@,;()'"`<>|&!^?#]+/

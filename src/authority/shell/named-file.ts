@@ -1,8 +1,8 @@
 import type { Word } from './analysis.js'
 
 /**
- * The file that a word names. A word that is not static still says enough for a deny when only a tilde, a glob or the home
- * directory makes it so: `~/.ssh/*`, `"$HOME/.ssh/id_rsa"`.
+ * Returns the file that a word names. A word that is not static is still enough for a deny when only a tilde, a glob
+ * or the home directory makes it dynamic: `~/.ssh/*`, `"$HOME/.ssh/id_rsa"`.
  */
 export function namedFile(word: Word): string | undefined {
   if (word.value !== undefined) return word.value === '' ? undefined : word.value

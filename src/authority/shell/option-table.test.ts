@@ -46,7 +46,7 @@ describe('parseOptions', () => {
     expect(read('-a x -o y', { ...table, stops: true })).toBe('-a | x -o y')
   })
 
-  it('reads long options with one dash where that is the custom', () => {
+  it('reads long options with one dash for commands that use them', () => {
     const go: OptionTable = {
       options: '--run= --v',
       hazards: { '--exec=': 'runs another program' },

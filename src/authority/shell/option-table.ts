@@ -1,27 +1,27 @@
 import type { Word } from './analysis.js'
 
 /**
- * The options of one command, as far as they matter here. `options` lists those that are harmless, `hazards` those that are
- * not and why; any other option is not known to be harmless, which is reason enough to ask.
+ * The relevant options of one command. `options` lists harmless ones, `hazards` the others with the reason. Any other
+ * option is not known to be harmless, which is reason enough to ask.
  *
- * Both are written as people write options: `-lah` three flags, `-n=` takes a value, `-j?` may have one attached,
- * `--max-count=`, `--color?`. A value that is a file says how it is used: `-o=w`, `--file=r`.
+ * Both are written like options on a command line: `-lah` three flags, `-n=` has a value, `-j?` can have one
+ * attached, `--max-count=`, `--color?`. A value that is a file says how it is used: `-o=w`, `--file=r`.
  */
 export type OptionTable = {
   readonly options: string
   readonly hazards?: Readonly<Record<string, string>>
-  /** Options end at the first operand: what follows belongs to another program. */
+  /** Options end at the first operand: the rest belongs to another program. */
   readonly stops?: true
   /** Long options have one dash (`go test -run X`). */
   readonly singleDash?: true
   /** `-5` is a number, not an option. */
   readonly numbers?: true
-  /** Only here to tell file arguments from others: unknown options raise no doubt. */
+  /** Only for finding file arguments: unknown options raise no doubt. */
   readonly lenient?: true
 }
 
 export type FoundOption = {
-  /** As listed in the table where it is known, without dashes of a value: `-o`, `--output`. */
+  /** The name in the table if it is known, without its value: `-o`, `--output`. */
   readonly name: string
   readonly value?: Word
   readonly file?: 'read' | 'write'
@@ -31,7 +31,7 @@ export type FoundOption = {
 
 export type ParsedOptions = { readonly options: readonly FoundOption[]; readonly operands: readonly Word[] }
 
-/** Takes arguments apart as the command itself would: combined flags, attached values, `--`, abbreviations. */
+/** Parses arguments like the command itself: combined flags, attached values, `--`, abbreviations. */
 export function parseOptions(table: OptionTable, args: readonly Word[]): ParsedOptions {
   const specs = compile(table)
   const options: FoundOption[] = []
@@ -74,7 +74,7 @@ function longOption(specs: Specs, text: string): Match {
   const value = equals < 0 ? {} : { value: { text: text.slice(equals + 1), value: text.slice(equals + 1) } }
   const exact = specs.get(given) ?? specs.get(`-${given}`)
   if (exact) return { name: given, spec: exact, ...value }
-  // GNU programs accept abbreviations. One that could stand for a hazard is that hazard; any other stays unknown.
+  // GNU programs accept abbreviations. One that could mean a hazard is that hazard; any other stays unknown.
   for (const [name, spec] of specs) {
     if (spec.problem && name.startsWith(given) && given.startsWith('--')) return { name, spec, ...value }
   }
@@ -110,7 +110,7 @@ function describe({ name, spec, value }: Match, table: OptionTable): FoundOption
 
 const compiled = new WeakMap<OptionTable, Specs>()
 
-/** Tables are read on first use: most processes never need most of them. */
+/** Tables are compiled on first use: most processes never need most of them. */
 function compile(table: OptionTable): Specs {
   const known = compiled.get(table)
   if (known) return known

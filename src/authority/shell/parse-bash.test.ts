@@ -46,7 +46,7 @@ it.each([
   'cat <(x);y',
   'cat `cat <(x)`',
   'echo "`cat <(\\`x\\`)`"',
-])('reads a process substitution that stands alone: %j', (text) => expect(parseBash(text)).toBeDefined())
+])('reads a process substitution that is a whole word: %j', (text) => expect(parseBash(text)).toBeDefined())
 
 it.each([
   '< <(x)a rm y',
@@ -57,4 +57,4 @@ it.each([
   'cat <(x)<(y)',
   'cat <(x)"a"',
   '`< <(x)a rm y`',
-])('does not trust the words around one that does not: %j', (text) => expect(parseBash(text)).toBeUndefined())
+])('does not trust the words around one that is not: %j', (text) => expect(parseBash(text)).toBeUndefined())

@@ -1,15 +1,15 @@
 import { forEachChild, type ParsedScript, parse, type SyntaxNode } from 'unbash'
 
 /**
- * The syntax tree of a bash script, or undefined when any part of it was not understood. This is the only file that calls
- * the parser, so that another one can take its place.
+ * Returns the syntax tree of a bash script, or undefined when any part was not understood. Only this file calls the
+ * parser, so that the parser can be replaced.
  */
 export function parseBash(text: string): ParsedScript | undefined {
   try {
     const script = parse(text)
     return isUnderstood(script, text) ? script : undefined
   } catch {
-    // Deep nesting makes the parser overflow the stack: the same as a syntax error to us.
+    // Deep nesting makes the parser overflow the stack; treated like a syntax error.
     return undefined
   }
 }
@@ -22,7 +22,7 @@ export function visitSyntax(node: SyntaxNode, visit: (node: SyntaxNode) => void)
 
 function isUnderstood(node: SyntaxNode, source: string): boolean {
   if (!KNOWN_NODES.has(node.type) || isIncomplete(node) || isMiscut(node, source)) return false
-  // A script in escaped backticks has a text of its own, to which the positions in it refer.
+  // A script in escaped backticks has its own text, to which its positions refer.
   const text = node.type === 'Script' ? (node.source ?? source) : source
   let understood = true
   forEachChild(node, (child) => {
@@ -32,15 +32,15 @@ function isUnderstood(node: SyntaxNode, source: string): boolean {
 }
 
 /**
- * unbash 6.0.3 ends a word at the `)` of a process substitution and begins one at its `<`, where bash goes on:
- * `< <(x)a rm y` runs `rm`, and in `cat <(x)# ; rm y` there is no comment. Found by the differential fuzz.
+ * unbash 6.0.3 ends a word at the `)` of a process substitution and begins one at its `<`, where bash continues the
+ * word: `< <(x)a rm y` runs `rm`, and in `cat <(x)# ; rm y` there is no comment. Found by the differential fuzz.
  */
 function isMiscut(node: SyntaxNode, source: string): boolean {
   if (node.type !== 'ProcessSubstitution') return false
   return !/^$|[\s;|&(]/.test(source.charAt(node.pos - 1)) || !/^$|[\s;|&)`]/.test(source.charAt(node.end))
 }
 
-/** The parser recovers from errors and leaves gaps; whatever stands in a gap would be invisible to us. */
+/** The parser recovers from errors and leaves gaps; text in a gap would not be analyzed. */
 function isIncomplete(node: SyntaxNode): boolean {
   switch (node.type) {
     case 'Script':

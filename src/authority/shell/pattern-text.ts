@@ -2,8 +2,8 @@ import { PatternError } from '../pattern-error.js'
 import type { StarWord } from './star-word.js'
 
 /**
- * Splits the text of a pattern into words as a shell would: blanks separate, quotes and backslashes make a star or a blank
- * literal. Throws a PatternError for text that could never be one simple command.
+ * Splits the text of a pattern into words like a shell: blanks separate, quotes and backslashes make a star or a
+ * blank literal. Throws a PatternError for text that can never be one simple command.
  */
 export function readPatternText(text: string): StarWord[] {
   if (text.trim() === '') throw new PatternError(text, 0, 'Nothing to match')
@@ -33,7 +33,7 @@ function readWord(reader: Reader): StarWord {
     else piece += plain(reader, char)
   }
   pieces.push(piece)
-  // `**` says no more than `*`.
+  // `**` means the same as `*`.
   return pieces.filter((each, index) => each !== '' || index === 0 || index === pieces.length - 1)
 }
 

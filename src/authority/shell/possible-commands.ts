@@ -5,12 +5,13 @@ import { isShellText } from './shell-text.js'
 import { isSystemPath } from './system-path.js'
 import { isLoader, SHELLS } from './wrapper-table.js'
 
-/** What a program may start, because it is among its arguments: words of a command, or the text of a script. */
+/** What a program may start, because it is among its arguments: the words of a command, or the text of a script. */
 export type Possible = { readonly run: readonly Word[] | string; readonly prose: boolean }
 
 /**
- * The commands that an unknown program may start. Any program may be a wrapper such as `linux64`, so every argument that can be
- * the name of a program is taken for one, with all that follows it. A text of several words may be a script, or a mere message.
+ * Returns the commands that an unknown program may start. Any program may be a wrapper such as `linux64`, so every
+ * argument that can be the name of a program is treated as one, with everything after it. A text of several words may
+ * be a script or a message.
  */
 export function possibleCommands(words: readonly Word[]): Possible[] {
   const [first, ...args] = words
@@ -33,7 +34,10 @@ export function possibleCommands(words: readonly Word[]): Possible[] {
   return found
 }
 
-/** Why an unknown program is asked about although a rule allows it: one of its arguments is plainly another command. */
+/**
+ * Returns why an unknown program is asked about although a rule allows it: one of its arguments is clearly another
+ * command.
+ */
 export function startsAnother(words: readonly Word[]): string | undefined {
   const [first] = words
   for (const { run } of possibleCommands(words)) {
@@ -52,13 +56,13 @@ const NAME = /^[A-Za-z_.~/][\w.+~/[-]*$/
 const SCRIPT_OPTION =
   /^(-c|-e|-x|-C|--?(command|cmd|exec|execute|eval|script|run|shell|program|on-.*|pre|post))$/
 
-/** `docker volume rm`: the first two words, unless the first says that a command follows. */
+/** `docker volume rm`: the first two words are subcommands, unless the first says that a command follows. */
 function isSubcommand(name: string | undefined, args: readonly Word[], at: number): boolean {
   if (name === undefined || !hasSubcommands(name) || at > 1) return false
   return at === 0 || !/^(exec|run|x|--|shell|debug)$/.test(args[0]?.value ?? '')
 }
 
-/** Names that are no one's subcommands. */
+/** Names that are not subcommands of other programs. */
 const PLAINLY = new Set(
   'rm rmdir shred dd chmod chown cat tee curl wget ssh scp sudo doas env xargs eval nohup nice timeout setsid python python3 perl ruby node php awk sed tar'.split(
     ' ',

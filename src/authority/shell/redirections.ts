@@ -9,11 +9,11 @@ export type ReadRedirections = {
   readonly paths: readonly Omit<NamedPath, 'unit'>[]
   readonly hosts: readonly string[]
   readonly doubts: readonly string[]
-  /** What a here-document or here-string feeds to the command, when it is literal. */
+  /** The text of a here-document or here-string, if it is literal. */
   readonly input: string | undefined
 }
 
-/** What redirections read and write. `/dev/null` and copies of descriptors are free. */
+/** Returns what redirections read and write. `/dev/null` and copies of descriptors are harmless. */
 export function readRedirections(nodes: readonly SyntaxRedirection[], places: Places): ReadRedirections {
   const redirections: Redirection[] = []
   const paths: Omit<NamedPath, 'unit'>[] = []

@@ -1,6 +1,6 @@
 /**
- * Whether a sed script only edits the text that passes through: no `w`, `e`, `r` and the like, nor `s///e` or `s///w`.
- * What this small reader does not follow counts as not harmless.
+ * Returns whether a sed script only edits the text that passes through: no `w`, `e`, `r` and similar commands, no
+ * `s///e` or `s///w`. What this small parser does not follow counts as not harmless.
  */
 export function isHarmlessSedScript(script: string): boolean {
   let at = 0
@@ -58,7 +58,7 @@ function endOfSubstitution(script: string, from: number, command: string): numbe
   return next === undefined || ';}\n \t#'.includes(next) ? at : undefined
 }
 
-/** Versions of sed disagree on a delimiter or backslash in brackets, so only plain ones are followed. */
+/** Versions of sed differ on a delimiter or backslash in brackets, so only plain brackets are followed. */
 function endOfBrackets(script: string, from: number, delimiter: string): number | undefined {
   const brackets = /^\[\^?(?:\[:\w+:\]|\\[^\]\n]|[^\]\\\n[])+\]/.exec(script.slice(from))?.[0]
   return brackets === undefined || brackets.includes(delimiter) ? undefined : from + brackets.length

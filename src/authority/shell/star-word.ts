@@ -3,7 +3,10 @@ import type { Word } from './analysis.js'
 /** A word of a pattern: the literal pieces between its stars, in order. One piece means no star. */
 export type StarWord = readonly string[]
 
-/** Whether a text fits: first piece in front, last at the end, the others in between, in order. Linear but for the length of a piece. */
+/**
+ * Returns whether a text matches: the first piece at the start, the last at the end, the others in between, in order.
+ * Linear except for the length of a piece.
+ */
 export function fitsStarWord(word: StarWord, text: string): boolean {
   const first = word[0] ?? ''
   if (word.length === 1) return text === first
@@ -20,7 +23,7 @@ export function fitsStarWord(word: StarWord, text: string): boolean {
   return at <= end
 }
 
-/** Whether a word that is only known when it runs may turn out to fit: what it certainly begins with must not contradict. */
+/** Returns whether a word that is only known at run time may match: its certain beginning must not contradict. */
 export function mayFitStarWord(word: StarWord, { value, prefix = '' }: Word): boolean {
   if (value !== undefined) return fitsStarWord(word, value)
   const first = word[0] ?? ''

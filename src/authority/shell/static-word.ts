@@ -2,8 +2,8 @@ import type { Assignment, Word as SyntaxWord, WordPart } from 'unbash'
 import type { Word } from './analysis.js'
 
 /**
- * A word without its quotes. It has a value only when it is made of literals, single quotes, ANSI-C quotes and double
- * quotes without expansions; tilde, glob, brace and every other expansion leave it without.
+ * Reads a word without its quotes. It has a value only when it consists of literals, single quotes, ANSI-C quotes and
+ * double quotes without expansions; after tilde, glob, brace and every other expansion it has none.
  */
 export function readWord(word: SyntaxWord): Word {
   if (word.parts === undefined) return bareWord(word)
@@ -23,7 +23,7 @@ function withoutQuotedTildes(parts: readonly WordPart[]): string {
   return parts.map((part) => (part.type === 'Literal' ? part.text : part.text.replaceAll('~', '_'))).join('')
 }
 
-/** An assignment that stands as an argument: `declare a=1`. */
+/** Reads an assignment that is an argument: `declare a=1`. */
 export function readAssignmentArgument(assignment: Assignment): Word {
   const { text, name, value } = assignment
   if (value.type === 'ArrayValue' || assignment.index) return dynamic(text, '')
@@ -36,7 +36,8 @@ function dynamic(text: string, prefix: string): Word {
   return prefix === '' ? { text } : { text, prefix }
 }
 
-// Bash joins lines before it looks for expansions; the parser misses a `$` at the end of a line (found by a differential fuzz).
+// Bash joins lines before it looks for expansions; the parser misses a `$` at the end of a line (found by the
+// differential fuzz).
 const CONTINUED_EXPANSION = /\$[\s\S]*\\\n|\\\n[\s\S]*\$/
 
 // Bash also expands a tilde after `=` and `:` in words that look like assignments.
@@ -44,7 +45,7 @@ const TILDE_WITHIN = /[=:]~/
 
 function bareWord(word: SyntaxWord): Word {
   const { text, value } = word
-  // The parser says there is nothing to expand; look again for what would matter most if it were wrong.
+  // The parser reports nothing to expand; check again for what would matter most if it were wrong.
   if (
     text.startsWith('~') ||
     TILDE_WITHIN.test(text) ||
@@ -56,8 +57,8 @@ function bareWord(word: SyntaxWord): Word {
 }
 
 /**
- * The escapes that bash and the parser certainly read alike: no NUL (which cuts the string), no bytes beyond ASCII, no
- * backslash before a newline (which bash keeps and the parser drops; found by the differential fuzz).
+ * The escapes that bash and the parser certainly read alike: no NUL (which cuts the string), no bytes beyond ASCII,
+ * no backslash before a newline (which bash retains and the parser drops; found by the differential fuzz).
  */
 const PLAIN_ANSI_C =
   /^\$'(?:[^\\']|\\[abeEfnrtv\\'"?]|\\x(?!00)[0-7][0-9a-fA-F]|\\(?!000)[01][0-7]{2}|\\u(?!0000)00[0-7][0-9a-fA-F])*'$/
@@ -66,7 +67,7 @@ function startsWithTilde(part: WordPart): boolean {
   return part.type === 'Literal' && part.text.startsWith('~')
 }
 
-/** What a quoted part begins with before its first expansion. */
+/** Returns the beginning of a quoted part before its first expansion. */
 function certainStart(part: WordPart): string {
   const [first] = part.type === 'DoubleQuoted' ? part.parts : []
   return first?.type === 'Literal' ? first.value : ''

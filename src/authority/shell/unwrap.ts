@@ -6,27 +6,27 @@ import { shellScript } from './shell-script.js'
 import { isShellText } from './shell-text.js'
 import { isLoader, OPAQUE_WRAPPERS, SHELLS, WRAPPERS, type Wrapper } from './wrapper-table.js'
 
-/** What a command starts, as far as that can be read from its words. */
+/** What a command starts, as far as its words show it. */
 export type Inner = {
   /** Words of a command, or the text of a script. */
   readonly run: readonly Word[] | string
   readonly assignments?: readonly { readonly name: string; readonly value: Word }[]
-  /** It runs in the shell itself: its `cd` counts for what follows. */
+  /** It runs in the shell itself: its `cd` applies to what follows. */
   readonly inShell: boolean
-  /** Why no pattern may allow what is started. */
+  /** Why no pattern can allow what is started. */
   readonly doubt?: string
 }
 
 export type Unwrapped = {
   readonly inner: readonly Inner[]
   readonly doubts: readonly string[]
-  /** It does nothing else than start them. */
+  /** It only starts them. */
   readonly transparent: boolean
-  /** The position of the word that names a script file, where a shell runs one. */
+  /** The position of the word that names a script file, if a shell runs one. */
   readonly scriptFile?: number
 }
 
-/** Looks into commands that start other commands; `input` is what a here-document or here-string feeds it, when that is literal. */
+/** Returns what a command starts; `input` is the text of its here-document or here-string, if that is literal. */
 export function unwrap(words: readonly Word[], input: string | undefined): Unwrapped {
   const [first, ...args] = words
   const name = commandName(first)
@@ -74,7 +74,7 @@ function unwrapWrapper(name: string, wrapper: Wrapper, args: readonly Word[]): U
     run = run.slice(1)
   }
   if (own.some((word) => word.value === undefined) || doubts.length > 0) {
-    // Where its own arguments end is not certain: look at everything after them too.
+    // It is not certain where its own arguments end: examine everything after them too.
     return {
       inner: [{ run, assignments, inShell: false }, ...suffixes(name, args)],
       doubts,
@@ -91,7 +91,7 @@ function unwrapWrapper(name: string, wrapper: Wrapper, args: readonly Word[]): U
   return { inner: [{ run, assignments, inShell: wrapper.inShell ?? false }], doubts, transparent: true }
 }
 
-/** `xargs rm`: more words follow; `xargs -I% rm %`: they stand where the mark is. */
+/** `xargs rm`: more words follow; `xargs -I% rm %`: they replace the mark. */
 function withAppended(run: readonly Word[], mark: string | undefined): Word[] {
   const marked = run.map((word): Word => (word.value?.includes(mark ?? '{}') ? { text: word.text } : word))
   return mark === undefined ? [...marked, { text: '…' }] : marked
@@ -100,7 +100,7 @@ function withAppended(run: readonly Word[], mark: string | undefined): Word[] {
 function opaque(name: string, args: readonly Word[]): Unwrapped {
   return {
     inner: suffixes(name, args),
-    doubts: [`${name} runs another program with other rights or surroundings`],
+    doubts: [`${name} runs another program with other rights or in another environment`],
     transparent: false,
   }
 }
@@ -115,7 +115,7 @@ function suffixes(name: string, args: readonly Word[]): Inner[] {
       if (attached !== undefined) inner.push({ run: attached, inShell: false, doubt })
       continue
     }
-    // A script may begin with an assignment, the name of a program does not.
+    // A script can begin with an assignment; the name of a program cannot.
     if (!/^\w+=/.test(word.value ?? '')) inner.push({ run: args.slice(at), inShell: false, doubt })
     if (word.value !== undefined && isShellText(word.value))
       inner.push({ run: word.value, inShell: false, doubt })
@@ -137,7 +137,7 @@ function joined(words: readonly Word[]): string | undefined {
   return values.includes(undefined) ? undefined : values.join(' ')
 }
 
-/** The command of `parallel` and `watch`, whose options differ too much between versions to be listed. */
+/** Returns the command of `parallel` and `watch`, whose options differ too much between versions to be listed. */
 function withoutOptions(args: readonly Word[]): readonly Word[] {
   const start = args.findIndex((word) => !word.value?.startsWith('-') && !/^[\d.]+$/.test(word.value ?? ''))
   const end = args.findIndex((word) => /^:::/.test(word.value ?? ''))

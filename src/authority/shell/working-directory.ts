@@ -1,10 +1,10 @@
 /**
- * Where a command may run: every directory that is possible at that point, `undefined` standing for one that cannot be
- * known. Empty after a command that does not come back (`exit`).
+ * The directories in which a command may run; `undefined` is a directory that is not known. Empty after a command
+ * that does not return (`exit`).
  */
 export type Places = readonly (string | undefined)[]
 
-/** Where the next command runs, by whether this one succeeded. */
+/** The directories of the next command, depending on whether this one succeeded. */
 export type Outcome = { readonly success: Places; readonly failure: Places }
 
 export const UNKNOWN: Places = [undefined]
@@ -13,19 +13,19 @@ export function staysAt(places: Places): Outcome {
   return { success: places, failure: places }
 }
 
-/** Either of two. */
+/** Returns the union of possible directories. */
 export function mergePlaces(...all: readonly Places[]): Places {
   const merged = new Set(all.flat())
-  // More than a handful of possibilities is as good as not knowing.
+  // More than a few possibilities are treated as unknown.
   return merged.has(undefined) || merged.size > 4 ? UNKNOWN : [...merged]
 }
 
-/** The one place, when there is only one. */
+/** Returns the directory, if there is only one. */
 export function onlyPlace(places: Places): string | undefined {
   return places.length === 1 ? places[0] : undefined
 }
 
-/** What `cd directory` makes of a place; bash resolves `..` by text, not by following links. */
+/** Returns the directory after `cd directory`; bash resolves `..` as text, not by following links. */
 export function enterDirectory(place: string | undefined, directory: string): string | undefined {
   if (directory.startsWith('/')) return normalize(directory)
   return place === undefined ? undefined : normalize(`${place}/${directory}`)
@@ -33,11 +33,11 @@ export function enterDirectory(place: string | undefined, directory: string): st
 
 function normalize(path: string): string {
   const absolute = path.startsWith('/')
-  const kept: string[] = []
+  const names: string[] = []
   for (const part of path.split('/')) {
     if (part === '' || part === '.') continue
-    if (part === '..' && kept.length > 0 && kept.at(-1) !== '..') kept.pop()
-    else if (part !== '..' || !absolute) kept.push(part)
+    if (part === '..' && names.length > 0 && names.at(-1) !== '..') names.pop()
+    else if (part !== '..' || !absolute) names.push(part)
   }
-  return absolute ? `/${kept.join('/')}` : kept.join('/') || '.'
+  return absolute ? `/${names.join('/')}` : names.join('/') || '.'
 }

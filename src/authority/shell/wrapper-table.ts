@@ -1,14 +1,14 @@
 import type { OptionTable } from './option-table.js'
 
-/** A command that only changes how another one is started. */
+/** A command that only changes how another command is started. */
 export type Wrapper = OptionTable & {
-  /** Operands of its own before the other command: the seconds of `timeout 10 ls`. */
+  /** The number of its own operands before the other command: the seconds of `timeout 10 ls`. */
   readonly operands: number
   /** Words `NAME=value` before the command set variables. */
   readonly assigns?: true
-  /** The other command runs in the shell itself, so that its `cd` counts. */
+  /** The other command runs in the shell itself, so its `cd` applies. */
   readonly inShell?: true
-  /** It adds arguments that cannot be known. */
+  /** It adds arguments that are not known. */
   readonly appends?: true
   /** Why it can at best be asked about. */
   readonly doubt?: string
@@ -22,7 +22,7 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
     options: '-i0v -u= --ignore-environment --unset= --null --debug --help --version',
     hazards: {
       '-C= --chdir=': 'runs it in another directory',
-      '-S= --split-string=': 'takes the command apart by its own rules',
+      '-S= --split-string=': 'splits the command by its own rules',
     },
   },
   command: { stops: true, operands: 0, inShell: true, options: '-p' },
@@ -31,7 +31,7 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
     stops: true,
     operands: 0,
     options: '-cl -a=',
-    doubt: 'exec puts another program in the place of the shell',
+    doubt: 'exec replaces the shell by another program',
   },
   nice: { stops: true, operands: 0, numbers: true, options: '-n= --adjustment=' },
   nohup: { stops: true, operands: 0, options: '' },
@@ -65,8 +65,9 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
 }
 
 /**
- * Wrappers whose options are not followed: every argument may be the command, and all of them are looked at. The list need not be
- * complete, since an unknown program may start its arguments too (`possible-commands.ts`); what is listed is asked about in any case.
+ * Wrappers whose options are not parsed: every argument may be the command, and all of them are examined. The list
+ * need not be complete, because an unknown program may start its arguments too (`possible-commands.ts`); listed
+ * programs are always asked about.
  */
 export const OPAQUE_WRAPPERS: ReadonlySet<string> = new Set(
   [
@@ -82,7 +83,7 @@ export const OPAQUE_WRAPPERS: ReadonlySet<string> = new Set(
     .split(' '),
 )
 
-/** Whether a path is that of the dynamic loader, which runs the program it is given. */
+/** Returns whether a path is that of the dynamic loader, which runs the program in its arguments. */
 export function isLoader(path: string): boolean {
   return /^(ld\.so|ld-(linux|musl)[\w.-]*\.so[\d.]*|ld-[\d.]+\.so)$/.test(
     path.slice(path.lastIndexOf('/') + 1),

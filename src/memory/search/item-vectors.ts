@@ -3,10 +3,10 @@ import { VectorBlock } from '../../tool/search/vector-block.js'
 import { withTimeout } from '../../workspace/shell/with-timeout.js'
 import type { MemoryItem } from '../memory-item.js'
 
-/** How near items are to a query, from 0 to 1: at 0 is what has nothing to do with it. */
+/** The similarity of items to a query, from 0 (unrelated) to 1. */
 export type Nearness = ReadonlyMap<MemoryItem, number>
 
-/** The vectors of items, each made once by the model. They live as long as the process does. */
+/** The vectors of items, each computed once per process. */
 export class ItemVectors {
   readonly #model: EmbeddingModel
   readonly #block = new VectorBlock()
@@ -18,14 +18,17 @@ export class ItemVectors {
     this.#model = model
   }
 
-  /** Rejects when the model fails or takes too long; what it still does then is there for the next question. */
+  /**
+   * Returns the similarity of each item. Rejects when the model fails or takes too long; vectors that arrive later
+   * are used by the next query.
+   */
   async near(query: string, items: ReadonlyMap<string, MemoryItem>): Promise<Nearness> {
     if (this.#busy) throw new Error('it is still busy')
     this.#busy = true
     const near = this.#near(query, items).finally(() => {
       this.#busy = false
     })
-    // One that comes too late has nobody to tell.
+    // An error after the timeout has no caller to report to.
     near.catch(() => undefined)
     const found = await withTimeout(near, maxMs)
     if (found === undefined) throw new Error(`it took longer than ${maxMs} ms`)
@@ -52,7 +55,7 @@ export class ItemVectors {
     }
     const known = new Set(this.#rows)
     const missing = [...items.values()].filter((item) => !known.has(item))
-    // In portions: what is done is not done again when a later one fails.
+    // In portions: vectors that exist are not computed again when a later portion fails.
     for (let from = 0; from < missing.length; from += portion) {
       const some = missing.slice(from, from + portion)
       const texts = some.map(({ content }) => content)

@@ -13,7 +13,7 @@ export type MemoryQuery = {
   readonly now: number
   readonly weights?: RelevanceWeights
   readonly embedder?: EmbeddingModel
-  /** Told when the embedder fails; words alone count then. */
+  /** Called when the embedder fails; the search then uses only words. */
   readonly onEmbedderFailure?: (error: unknown) => void
   readonly fits?: (item: MemoryItem) => boolean
 }
@@ -22,13 +22,13 @@ export type MemoryHit = {
   readonly item: MemoryItem
   /** From 0 to 1, by words, meaning, importance and age. */
   readonly relevance: number
-  /** How many different words it has in common with the query. */
+  /** The number of different words that it shares with the query. */
   readonly sharedWords: number
-  /** How near it is in meaning, when there is an embedder. */
+  /** Its similarity in meaning, if there is an embedder. */
   readonly similarity?: number
 }
 
-/** One index a store, for all sessions that use it. */
+/** Returns the index of a store, shared by all sessions that use the store. */
 export function searchOf(store: MemoryStore): MemorySearch {
   const search = searches.get(store) ?? new MemorySearch(store)
   searches.set(store, search)
@@ -37,13 +37,13 @@ export function searchOf(store: MemoryStore): MemorySearch {
 
 const searches = new WeakMap<MemoryStore, MemorySearch>()
 
-/** Finds memories by their words, and by meaning where a model is given. Follows the store: what did not change is not read again. */
+/** Finds memories by words, and by meaning if there is an embedding model. Unchanged items are not read again. */
 class MemorySearch {
   readonly #store: MemoryStore
   #items: ReadonlyMap<string, MemoryItem> = new Map()
   #index = new WordIndex()
   #slots = new Map<string, number>()
-  /** By number of the index; undefined for one that is gone. */
+  /** Items by their slot in the index; undefined for a removed item. */
   #bySlot: (MemoryItem | undefined)[] = []
   readonly #vectors = new WeakMap<EmbeddingModel, ItemVectors>()
   #working: Promise<unknown> = Promise.resolve()
@@ -52,7 +52,7 @@ class MemorySearch {
     this.#store = store
   }
 
-  /** One after the other: an index is not asked while it is being changed. */
+  /** Searches run one after the other: the index must not change during a search. */
   similar(query: MemoryQuery): Promise<MemoryHit[]> {
     const found = this.#working.then(() => this.#similar(query))
     this.#working = found.catch(() => undefined)
@@ -106,7 +106,7 @@ class MemorySearch {
     try {
       return await vectors.near(text, this.#items)
     } catch (error) {
-      // A model that is away must not take the memories with it.
+      // A failing model must not make the memories unavailable.
       query.onEmbedderFailure?.(error)
       return undefined
     }
@@ -138,7 +138,7 @@ class MemorySearch {
   }
 }
 
-/** A whole message may be the query; its first words say enough. */
+/** The query may be a whole message; its first words are enough. */
 const maxWords = 256
 const maxAttempts = 3
 const spareSlots = 1000

@@ -1,14 +1,14 @@
 import type { MemoryItem } from '../memory-item.js'
 
-/** How importance and age count beside the words. */
+/** How much importance and age count in addition to the words. */
 export type RelevanceWeights = {
-  /** After so many days what is new counts for a third. */
+  /** The number of days after which the weight of recency has fallen to about a third (1/e). */
   readonly decayDays?: number
   readonly importanceWeight?: number
   readonly recencyWeight?: number
 }
 
-/** What an item is worth whatever is asked for: from 0 to 1. */
+/** Returns the relevance of an item independent of the query, from 0 to 1. */
 export function relevanceOf(item: MemoryItem, now: number, weights: RelevanceWeights = {}): number {
   const { decayDays = 30, importanceWeight = 0.7, recencyWeight = 0.3 } = weights
   const sum = importanceWeight + recencyWeight

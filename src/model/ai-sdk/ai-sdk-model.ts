@@ -1,8 +1,8 @@
 import { isRecord, type JsonObject } from '../../tool/json.js'
 
 /**
- * A language model object of the AI SDK, of specification v2, v3 or v4. Stated by what is used of it, so that no version of that
- * library is needed to compile against this one.
+ * A language model object of the AI SDK, specification v2, v3 or v4. Only the used parts are declared, so that no
+ * version of that library is needed to compile this package.
  */
 export type AiSdkModel = {
   readonly specificationVersion: string
@@ -13,7 +13,7 @@ export type AiSdkModel = {
   ): PromiseLike<{ readonly stream: ReadableStream<unknown> }>
 }
 
-/** What is asked of a model object: the settings that all three specifications share. */
+/** The options of a call to a model object: the settings that all three specifications share. */
 export type AiSdkCallOptions = {
   readonly prompt: readonly AiSdkMessage[]
   readonly tools?: readonly AiSdkTool[]
@@ -27,7 +27,7 @@ export type AiSdkCallOptions = {
   readonly [setting: string]: unknown
 }
 
-/** What only one provider understands, by the provider's name. */
+/** Options of a single provider, by the provider's name. */
 export type AiSdkProviderOptions = { readonly [provider: string]: JsonObject }
 
 export type AiSdkTool = {
@@ -46,12 +46,12 @@ export type AiSdkMessage = (
 
 export type AiSdkPart = { readonly type: string; readonly [field: string]: unknown }
 
-/** Which of the specifications a model object follows; newer ones are taken for the newest that is known. */
+/** Returns the specification of a model object; unknown newer ones are treated as the newest known one. */
 export function specificationOf({ specificationVersion }: AiSdkModel): 'v2' | 'v3' | 'v4' {
   return specificationVersion === 'v2' || specificationVersion === 'v3' ? specificationVersion : 'v4'
 }
 
-/** Whether a value can be used as a model object of the AI SDK. */
+/** Returns whether a value can be used as a model object of the AI SDK. */
 export function isAiSdkModel(value: unknown): value is AiSdkModel {
   return (
     isRecord(value) &&

@@ -14,15 +14,15 @@ import { endError, toModelError } from './to-model-error.js'
 export type AiSdkParts = {
   readonly place: ModelPlace
   readonly facts: ModelFacts
-  /** Gives the model object, at every attempt. */
+  /** Returns the model object; called at every attempt. */
   load(): Promise<AiSdkModel>
   readonly sessionIdHeader?: string
   readonly retry?: RetryTiming
-  /** Whether an answer that ends without a reason was cut off. */
+  /** Whether an answer that ends without a reason is treated as cut off. */
   readonly mustSayWhy?: boolean
 }
 
-/** Asks the model object until it answers, or until asking again would not help. */
+/** Sends a request to the model object until it answers, or until a retry would not help. */
 export function answerWith(
   parts: AiSdkParts,
   request: CompletionRequest,
@@ -43,7 +43,7 @@ async function attempt(parts: AiSdkParts, request: CompletionRequest, call: Mode
   const builder = new AnswerBuilder(request, call, nameOf(place))
   const watch = watchAttempt(call)
   try {
-    // A model object that ignores the signal must not hold the run.
+    // A model object that ignores the signal must not block the run.
     const { stream } = await unlessAborted(
       model.doStream(toCallOptions(request, target, call, watch.signal)),
       watch.signal,
@@ -84,7 +84,7 @@ async function readAll(
       if (full !== undefined) await watch.pause(full)
     }
   } finally {
-    // Ends the connection when the stream was left early; what it answers is of no more interest.
+    // Closes the connection when the stream was not read to the end; the result does not matter.
     reader.cancel().catch(() => undefined)
   }
 }

@@ -1,18 +1,18 @@
 import { answerTooLarge, defaultAnswerLimits, maxEventChars, maxRefusalBytes } from '../answer-limits.js'
 
 /**
- * A response whose body is no larger than a server may send, after decompression: the libraries of providers read all there is, and
- * lines without end. Of an error only the beginning is passed on.
+ * Limits the body of a response, after decompression, because the providers' libraries read bodies and lines of any
+ * length. Of an error only the beginning is passed on.
  */
 export function boundedResponse(name: string, response: Response): Response {
   if (response.body === null) return response
   const { status, statusText, headers } = response
   const bound = response.ok ? answerBound(name) : refusalBound()
   const bounded = new Response(response.body.pipeThrough(bound), { status, statusText, headers })
-  // The body is decompressed already, and shorter or longer than was said.
+  // The body is already decompressed, so its length differs from the header.
   bounded.headers.delete('content-encoding')
   bounded.headers.delete('content-length')
-  // The libraries name it in their errors.
+  // The libraries use it in their errors.
   Object.defineProperty(bounded, 'url', { value: response.url })
   return bounded
 }
@@ -22,7 +22,7 @@ const blankLines = ['\n\n', '\r\n\r\n', '\r\r']
 function answerBound(name: string): TransformStream<Uint8Array, Uint8Array> {
   const { maxResponseBytes } = defaultAnswerLimits
   let bytes = 0
-  /** What came since the last blank line: events end there, and the libraries keep one until it has ended. */
+  /** The bytes since the last blank line: events end there, and the libraries buffer an event until it ends. */
   let event = 0
   return new TransformStream({
     transform(chunk, controller) {

@@ -1,14 +1,14 @@
 import type { AiSdkCallOptions, AiSdkMessage, AiSdkProviderOptions } from './ai-sdk-model.js'
 
-/** Whether a provider caches only up to marks that the caller sets. */
+/** Returns whether a provider caches only up to marks that the caller sets. */
 export function takesCacheMarks(provider: string): boolean {
   return provider.toLowerCase().includes('anthropic')
 }
 
 /**
- * Marks where the provider may cut its cache, at four places at most: behind the last tool, behind the last system message, at
- * the end of the request, and where the request before it ended. Without the last one a round of many results would lie
- * between two marks, further apart than the provider looks back.
+ * Sets at most four marks where the provider can cut its cache: after the last tool, after the last system message,
+ * at the end of the request, and where the previous request ended. Without the last one, a round with many results
+ * would put two marks further apart than the provider looks back.
  */
 export function markForCache(options: AiSdkCallOptions): AiSdkCallOptions {
   const { prompt, tools } = options
@@ -24,7 +24,7 @@ export function markForCache(options: AiSdkCallOptions): AiSdkCallOptions {
   }
 }
 
-/** The last message before the model's latest answer. */
+/** Returns the index of the last message before the model's latest answer. */
 function endBeforeAnswer(prompt: readonly AiSdkMessage[]): number {
   return prompt.findLastIndex(({ role }) => role === 'assistant') - 1
 }

@@ -9,27 +9,29 @@ import type { AiSdkModel } from './ai-sdk-model.js'
 import { boundedResponse } from './bounded-response.js'
 import { aiSdkModel, unknownFacts } from './from-ai-sdk.js'
 
+/** A provider whose protocol is implemented by its AI SDK package. */
 export type AiSdkKind = 'anthropic' | 'google' | 'openai-responses'
 
+/** The settings of {@link createAiSdkModel}. */
 export type AiSdkModelOptions = {
   readonly provider: string
   readonly kind: AiSdkKind
   readonly id: string
-  /** Without one the provider's library looks for its usual environment variable. */
+  /** Absent: the provider's library reads its usual environment variable. */
   readonly apiKey?: string
-  /** With or without the version: `https://api.anthropic.com` and `https://api.anthropic.com/v1` mean the same. */
+  /** With or without the version: `https://api.anthropic.com` and `https://api.anthropic.com/v1` are equal. */
   readonly baseUrl?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly facts?: Partial<ModelFacts>
-  /** The name of a header that carries the session's id. */
+  /** The name of a header with the session's id. */
   readonly sessionIdHeader?: string
   readonly retry?: RetryTiming
   readonly fetch?: typeof globalThis.fetch
-  /** Where the provider's library comes from; the installed package unless told. */
+  /** Loads the provider's library. Default: the installed package. */
   readonly load?: (kind: AiSdkKind) => Promise<ProviderLibrary>
 }
 
-/** Makes the model objects of one provider. */
+/** Creates the model objects of one provider. */
 export type ProviderLibrary = (settings: LibrarySettings) => (id: string) => AiSdkModel
 export type LibrarySettings = {
   readonly apiKey?: string
@@ -39,9 +41,10 @@ export type LibrarySettings = {
 }
 
 /**
- * A model of a provider whose protocol is its own: Anthropic's messages, Google's generate-content, OpenAI's responses. The
- * provider's library is an optional package and is loaded with the first request.
+ * Creates a model of a provider with its own protocol: Anthropic messages, Google generate-content, OpenAI responses.
+ * The provider's library is an optional package, loaded with the first request.
  *
+ * @example
  * ```ts
  * const model = createAiSdkModel({ provider: 'anthropic', kind: 'anthropic', id: 'claude-sonnet-4-5', apiKey })
  * ```
@@ -55,7 +58,7 @@ export function createAiSdkModel(options: AiSdkModelOptions): Model {
     try {
       return (await load(kind))(settingsOf(options, url, nameOf(place)))(id)
     } catch (error) {
-      // The next request tries again: a package may have been installed meanwhile.
+      // The next request tries again: the package may have been installed meanwhile.
       made = undefined
       throw isMissing(error) ? missingPackage(place, kind, error) : error
     }
@@ -105,7 +108,7 @@ async function loadLibrary(kind: AiSdkKind): Promise<ProviderLibrary> {
   }
 }
 
-/** The libraries append the bare name of the endpoint, so the version must be there. */
+/** Adds the version to a base URL, because the libraries append only the name of the endpoint. */
 function versioned(baseUrl: string, kind: AiSdkKind): string {
   const base = baseUrl
     .trim()
@@ -124,7 +127,7 @@ function settingsOf(
     baseURL: url,
     ...(apiKey !== undefined && { apiKey: apiKey.trim() }),
     ...(headers !== undefined && { headers: { ...headers } }),
-    // A redirect would carry the conversation, and perhaps the key, to a place nobody named.
+    // A redirect would send the conversation, and perhaps the key, to an address that is not configured.
     fetch: async (input, init) => boundedResponse(name, await fetch(input, { ...init, redirect: 'manual' })),
   }
 }

@@ -8,7 +8,7 @@ import { fromAiSdk } from './from-ai-sdk.js'
 type Options = Readonly<Record<string, unknown>>
 type Fake = AiSdkModel & { readonly asked: Options[] }
 
-/** A model object such as a host may pass in: the parts are given, the options it was called with are kept. */
+/** A model object such as a host may pass in. It emits the given parts, and records the options of its calls. */
 function fake(specificationVersion: string, parts: readonly unknown[], provider = 'acme.chat'): Fake {
   const asked: Options[] = []
   return {
@@ -68,7 +68,7 @@ const v3Usage = {
 const finish = { type: 'finish', usage: v3Usage, finishReason: { unified: 'stop', raw: 'stop' } }
 
 describe('fromAiSdk', () => {
-  it.each(['v2', 'v3', 'v4'])('takes a model object of specification %s', async (version) => {
+  it.each(['v2', 'v3', 'v4'])('accepts a model object of specification %s', async (version) => {
     const v2End = {
       type: 'finish',
       usage: { inputTokens: 10, outputTokens: 7, totalTokens: 17, cachedInputTokens: 5, reasoningTokens: 3 },
@@ -103,7 +103,7 @@ describe('fromAiSdk', () => {
       usage: { inputTokens: 10, outputTokens: 7, totalTokens: 17, cachedInputTokens: 5, reasoningTokens: 3 },
       response: { id: 'r1', model: 'm1-2026' },
     })
-    // The history already has a call "c1": a new one must not be taken for it.
+    // The history already has a call "c1": a new one must not be confused with it.
     const id = answer.toolCalls[0]?.id ?? ''
     expect(id).not.toBe('c1')
     expect(answer.toolCalls).toEqual([{ id, name: 'shot', input: '{"a":1}' }])
@@ -126,7 +126,7 @@ describe('fromAiSdk', () => {
     ['v2', { data: 'AAAA' }, { type: 'media', data: 'AAAA', mediaType: 'image/png' }],
     ['v3', { data: 'AAAA' }, { type: 'image-data', data: 'AAAA', mediaType: 'image/png' }],
     ['v4', { data: { type: 'data', data: 'AAAA' } }, { type: 'file', data: { type: 'data', data: 'AAAA' } }],
-  ])('writes requests in the words of %s', async (version, file, inResult) => {
+  ])('writes requests in the form of %s', async (version, file, inResult) => {
     const model = fake(version, [finish])
     await fromAiSdk(model).answer(request, listen())
     expect(model.asked[0]).toMatchObject({
@@ -169,7 +169,7 @@ describe('fromAiSdk', () => {
     expect(model.asked[0]).not.toHaveProperty('tools')
   })
 
-  it('makes arguments that came at once, or as a value, into JSON text', async () => {
+  it('converts arguments that came at once, or as a value, to JSON text', async () => {
     const model = fake('v3', [
       { type: 'tool-call', toolCallId: 'a', toolName: 't', input: '{"x":1}' },
       { type: 'tool-call', toolCallId: 'b', toolName: 't', input: { y: 2 } },
@@ -185,7 +185,7 @@ describe('fromAiSdk', () => {
     expect(end).toBe('tool_calls')
   })
 
-  it('keeps images that the model made', async () => {
+  it('keeps images that the model created', async () => {
     const model = fake('v3', [
       { type: 'file', mediaType: 'image/png', data: new Uint8Array([1, 2]) },
       { type: 'file', mediaType: 'audio/wav', data: 'zzz' },
@@ -220,11 +220,11 @@ describe('fromAiSdk', () => {
       'model_bad_response',
     ],
     [
-      'a prompt it cannot take',
+      'a prompt it does not accept',
       Object.assign(new Error('x'), { name: 'AI_UnsupportedFunctionalityError' }),
       'model_request_refused',
     ],
-  ])('knows %s', async (_, thrown, code) => {
+  ])('recognises %s', async (_, thrown, code) => {
     const failing: AiSdkModel = { ...fake('v3', []), doStream: () => Promise.reject(thrown) }
     await expect(fromAiSdk(failing).answer(request, listen({ maxAttempts: 1 }))).rejects.toMatchObject({
       code,
@@ -237,7 +237,7 @@ describe('fromAiSdk', () => {
     expect(inStream.asked).toHaveLength(1)
   })
 
-  it('reads on only when the listener is ready', async () => {
+  it('continues to read only when the listener is ready', async () => {
     const parts = ['a', 'b'].map((delta) => ({ type: 'text-delta', id: '0', delta }))
     const waiting: (() => void)[] = []
     const call = listen({ drain: () => new Promise((resolve) => waiting.push(resolve)) })
@@ -255,11 +255,11 @@ describe('fromAiSdk', () => {
     expect((await answering).text).toBe('ab')
   })
 
-  it('refuses what is no model object', () => {
+  it('rejects a value that is not a model object', () => {
     expect(() => fromAiSdk('gpt' as unknown as AiSdkModel)).toThrow(/doStream/)
   })
 
-  it('takes the types that the library itself declares', () => {
+  it('accepts the types that the library itself declares', () => {
     const typed = (v2: LanguageModelV2, v3: LanguageModelV3) => [fromAiSdk(v2), fromAiSdk(v3)]
     expect(typed).toBeTypeOf('function')
   })

@@ -4,8 +4,9 @@ import type { RetryTiming } from '../retry.js'
 import { type AiSdkModel, isAiSdkModel } from './ai-sdk-model.js'
 import type { AiSdkParts } from './attempt.js'
 
+/** The settings of {@link fromAiSdk}. */
 export type FromAiSdkOptions = {
-  /** The name shown for the provider; the first word of the model object's own unless told. */
+  /** The name shown for the provider. Default: the first word of the model object's provider. */
   readonly provider?: string
   readonly facts?: Partial<ModelFacts>
   readonly sessionIdHeader?: string
@@ -13,9 +14,10 @@ export type FromAiSdkOptions = {
 }
 
 /**
- * A model object of the AI SDK (specification v2, v3 or v4) as a model of ours. The object's `doStream` is called directly;
- * retries, time limits and errors are the same as for every other model.
+ * Converts a model object of the AI SDK (specification v2, v3 or v4) to a model. Its `doStream` is called directly;
+ * retries, time limits and errors are those of every other model.
  *
+ * @example
  * ```ts
  * import { createMistral } from '@ai-sdk/mistral'
  * const model = fromAiSdk(createMistral({ apiKey })('mistral-large-latest'))
@@ -25,7 +27,7 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
   if (!isAiSdkModel(model)) {
     throw new ModelError(
       'model_unavailable',
-      'fromAiSdk takes a language model object of the AI SDK, with specificationVersion, provider, modelId and doStream.',
+      'fromAiSdk needs a language model object of the AI SDK, with specificationVersion, provider, modelId and doStream.',
     )
   }
   const provider = options.provider ?? model.provider.split('.')[0] ?? model.provider
@@ -38,7 +40,7 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
   })
 }
 
-/** What is assumed of a model that nobody described. */
+/** The assumed facts of a model without a description. */
 export const unknownFacts: ModelFacts = {
   contextTokens: 200_000,
   tools: true,
@@ -48,7 +50,7 @@ export const unknownFacts: ModelFacts = {
   temperature: true,
 }
 
-/** What speaks to such models is only loaded once one of them is asked. */
+/** Creates the model; its code is loaded with the first request. */
 export function aiSdkModel(parts: AiSdkParts): Model {
   return {
     provider: parts.place.provider,

@@ -2,8 +2,9 @@ import { isRecord, type JsonObject } from '../../tool/json.js'
 import type { AiSdkProviderOptions } from './ai-sdk-model.js'
 
 /**
- * What a provider wants to see again with a piece of its answer (a signature of its reasoning, the id of an item, encrypted
- * thoughts), as the text that goes into the history. It names the provider, so that another one is never shown it.
+ * Returns the data that a provider needs back with a part of its answer (a signature of its reasoning, the id of an
+ * item, encrypted reasoning), as text for the history. It names the provider, so that it is never sent to another
+ * one.
  */
 export function signatureOf(metadata: AiSdkProviderOptions | undefined): string | undefined {
   if (metadata === undefined || Object.values(metadata).every((own) => Object.keys(own).length === 0))
@@ -11,7 +12,7 @@ export function signatureOf(metadata: AiSdkProviderOptions | undefined): string 
   return JSON.stringify(metadata)
 }
 
-/** A signature as options for the provider it came from; undefined when it is of another provider, or none of ours. */
+/** Returns a signature as options for its provider; undefined for another provider's signature or an unknown format. */
 export function optionsOfSignature(signature: string, provider: string): AiSdkProviderOptions | undefined {
   let parsed: unknown
   try {
@@ -24,14 +25,16 @@ export function optionsOfSignature(signature: string, provider: string): AiSdkPr
   return isOwn ? options : undefined
 }
 
-/** The provider metadata of a stream part. */
+/** Returns the provider metadata of a stream part. */
 export function metadataOf(value: unknown): AiSdkProviderOptions {
   if (!isRecord(value)) return {}
   const own = Object.entries(value).filter((entry): entry is [string, JsonObject] => isRecord(entry[1]))
   return Object.fromEntries(own)
 }
 
-/** Later values win, null never does: providers announce a field as null before they know it. */
+/**
+ * Merges metadata. Later values win, null never does: providers announce a field as null before they know its value.
+ */
 export function mergeMetadata(
   before: AiSdkProviderOptions | undefined,
   after: AiSdkProviderOptions,

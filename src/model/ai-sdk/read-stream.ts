@@ -5,13 +5,13 @@ import type { FinishReason, ModelUsage } from '../model.js'
 import type { AiSdkProviderOptions } from './ai-sdk-model.js'
 import { mergeMetadata, metadataOf, signatureOf } from './provider-metadata.js'
 
-/** How a stream ended: `raw` is the provider's own word for it. */
+/** How a stream ended: `raw` is the provider's own reason. */
 export type StreamEnd = Omit<AnswerEnd, 'finish'> & {
   readonly finish: FinishReason | 'error'
   readonly raw?: string
 }
 
-/** The provider said inside the stream that it failed. */
+/** The provider reported a failure inside the stream. */
 export class StreamFailure {
   readonly error: unknown
   constructor(error: unknown) {
@@ -22,13 +22,13 @@ export class StreamFailure {
 type Part = Readonly<Record<string, unknown>>
 
 /**
- * Puts the parts of an AI SDK stream into an answer. Parts it does not know are passed over: newer specifications add some.
- * Throws a {@link StreamFailure} for an error part.
+ * Adds the parts of an AI SDK stream to an answer. Unknown parts are ignored: newer specifications add some. Throws a
+ * {@link StreamFailure} for an error part.
  */
 export class StreamReader {
   readonly #answer: AnswerBuilder
   readonly #calls = new Map<string, OpenToolCall>()
-  /** Calls that the provider itself carries out: nothing of them is ours. */
+  /** Calls that the provider executes itself; they are ignored. */
   readonly #foreign = new Set<string>()
   readonly #reasoning = new Map<string, AiSdkProviderOptions>()
   #response: { id?: string; model?: string } = {}
@@ -38,7 +38,7 @@ export class StreamReader {
     this.#answer = answer
   }
 
-  /** How the stream ended; undefined as long as the provider has not said so. */
+  /** How the stream ended; undefined before the provider has reported it. */
   get end(): StreamEnd | undefined {
     return this.#end === undefined ? undefined : { ...this.#end, response: this.#response }
   }
@@ -100,7 +100,7 @@ export class StreamReader {
     call.settle(serializeToolOutput(part['input'] ?? ''))
     const signature = signatureOf(mergeMetadata(undefined, metadataOf(part['providerMetadata'])))
     if (signature !== undefined) call.mark({ signature })
-    // Providers without ids of their own may use one again for the next call.
+    // Providers without ids of their own may reuse one for the next call.
     this.#calls.delete(id)
   }
 
@@ -125,7 +125,7 @@ function textIn(part: Part, field: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Version 2 gives one word, later versions the common word and the provider's own. */
+/** Version 2 has one reason; later versions have the common reason and the provider's own. */
 function endOf(part: Part): StreamEnd {
   const reason = part['finishReason']
   const word = isRecord(reason) ? reason['unified'] : reason

@@ -8,14 +8,14 @@ import { toPrompt } from './to-prompt.js'
 
 export type CallTarget = {
   readonly specification: 'v2' | 'v3' | 'v4'
-  /** As the model object gives it, such as `anthropic.messages`. */
+  /** As the model object names it, such as `anthropic.messages`. */
   readonly provider: string
   readonly facts: ModelFacts
-  /** The header that carries the session's id, when the host wants one. */
+  /** The header with the session's id, if the host wants one. */
   readonly sessionIdHeader?: string
 }
 
-/** A request as the options of one call to an AI SDK model. */
+/** Converts a request to the options of one call to an AI SDK model. */
 export function toCallOptions(
   request: CompletionRequest,
   target: CallTarget,
@@ -48,7 +48,7 @@ function toTool(
   { name, description, parameters }: CompletionRequest['tools'][number],
   specification: string,
 ): AiSdkTool {
-  // Left open, some providers hold every schema strictly and refuse those with optional properties.
+  // If this is not set, some providers enforce every schema strictly and reject those with optional properties.
   const strict = specification === 'v2' ? {} : { strict: false }
   return { type: 'function', name, description, inputSchema: parameters, ...strict }
 }
@@ -59,7 +59,7 @@ function toChoice(choice: ToolChoice): JsonObject {
 
 const sharedSettings = ['topP', 'topK', 'stopSequences', 'seed', 'presencePenalty', 'frequencyPenalty']
 
-/** Where additional parameters go: settings that every provider has, a budget for thinking, and the provider's own options. */
+/** Sorts additional parameters into settings of every provider, a thinking budget, and the provider's own options. */
 function additional(
   request: CompletionRequest,
   { provider }: CallTarget,
@@ -81,7 +81,7 @@ function additional(
 
 const knownProviders = ['anthropic', 'google', 'openai', 'vertex', 'bedrock', 'azure']
 
-/** The name under which a provider looks for its options: `anthropic.messages` reads `anthropic`. */
+/** Returns the name under which a provider reads its options: `anthropic` for `anthropic.messages`. */
 function optionsName(provider: string): string {
   const words = provider.toLowerCase().split(/[.\-/]/)
   return knownProviders.find((name) => words.includes(name)) ?? provider.split('.')[0] ?? provider
@@ -90,14 +90,14 @@ function optionsName(provider: string): string {
 function defaultsOf(name: string, { outputSchema }: CompletionRequest, sessionId?: string): JsonObject {
   if (name !== 'openai') return {}
   return {
-    // The history is ours: nothing is kept on the provider's side, and thoughts travel encrypted within it.
+    // The history is local: nothing is stored at the provider, and reasoning is sent encrypted within the history.
     store: false,
     ...(sessionId !== undefined && { promptCacheKey: sessionId }),
     ...(outputSchema !== undefined && { strictJsonSchema: isStrictSchema(outputSchema) }),
   }
 }
 
-/** How many tokens the model may think, in the words of its provider. */
+/** Returns the thinking budget in the provider's own form. */
 function thinking(name: string, value: JsonValue): JsonObject {
   if (typeof value !== 'number' || !Number.isFinite(value)) return {}
   const budget = Math.max(0, Math.round(value))
@@ -118,7 +118,7 @@ function thinking(name: string, value: JsonValue): JsonObject {
   }
 }
 
-/** Providers that count in efforts know no tokens; the steps are those at which others' budgets commonly stand. */
+/** Providers with effort levels do not accept tokens; the limits match common budgets of other providers. */
 function effortOf(budget: number): string {
   if (budget < 1024) return 'minimal'
   if (budget <= 4096) return 'low'

@@ -5,7 +5,7 @@ import { ModelError } from '../errors.js'
 import { connectionError, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
 import { type StreamEnd, StreamFailure } from './read-stream.js'
 
-/** What an AI SDK model threw, or put into its stream, as an error of ours. */
+/** Converts what an AI SDK model threw, or sent as an error part, to a {@link ModelError}. */
 export function toModelError(known: ModelPlace, thrown: unknown, emitted: boolean): ModelError {
   const own = ownErrorIn(thrown)
   if (own !== undefined) return own
@@ -28,7 +28,7 @@ export function toModelError(known: ModelPlace, thrown: unknown, emitted: boolea
   return connectionError(place, name.endsWith('APICallError') ? (error['cause'] ?? thrown) : thrown, emitted)
 }
 
-/** An error of ours that came back from a library inside one of its own. */
+/** Returns the {@link ModelError} that a library wrapped in one of its own errors. */
 function ownErrorIn(thrown: unknown): ModelError | undefined {
   let error = thrown
   for (let depth = 0; depth < 5 && isObject(error); depth++) {
@@ -38,7 +38,7 @@ function ownErrorIn(thrown: unknown): ModelError | undefined {
   return undefined
 }
 
-/** The error for a stream that ended without a word, or with the word that it failed; undefined when it ended well. */
+/** Returns the error for a stream that ended without a reason or with a failure; undefined when it ended well. */
 export function endError(
   place: ModelPlace,
   end: StreamEnd | undefined,
@@ -60,7 +60,7 @@ function badResponse(place: ModelPlace, what: string, emitted: boolean, cause?: 
   })
 }
 
-/** An error part holds the provider's own object, or an error like those that are thrown. */
+/** An error part contains the provider's own object, or an error like those that are thrown. */
 function failureError(place: ModelPlace, error: unknown, emitted: boolean): ModelError {
   if (error instanceof Error) return toModelError(place, error, emitted)
   if (isRecord(error) && typeof error['statusCode'] === 'number') return refusal(place, error, emitted)

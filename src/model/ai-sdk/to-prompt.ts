@@ -15,15 +15,15 @@ import { renderDocuments } from '../render-documents.js'
 import type { AiSdkMessage, AiSdkPart } from './ai-sdk-model.js'
 import { optionsOfSignature } from './provider-metadata.js'
 
-/** For whom a prompt is written. */
+/** The model that a prompt is written for. */
 export type PromptTarget = {
   readonly specification: 'v2' | 'v3' | 'v4'
-  /** The provider's name as the model object gives it. */
+  /** The provider's name in the model object. */
   readonly provider: string
   readonly facts: Pick<ModelFacts, 'images' | 'documents'>
 }
 
-/** A request's instructions, documents and history as a prompt of the AI SDK. */
+/** Converts a request's instructions, documents and history to a prompt of the AI SDK. */
 export function toPrompt(request: CompletionRequest, target: PromptTarget): AiSdkMessage[] {
   const prompt: AiSdkMessage[] = []
   if (request.instructions) prompt.push({ role: 'system', content: request.instructions })
@@ -42,7 +42,10 @@ export function toPrompt(request: CompletionRequest, target: PromptTarget): AiSd
 
 type CallIds = ReadonlyMap<string, { readonly id: string; readonly name: string }>
 
-/** The ids that calls have on the wire, by ours. Providers refuse ids with signs or lengths that others use. */
+/**
+ * Returns the ids of calls on the wire, by the ids in the history. Providers reject ids with characters or lengths
+ * that others use.
+ */
 function wireIdsOf(history: readonly Message[]): CallIds {
   const ids = new Map<string, { id: string; name: string }>()
   for (const message of history) {
@@ -62,7 +65,7 @@ function wireId(id: string): string {
 function toMessage(message: Message, opens: boolean, callIds: CallIds, target: PromptTarget): AiSdkMessage {
   switch (message.role) {
     case 'system':
-      // Most providers take such a message only at the head of a conversation.
+      // Most providers accept such a message only at the start of a conversation.
       return opens ? message : userText(`<system-message>\n${message.content}\n</system-message>`)
     case 'user':
       return { role: 'user', content: message.content.map((part) => userPart(part, target)) }
@@ -89,7 +92,7 @@ function userPart(part: UserContent, target: PromptTarget): AiSdkPart {
   }
 }
 
-/** Documents of a text type hold their text; all others base64. */
+/** Documents of a text type contain their text; all others base64. */
 function documentPart(part: DocumentContent, target: PromptTarget): AiSdkPart {
   const { data, mediaType = 'application/pdf', name = 'document' } = part
   if (
@@ -118,7 +121,7 @@ function assistantPart(part: AssistantContent, callIds: CallIds, target: PromptT
     case 'image':
       return [filePart(part.data, part.mediaType ?? 'image/png', target)]
     case 'reasoning':
-      // What another provider signed means nothing to this one, and some refuse it.
+      // A signature of another provider is useless here, and some providers reject it.
       if (signature !== undefined && own === undefined) return []
       return [{ type: 'reasoning', text: part.text, ...providerOptions }]
     case 'tool_call': {
@@ -151,7 +154,7 @@ function resultOutput({ content, isError }: ToolResultPart, target: PromptTarget
   return { type: 'content', value }
 }
 
-/** Each specification has a shape of its own for an image in a result. */
+/** Each specification has its own form for an image in a result. */
 function resultImage({ data, mediaType = 'image/png' }: ToolResultImage, target: PromptTarget): AiSdkPart {
   if (!target.facts.images) return textPart(`[image:${mediaType}]`)
   const inline = inlineOf(data, mediaType)
@@ -179,7 +182,7 @@ function filePart(address: string, mediaType: string, { specification }: PromptT
   }
 }
 
-/** Base64 as it is or inside a `data:` URL; undefined for an address on the web. */
+/** Returns base64 data, also from a `data:` URL; undefined for a web address. */
 function inlineOf(data: string, mediaType: string): { data: string; mediaType: string } | undefined {
   const found = /^data:([^;,]*)(?:;[^,]*)?,/.exec(data)
   if (found !== null) return { data: data.slice(found[0].length), mediaType: found[1] || mediaType }

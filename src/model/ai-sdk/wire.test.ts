@@ -87,7 +87,7 @@ describe.each(kinds)('the %s wire', (kind) => {
     expect(bodyOf(0)).toMatch(/"(max_tokens|maxOutputTokens|max_output_tokens)":50/)
   })
 
-  it('makes tool calls, several in one answer, and sends their results back', async () => {
+  it('returns tool calls, several in one answer, and sends their results back', async () => {
     const toolCalls = [
       { name: 'read', args: { path: 'a.txt' }, id: 'toolu_1' },
       { name: 'read', args: { path: 'b.txt' }, id: 'toolu_2' },
@@ -101,8 +101,8 @@ describe.each(kinds)('the %s wire', (kind) => {
     ])
     const [first, second] = answer.toolCalls.map(({ id }) => id)
     expect(new Set([first, second]).size).toBe(2)
-    const told = events.filter((event) => event.type === 'tool_input' && event.id === second)
-    expect(told.map((event) => (event.type === 'tool_input' ? event.text : '')).join('')).toBe(
+    const pieces = events.filter((event) => event.type === 'tool_input' && event.id === second)
+    expect(pieces.map((event) => (event.type === 'tool_input' ? event.text : '')).join('')).toBe(
       '{"path":"b.txt"}',
     )
     const results: Message = {
@@ -130,7 +130,7 @@ describe.each(kinds)('the %s wire', (kind) => {
   it('shows images of the user and of tools, and documents', async () => {
     const model = await open(kind, ['Seen.'])
     await ask(model, {
-      documents: [{ id: 'notes', text: 'kept in mind' }],
+      documents: [{ id: 'notes', text: 'context of the user' }],
       chatHistory: [
         {
           role: 'user',
@@ -166,12 +166,12 @@ describe.each(kinds)('the %s wire', (kind) => {
     expect(body).toContain('image/jpeg')
     expect(body).toContain('JVBERi0=')
     expect(body).toContain('plain words')
-    expect(body).toContain('kept in mind')
+    expect(body).toContain('context of the user')
     expect(body).toContain('the screen')
     expect(body).not.toContain('c:1')
   })
 
-  it('thinks aloud, and shows its own thoughts again only to itself', async () => {
+  it('returns reasoning, and sends it back only to the same provider', async () => {
     const script = [
       {
         reasoning: 'let me see',
@@ -216,12 +216,12 @@ describe.each(kinds)('the %s wire', (kind) => {
   it.each([
     ['length', 'length'],
     ['content_filter', 'content_filter'],
-  ] as const)('tells why it ended: %s', async (finish, expected) => {
+  ] as const)('reports why it ended: %s', async (finish, expected) => {
     const { answer } = await ask(await open(kind, [{ text: 'a', finish }]))
     expect(answer.finish).toBe(expected)
   })
 
-  it('fails at once when the key is refused, without showing it', async () => {
+  it('fails at once when the key is rejected, without showing it', async () => {
     const model = await open(kind, [{ status: 401, message: 'bad key secret-key-12345' }])
     const error = await ask(model).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ModelError)
@@ -230,7 +230,7 @@ describe.each(kinds)('the %s wire', (kind) => {
     expect(server?.requests).toHaveLength(1)
   })
 
-  it('waits as asked and tries again after 429 and 500', async () => {
+  it('waits as requested and retries after 429 and 500', async () => {
     const model = await open(kind, [
       { status: 429, headers: { 'retry-after-ms': '7' }, message: 'slow' },
       { status: 500, message: 'oops' },
@@ -245,13 +245,13 @@ describe.each(kinds)('the %s wire', (kind) => {
     expect(server?.requests).toHaveLength(3)
   })
 
-  it('gives up after the attempts it was given', async () => {
+  it('fails after the configured number of attempts', async () => {
     const model = await open(kind, [{ status: 500 }, { status: 500 }, 'never'])
     await expect(ask(model, {}, { maxAttempts: 2 })).rejects.toMatchObject({ code: 'model_server_error' })
     expect(server?.requests).toHaveLength(2)
   })
 
-  it('tries again when the stream begins with an error', async () => {
+  it('retries when the stream begins with an error', async () => {
     const streamError = {
       type: kind === 'google' ? 'UNAVAILABLE' : kind === 'anthropic' ? 'overloaded_error' : 'server_error',
       message: 'busy',
@@ -261,14 +261,14 @@ describe.each(kinds)('the %s wire', (kind) => {
     expect(events[0]).toMatchObject({ type: 'retry' })
   })
 
-  it('never repeats what it has begun to say', async () => {
+  it('never retries after part of the answer was emitted', async () => {
     const streamError = { type: kind === 'google' ? 'UNAVAILABLE' : 'overloaded_error', message: 'busy' }
     const model = await open(kind, [{ text: 'So far', streamError }, 'never'])
     await expect(ask(model)).rejects.toMatchObject({ emitted: true })
     expect(server?.requests).toHaveLength(1)
   })
 
-  it('says that an answer was cut off', async () => {
+  it('reports that an answer was cut off', async () => {
     const model = await open(kind, [{ text: 'So far', done: false }])
     await expect(ask(model)).rejects.toMatchObject({ code: 'model_bad_response', emitted: true })
     await server?.close()
@@ -276,7 +276,7 @@ describe.each(kinds)('the %s wire', (kind) => {
     await expect(ask(dropped, {}, { maxAttempts: 1 })).rejects.toBeInstanceOf(ModelError)
   })
 
-  it('gives up on silence, whatever heartbeats come', async () => {
+  it('times out on silence, in spite of heartbeats', async () => {
     const model = await open(kind, [{ text: 'a b c', stall: 4, stallHeartbeatMs: 10 }])
     await expect(ask(model, {}, { idleTimeoutMs: 120, maxAttempts: 1 })).rejects.toMatchObject({
       code: 'model_stalled',
@@ -284,7 +284,7 @@ describe.each(kinds)('the %s wire', (kind) => {
     expect(await server?.requests[0]?.ended).toBe('left')
   })
 
-  it('ends with the reason of an abort, and lets go of the connection', async () => {
+  it('ends with the reason of an abort, and closes the connection', async () => {
     const model = await open(kind, [{ text: 'a b c', stall: 5 }])
     const controller = new AbortController()
     const reason = new Error('enough')
@@ -295,13 +295,13 @@ describe.each(kinds)('the %s wire', (kind) => {
     expect(await server?.requests[0]?.ended).toBe('left')
   })
 
-  it('sends the session id in the header it was told, and other headers', async () => {
+  it('sends the session id in the configured header, and other headers', async () => {
     const model = await open(kind, ['a'], { sessionIdHeader: 'x-session', headers: { 'x-team': 'blue' } })
     await ask(model, {}, { sessionId: 's1' })
     expect(server?.requests[0]?.headers).toMatchObject({ 'x-session': 's1', 'x-team': 'blue' })
   })
 
-  it.each(['', '/', '/v1', '/proxy'])('takes a base URL with and without its version: %j', async (path) => {
+  it.each(['', '/', '/v1', '/proxy'])('accepts a base URL with and without its version: %j', async (path) => {
     const version = kind === 'google' ? 'v1beta' : 'v1'
     server = await startModelServer(['ok'])
     const baseUrl = server.url + path.replace('v1', version)
@@ -316,7 +316,7 @@ describe.each(kinds)('the %s wire', (kind) => {
     expect(server?.requests).toHaveLength(1)
   })
 
-  it('holds an answer to a schema', async () => {
+  it('enforces a schema', async () => {
     const model = await open(kind, ['{"a":1}'])
     const outputSchema = {
       type: 'object',
@@ -390,7 +390,7 @@ describe('an Anthropic answer', () => {
     events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''),
   )
 
-  it('survives cuts inside characters, and keeps hidden thoughts apart from open ones', async () => {
+  it('survives cuts inside characters, and separates hidden from visible reasoning', async () => {
     const chunks = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, n) =>
       bytes.subarray(n * 7, n * 7 + 7),
     )
@@ -418,7 +418,7 @@ describe('an Anthropic answer', () => {
 })
 
 describe('an OpenAI request', () => {
-  it('leaves nothing with the provider and keeps a conversation on one cache', async () => {
+  it('stores nothing at the provider and uses one cache key per conversation', async () => {
     const model = await open('openai-responses', ['ok'])
     await ask(model, { tools: [read] }, { sessionId: 's1' })
     expect(server?.requests[0]?.body).toMatchObject({
@@ -441,7 +441,7 @@ describe('the package of a provider', () => {
     expect(String(error)).toContain('npm install "@ai-sdk/google@^3 || ^4" zod')
   })
 
-  it('tells of a missing key before anything is sent', async () => {
+  it('reports a missing key before anything is sent', async () => {
     vi.stubEnv('ANTHROPIC_API_KEY', undefined)
     const model = createAiSdkModel({ provider: 'anthropic', kind: 'anthropic', id: 'claude' })
     const error = await ask(model).catch((thrown: unknown) => thrown)
@@ -450,7 +450,7 @@ describe('the package of a provider', () => {
     expect(String(error)).toContain('ANTHROPIC_API_KEY')
   })
 
-  it('is loaded with the first request and not before: no file imports it but on use', async () => {
+  it('is loaded with the first request and not before: files import it only on use', async () => {
     const folder = new URL('.', import.meta.url)
     const names = (await readdir(folder)).filter((name) => name.endsWith('.ts') && !name.includes('.test'))
     const sources = await Promise.all(names.map((name) => readFile(new URL(name, folder), 'utf8')))

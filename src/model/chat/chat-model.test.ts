@@ -22,7 +22,7 @@ afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()))
 })
 
-/** A server that answers each request with the next of the texts, or the last one for ever. */
+/** A server that answers each request with the next of the texts, and repeats the last one. */
 async function serve(
   ...answers: string[]
 ): Promise<{ baseUrl: string; seen: Seen[]; connections(): number }> {
@@ -110,14 +110,14 @@ describe('the address', () => {
     expect(chatEndpoint(base)).toBe(endpoint)
   })
 
-  it('of Zhipu has a path of its own', () => {
+  it('of Zhipu has its own path', () => {
     expect(zhipuEndpoint('https://host/')).toBe('https://host/api/paas/v4/chat/completions')
     expect(zhipuEndpoint('https://host/api/paas/v4')).toBe('https://host/api/paas/v4/chat/completions')
   })
 })
 
 describe('a request', () => {
-  it('carries the bare model id, the key, the session and the parameters that the model takes', async () => {
+  it('contains the model id, the key, the session and the parameters that the model accepts', async () => {
     const { baseUrl, seen } = await serve(hello)
     const model = modelAt(baseUrl, { headers: { 'X-Team': 'a' }, sessionIdHeader: 'x-session' })
     await answer(
@@ -159,7 +159,7 @@ describe('a request', () => {
     })
   })
 
-  it('leaves out what the model does not take', async () => {
+  it('leaves out what the model does not accept', async () => {
     const { baseUrl, seen } = await serve(hello)
     const poor = {
       ...facts,
@@ -213,13 +213,13 @@ describe('a request', () => {
     expect(seen[0]?.headers['authorization']).toBe('Basic abc')
   })
 
-  it('names the limit of the answer as newer models want it', async () => {
+  it('uses the output limit field of newer models', async () => {
     const { baseUrl, seen } = await serve(hello)
     await answer(modelAt(baseUrl, { id: 'o4-mini' }), ask({ maxTokens: 9 }))
     expect(bodyOf(seen[0])).toMatchObject({ max_completion_tokens: 9 })
   })
 
-  it('writes images, documents, tool calls and results, and shows images of results behind the last result', async () => {
+  it('writes images, documents, tool calls and results, and images of results after the last result', async () => {
     const { baseUrl, seen } = await serve(hello)
     const chatHistory: Message[] = [
       {
@@ -294,7 +294,7 @@ describe('a request', () => {
     ])
   })
 
-  it('has ids of tool calls as the server takes them, the same for call and result', async () => {
+  it('has ids of tool calls in the form that the server accepts, equal for call and result', async () => {
     const { baseUrl, seen } = await serve(hello)
     const long = 'x'.repeat(41)
     const chatHistory: Message[] = [
@@ -316,7 +316,7 @@ describe('a request', () => {
     }
   })
 
-  it('gives reasoning back where the provider needs it', async () => {
+  it('sends reasoning back where the provider needs it', async () => {
     const { baseUrl, seen } = await serve(hello)
     const said: Message = {
       role: 'assistant',
@@ -334,7 +334,7 @@ describe('a request', () => {
     expect(bodyOf(seen[1])['messages']).toEqual([{ role: 'assistant', content: 'yes' }])
   })
 
-  it('holds the answer to a schema, strictly where the schema allows it', async () => {
+  it('enforces a schema, strictly where the schema allows it', async () => {
     const { baseUrl, seen } = await serve(hello)
     const closed = {
       type: 'object',
@@ -351,7 +351,7 @@ describe('a request', () => {
     expect(bodyOf(seen[1])).toMatchObject(format(false, { ...closed, required: [] }))
   })
 
-  it('shows context documents at the head, which cannot end their own block', async () => {
+  it('shows context documents at the start, which cannot close their own block', async () => {
     const { baseUrl, seen } = await serve(hello)
     const documents = [{ id: 'a"b', text: 'x</document></documents>y', additionalProps: { n: 1 } }]
     await answer(modelAt(baseUrl), ask({ documents }))
@@ -365,7 +365,7 @@ describe('a request', () => {
     ])
   })
 
-  it('is, but for its end, the beginning of the next one', async () => {
+  it('is, except for its end, the beginning of the next one', async () => {
     const { baseUrl, seen } = await serve(hello)
     const model = modelAt(baseUrl)
     const tools = [{ name: 'read', description: 'Reads', parameters: { type: 'object' } }]
@@ -388,7 +388,7 @@ describe('a request', () => {
     }
   })
 
-  it('holds no half of a surrogate pair, which strict parsers refuse', async () => {
+  it('contains no lone surrogate, which strict parsers reject', async () => {
     const { baseUrl, seen } = await serve(hello)
     await answer(modelAt(baseUrl), ask({ chatHistory: [user('a\ud83d b\ude00 c😀 \\ud83d')] }))
     expect(bodyOf(seen[0])['messages']).toEqual([{ role: 'user', content: 'a\ufffd b\ufffd c😀 \\ud83d' }])
@@ -396,7 +396,7 @@ describe('a request', () => {
 })
 
 describe('an answer', () => {
-  it('comes in pieces and as a whole, with usage from the chunk behind the last choice', async () => {
+  it('comes in pieces and as a whole, with usage from the chunk after the last choice', async () => {
     const usage = {
       prompt_tokens: 1200,
       completion_tokens: 7,
@@ -440,7 +440,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('has parallel tool calls with their arguments put together', async () => {
+  it('has parallel tool calls with their arguments joined', async () => {
     const call = (index: number, rest: object) => chunk({ tool_calls: [{ index, ...rest }] })
     const { baseUrl } = await serve(
       events(
@@ -511,7 +511,7 @@ describe('an answer', () => {
     expect((await answer(modelAt(baseUrl))).finish).toBe(finish)
   })
 
-  it('that is a refusal says so in words and in how it ends', async () => {
+  it('that is a refusal has a text and a finish reason', async () => {
     const { baseUrl } = await serve(events(chunk({ refusal: 'I will not.' }), chunk({}, 'stop')))
     expect(await answer(modelAt(baseUrl))).toMatchObject({ text: 'I will not.', finish: 'content_filter' })
   })
@@ -533,7 +533,7 @@ describe('an answer', () => {
       { choices: [{ delta: {}, finish_reason: 'stop', usage: { prompt_tokens: 5, completion_tokens: 6 } }] },
     ],
     [
-      'in a corner',
+      'in another field',
       { ...(chunk({}, 'stop') as object), x_groq: { usage: { prompt_tokens: 5, completion_tokens: 6 } } },
     ],
   ])('has its usage %s', async (_, last) => {
@@ -545,11 +545,11 @@ describe('an answer', () => {
     })
   })
 
-  it('leaves the connection to the next request', async () => {
+  it('leaves the connection open for the next request', async () => {
     const { baseUrl, connections } = await serve(hello)
     const model = modelAt(baseUrl)
     for (let round = 0; round < 8; round++) expect((await answer(model)).text).toBe('Hello')
-    // The second one is opened when a request comes in the very turn in which the last answer ended.
+    // The second one is opened when a request comes in the same turn in which the last answer ended.
     expect(connections()).toBeLessThanOrEqual(2)
   })
 })
@@ -652,7 +652,7 @@ describe('tool calls as servers really send them', () => {
       [['a', 'unnamed_tool', '{}']],
     ],
     [
-      'with arguments that are no JSON',
+      'with arguments that are not JSON',
       [callChunk({ index: 0, id: 'a', ...fn('f', '{"x') })],
       [['a', 'f', '{"x']],
     ],
@@ -663,7 +663,7 @@ describe('tool calls as servers really send them', () => {
     expect(result.finish).toBe('tool_calls')
   })
 
-  it('get an id of their own when theirs was used earlier in the conversation', async () => {
+  it('get a new id when theirs was used earlier in the conversation', async () => {
     const { baseUrl } = await serve(
       events(callChunk({ index: 0, id: 'call_0', ...fn('f', '{}') }), chunk({}, 'stop')),
     )

@@ -13,18 +13,19 @@ import { readRefusal } from './read-refusal.js'
 import { createBodyWriter } from './request-body.js'
 import { chatHeaders, secretsIn } from './request-headers.js'
 
+/** The settings of {@link createChatModel}. */
 export type ChatModelOptions = {
   readonly provider: string
   readonly id: string
   readonly baseUrl: string
-  /** Where the endpoint is, when the usual rules do not tell. */
+  /** The URL of the endpoint, if it cannot be derived from the base URL. */
   readonly endpoint?: string
   readonly apiKey?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The name of a header that carries the session's id. */
+  /** The name of a header with the session's id. */
   readonly sessionIdHeader?: string
   readonly facts: ModelFacts
-  /** Where this server differs, over what its name tells. */
+  /** Differences of this server, which override what its name implies. */
   readonly dialect?: ChatDialect
   readonly fetch?: typeof globalThis.fetch
   readonly retry?: RetryTiming
@@ -32,8 +33,10 @@ export type ChatModelOptions = {
 }
 
 /**
- * A model behind any endpoint that speaks chat completions. Thin on purpose: it is the hot path of most runs.
+ * Creates a model for any endpoint that implements chat completions. Kept small, because it is the hot path of most
+ * runs.
  *
+ * @example
  * ```ts
  * const model = createChatModel({ provider: 'ollama', id: 'qwen3', baseUrl: 'http://127.0.0.1:11434', facts })
  * ```
@@ -63,7 +66,7 @@ export function createChatModel(options: ChatModelOptions): Model {
 
   const send = async (body: string, call: ModelCall, signal: AbortSignal): Promise<Reply> => {
     const headers = chatHeaders(options, call.sessionId)
-    // One that a host has put in the place of Node's is meant to be used.
+    // If the host replaced the global `fetch`, its replacement is used.
     const fetch = options.fetch ?? (globalThis.fetch === nodeFetch ? undefined : globalThis.fetch)
     try {
       const request = { url, headers, body, signal }
@@ -92,7 +95,7 @@ export function createChatModel(options: ChatModelOptions): Model {
 
 const nodeFetch = globalThis.fetch
 
-/** Servers that know no `stream_options` say so by refusing the whole request. */
+/** Servers that do not support `stream_options` reject the whole request. */
 function refusesStreamOptions(error: unknown): boolean {
   return (
     error instanceof ModelError &&

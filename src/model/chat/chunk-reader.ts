@@ -3,7 +3,7 @@ import type { AnswerBuilder, OpenToolCall } from '../answer-builder.js'
 import type { FinishReason, ModelUsage } from '../model.js'
 import { readUsage } from './read-usage.js'
 
-/** What the chunks have said besides content. */
+/** What the chunks contain besides content. */
 export type ChunkFacts = {
   finish?: FinishReason
   usage?: ModelUsage
@@ -12,8 +12,9 @@ export type ChunkFacts = {
 }
 
 /**
- * Reads the chunks of one answer into a builder: deltas of a stream, or the whole message of a server that does not stream. Takes
- * what servers really send: calls without index or id, arguments as objects, names that come late, usage wherever it is.
+ * Adds the chunks of one answer to a builder: deltas of a stream, or the whole message of a server that does not
+ * stream. Accepts what servers really send: calls without index or id, arguments as objects, late names, usage in any
+ * place.
  */
 export class ChunkReader {
   readonly facts: ChunkFacts = {}
@@ -37,7 +38,7 @@ export class ChunkReader {
     this.#readFacts(chunk, choice)
   }
 
-  /** Once no more comes: calls that never got a name are begun all the same, so that the model hears of them. */
+  /** Ends the answer. Calls that never got a name are started too, so that the model gets an error for them. */
   end(): FinishReason | undefined {
     for (const slot of this.#calls) if (slot.call === undefined) this.#open(slot, slot.name || 'unnamed_tool')
     return this.#refused && this.facts.finish !== undefined ? 'content_filter' : this.facts.finish
@@ -93,7 +94,7 @@ export class ChunkReader {
     const known =
       index === undefined ? this.#calls.at(-1) : this.#calls.findLast((slot) => slot.index === index)
     if (known !== undefined && !(index === undefined && notFirst)) {
-      // Servers that number every call 0, or none at all, tell them apart by id or by a name that comes again.
+      // Servers that number every call 0, or none at all, distinguish them by id or by a repeated name.
       const otherId = id !== '' && known.id !== '' && id !== known.id
       const again = name !== '' && input !== '' && known.call !== undefined && isWhole(known)
       const unmarked = index === undefined && name !== '' && id === '' && known.call !== undefined
@@ -135,16 +136,18 @@ type CallSlot = {
   name: string
   input: string
   call?: OpenToolCall
-  /** How often its arguments were looked at to see whether they are whole. */
+  /** How often its arguments were checked for completeness. */
   looks: number
 }
 
-/** Calls without a name are counted when they get one; before that there are no more of them than this. */
+/** The maximum number of calls that have no name yet; calls are counted when they get a name. */
 const maxSlots = 1_000
-/** A server that repeats the name with each piece says so early: looking at long arguments for ever would take all the time there is. */
+/**
+ * A server that repeats the name with each piece does so early; checking long arguments forever would take too long.
+ */
 const maxLooks = 100
 
-/** Arguments are JSON text; some servers send the object itself. */
+/** Returns arguments as JSON text; some servers send the object itself. */
 function textOf(given: unknown): string {
   if (typeof given === 'string') return given
   return given === undefined || given === null ? '' : JSON.stringify(given)
@@ -158,7 +161,7 @@ function isWhole(slot: CallSlot): boolean {
     JSON.parse(input)
     return true
   } catch {
-    // A brace inside of the arguments, not their last one.
+    // A brace inside the arguments, not their last one.
     return false
   }
 }

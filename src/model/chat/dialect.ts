@@ -1,18 +1,18 @@
 import type { ModelFacts } from '../model.js'
 
-/** Where servers that speak chat completions differ. */
+/** Differences between servers that implement chat completions. */
 export type ChatDialect = {
-  /** How the limit of the answer is called; `max_tokens` unless told. */
+  /** The name of the output limit. Default: `max_tokens`. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
-  /** Whether usage is asked for with `stream_options`; yes unless told. Some servers refuse what they do not know. */
+  /** Whether usage is requested with `stream_options`. Default: true. Some servers reject unknown fields. */
   readonly streamUsage?: boolean
-  /** Where earlier reasoning goes back to the model; not at all unless told. */
+  /** The field in which earlier reasoning is sent back. Default: it is not sent. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning'
-  /** Whether ids of tool calls must be nine letters or digits; else they may be of any kind up to 40 characters. */
+  /** Whether ids of tool calls must be nine letters or digits; otherwise any text up to 40 characters. */
   readonly shortCallIds?: boolean
 }
 
-/** What is known of servers by the provider's name and the model's id. */
+/** Returns the known differences by the provider's name and the model's id. */
 export function dialectOf(provider: string, id: string, facts: Pick<ModelFacts, 'reasoning'>): ChatDialect {
   const name = provider.toLowerCase()
   return {
@@ -21,7 +21,7 @@ export function dialectOf(provider: string, id: string, facts: Pick<ModelFacts, 
         maxTokensField: 'max_completion_tokens',
       }),
     ...(name === 'mistral' && { streamUsage: false, shortCallIds: true }),
-    // These two refuse a tool round whose reasoning is missing.
+    // These two reject a tool round without its reasoning.
     ...(/deepseek|kimi|moonshot/.test(`${name} ${id.toLowerCase()}`) &&
       facts.reasoning && {
         reasoningField: 'reasoning_content',

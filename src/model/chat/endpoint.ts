@@ -1,6 +1,7 @@
 /**
- * Where chat completions of a base URL live. `http://host`, `http://host/` and `http://host/v1` mean the same; a base that already
- * names the endpoint is used as it is; a base with a versioned path of its own (`/api/…`, `/v2` to `/v4`) only gets the last part.
+ * Returns the chat completions endpoint of a base URL. `http://host`, `http://host/` and `http://host/v1` are equal;
+ * a base that already names the endpoint is used unchanged; a base with its own versioned path (`/api/…`, `/v2` to
+ * `/v4`) only gets the last part.
  */
 export function chatEndpoint(baseUrl: string): string {
   const at = baseUrl.search(/[?#]/)
@@ -9,7 +10,7 @@ export function chatEndpoint(baseUrl: string): string {
   return completionsOf(base) + query
 }
 
-/** Zhipu serves the same wire below a path of its own. */
+/** Returns the endpoint of Zhipu, which serves chat completions under its own path. */
 export function zhipuEndpoint(baseUrl: string): string {
   const base = baseUrl.trim().replace(/\/+$/, '')
   if (base.endsWith('/chat/completions') || base.includes('/api/')) return chatEndpoint(base)

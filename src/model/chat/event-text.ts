@@ -1,22 +1,22 @@
 import { createParser } from 'eventsource-parser'
 import { maxEventChars } from '../answer-limits.js'
 
-/** Takes a body apart: into the data of server-sent events, or, where it is something else, into its whole text. */
+/** Splits a body into the data of server-sent events, or returns its whole text if it is something else. */
 export type EventText = {
   feed(text: string): void
-  /** What came when it was no event stream: JSON, a web page, or nothing. */
+  /** Returns the body if it was not an event stream: JSON, a web page, or nothing. */
   end(): string | undefined
 }
 
 export type EventTextOptions = {
   onData(data: string, event: string | undefined): void
-  /** An event, or a body that is none, became longer than anyone needs. */
+  /** Called when an event, or another body, exceeds the limit. */
   onTooLong(limit: number): never
 }
 
 const byteOrderMark = /^\ufeff/
 
-/** What a body is shows in its first character, whatever its `content-type` says. */
+/** Recognises the kind of a body by its first character, whatever its `content-type` says. */
 export function createEventText({ onData, onTooLong }: EventTextOptions): EventText {
   const parser = createParser({
     onEvent: (event) => onData(event.data, event.event),
@@ -35,7 +35,7 @@ export function createEventText({ onData, onTooLong }: EventTextOptions): EventT
       if (kind === 'text') return
       const first = /\S/.exec(text)?.[0]
       if (first === undefined) {
-        // Blanks in front mean nothing, however many there are.
+        // Leading blanks are ignored, however many there are.
         text = ''
         return
       }
@@ -44,7 +44,7 @@ export function createEventText({ onData, onTooLong }: EventTextOptions): EventT
     },
     end() {
       if (kind !== 'events') return text.trim()
-      // The last event counts even when its blank line is missing.
+      // The last event counts even without its blank line.
       parser.feed('\n\n')
       return undefined
     },

@@ -24,7 +24,7 @@ afterEach(async () => {
 type Handler = (response: ServerResponse, number: number) => void
 type Served = { readonly baseUrl: string; requests(): number; readonly gone: Promise<void> }
 
-/** A server that does to each request what the test wants, and tells when a client left early. */
+/** A server that handles each request as the test says, and reports when a client disconnects early. */
 async function serve(handler: Handler): Promise<Served> {
   let requests = 0
   let left = (): void => undefined
@@ -80,7 +80,7 @@ const stop = `data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: 'st
 const sse = { 'content-type': 'text/event-stream' }
 const whole = (text: string): string => `${data(text)}${stop}data: [DONE]\n\n`
 
-/** Each piece in a packet of its own. */
+/** Each piece in a separate packet. */
 async function pieces(response: ServerResponse, ...parts: (string | Uint8Array)[]): Promise<void> {
   response.writeHead(200, sse)
   for (const part of parts) {
@@ -94,7 +94,7 @@ describe('a stream is understood', () => {
   const bytes = Buffer.from(whole(text))
   it.each<[string, (string | Uint8Array)[]]>([
     ['byte by byte', [...bytes].map((byte) => Uint8Array.of(byte))],
-    ['without a space behind the colon', [whole(text).replaceAll('data: ', 'data:')]],
+    ['without a space after the colon', [whole(text).replaceAll('data: ', 'data:')]],
     ['with carriage returns', [whole(text).replaceAll('\n', '\r\n')]],
     ['with one line break between events', [whole(text).replaceAll('\n\n', '\n')]],
     ['with a byte order mark', [`\ufeff${whole(text)}`]],
@@ -105,7 +105,7 @@ describe('a stream is understood', () => {
       'with comments, heartbeats and other fields',
       [': hi\n\n', 'retry: 5\nid: 1\n\n', 'data: ping\n\n', whole(text)],
     ],
-    ['with events behind [DONE]', [whole(text), data('more')]],
+    ['with events after [DONE]', [whole(text), data('more')]],
     [
       'with usage and no reason',
       [data(text), 'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n'],
@@ -120,7 +120,7 @@ describe('a stream is understood', () => {
     expect(result.text).toBe(text)
   })
 
-  it('although the server says everything and never closes', async () => {
+  it('although the server sends everything and never closes', async () => {
     const { baseUrl, gone } = await serve((response) => pieces(response, whole('all')))
     expect((await tell(baseUrl)).answer).toMatchObject({ text: 'all' })
     await gone
@@ -132,14 +132,14 @@ describe('a stream that breaks', () => {
     ['in the middle of the answer', data('half'), true],
     ['before the first word', ': hello\n\n', false],
     ['with nothing but [DONE]', 'data: [DONE]\n\n', false],
-  ])('%s is no answer', async (_, body, emitted) => {
+  ])('%s is not an answer', async (_, body, emitted) => {
     const { baseUrl, requests } = await serve((response) => response.writeHead(200, sse).end(body))
     const { error } = await tell(baseUrl, { maxAttempts: 2 })
     expect(error).toMatchObject({ code: 'model_bad_response', emitted })
     expect(requests()).toBe(emitted ? 1 : 2)
   })
 
-  it('by a cut connection is sent again when nothing was said', async () => {
+  it('by a cut connection is retried when nothing was emitted', async () => {
     const { baseUrl, requests } = await serve(async (response, number) => {
       if (number > 1) return void response.writeHead(200, sse).end(whole('there'))
       await pieces(response, ': hello\n\n')
@@ -151,7 +151,7 @@ describe('a stream that breaks', () => {
     expect(said[0]).toMatchObject({ type: 'retry', attempt: 1, delayMs: 875 })
   })
 
-  it('by a cut connection fails at once when something was said', async () => {
+  it('by a cut connection fails at once when something was emitted', async () => {
     const { baseUrl, requests } = await serve(async (response) => {
       await pieces(response, data('half'))
       response.destroy()
@@ -202,7 +202,7 @@ describe('a stream that breaks', () => {
 })
 
 describe('silence', () => {
-  it('is counted in what the model says, not in heartbeats or empty deltas', async () => {
+  it('is measured by the model’s output, not by heartbeats or empty deltas', async () => {
     const beats: ReturnType<typeof setInterval>[] = []
     closers.push(() => beats.map((beat) => clearInterval(beat)))
     const { baseUrl, requests } = await serve((response) => {
@@ -214,16 +214,16 @@ describe('silence', () => {
     expect(requests()).toBe(2)
   })
 
-  it('after the first word ends the request for good, and the connection with it', async () => {
+  it('after the first output ends the request, and the connection with it', async () => {
     const { baseUrl, requests, gone } = await serve((response) => void pieces(response, data('half')))
-    // Long enough for the first word to arrive on a busy machine.
+    // Long enough for the first output to arrive on a busy machine.
     const { error } = await tell(baseUrl, { idleTimeoutMs: 2_000 })
     expect(error).toMatchObject({ code: 'model_stalled', emitted: true })
     expect(requests()).toBe(1)
     await gone
   })
 
-  it('is not the model’s while the reader does not keep up', async () => {
+  it('does not count while the reader is slow', async () => {
     const { baseUrl } = await serve(async (response) => {
       await pieces(response, data('one'))
       await new Promise((resolve) => setTimeout(resolve, 30))
@@ -236,7 +236,7 @@ describe('silence', () => {
     expect(answer).toMatchObject({ text: 'onetwo' })
   })
 
-  it('and talk alike end with the time of the attempt', async () => {
+  it('and output alike end with the time limit of the attempt', async () => {
     let timer: ReturnType<typeof setInterval> | undefined
     closers.push(() => clearInterval(timer))
     const { baseUrl } = await serve((response) => {
@@ -271,7 +271,7 @@ describe('an abort', () => {
     await gone
   })
 
-  it('while the reader does not keep up rejects with its reason', async () => {
+  it('while the reader is slow rejects with its reason', async () => {
     const { baseUrl, gone } = await serve((response) => void pieces(response, data('half')))
     const { controller, call } = abortable()
     const drain = (): Promise<void> => {
@@ -282,7 +282,7 @@ describe('an abort', () => {
     await gone
   })
 
-  it('during the wait for another attempt ends the wait', async () => {
+  it('during the delay before a retry ends the delay', async () => {
     const { baseUrl, requests } = await serve((response) => response.writeHead(503).end())
     const { controller, call } = abortable()
     const { answer } = await tell(
@@ -294,7 +294,7 @@ describe('an abort', () => {
     expect(requests()).toBe(1)
   })
 
-  it('is what an error of the listener is like: passed on as it is, with nothing left open', async () => {
+  it('and an error of the listener are passed on unchanged, with nothing left open', async () => {
     const { baseUrl, requests, gone } = await serve((response) => void pieces(response, data('half')))
     const failure = new Error('listener')
     const on = (): void => {
@@ -341,7 +341,7 @@ describe('a refusal', () => {
     [422, '{"message":{"detail":[{"msg":"Extra inputs"}]}}', 'model_request_refused', ['Extra inputs']],
     [404, '<html><head><title>Not here</title></head>', 'model_unavailable', ['Not here']],
     [400, 'x'.repeat(5000), 'model_request_refused', ['x'.repeat(300)]],
-  ])('with status %i and %s is %s, told at once', async (status, body, code, words) => {
+  ])('with status %i and %s is %s, reported at once', async (status, body, code, words) => {
     const { baseUrl, requests } = await refuse(status, body)
     const { error } = await tell(baseUrl)
     expect(error).toMatchObject({ code, status, emitted: false })
@@ -351,13 +351,13 @@ describe('a refusal', () => {
     expect(requests()).toBe(1)
   })
 
-  it('for want of a key says that it is missing', async () => {
+  it('without a key says that it is missing', async () => {
     const { baseUrl } = await refuse(401, '')
     expect((await tell(baseUrl, {}, { apiKey: '' })).error?.message).toContain('is missing')
   })
 
   it.each([408, 409, 425, 429, 500, 502, 503, 529])(
-    'with status %i is tried for more than a minute',
+    'with status %i is retried for more than a minute',
     async (status) => {
       const { baseUrl, requests } = await refuse(status, '')
       const { error, said, slept } = await tell(baseUrl)
@@ -375,13 +375,13 @@ describe('a refusal', () => {
     [{ 'retry-after': new Date(1000).toUTCString() }, 875],
     [{ 'retry-after-ms': '1500', 'retry-after': '9' }, 1500],
     [{ 'retry-after': 'soon' }, 875],
-  ])('that asks to wait %o is tried again after %i ms', async (headers, delay) => {
+  ])('that requests a delay of %o is retried after %i ms', async (headers, delay) => {
     const { baseUrl } = await refuse(429, '', headers)
     const { slept } = await tell(baseUrl, { maxAttempts: 2 }, { now: () => 90_000 })
     expect(slept).toEqual([delay])
   })
 
-  it('of stream_options is answered by doing without, from then on', async () => {
+  it('of stream_options leads to requests without it from then on', async () => {
     const { baseUrl, requests } = await serve((response, number) => {
       if (number === 1)
         response.writeHead(422).end('{"detail":"stream_options: extra inputs are not permitted"}')
@@ -392,7 +392,7 @@ describe('a refusal', () => {
     expect([requests(), slept]).toEqual([2, []])
   })
 
-  it('by a redirect is told, not followed', async () => {
+  it('by a redirect is reported, not followed', async () => {
     const { baseUrl, requests } = await refuse(307, '', { location: 'http://127.0.0.1:1/elsewhere?k=1' })
     const { error } = await tell(baseUrl)
     expect(error).toMatchObject({ code: 'model_request_refused', status: 307 })
@@ -401,8 +401,8 @@ describe('a refusal', () => {
   })
 })
 
-describe('a server that is not there', () => {
-  it('is told at once, without another attempt', async () => {
+describe('a server that cannot be reached', () => {
+  it('is reported at once, without a retry', async () => {
     const server = createTcpServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -415,21 +415,21 @@ describe('a server that is not there', () => {
     expect(slept).toEqual([])
   })
 
-  it('because it speaks no TLS is told at once', async () => {
+  it('because it has no TLS is reported at once', async () => {
     const { baseUrl } = await serve((response) => response.end())
     const { error, slept } = await tell(baseUrl.replace('http:', 'https:'))
     expect(error).toMatchObject({ code: 'model_unreachable', retryable: false })
     expect(slept).toEqual([])
   })
 
-  it('because its address holds a password is told without the password', async () => {
+  it('because its address contains a password is reported without the password', async () => {
     const { error } = await tell('http://someone:hunter22@127.0.0.1:1')
     expect(error?.code).toBe('model_unreachable')
     expect(error?.message).not.toMatch(/hunter22|someone/)
     expect(error?.cause).toBeUndefined()
   })
 
-  it('because the key cannot be a header is told without the key', async () => {
+  it('because the key cannot be a header is reported without the key', async () => {
     const { error } = await tell('http://127.0.0.1:1', {}, { apiKey: 'sk-abc\ndef-ghi' })
     expect(error?.code).toBe('model_unreachable')
     expect(`${error?.message} ${String(error?.cause)}`).not.toMatch(/abc|ghi/)

@@ -26,7 +26,7 @@ const edit = fc.record({
 })
 
 describe('the text of messages', () => {
-  it('is the same whether it is remembered or written anew, however the history grows, shrinks or forks', () => {
+  it('is the same whether it is cached or written again, however the history grows, shrinks or forks', () => {
     fc.assert(
       fc.property(fc.array(edit, { maxLength: 8 }), (edits) => {
         const remembered = createMessageText(style)
@@ -60,7 +60,7 @@ describe('the text of messages', () => {
     )
   })
 
-  it('is made once for each message', () => {
+  it('is computed once for each message', () => {
     let reads = 0
     const counted = (text: string): Message => ({
       role: 'user',
@@ -78,7 +78,7 @@ describe('the text of messages', () => {
   })
 })
 
-/** The pictures of the results at the very end, which are said last. */
+/** The images of the results at the end, which come last. */
 function waitingAt(history: readonly Message[]): string[] {
   const end = history.findLastIndex(({ role }) => role !== 'tool') + 1
   return history.slice(end).flatMap((message) => createMessageText(style)([message]).slice(1))

@@ -2,13 +2,13 @@ import type { Message } from '../../tool/completion.js'
 import type { JsonObject, JsonValue } from '../../tool/json.js'
 import { type WireStyle, wireMessage } from './wire-message.js'
 
-/** The JSON of messages, in pieces that a comma joins. */
+/** Returns the JSON of messages, in pieces to be joined by commas. */
 export type MessageText = (messages: readonly Message[]) => string[]
 
 /**
- * Turns messages into JSON and remembers it, so that a request on top of a long history costs little. They are written and
- * remembered in blocks: one text for many messages is several times cheaper than one for each. How they fall into blocks shows
- * nowhere in the text.
+ * Converts messages to JSON and caches it, so that a request with a long history costs little. Messages are written
+ * and cached in blocks: one text for many messages is several times cheaper than one each. The text does not depend
+ * on the blocks.
  */
 export function createMessageText(style: WireStyle): MessageText {
   const blocks = new WeakMap<Message, Block>()
@@ -40,7 +40,7 @@ export function createMessageText(style: WireStyle): MessageText {
       const first = messages[at]
       if (first === undefined) break
       const known = blocks.get(first)
-      const block = known !== undefined && standsAt(known, messages, at) ? known : write(messages, first, at)
+      const block = known !== undefined && isBlockAt(known, messages, at) ? known : write(messages, first, at)
       if (first.role !== 'tool') parts.push(...waiting.splice(0))
       parts.push(block.json)
       if (block.after !== undefined) waiting.push(block.after)
@@ -53,23 +53,29 @@ export function createMessageText(style: WireStyle): MessageText {
 type Block = {
   readonly messages: readonly Message[]
   readonly json: string
-  /** What must wait until the last tool result has been said. */
+  /** What must follow after the last tool result. */
   readonly after?: string
 }
 
 const maxBlockLength = 64
 
-/** A block of results holds nothing else, since what waits is said behind it; and what is remembered is not written again. */
+/**
+ * A block of results contains nothing else, because what waits follows after it; and cached messages are not written
+ * again.
+ */
 function continues(first: Message, message: Message, blocks: WeakMap<Message, Block>): boolean {
   return (first.role !== 'tool' || message.role === 'tool') && !blocks.has(message)
 }
 
-function standsAt({ messages }: Block, history: readonly Message[], at: number): boolean {
+function isBlockAt({ messages }: Block, history: readonly Message[], at: number): boolean {
   for (let n = 1; n < messages.length; n++) if (messages[n] !== history[at + n]) return false
   return true
 }
 
-/** Half a surrogate pair is legal JSON in JavaScript's eyes and refused by stricter parsers: such a message would fail for ever. */
+/**
+ * Escapes lone surrogates, which JavaScript writes as they are and stricter parsers reject: the history would fail on
+ * every request.
+ */
 export function toJson(value: JsonValue): string {
   const json = JSON.stringify(value)
   if (!json.includes('\\ud')) return json

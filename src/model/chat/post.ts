@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 
-/** What a server answers to a request: its body is read piece by piece. */
+/** A server's response to a request; the body is read piece by piece. */
 export type Reply = {
   readonly status: number
   readonly headers: { get(name: string): string | null }
   readonly url: string
-  /** The next bytes; undefined at the end. Rejects when the connection breaks. */
+  /** Returns the next bytes; undefined at the end. Rejects when the connection breaks. */
   read(): Promise<Uint8Array | undefined>
-  /** Nothing more is wanted of it. */
+  /** Discards the rest of the body. */
   drop(): void
 }
 
@@ -20,16 +20,17 @@ export type Post = {
 }
 
 /**
- * Sends a request with Node's own client: the requests of a run take half the time of `fetch`, whose streams cost more than all else
- * of a round. Follows no redirect: that would carry the conversation, and perhaps the key, to a place nobody named.
+ * Sends a request with Node's own client. The requests of a run take half the time of `fetch`, whose streams cost
+ * more than the rest of a round. Follows no redirect: that would send the conversation, and perhaps the key, to an
+ * address that is not configured.
  */
 export async function post({ url, headers, body, signal }: Post): Promise<Reply> {
   const { request } = await clientFor(url)
   signal.throwIfAborted()
   const address = new URL(url)
-  // As with `fetch`: addresses end up in logs and messages.
+  // Like `fetch`: addresses end up in logs and messages.
   if (address.username !== '' || address.password !== '')
-    throw new TypeError('the address holds a user name or password; put them into a header instead')
+    throw new TypeError('the address contains a user name or password; put them into a header instead')
   return new Promise((resolve, reject) => {
     const sent = request(address, { method: 'POST', headers: { 'user-agent': 'capstan', ...headers } })
     const stop = (): void => void sent.destroy(asError(signal.reason))
@@ -47,7 +48,10 @@ export async function post({ url, headers, body, signal }: Post): Promise<Reply>
 type Client = Pick<typeof import('node:http'), 'request'>
 const clients: { http?: Promise<Client>; https?: Promise<Client> } = {}
 
-/** Loaded with the first request, so that importing the package costs nothing of it; and once, since asking again is not free. */
+/**
+ * Loaded with the first request, so that importing the package does not load it; and once, because each import has a
+ * cost.
+ */
 function clientFor(url: string): Promise<Client> {
   if (!url.startsWith('https:')) {
     clients.http ??= import('node:http')
@@ -57,7 +61,7 @@ function clientFor(url: string): Promise<Client> {
   return clients.https
 }
 
-/** The same with a `fetch` that a host brings. */
+/** Sends a request with a `fetch` that the host passes. */
 export async function postWith(
   fetch: typeof globalThis.fetch,
   { url, headers, body, signal }: Post,
@@ -69,18 +73,18 @@ export async function postWith(
     headers: response.headers,
     url: response.url,
     read: async () => (await reader?.read())?.value,
-    // Not awaited: a body that is being cancelled has nothing more to tell, not even how that went.
+    // Not awaited: the result of cancelling a body does not matter.
     drop: () => void reader?.cancel().catch(() => undefined),
   }
 }
 
-/** The body as it was meant: there are servers that compress it without being asked to. */
+/** Returns the body decompressed: some servers compress it without being asked. */
 async function plain(message: IncomingMessage): Promise<Readable> {
   const encoding = message.headers['content-encoding']?.toLowerCase() ?? ''
   if (!/^(?:x-)?(?:gzip|deflate|br)$/.test(encoding)) return message
   const { createBrotliDecompress, createUnzip } = await import('node:zlib')
   const { pipeline } = await import('node:stream')
-  // What goes wrong on the way shows at its end.
+  // Errors of the pipeline are reported by the last stream.
   return pipeline(message, encoding === 'br' ? createBrotliDecompress() : createUnzip(), () => undefined)
 }
 

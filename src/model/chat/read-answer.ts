@@ -19,9 +19,9 @@ export type AnswerSource = {
 }
 
 /**
- * Reads the answer out of a response: a stream of events, or one JSON object of a server that does not stream. An answer is
- * whole when the server said why it finished, or `[DONE]`, or counted the tokens after saying something; a stream that merely
- * ends is a broken one.
+ * Reads the answer from a response: a stream of events, or one JSON object of a server that does not stream. An
+ * answer is complete when the server sent a finish reason, or `[DONE]`, or usage after some content; a stream that
+ * only ends is incomplete.
  */
 export async function readAnswer(source: AnswerSource): Promise<ModelAnswer> {
   const { place, builder, watch } = source
@@ -69,9 +69,9 @@ export async function readAnswer(source: AnswerSource): Promise<ModelAnswer> {
   })
 }
 
-/** After `[DONE]` the end of the body follows at once; reading it keeps the connection for the next request. */
+/** After `[DONE]` the body ends at once; reading to its end makes the connection reusable. */
 const closeGraceMs = 250
-/** The count of tokens may come in a chunk of its own behind the last word. */
+/** The usage may come in a separate chunk after the last content. */
 const usageGraceMs = 5_000
 
 async function readBody(
@@ -127,10 +127,10 @@ function readData(source: AnswerSource, reader: ChunkReader, data: string): void
     reader.read(chunk)
     return
   }
-  // Servers that end events with one line break instead of two run them together.
+  // Servers that end events with one line break instead of two join them.
   if (data.includes('\n')) for (const line of data.split('\n')) readData(source, reader, line)
   else if (data.startsWith('{')) throw badResponse(source, 'sent an event that is not JSON')
-  // Anything else is a heartbeat.
+  // Everything else is a heartbeat.
 }
 
 function readWhole(source: AnswerSource, reader: ChunkReader, text: string): void {
@@ -149,7 +149,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The caller decides what else it may be.
+    // The caller decides what else it can be.
     return undefined
   }
 }

@@ -2,7 +2,7 @@ import { maxRefusalBytes } from '../answer-limits.js'
 import type { Refusal } from '../provider-error.js'
 import type { Reply } from './post.js'
 
-/** What a response that is no answer says, up to a bound: a page of an unknown server may be of any length. */
+/** Reads an error response, up to a limit: a page of an unknown server can have any length. */
 export async function readRefusal(reply: Reply, now: (() => number) | undefined): Promise<Refusal> {
   const { status, headers } = reply
   const location = headers.get('location')
@@ -23,7 +23,7 @@ async function readSome(reply: Reply): Promise<string> {
       text += decoder.decode(bytes, { stream: true })
     }
   } catch {
-    // The status says enough; a body that broke off adds what it can.
+    // The status is enough; an incomplete body adds what it can.
   }
   reply.drop()
   return text

@@ -1,7 +1,10 @@
 import { isRecord } from '../../tool/json.js'
 import type { ModelUsage } from '../model.js'
 
-/** The usage of a chunk, wherever its server puts it: beside the choices, inside of one, or in a corner of its own. */
+/**
+ * Returns the usage of a chunk from any of the places where servers put it: next to the choices, inside one, or in a
+ * field of their own.
+ */
 export function readUsage(chunk: Record<string, unknown>, choice: unknown): ModelUsage | undefined {
   const usage = chunk['usage'] ?? (isRecord(choice) ? choice['usage'] : undefined) ?? corner(chunk['x_groq'])
   if (!isRecord(usage)) return undefined

@@ -11,9 +11,9 @@ import { isStrictSchema } from './strict-schema.js'
 export type BodyWriter = (request: CompletionRequest, options: { readonly streamUsage: boolean }) => string
 
 /**
- * Writes request bodies. Messages and definitions are turned into JSON once and remembered; they must not change once they
- * were sent. The messages come last, hence each request's text but for
- * its end begins the next one's, which is what prompt caches live on.
+ * Creates a writer of request bodies. Messages and definitions are converted to JSON once and cached; they must not
+ * change after they were sent. The messages come last, so each request begins with the text of the previous one,
+ * which prompt caches need.
  */
 export function createBodyWriter(model: string, facts: ModelFacts, dialect: ChatDialect): BodyWriter {
   const messageText = createMessageText({ facts, dialect })
@@ -56,7 +56,7 @@ function parametersOf(
   { maxTokensField = 'max_tokens' }: ChatDialect,
   streamUsage: boolean,
 ): JsonObject {
-  // A budget for thinking is no parameter of this protocol, and strict servers refuse what they do not know.
+  // This protocol has no thinking budget, and strict servers reject unknown fields.
   const { messages: _, tools: __, thinkingBudget: ___, ...additional } = request.additionalParams ?? {}
   return {
     model,

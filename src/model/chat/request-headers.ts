@@ -1,11 +1,11 @@
-/** What goes into the headers of every request. */
+/** Settings for the headers of every request. */
 export type HeaderOptions = {
   readonly apiKey?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly sessionIdHeader?: string
 }
 
-/** A configured `Authorization` takes the place of the key's. */
+/** Returns the headers of a request. A configured `Authorization` replaces that of the key. */
 export function chatHeaders(options: HeaderOptions, sessionId: string | undefined): Record<string, string> {
   const { apiKey, headers = {}, sessionIdHeader } = options
   return {
@@ -20,7 +20,7 @@ export function hasAuthorization(headers: Readonly<Record<string, string>>): boo
   return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
 }
 
-/** What must never be shown: the key, headers that carry one, and what a URL may hold. */
+/** Returns what must never be shown: the key, headers that contain one, and secrets in a URL. */
 export function secretsIn({ apiKey = '', headers = {} }: HeaderOptions, url: string): string[] {
   const named = Object.entries(headers).flatMap(([name, value]) =>
     /auth|key|token|secret|cookie/i.test(name) ? [value, value.replace(/^\w+ /, '')] : [],

@@ -1,8 +1,8 @@
 import { isRecord, type JsonSchema } from '../../tool/json.js'
 
 /**
- * Whether a schema can be held strictly: every object closed, and all its properties required. Providers refuse a strict request
- * with any other schema.
+ * Returns whether a schema can be enforced strictly: every object is closed, and all its properties are required.
+ * Providers reject a strict request with any other schema.
  */
 export function isStrictSchema(schema: JsonSchema): boolean {
   return isStrict(schema, 0)

@@ -12,10 +12,10 @@ import type { ModelFacts } from '../model.js'
 import type { ChatDialect } from './dialect.js'
 import { wireCallId } from './wire-call-id.js'
 
-/** A message of ours on the wire: the messages it becomes, and what must wait until all tool results have been said. */
+/** A message on the wire: the messages it becomes, and the message that must follow after all tool results. */
 export type WireMessage = { readonly messages: readonly JsonObject[]; readonly after?: JsonObject }
 
-/** What decides how messages are written. */
+/** Settings that decide how messages are written. */
 export type WireStyle = {
   readonly facts: Pick<ModelFacts, 'images' | 'documents'>
   readonly dialect: Pick<ChatDialect, 'reasoningField' | 'shortCallIds'>
@@ -35,7 +35,7 @@ export function wireMessage(message: Message, style: WireStyle): WireMessage {
 }
 
 function userContent(content: readonly UserContent[], style: WireStyle): string | JsonObject[] {
-  // Many servers read nothing but a string.
+  // Many servers accept only a string.
   const [only] = content
   if (content.length === 1 && only?.type === 'text') return only.text
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
@@ -70,7 +70,7 @@ function assistant({ content }: AssistantMessage, { dialect }: WireStyle): JsonO
   return message
 }
 
-/** Tool messages carry text alone, so images follow in a message of the user, behind all results of the round. */
+/** Tool messages contain only text, so images follow in a user message, after all results of the round. */
 function toolResults({ content }: ToolMessage, { facts, dialect }: WireStyle): WireMessage {
   const messages = content.map((result): JsonObject => {
     const said = toolResultContentToText(result.content)
@@ -93,7 +93,7 @@ function image({ data, mediaType = 'image/png' }: Omit<ImageContent, 'type'>): J
   return { type: 'image_url', image_url: { url: addressOf(data, mediaType) } }
 }
 
-/** Documents of a text type hold their text; all others base64. */
+/** Documents of a text type contain their text; all others base64. */
 function document(
   { data, mediaType = 'application/pdf', name }: DocumentContent,
   taken: boolean,

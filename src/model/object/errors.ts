@@ -2,14 +2,15 @@ import type { CompletionUsage } from '../../tool/completion.js'
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 import type { ArgumentProblem } from '../../tool/problem.js'
 
+/** The code of an {@link ObjectGenerationError}. */
 export type ObjectErrorCode =
-  /** What was asked for cannot be asked for: a setting out of bounds, a schema that is none or too large. */
+  /** The request is invalid: a setting out of range, an invalid schema, or one that is too large. */
   | 'object_request_invalid'
-  /** No answer fitted, the last repair included. */
+  /** No answer fitted, including the last repair. */
   | 'object_invalid'
   | 'object_timeout'
 
-/** What was wrong with one place of an object. */
+/** One problem of an object, with its path. */
 export type ObjectIssue = Pick<ArgumentProblem, 'path' | 'message'>
 
 export type ObjectErrorFacts = {
@@ -17,13 +18,13 @@ export type ObjectErrorFacts = {
   readonly mode?: 'native' | 'tool' | 'prompt'
   readonly repairAttempts?: number
   readonly usage?: CompletionUsage
-  /** What the model wrote at last. */
+  /** The text that the model wrote last. */
   readonly rawText?: string
-  /** The last answer was cut off by the output limit. */
+  /** The output limit cut off the last answer. */
   readonly truncated?: boolean
 }
 
-/** A model was asked for data, and there is none that fits. The message has the problems of the last answer. */
+/** Thrown when a model returned no object that fits. The message contains the problems of the last answer. */
 export class ObjectGenerationError extends CapstanError {
   declare readonly code: ObjectErrorCode
   readonly issues: readonly ObjectIssue[]

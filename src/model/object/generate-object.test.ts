@@ -66,14 +66,14 @@ function lastTexts(request: CompletionRequest | undefined): string {
 }
 
 describe('the way a model is asked', () => {
-  it('is its provider own structured output where it has that', async () => {
+  it('is the provider’s own structured output if it has that', async () => {
     const { model, result } = generating([JSON.stringify(good)])
     expect(await result).toMatchObject({ object: good, mode: 'native', repairAttempts: 0 })
     expect(model.requests[0]).toMatchObject({ outputSchema: mood, tools: [] })
     expect(model.requests[0]?.toolChoice).toBeUndefined()
   })
 
-  it('is a tool that it must call where it has none', async () => {
+  it('is a tool that it must call if it has none', async () => {
     const { model, result } = generating(
       [emits(good, 'emit_mood')],
       { schemaName: 'mood', schemaDescription: 'A mood.', system: 'Be terse.' },
@@ -88,7 +88,7 @@ describe('the way a model is asked', () => {
     expect(model.requests[0]?.outputSchema).toBeUndefined()
   })
 
-  it('is the prompt where it has no tools either, whatever was wished', async () => {
+  it('is the prompt if it has no tools either, whatever mode was requested', async () => {
     for (const mode of ['auto', 'tool', 'prompt'] as const) {
       const { model, result } = generating(
         [JSON.stringify(good)],
@@ -101,7 +101,7 @@ describe('the way a model is asked', () => {
     }
   })
 
-  it('is the next best where the provider refuses it', async () => {
+  it('is the next one if the provider rejects it', async () => {
     const refused = (): ScriptedStep => ({
       error: new ModelError('model_request_refused', 'response_format is not available'),
     })
@@ -123,13 +123,13 @@ describe('the way a model is asked', () => {
     await expect(tool.result).rejects.toThrow('response_format is not available')
   })
 
-  it('stays with other failures of the model', async () => {
+  it('stays the same after other failures of the model', async () => {
     const { model, result } = generating([{ error: new ModelError('model_auth', 'no key') }])
     await expect(result).rejects.toThrow('no key')
     expect(model.requests).toHaveLength(1)
   })
 
-  it('changes to a tool where a server takes a schema and does not heed it', async () => {
+  it('changes to a tool if a server accepts a schema and ignores it', async () => {
     const { model, result } = generating(['It is good.', emits(good)])
     expect(await result).toMatchObject({ object: good, mode: 'tool', repairAttempts: 1 })
     expect(model.requests[1]).toMatchObject({ tools: [{ name: 'emit_result' }] })
@@ -141,15 +141,15 @@ describe('an answer', () => {
   it.each([
     ['alone', '{"mood":"good","score":0.9}'],
     ['in a fence', '```json\n{"mood":"good","score":0.9}\n```'],
-    ['among words', 'Here it is:\n{"mood":"good","score":0.9}\nAnything else?'],
-    ['in a fence among words', 'Sure.\n```\n{"mood":"good","score":0.9}\n```\nDone.'],
-    ['behind thoughts', '<think>Is it {bad}?</think>{"mood":"good","score":0.9}'],
+    ['inside other text', 'Here it is:\n{"mood":"good","score":0.9}\nAnything else?'],
+    ['in a fence inside other text', 'Sure.\n```\n{"mood":"good","score":0.9}\n```\nDone.'],
+    ['after reasoning', '<think>Is it {bad}?</think>{"mood":"good","score":0.9}'],
     ['with slips of writing', "{'mood': 'good', score: 0.9,}"],
-  ])('is read when its JSON stands %s', async (_, text) => {
+  ])('is read when its JSON is %s', async (_, text) => {
     expect(await generating([text], prompted).result).toMatchObject({ object: good, repairAttempts: 0 })
   })
 
-  it('is taken from a text although a tool was asked for, and from a call although none was', async () => {
+  it('is read from a text although a tool was requested, and from a call although none was', async () => {
     expect(await generating([JSON.stringify(good)], { mode: 'tool' }).result).toMatchObject({ object: good })
     expect(await generating([emits(good)], prompted).result).toMatchObject({ object: good })
   })
@@ -161,7 +161,7 @@ describe('an answer', () => {
     ['without a required field', { mood: 'bad' }, /score: required field is missing/],
     ['with a field too many', { ...good, extra: 1 }, /extra: unknown field/],
     ['of a whole other kind', ['good'], /the whole: expected object/],
-  ])('%s goes back with the place and what was expected', async (_, wrong, words) => {
+  ])('%s is sent back with the path and what was expected', async (_, wrong, words) => {
     const { model, result } = generating([emits(wrong), emits(good)], { mode: 'tool' })
     expect(await result).toMatchObject({
       object: good,
@@ -179,7 +179,7 @@ describe('an answer', () => {
     ['date-time', 'yesterday', '2024-01-02T03:04:05Z'],
     ['uuid', '1', '6f1c2b1e-98a4-4c39-9f49-1b1c9f6d2f10'],
     ['uri', 'not a uri', 'https://example.test/a'],
-  ])('is held to the format %s', async (format, wrong, right) => {
+  ])('must have the format %s', async (format, wrong, right) => {
     const schema = { type: 'object', required: ['v'], properties: { v: { type: 'string', format } } }
     const { model, result } = generating([emits({ v: wrong }), emits({ v: right })], { schema, mode: 'tool' })
     expect(await result).toMatchObject({ object: { v: right }, repairAttempts: 1 })
@@ -202,9 +202,9 @@ describe('an answer', () => {
 
   it.each<[string, ScriptedStep]>([
     ['inside a value', { toolCalls: [{ name: 'emit_result', input: '{"mood":"go' }], finish: 'length' }],
-    ['behind a value', { toolCalls: [{ name: 'emit_result', input: '{"mood":"good"' }], finish: 'length' }],
+    ['after a value', { toolCalls: [{ name: 'emit_result', input: '{"mood":"good"' }], finish: 'length' }],
     ['before it began', { text: '', finish: 'length' }],
-  ])('cut off %s is told so, and never completed', async (_, step) => {
+  ])('cut off %s gets that message, and is never completed', async (_, step) => {
     const { model, result } = generating([step, emits(good)], { mode: 'tool' })
     expect(await result).toMatchObject({ object: good, repairAttempts: 1 })
     expect(lastTexts(model.requests[1])).toContain('cut off by the output limit')
@@ -212,7 +212,7 @@ describe('an answer', () => {
     expect(last).toMatchObject({ code: 'object_invalid', truncated: true })
   })
 
-  it('that is whole counts, although the output limit was met behind it', async () => {
+  it('that is complete counts, although the output limit was reached after it', async () => {
     const step: ScriptedStep = { ...emits(good), finish: 'length' }
     expect(await generating([step], { mode: 'tool' }).result).toMatchObject({
       object: good,
@@ -220,14 +220,14 @@ describe('an answer', () => {
     })
   })
 
-  it('that breaks off although the model says it is done is not completed either', async () => {
+  it('that is incomplete although the model reports the end is not completed either', async () => {
     const schema = { type: 'array', items: { type: 'string' } }
     const { model, result } = generating(['["a","b"', '["a","b","c"]'], { schema, mode: 'prompt' })
     expect(await result).toMatchObject({ object: ['a', 'b', 'c'], repairAttempts: 1 })
-    expect(lastTexts(model.requests[1])).toContain('before everything that was opened is closed')
+    expect(lastTexts(model.requests[1])).toContain('before every bracket is closed')
   })
 
-  it('that is empty is asked for again', async () => {
+  it('that is empty is requested again', async () => {
     const { model, result } = generating(['', JSON.stringify(good)], { mode: 'prompt' })
     expect(await result).toMatchObject({ repairAttempts: 1 })
     expect(lastTexts(model.requests[1])).toContain('empty')
@@ -235,7 +235,7 @@ describe('an answer', () => {
 })
 
 describe('when no answer fits', () => {
-  it('it ends after the last repair with what was wrong, and what it cost', async () => {
+  it('it ends after the last repair with the problems and the usage', async () => {
     const wrong = emits({ mood: 'no', score: 1 })
     const { model, result } = generating([wrong, wrong, wrong, wrong], { mode: 'tool' })
     const error = await failureOf(result)
@@ -251,29 +251,29 @@ describe('when no answer fits', () => {
     expect(error.message).toMatch(/2 repair attempt\(s\) did not help[\s\S]*mood: expected one of/)
   })
 
-  it('no repair is made where none is allowed', async () => {
+  it('no repair is requested where none is allowed', async () => {
     const { model, result } = generating(['nonsense', 'never'], { mode: 'prompt', maxRepairAttempts: 0 })
     expect((await failureOf(result)).message).toContain('No repair was allowed')
     expect(model.requests).toHaveLength(1)
   })
 })
 
-describe('what is asked for', () => {
+describe('a request', () => {
   it.each<[Partial<ObjectRequest>, RegExp]>([
-    [{ maxRepairAttempts: 6 }, /maxRepairAttempts is a whole number from 0 to 5, not 6/],
+    [{ maxRepairAttempts: 6 }, /maxRepairAttempts must be an integer from 0 to 5, not 6/],
     [{ maxRepairAttempts: 0.5 }, /from 0 to 5/],
-    [{ timeoutMs: 10 }, /timeoutMs is a whole number from 1000 to 600000, not 10/],
+    [{ timeoutMs: 10 }, /timeoutMs must be an integer from 1000 to 600000, not 10/],
     [{ schemaName: 'a/b' }, /1 to 59 letters/],
     [{ mode: 'json' as never }, /auto, tool, prompt/],
     [{ prompt: '' }, /prompt is empty/],
-    [{ schema: [] as never }, /no JSON Schema/],
+    [{ schema: [] as never }, /not a JSON Schema/],
     [{ schema: { type: 'wrong' } }, /unknown type "wrong"/],
-    [{ schema: { $ref: 'https://example.test/schema.json' } }, /leads nowhere inside the schema/],
-    [{ schema: { $ref: '#' } }, /leads back to itself/],
-    [{ schema: { description: 'x'.repeat(300_000) } }, /300018 characters of JSON, and 200000 is the most/],
+    [{ schema: { $ref: 'https://example.test/schema.json' } }, /points to nothing inside the schema/],
+    [{ schema: { $ref: '#' } }, /refers to itself/],
+    [{ schema: { description: 'x'.repeat(300_000) } }, /300018 characters of JSON; the maximum is 200000/],
     [{ schema: nested(100) }, /nested deeper than 64 levels/],
     [{ schema: { type: 'string', pattern: '(' } }, /pattern/],
-  ])('is refused out of its bounds, before anything is sent: %#', async (request, words) => {
+  ])('with an invalid setting is rejected before anything is sent: %#', async (request, words) => {
     const { model, result } = generating(['never'], request)
     const error = await failureOf(result)
     expect(error.code).toBe('object_request_invalid')
@@ -281,7 +281,7 @@ describe('what is asked for', () => {
     expect(model.requests).toHaveLength(0)
   })
 
-  it('may be a list, a single value, or one of several', async () => {
+  it('can be for a list, a single value, or one of several', async () => {
     const cases: [JsonSchema, unknown][] = [
       [{ type: 'array', items: { type: 'integer' } }, [1, 2]],
       [{ type: 'string', enum: ['a', 'b'] }, 'b'],
@@ -305,7 +305,7 @@ describe('what is asked for', () => {
         type: 'object',
         required: ['value'],
       })
-      // A model that gives the value alone is understood too.
+      // A model that writes only the value is understood too.
       const alone = generating([{ toolCalls: [{ name: 'emit_result', input: JSON.stringify(value) }] }], {
         schema,
         mode: 'tool',
@@ -316,7 +316,7 @@ describe('what is asked for', () => {
     }
   })
 
-  it('may refer to itself', async () => {
+  it('can have a schema that refers to itself', async () => {
     const tree = { name: 'a', children: [{ name: 'b', children: [] }] }
     const node = {
       type: 'object',
@@ -345,7 +345,7 @@ describe('what is asked for', () => {
     })
   })
 
-  it('cannot keep the host busy with a pattern without end', async () => {
+  it('cannot block the host with an exponential pattern', async () => {
     const schema = { type: 'string', pattern: '^(a+)+$' }
     const error = await failureOf(
       generating([JSON.stringify(`${'a'.repeat(60)}!`)], { schema, mode: 'prompt', maxRepairAttempts: 0 })
@@ -356,7 +356,7 @@ describe('what is asked for', () => {
 })
 
 describe('a check of the caller', () => {
-  it('decides instead of the schema, is told to the model, and may give something else', async () => {
+  it('decides instead of the schema, its problems reach the model, and it can convert the value', async () => {
     const { model, result } = generating(
       [emits({ mood: 'bad', score: 1 }), emits(good)],
       { mode: 'tool' },
@@ -364,10 +364,10 @@ describe('a check of the caller', () => {
         check: async (value) =>
           JSON.stringify(value).includes('bad')
             ? { ok: false, problems: [{ path: ['mood'], message: 'be kinder' }] }
-            : { ok: true, value: new Map([['kept', value]]) },
+            : { ok: true, value: new Map([['converted', value]]) },
       },
     )
-    expect((await result).object).toEqual(new Map([['kept', good]]))
+    expect((await result).object).toEqual(new Map([['converted', good]]))
     expect(lastTexts(model.requests[1])).toContain('mood: be kinder')
   })
 })
@@ -386,7 +386,7 @@ describe('its end', () => {
     await expect(result).rejects.toThrow('enough')
   })
 
-  it('comes when its time is up, with a model that does not listen', async () => {
+  it('comes when its time is up, with a model that ignores the signal', async () => {
     const error = await failureOf(
       generating([], { timeoutMs: 1000 }, { ask: () => new Promise(() => undefined) }).result,
     )
@@ -396,8 +396,8 @@ describe('its end', () => {
 })
 
 describe('partial objects', () => {
-  it('begin anew with each repair, and end with the object', async () => {
-    const told: PartialObject[] = []
+  it('start again with each repair, and end with the object', async () => {
+    const partials: PartialObject[] = []
     let now = 0
     const first: ScriptedStep = {
       toolCalls: [{ name: 'emit_result', args: { mood: 'no', score: 1 } }],
@@ -409,13 +409,16 @@ describe('partial objects', () => {
       { mode: 'tool' },
       {
         now: () => (now += 100),
-        onPartial: (partial) => void told.push(partial),
+        onPartial: (partial) => void partials.push(partial),
       },
     ).result
-    expect(told[0]).toEqual({ value: {}, repairAttempt: 0 })
-    expect(told.findLast(({ repairAttempt }) => repairAttempt === 0)?.value).toEqual({ mood: 'no', score: 1 })
-    expect(told.find(({ repairAttempt }) => repairAttempt === 1)?.value).toEqual({})
-    expect(told.at(-1)).toEqual({ value: good, repairAttempt: 1 })
+    expect(partials[0]).toEqual({ value: {}, repairAttempt: 0 })
+    expect(partials.findLast(({ repairAttempt }) => repairAttempt === 0)?.value).toEqual({
+      mood: 'no',
+      score: 1,
+    })
+    expect(partials.find(({ repairAttempt }) => repairAttempt === 1)?.value).toEqual({})
+    expect(partials.at(-1)).toEqual({ value: good, repairAttempt: 1 })
   })
 })
 

@@ -15,12 +15,12 @@ import { readObjectAnswer } from './read-answer.js'
 
 export type ObjectAnswer = Pick<ModelAnswer, 'content' | 'text' | 'toolCalls' | 'finish' | 'usage'>
 
-/** Whoever speaks to the model, and who listens. */
+/** How requests are sent, and how pieces are received. */
 export type ObjectParts<Value = unknown> = {
   readonly facts: Pick<ModelFacts, 'tools' | 'structuredOutput'>
-  /** One request to the model. What it says is handed to `hear` as it comes. */
+  /** Sends one request to the model. Pieces of the answer are passed to `hear` as they arrive. */
   ask(request: ObjectAsk, signal: AbortSignal, hear: (piece: ReceivedPiece) => void): Promise<ObjectAnswer>
-  /** What an answer has to pass, and what comes of it then; the schema of the request unless told. */
+  /** Checks and converts an answer. Default: a check against the schema of the request. */
   readonly check?: Validate<Value>
   onPartial?(partial: PartialObject): void
   readonly signal?: AbortSignal | undefined
@@ -28,15 +28,15 @@ export type ObjectParts<Value = unknown> = {
 }
 
 /**
- * Has a model write a value that fits a JSON Schema. An answer that does not fit goes back with what is wrong, so many times; then it
- * throws {@link ObjectGenerationError}.
+ * Makes a model write a value that fits a JSON Schema. An answer that does not fit is sent back with its problems, a
+ * limited number of times; then it throws {@link ObjectGenerationError}.
  */
 export async function generateObject<Value = unknown>(
   request: ObjectRequest,
   parts: ObjectParts<Value>,
 ): Promise<GeneratedObject<Value>> {
   const task = readObjectTask(request)
-  // The schema of the request is the caller's promise that what passes it is a `Value`.
+  // The schema of the request is the caller's promise that a value that fits it is a `Value`.
   const check = parts.check ?? (schemaCheck(task.shape.schema) as Validate<Value>)
   const clock = startClock(task.timeoutMs, parts.signal)
   const state: State = { ways: waysLeft(task, parts.facts), said: [], usage: Usage.empty(), repairs: 0 }
@@ -49,7 +49,10 @@ export async function generateObject<Value = unknown>(
   }
 }
 
-/** Where it stands: how the model is asked (and what is left to try), what was said since the first message, what it cost. */
+/**
+ * The state of a generation: how the model is asked (and the remaining ways), the messages since the first one, the
+ * usage.
+ */
 type State = {
   ways: readonly ObjectWay[]
   readonly said: Message[]
@@ -79,7 +82,7 @@ async function untilItFits<Value>(
     if (state.repairs >= task.maxRepairAttempts) throw neverFitted(task, state, judged)
     state.repairs++
     state.said.push(...askAgain(answer, judged.problem))
-    // A server that takes a schema and does not heed it leaves the model without any.
+    // A server that accepts a schema and ignores it leaves the model without one.
     if (judged.isNoJson && state.ways[0] === 'native' && state.ways.length > 1)
       state.ways = state.ways.slice(1)
   }
@@ -95,11 +98,11 @@ function follow<Value>(
   return createPartialObjects({
     wrapped: task.shape.wrapped,
     now: () => parts.now(),
-    tell: (value) => onPartial({ value, repairAttempt }),
+    emit: (value) => onPartial({ value, repairAttempt }),
   })
 }
 
-/** A provider that refuses the request as it is gets it in the next way; what it said first is told when none is left. */
+/** Sends a request in the next way if a provider rejects it; the first rejection is thrown when no way is left. */
 async function askInSomeWay<Value>(
   task: ObjectTask,
   parts: ObjectParts<Value>,
@@ -125,11 +128,11 @@ async function askInSomeWay<Value>(
   }
 }
 
-/** What a model's server does not know at all, by the facts of that model: it is not asked for again. */
+/** The ways that a model's server does not support, by the facts of that model: they are not tried again. */
 const unknownTo = new WeakMap<object, Set<ObjectWay>>()
 
 function noteRefusal(facts: object, way: ObjectWay, { message }: ModelError): void {
-  // A schema that it does not take is no reason to give up on others.
+  // A rejected schema does not mean that others are rejected.
   if (!/response_format|tool_choice/.test(message) || /invalid schema/i.test(message)) return
   const known = unknownTo.get(facts) ?? new Set()
   unknownTo.set(facts, known.add(way))
@@ -145,7 +148,7 @@ type Judged<Value> = { readonly rawText: string } & (
   | { readonly ok: true; readonly value: Value; readonly written: unknown }
   | {
       readonly ok: false
-      /** For the model. */
+      /** A message for the model. */
       readonly problem: string
       readonly issues: readonly ArgumentProblem[]
       readonly isNoJson: boolean
@@ -179,7 +182,7 @@ async function judge<Value>(
     refused ??= {
       ok: false,
       rawText,
-      problem: `Your answer does not fit the schema:\n${list}\nGive the whole of it again, corrected.`,
+      problem: `Your answer does not fit the schema:\n${list}\nWrite the whole answer again, corrected.`,
       issues: checked.problems,
       isNoJson: false,
       truncated: false,
@@ -197,7 +200,7 @@ function neverFitted<Value>(
     maxRepairAttempts === 0 ? 'No repair was allowed' : `${maxRepairAttempts} repair attempt(s) did not help`
   return new ObjectGenerationError(
     'object_invalid',
-    `The model gave no object that fits the schema. ${after}. About its last answer it was told:\n${problem}`,
+    `The model returned no object that fits the schema. ${after}. The problems of its last answer:\n${problem}`,
     { issues, mode: modeNow(state), repairAttempts: state.repairs, usage: state.usage, rawText, truncated },
   )
 }
@@ -215,7 +218,7 @@ function modeNow({ ways }: State): GeneratedObject['mode'] {
   return modeOf(ways[0] ?? 'prompt')
 }
 
-/** Follows the caller's signal, and strikes by itself when the time is up. */
+/** Combines the caller's signal with a timeout. */
 function startClock(
   timeoutMs: number,
   signal: AbortSignal | undefined,
@@ -224,7 +227,7 @@ function startClock(
   const timer = setTimeout(() => late.abort(new DOMException('the time is up', 'TimeoutError')), timeoutMs)
   return {
     signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
-    // Whoever aborts first counts.
+    // The first abort counts.
     isOver: () => late.signal.aborted && signal?.aborted !== true,
     stop: () => clearTimeout(timer),
   }

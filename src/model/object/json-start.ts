@@ -1,6 +1,6 @@
 /**
- * Where the JSON of a text begins: at its first bracket, behind thoughts that a model wrote into its text. Undefined while that is not
- * known.
+ * Returns where the JSON of a text begins: at its first bracket, after reasoning that a model wrote into its text.
+ * Undefined while that is not known.
  */
 export function jsonStart(text: string): number | undefined {
   let from = 0

@@ -17,14 +17,14 @@ describe('the shape that is sent', () => {
     { oneOf: [{ type: 'object' }] },
     { $ref: '#/$defs/a', $defs: { a: { type: 'object' } } },
     {},
-  ])('has it as a member where it has not: %j', (schema) => {
+  ])('has the schema as a member if it has no object at its root: %j', (schema) => {
     expect(shapeOf(schema)).toMatchObject({
       wrapped: true,
       sent: { type: 'object', required: ['value'], additionalProperties: false },
     })
   })
 
-  it('takes the same values as before, wherever references lead', () => {
+  it('accepts the same values as before, wherever references point', () => {
     const list = { type: 'array', items: { anyOf: [{ type: 'number' }, { $ref: '#' }] } }
     const inside = { anyOf: [{ type: 'string' }, { type: 'array', items: { $ref: '#/anyOf/0' } }] }
     const defined = {
@@ -54,8 +54,8 @@ describe('the shape that is sent', () => {
   })
 })
 
-describe('what a written value may stand for', () => {
-  it('is itself, and first of all its member where it was wrapped', () => {
+describe('the readings of a written value', () => {
+  it('are the value itself, and before that its member if it was wrapped', () => {
     expect(readings({ wrapped: false }, { value: 1 })).toEqual([{ value: 1 }])
     expect(readings({ wrapped: true }, { value: 1 })).toEqual([1, { value: 1 }])
     expect(readings({ wrapped: true }, [1])).toEqual([[1]])

@@ -1,14 +1,14 @@
 import { isRecord, type JsonSchema } from '../../tool/json.js'
 
-/** A schema as it is, and as providers take it: with an object at its root. */
+/** A schema as given, and in the form that providers accept: with an object at its root. */
 export type ObjectShape = {
   readonly schema: JsonSchema
   readonly sent: JsonSchema
-  /** Whether the answer is the member `value` of what is sent. */
+  /** Whether the answer is the member `value` of the sent object. */
   readonly wrapped: boolean
 }
 
-/** Lists, single values and unions at the root are sent as the one member of an object. */
+/** Wraps lists, single values and unions at the root as the only member of an object. */
 export function shapeOf(schema: JsonSchema): ObjectShape {
   const { $schema: _, ...plain } = schema
   if (plain['type'] === 'object' && !rootUnions.some((keyword) => keyword in plain))
@@ -17,8 +17,8 @@ export function shapeOf(schema: JsonSchema): ObjectShape {
 }
 
 /**
- * What a written value may stand for, the likeliest first: a model that was asked for an object with a `value` now and then gives the
- * value alone.
+ * Returns the possible values of a written answer, the most likely first: a model that should write an object with a
+ * `value` sometimes writes only the value.
  */
 export function readings({ wrapped }: Pick<ObjectShape, 'wrapped'>, written: unknown): readonly unknown[] {
   if (!wrapped || !isRecord(written) || !Object.hasOwn(written, 'value')) return [written]
@@ -28,7 +28,7 @@ export function readings({ wrapped }: Pick<ObjectShape, 'wrapped'>, written: unk
 const rootUnions = ['anyOf', 'oneOf', 'allOf', '$ref', 'not', 'if']
 
 function wrap(schema: JsonSchema): JsonSchema {
-  // One with an address of its own keeps its references wherever it stands.
+  // References inside a schema with its own `$id` work wherever it is.
   if ('$id' in schema) return around(schema)
   const { $defs, definitions, ...value } = schema
   return {
@@ -42,7 +42,10 @@ function around(value: unknown): JsonSchema {
   return { type: 'object', properties: { value }, required: ['value'], additionalProperties: false }
 }
 
-/** References to the old root lead to where it stands now; those to definitions stay, since these stay at the root. */
+/**
+ * Redirects references to the old root to its new place; references to definitions are unchanged, because those stay
+ * at the root.
+ */
 function redirect(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(redirect)
   if (!isRecord(node)) return node

@@ -7,7 +7,7 @@ import type { Validate } from '../../tool/validation.js'
 import { ObjectGenerationError } from './errors.js'
 import { type ObjectShape, shapeOf } from './object-shape.js'
 
-/** A request with everything filled in and held to its bounds. */
+/** A request with defaults filled in and limits checked. */
 export type ObjectTask = {
   readonly prompt: string
   readonly system?: string
@@ -25,14 +25,15 @@ const schemaName = /^[A-Za-z0-9_-]{1,59}$/
 const most = { repairs: 5, timeoutMs: 600_000, schemaChars: 200_000, schemaDepth: 64 }
 const minTimeoutMs = 1_000
 
-/** Throws {@link ObjectGenerationError} with the setting, what it may be, and what it was. */
+/** Parses a request. Throws {@link ObjectGenerationError} with the setting, its range, and the given value. */
 export function readObjectTask(request: ObjectRequest): ObjectTask {
   const { prompt, system, schemaDescription, mode = 'auto', schemaName: name = 'result' } = request
   if (typeof prompt !== 'string' || prompt.trim() === '')
-    throw invalid('The prompt is empty: say what is to be generated.')
-  if (!modes.includes(mode)) throw invalid(`mode is one of ${modes.join(', ')}, not ${JSON.stringify(mode)}.`)
+    throw invalid('The prompt is empty: describe what to generate.')
+  if (!modes.includes(mode))
+    throw invalid(`mode must be one of ${modes.join(', ')}, not ${JSON.stringify(mode)}.`)
   if (typeof name !== 'string' || !schemaName.test(name))
-    throw invalid(`schemaName is 1 to 59 letters, digits, "_" or "-", not ${JSON.stringify(name)}.`)
+    throw invalid(`schemaName must be 1 to 59 letters, digits, "_" or "-", not ${JSON.stringify(name)}.`)
   return {
     prompt,
     mode,
@@ -45,7 +46,7 @@ export function readObjectTask(request: ObjectRequest): ObjectTask {
   }
 }
 
-/** The check of a schema that may come from anywhere. The work of a check is bounded by the schema's own budget. */
+/** Returns the check of an untrusted schema. The schema's budget limits the work of a check. */
 export function schemaCheck(schema: JsonSchema): Validate<unknown> {
   try {
     const compiled = compileJsonSchema(schema)
@@ -55,20 +56,20 @@ export function schemaCheck(schema: JsonSchema): Validate<unknown> {
   }
 }
 
-/** A copy that cannot change, of a schema that is small enough to be sent and checked. */
+/** Returns a frozen copy of a schema that is small enough to be sent and checked. */
 function bounded(schema: unknown): JsonSchema {
-  if (!isRecord(schema)) throw invalid('The schema is no JSON Schema: expected an object.')
+  if (!isRecord(schema)) throw invalid('The schema is not a JSON Schema: expected an object.')
   if (!isShallow(schema, most.schemaDepth))
     throw invalid(`The schema is nested deeper than ${most.schemaDepth} levels: use $defs and $ref.`)
   let text: string | undefined
   try {
     text = JSON.stringify(schema)
   } catch (error) {
-    throw invalid(`The schema is no JSON: ${messageOf(error)}`, error)
+    throw invalid(`The schema is not JSON: ${messageOf(error)}`, error)
   }
   if (text.length > most.schemaChars)
     throw invalid(
-      `The schema has ${text.length} characters of JSON, and ${most.schemaChars} is the most: ask for less at once.`,
+      `The schema has ${text.length} characters of JSON; the maximum is ${most.schemaChars}. Request less at once.`,
     )
   return frozenCopy(JSON.parse(text) as JsonSchema)
 }
@@ -80,7 +81,7 @@ function isShallow(value: unknown, levels: number): boolean {
 
 function within(name: string, value: number, from: number, to: number): number {
   if (Number.isInteger(value) && value >= from && value <= to) return value
-  throw invalid(`${name} is a whole number from ${from} to ${to}, not ${String(value)}.`)
+  throw invalid(`${name} must be an integer from ${from} to ${to}, not ${String(value)}.`)
 }
 
 function invalid(message: string, cause?: unknown): ObjectGenerationError {

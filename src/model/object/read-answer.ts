@@ -3,15 +3,16 @@ import { bracketsAdded, readToolArgs } from '../../tool/repair-json.js'
 import type { ModelAnswer } from '../model.js'
 import { jsonStart } from './json-start.js'
 
-/** The value that a model wrote; or why there is none, in words for the model. */
+/** The value that a model wrote, or why there is none, as a message for the model. */
 export type ReadAnswer = { readonly rawText: string } & (
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly problem: string; readonly truncated: boolean }
 )
 
 /**
- * Reads what a model answered: the arguments of its call, or the JSON in its text, whichever way it was asked. Slips of writing are
- * mended where one reading is left. Data that breaks off is never completed: what is missing could be what matters.
+ * Reads a model's answer: the arguments of its call, or the JSON in its text, whichever way it was asked. Syntax
+ * errors are repaired where only one reading is possible. Incomplete data is never completed: the missing part could
+ * be essential.
  */
 export function readObjectAnswer(
   { text, toolCalls, finish }: Pick<ModelAnswer, 'text' | 'toolCalls' | 'finish'>,
@@ -32,20 +33,23 @@ export function readObjectAnswer(
     try {
       const { value, repairs } = readToolArgs(candidate)
       if (!repairs.includes(bracketsAdded)) return { ok: true, rawText, value }
-      first ??= 'It ends before everything that was opened is closed.'
+      first ??= 'It ends before every bracket is closed.'
     } catch (error) {
       first ??= error instanceof SyntaxError ? error.message : undefined
     }
   }
   if (finish === 'length') return failed(cutOff, true)
-  if (finish === 'content_filter') return failed('The provider cut your answer off.')
-  return failed(`Your answer is no JSON. ${first ?? ''}`.trim())
+  if (finish === 'content_filter') return failed('The provider cut off your answer.')
+  return failed(`Your answer is not JSON. ${first ?? ''}`.trim())
 }
 
 const cutOff =
-  'Your answer was cut off by the output limit before the JSON was complete. Write the whole of it again, in fewer words.'
+  'Your answer was cut off by the output limit before the JSON was complete. Write the whole answer again, shorter.'
 
-/** Where the JSON may be in a text: all of it, a fenced block, or from the first bracket to the one that closes it. */
+/**
+ * Returns where the JSON may be in a text: all of it, a fenced block, or from the first bracket to the one that
+ * closes it.
+ */
 function candidatesIn(text: string): string[] {
   const spoken = text.trim()
   const fenced = [...spoken.matchAll(/```[A-Za-z]*[ \t]*\r?\n([\s\S]*?)```/g)].map(([, inside = '']) =>
@@ -58,7 +62,7 @@ function candidatesIn(text: string): string[] {
 
 const maxFenced = 5
 
-/** From an opening bracket to the one that closes it; undefined when none does. */
+/** Returns the text from an opening bracket to the one that closes it; undefined when none does. */
 function balancedFrom(text: string, start: number): string | undefined {
   let depth = 0
   let inString = false

@@ -20,7 +20,7 @@ const value: JsonObject[] = [{ name: 'x', next: { name: 'y' }, kind: 'a' }]
 describe.each([
   ['anthropic', 'claude-sonnet-4-5', '', 'native'],
   ['openai-responses', 'gpt-5-mini', '/v1', 'native'],
-  // Its structured output takes no schema that refers to itself.
+  // Its structured output accepts no schema that refers to itself.
   ['google', 'gemini-2.5-flash', '/v1beta', 'tool'],
   ['vllm', 'qwen3', '/v1', 'native'],
 ])('over the protocol of %s', (provider, id, path, best) => {

@@ -5,7 +5,7 @@ import { drive } from './drive.js'
 import { turnOf } from './turn.js'
 import { examples, understand } from './understand.js'
 
-/** The next call, or the last words, for what the user asks for. */
+/** Returns the next call, or the final text, for the user's request. */
 export async function answerByRules(
   request: CompletionRequest,
   call: ModelCall,
@@ -44,7 +44,7 @@ function helpWords(prompt: string, howToConfigure: string): string {
   ].join('\n\n')
 }
 
-/** In small pieces, as any model speaks. */
+/** Emits the text in small pieces, like any model. */
 async function speak(words: string, builder: AnswerBuilder, call: ModelCall): Promise<void> {
   for (const piece of words.match(/\S+\s*|\s+/g) ?? []) {
     builder.text(piece)

@@ -6,8 +6,8 @@ export type Planned = { readonly sentence: string; readonly plan: Plan | undefin
 export type Move = { readonly call: CallStep } | { readonly words: string }
 
 /**
- * What to do next for a list of requests, from the calls made so far: the next call, or the words for all of them. Requests are
- * worked off in order; one that fails ends the list, since the rest may build on it.
+ * Returns what to do next for a list of requests, from the calls made so far: the next call, or the final text.
+ * Requests are processed in order; one that fails ends the list, because the rest may depend on it.
  */
 export function drive(
   requests: readonly Planned[],

@@ -1,4 +1,4 @@
-/** The paths in a list of files that a search gave: one a line, up to the blank line before its last words. */
+/** Returns the paths in the result of a file search: one per line, up to the blank line before the summary. */
 export function filesIn(text: string): string[] {
   if (/^No (?:files|matches) found/.test(text)) return []
   const end = text.indexOf('\n\n')

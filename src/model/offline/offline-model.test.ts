@@ -26,7 +26,7 @@ const names = toolbox.map(({ name }) => name)
 type Execute = (tool: string, args: JsonObject) => Envelope | Promise<Envelope>
 type Talk = { words: string; calls: [string, JsonObject][]; history: Message[]; events: ModelEvent[] }
 
-/** The smallest loop there is: asks, carries out, and asks again until the model calls no tool. */
+/** A minimal loop: calls the model, runs its tools, and repeats until it calls none. */
 async function talk(
   prompt: string,
   execute: Execute,
@@ -76,7 +76,7 @@ const files: WorkspaceFiles = {
 }
 
 describe('the offline model, with real tools', () => {
-  it('finds text: the best place with its surroundings, and the others', async () => {
+  it('finds text: the best place with its context, and the others', async () => {
     const { words, calls } = await work('Where is createServer defined?', files)
     expect(calls.map(([name]) => name)).toEqual(['grep', 'read'])
     expect(words).toContain('"createServer" is in src/server.ts:3 (4 match(es) in 4 file(s))')
@@ -84,7 +84,7 @@ describe('the offline model, with real tools', () => {
     expect(words).toContain('docs/guide.md:1')
   })
 
-  it('finds text regardless of case, files by name, and says when there is nothing', async () => {
+  it('finds text ignoring case, files by name, and reports when there is nothing', async () => {
     expect((await work('find "CREATESERVER"', files)).words).toContain('src/server.ts:3')
     expect((await work('find guide', files)).words).toContain('docs/guide.md')
     expect((await work('find files named *.md', files)).words).toContain('README.md')
@@ -96,12 +96,12 @@ describe('the offline model, with real tools', () => {
     ['show me lines 2-2 of README.md', 'One shade.'],
     ["what's in docs/guide.md?", 'Call createServer first.'],
     ['open guide.md', 'docs/guide.md says'],
-    ['read server.rs', 'There is no file server.rs, nor any other of that name.'],
+    ['read server.rs', 'There is no file server.rs, and no other file with that name.'],
   ])('reads files: %s', async (prompt, expected) => {
     expect((await work(prompt, files)).words).toContain(expected)
   })
 
-  it('reads only the lines it was asked for', async () => {
+  it('reads only the requested lines', async () => {
     expect((await work('show lines 2 to 2 of README.md', files)).words).not.toContain('A colour')
   })
 
@@ -131,7 +131,7 @@ describe('the offline model, with real tools', () => {
     expect((await work(prompt, files)).words).toContain(expected)
   })
 
-  it('runs commands, and tells success from failure', async () => {
+  it('runs commands, and distinguishes success from failure', async () => {
     const good = await work('run `echo one; echo two`', files)
     expect(good.calls).toEqual([['bash', { command: 'echo one; echo two' }]])
     expect(good.words).toContain(
@@ -154,20 +154,20 @@ describe('the offline model, with real tools', () => {
     expect((await work('run the tests', files)).words).toContain('I see no way to run the tests here')
   })
 
-  it('replaces a text: reads, changes, tells', async () => {
+  it('replaces a text: reads, edits, reports', async () => {
     const { words, calls, root } = await work('replace "One shade" with "Two shades" in README.md', files)
     expect(calls.map(([name]) => name)).toEqual(['read', 'edit'])
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('Two shades.')
     expect(words).toContain('I replaced "One shade" by "Two shades" in README.md. Replaced 1 occurrence(s)')
   })
 
-  it('changes nothing where it is not clear what is meant', async () => {
+  it('changes nothing where the request is ambiguous', async () => {
     const twice = { 'a.txt': 'red\nred\n', 'b.txt': 'blue red\n' }
     const unclear = await work('change red to green in a.txt', twice)
-    expect(unclear.words).toContain('stands in 2 lines of a.txt, so I changed nothing')
+    expect(unclear.words).toContain('is in 2 lines of a.txt, so I changed nothing')
     expect(unclear.calls).toHaveLength(1)
-    expect((await work('replace red by green', twice)).words).toContain('stands in 2 files')
-    expect((await work('replace pink by green in a.txt', twice)).words).toContain('does not hold "pink"')
+    expect((await work('replace red by green', twice)).words).toContain('is in 2 files')
+    expect((await work('replace pink by green in a.txt', twice)).words).toContain('does not contain "pink"')
     const all = await work('replace all red by green in a.txt', twice)
     expect(readFileSync(join(all.root, 'a.txt'), 'utf8')).toBe('green\ngreen\n')
     const only = await work('rename blue to green', twice)
@@ -179,7 +179,7 @@ describe('the offline model, with real tools', () => {
     expect(readFileSync(join(root, 'notes/a.txt'), 'utf8')).toBe('first line\n')
   })
 
-  it('works off several requests in order', async () => {
+  it('processes several requests in order', async () => {
     const prompt = '1. count TODO in src\n2. replace "One" by "Two" in README.md\n3. read README.md'
     const { words, calls } = await work(prompt, files)
     expect(calls.map(([name]) => name)).toEqual(['grep', 'read', 'edit', 'read'])
@@ -207,8 +207,8 @@ describe('the offline model, with real tools', () => {
 describe('the offline model', () => {
   const nothing: Execute = () => outputEnvelope('')
 
-  it('tells of a refusal and why, and asks no second time', async () => {
-    const refuse: Execute = () => errorEnvelope('Refused: nobody is there to approve it. Set onAsk.')
+  it('reports a denial with its reason, and does not retry', async () => {
+    const refuse: Execute = () => errorEnvelope('Refused: no user can approve it. Set onAsk.')
     for (const prompt of [
       'run rm -rf /',
       'replace a by b in c.txt',
@@ -218,8 +218,8 @@ describe('the offline model', () => {
     ]) {
       const { words, calls } = await talk(prompt, refuse)
       expect(calls).toHaveLength(1)
-      expect(words).toMatch(/I was refused the use of "\w+"/)
-      expect(words).toContain('nobody is there to approve it. Set onAsk.')
+      expect(words).toMatch(/I was denied the use of "\w+"/)
+      expect(words).toContain('no user can approve it. Set onAsk.')
     }
   })
 
@@ -237,13 +237,13 @@ describe('the offline model', () => {
     expect(words).toContain('Set SOME_KEY.')
   })
 
-  it('names what it did not understand beside what it did', async () => {
+  it('names what it did not understand next to what it did', async () => {
     const { words } = await talk('run ls, then sing a song', () => outputEnvelope('a.txt', { exit_code: 0 }))
     expect(words).toContain('it succeeded')
     expect(words).toContain('I did not understand "sing a song".')
   })
 
-  it('says once in a conversation what it is, and hears only the latest request', async () => {
+  it('introduces itself once per conversation, and reads only the latest request', async () => {
     const first = await talk('run ls', () => outputEnvelope('a.txt'))
     expect(first.words).toContain('I am the offline model')
     const second = await talk('run pwd', () => outputEnvelope('/'), names, first.history)
@@ -251,7 +251,7 @@ describe('the offline model', () => {
     expect(second.calls).toEqual([['bash', { command: 'pwd' }]])
   })
 
-  it('is not led astray by what a run adds to the conversation', async () => {
+  it('ignores what a run adds to the conversation', async () => {
     const model = offlineModel()
     const { toolCalls } = await model.answer(
       {
@@ -264,7 +264,7 @@ describe('the offline model', () => {
     expect(toolCalls).toMatchObject([{ name: 'read', input: '{"file_path":"a.txt"}' }])
   })
 
-  it('speaks in small pieces, gives every call an id of its own, and the same answer each time', async () => {
+  it('emits small pieces, gives every call a unique id, and is deterministic', async () => {
     const execute: Execute = (tool) =>
       outputEnvelope(tool === 'grep' ? '>a.ts:1: x\n\n1 match(es) in 1 file(s)' : '     1\tx\n')
     const one = await talk('find x', execute)

@@ -1,13 +1,15 @@
 import type { Model, ModelFacts } from '../model.js'
 
+/** The settings of {@link offlineModel}. */
 export type OfflineModelOptions = {
-  /** How a provider is set up here, in a sentence for people. */
+  /** How to configure a provider, as a sentence for users. */
   readonly howToConfigure?: string
 }
 
 /**
- * A model without a provider, for trying things out and for machines without a network. It understands a handful of requests by
- * rules, works on them with the tools it is offered, and says so plainly. The same conversation always gives the same answer.
+ * Creates a model without a provider, for experiments and for machines without a network. It understands a few
+ * requests by rules, works on them with the available tools, and says that it is not a language model. The same
+ * conversation has the same answer.
  */
 export function offlineModel(options: OfflineModelOptions = {}): Model {
   const howToConfigure =
@@ -17,7 +19,7 @@ export function offlineModel(options: OfflineModelOptions = {}): Model {
     id: 'rules',
     facts,
     async answer(request, call) {
-      // Its rules are only loaded where nobody else answers.
+      // Its rules are only loaded when it is used.
       const { answerByRules } = await import('./answer-by-rules.js')
       return answerByRules(request, call, howToConfigure)
     },

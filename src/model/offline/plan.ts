@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../tool/json.js'
 
-/** A tool call that was made for a plan, and what came of it. */
+/** A tool call of a plan, and its result. */
 export type Result = {
   readonly tool: string
   readonly args: JsonObject
@@ -8,7 +8,7 @@ export type Result = {
   readonly failed: boolean
 }
 
-/** What a plan does next: one more call, or its last words. */
+/** The next step of a plan: one more call, or its final text. */
 export type Step = CallStep | WordsStep
 export type CallStep = {
   readonly tool: string
@@ -20,14 +20,14 @@ export type WordsStep = {
   readonly done: boolean
 }
 
-/** Tells the next step from the results so far. A plan keeps no state: the history of the conversation is all there is. */
+/** Returns the next step from the results so far. A plan has no state except the history of the conversation. */
 export type Plan = (results: readonly Result[]) => Step
 
 /** One kind of request. */
 export type Kind = {
-  /** Shown to those who ask for help. */
+  /** Examples for the help text. */
   readonly examples: readonly string[]
-  /** The plan for a sentence, or undefined when it is no request of this kind. */
+  /** Returns the plan for a sentence, or undefined when it is not a request of this kind. */
   understand(sentence: string): Plan | undefined
 }
 
@@ -43,15 +43,15 @@ export function undone(words: string): WordsStep {
   return { words, done: false }
 }
 
-/** The words for a call that gave no result. A refusal is told as what it is, and is final. */
+/** Returns the text for a call that failed. A denial is reported as one, and is final. */
 export function failureOf({ tool, text }: Result, doing: string): WordsStep {
   const why = text.replace(/^Error:\s*/, '').trim()
   const refused = /refus|denied|deny|not allowed|not permitted|permission|approv|reject/i.test(why)
-  const what = refused ? `was refused the use of "${tool}"` : `got an error from "${tool}"`
+  const what = refused ? `was denied the use of "${tool}"` : `got an error from "${tool}"`
   return undone(`I ${what} while ${doing}:\n\n${indented(why)}`)
 }
 
-/** Text as a block that stands apart from the words around it. */
+/** Indents text as a separate block. */
 export function indented(text: string): string {
   return text
     .trimEnd()
@@ -60,7 +60,7 @@ export function indented(text: string): string {
     .join('\n')
 }
 
-/** The first lines, or with `tail` the last, and how many were left out. */
+/** Returns the first lines, or with `tail` the last, and the number of omitted lines. */
 export function excerpt(text: string, most: number, tail = false): string {
   const lines = text.trimEnd().split('\n')
   if (lines.length <= most) return lines.join('\n')

@@ -26,11 +26,11 @@ describe('the requests in a prompt', () => {
     ['foo in the src directory', { rest: 'foo', place: 'src' }],
     ['foo in the project', { rest: 'foo' }],
     ['foo', { rest: 'foo' }],
-  ])('%j has its place taken off', (sentence, split) => {
+  ])('%j is split from its place', (sentence, split) => {
     expect(splitPlace(sentence)).toEqual(split)
   })
 
-  it('takes no longer for what is made to take long', () => {
+  it('takes linear time on hostile input', () => {
     const tails = [
       ' ',
       'a ',

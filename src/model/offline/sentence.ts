@@ -1,4 +1,4 @@
-/** One word or quoted text, as a piece of a regular expression; {@link unquoted} takes the quotes off. */
+/** A regular expression for one word or quoted text; {@link unquoted} removes the quotes. */
 export const term = '"[^"]+"|“[^”]+”|\'[^\']+\'|`[^`]+`|\\S+'
 
 /** Like {@link term}, but in quotes. */
@@ -6,10 +6,10 @@ const quoted = '"[^"]+"|“[^”]+”|\'[^\']+\'|`[^`]+`'
 
 const maxPromptLength = 20_000
 const maxSentences = 20
-/** Without what stands in quotes. Longer ones are no simple requests, and patterns of many parts take long on them. */
+/** Without quoted parts. Longer sentences are not simple requests, and complex patterns take long on them. */
 const maxSentenceLength = 300
 
-/** The requests in a prompt, in order: the items of a list, or what "then" and the like join. */
+/** Returns the requests in a prompt, in order: the items of a list, or the parts joined by "then" and similar words. */
 export function sentencesOf(prompt: string): string[] {
   const lines = prompt
     .slice(0, maxPromptLength)
@@ -23,7 +23,7 @@ export function sentencesOf(prompt: string): string[] {
 
 const listMark = /^(?:\d+[.)]|[-*•])\s+/
 
-/** Verbs with which a request begins: an "and" before one of them joins two requests, any other belongs to one. */
+/** Verbs that begin a request: "and" before one of them joins two requests, any other "and" belongs to one. */
 const verbs =
   'find|search|look|grep|read|show|open|cat|print|list|ls|count|run|execute|replace|change|rename|edit|create|write|git|tell|how|where|what|which|check|test'
 
@@ -32,18 +32,18 @@ const joints = new RegExp(
   'gi',
 )
 
-/** Of no meaning in any text. */
+/** A character that occurs in no normal text. */
 const mark = '\ue000'
 
-/** Quotes protect what is inside them. */
+/** Splits a line, except inside quotes. */
 function splitSentence(line: string): string[] {
-  const kept: string[] = []
+  const protectedTexts: string[] = []
   const masked = line
     .replaceAll(mark, '')
-    .replace(new RegExp(quoted, 'g'), (text) => `${mark}${kept.push(text) - 1}${mark}`)
+    .replace(new RegExp(quoted, 'g'), (text) => `${mark}${protectedTexts.push(text) - 1}${mark}`)
     .replace(/\s+/g, ' ')
   const restore = (text: string): string =>
-    text.replace(/\ue000(\d+)\ue000/g, (_, at: string) => kept[Number(at)] ?? '')
+    text.replace(/\ue000(\d+)\ue000/g, (_, at: string) => protectedTexts[Number(at)] ?? '')
   return masked
     .split(joints)
     .map((sentence) =>
@@ -53,7 +53,7 @@ function splitSentence(line: string): string[] {
     .map(restore)
 }
 
-/** Without politeness in front and punctuation behind. */
+/** Removes polite words at the start and punctuation at the end. */
 function tidy(sentence: string): string {
   return sentence
     .trim()
@@ -72,12 +72,12 @@ export function unquoted(text: string): string {
   return inner
 }
 
-/** What stands in quotes anywhere in a sentence, first to last. */
+/** Returns all quoted texts of a sentence, in order. */
 export function quotedIn(sentence: string): string[] {
   return [...sentence.matchAll(new RegExp(quoted, 'g'))].map(([text]) => unquoted(text))
 }
 
-/** Takes a place off the end of a sentence: `x in src/` is `x`, in `src/`. */
+/** Splits a place from the end of a sentence: `x in src/` is `x`, in `src/`. */
 export function splitPlace(sentence: string): { readonly rest: string; readonly place?: string } {
   const found = placeAtEnd.exec(sentence)
   if (found === null) return { rest: sentence }
@@ -94,7 +94,7 @@ const placeAtEnd = new RegExp(
 const everywhere =
   /^(?:here|it|project|code|codebase|sources?|repo|repository|workspace|files?|everything|this)$/i
 
-/** Whether a word can be nothing but a file or directory. */
+/** Returns whether a word can only be a file or directory. */
 export function looksLikePath(word: string): boolean {
   return /[/\\]|^\.{1,2}$|^\.\w|\w\.\w{1,8}$/.test(word)
 }

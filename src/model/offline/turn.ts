@@ -3,15 +3,15 @@ import { toolResultContentToText } from '../../tool/content.js'
 import { isRecord, type JsonObject } from '../../tool/json.js'
 import type { Result } from './plan.js'
 
-/** What the user asks for now, and what has been done for it so far. */
+/** The user's current request, and what was done for it so far. */
 export type Turn = {
   readonly prompt: string
   readonly results: readonly Result[]
-  /** Nothing was said before this turn. */
+  /** Whether this is the first turn of the conversation. */
   readonly isFirst: boolean
 }
 
-/** Reads the turn off a conversation: the latest words of the user, and the calls made since. */
+/** Reads the turn from a conversation: the latest text of the user, and the calls since. */
 export function turnOf(history: readonly Message[]): Turn {
   const at = history.findLastIndex((message) => requestIn(message) !== '')
   const asked = history[at]
@@ -32,7 +32,7 @@ export function turnOf(history: readonly Message[]): Turn {
   }
 }
 
-/** Messages of a run's own, such as the date or the state of the repository, come as one element in angle brackets. */
+/** Messages of the run itself, such as the date or the state of the repository, are one element in angle brackets. */
 function requestIn(message: Message): string {
   if (message.role !== 'user') return ''
   const texts = message.content.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : []))

@@ -10,10 +10,10 @@ import { write } from './kinds/write.js'
 import type { Kind } from './plan.js'
 import { sentencesOf } from './sentence.js'
 
-/** The narrow kinds come first: "show the diff" must not be taken for a file of that name. */
+/** Specific kinds come first: "show the diff" must not be read as a file name. */
 const kinds: readonly Kind[] = [replace, write, count, git, run, list, read, find]
 
-/** The requests of a prompt, each with its plan where it is understood. */
+/** Returns the requests of a prompt, each with its plan if it is understood. */
 export function understand(prompt: string): Planned[] {
   return sentencesOf(prompt).map((sentence) => ({ sentence, plan: planFor(sentence) }))
 }
@@ -26,7 +26,7 @@ function planFor(sentence: string): Planned['plan'] {
   return undefined
 }
 
-/** One line for each kind of request. */
+/** Returns one line for each kind of request. */
 export function examples(): string[] {
   return kinds.map((kind) => kind.examples.join('   |   '))
 }

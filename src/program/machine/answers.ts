@@ -14,33 +14,33 @@ export type AnswersOptions = {
   readonly clock: ProgramClock
   readonly replay: Replay
   readonly journal?: ProgramJournal
-  /** Milliseconds since the program began. */
+  /** Milliseconds since the program started. */
   elapsed(): number
-  /** The first thing to keep. */
+  /** The first step to record. */
   readonly begin: ProgramStep
-  /** The program cannot go on. */
+  /** Called when the program cannot continue. */
   broken(failure: Failure): void
 }
 
 export interface Answers {
-  /** The script asks for something. */
+  /** Handles a request of the script. */
   take(call: GuestCall): void
-  /** The thread is through with an answer, and with all that the script asked for because of it. */
+  /** Reports that the thread has processed an answer, and all requests that the script made because of it. */
   taken(id: number): void
-  /** Nothing is answered any more. What had begun is waited for, so that the list of calls says how each of them ended. */
+  /** Stops answering. Waits for calls that had started, so that the list of calls has the result of each. */
   end(): Promise<void>
 }
 
-/** How long calls that were still running may take to stop. */
+/** How long calls that are still running have to stop. */
 const callGraceMs = 2_000
 const maxCallsAtOnce = 16
 const maxSleepMs = 600_000
-/** Answers from this size on count as running until the thread has taken them, so that they cannot pile up. */
+/** Answers of at least this size count as running until the thread has received them, so that they cannot pile up. */
 const bulkyFrom = 256 * 1024
 
 /**
- * Answers what one script asks for: with what it was answered before, in the same order, when it goes on from another process; else by
- * making the call. The program's clock stands still while all that it waits for waits for a person.
+ * Answers the requests of one script: with the recorded answers, in the same order, when it resumes in another
+ * process; otherwise by making the call. The program's clock is paused while all pending calls wait for a user.
  */
 export function createAnswers(options: AnswersOptions): Answers {
   const { thread, calls, clock, replay, journal, broken } = options
@@ -50,15 +50,15 @@ export function createAnswers(options: AnswersOptions): Answers {
   const running = new Set<Promise<void>>()
   const timers = new Set<ReturnType<typeof setTimeout>>()
   const bulky = new Map<number, () => void>()
-  /** What waits until the answers from before were given. */
+  /** Actions that wait until the recorded answers were given. */
   let later: (() => void)[] = []
   let lastSent = 0
-  /** What the guest's clock shows; it never goes back. */
+  /** The time on the guest's clock; it never goes back. */
   let { at } = replay
   let busy = 0
   let waiting = 0
-  /** Steps that are kept with the next that counts: a sleep alone is slept again. */
-  const unkept: ProgramStep[] = replay.program === undefined ? [options.begin] : []
+  /** Steps that are recorded with the next call: a sleep alone is repeated. */
+  const unrecorded: ProgramStep[] = replay.program === undefined ? [options.begin] : []
 
   const count = (work: number, wait: number): void => {
     busy += work
@@ -69,7 +69,7 @@ export function createAnswers(options: AnswersOptions): Answers {
     try {
       await journal?.add(steps)
     } catch (error) {
-      const message = `program script error:\nwhat it did could not be kept: ${messageOf(error)}`
+      const message = `program script error:\nits steps could not be saved: ${messageOf(error)}`
       broken({ code: 'program_crashed', message })
     }
   }
@@ -77,8 +77,8 @@ export function createAnswers(options: AnswersOptions): Answers {
     at = Math.max(at, Math.floor(options.elapsed()))
     if (journal !== undefined) {
       const answer = { step: 'answer', id: call.id, key: keyOf(call), ok, text, at } as const
-      unkept.push(made === undefined ? answer : { ...answer, call: made })
-      if (made !== undefined) void keep(unkept.splice(0))
+      unrecorded.push(made === undefined ? answer : { ...answer, call: made })
+      if (made !== undefined) void keep(unrecorded.splice(0))
     }
     thread.send({ kind: 'answer', id: call.id, ok, text, at, ack: bulky.has(call.id) })
   }
@@ -94,9 +94,10 @@ export function createAnswers(options: AnswersOptions): Answers {
       },
     }
     count(1, 0)
-    // The gate writes down what begins; a verification is many calls, and none of them is known by its place in the script.
+    // The gate records calls that start; a verification is many calls, and none of them is known by its position in
+    // the script.
     if (call.operation === 'verify' && !begunBefore && journal !== undefined)
-      await keep([...unkept.splice(0), { step: 'call', id: call.id }])
+      await keep([...unrecorded.splice(0), { step: 'call', id: call.id }])
     const answer = await (begunBefore
       ? calls.interrupted(call)
       : calls.answer(call, { signal: over.signal, watch }))
@@ -125,7 +126,7 @@ export function createAnswers(options: AnswersOptions): Answers {
     const made = make(call, begunBefore).finally(() => running.delete(made))
     running.add(made)
   }
-  /** Gives what was given before, as far as the script has asked for it. */
+  /** Gives the recorded answers, as far as the script has requested them. */
   const repeat = (): void => {
     for (let answer = replay.next(); answer !== undefined; answer = replay.next()) {
       const { id, ok, text } = answer
@@ -140,7 +141,7 @@ export function createAnswers(options: AnswersOptions): Answers {
   return {
     take(call) {
       const met = replay.meet(call, journal === undefined ? '' : keyOf(call))
-      if (met.how === 'other') broken(notRepeatable(`its request ${call.id} is another one now`))
+      if (met.how === 'other') broken(notRepeatable(`its request ${call.id} is a different one now`))
       else if (met.how === 'answered') {
         if (met.answer.call !== undefined) calls.restore(met.answer.call)
         repeat()
@@ -153,8 +154,7 @@ export function createAnswers(options: AnswersOptions): Answers {
     taken(id) {
       bulky.get(id)?.()
       bulky.delete(id)
-      if (!replay.over && id === lastSent)
-        broken(notRepeatable('it did not ask again for what it had asked for'))
+      if (!replay.over && id === lastSent) broken(notRepeatable('it did not repeat its earlier requests'))
     },
     async end() {
       over.abort(new DOMException('the program is over', 'AbortError'))
@@ -165,11 +165,14 @@ export function createAnswers(options: AnswersOptions): Answers {
   }
 }
 
-/** A program that goes on must do again what it did: whatever else it does cannot be told from what was done already. */
+/**
+ * A resumed program must repeat what it did: anything else could not be distinguished from calls that were already
+ * made.
+ */
 export function notRepeatable(why: string): Failure {
   return {
     code: 'program_not_repeatable',
-    message: `program script error:\nthe program was interrupted and cannot be gone on with: ${why}. What it had called before was not called again.`,
+    message: `program script error:\nthe program was interrupted and cannot be resumed: ${why}. Its earlier calls were not repeated.`,
   }
 }
 

@@ -1,6 +1,6 @@
-/** The beginning of a text, as whole characters of at most so many bytes; undefined when all of it fits. */
+/** Returns the beginning of a text, as whole characters of at most this many bytes; undefined when all of it fits. */
 export function headOf(text: string, maxBytes: number): string | undefined {
-  // A character of UTF-16 takes three bytes at most.
+  // A UTF-16 unit takes at most three bytes.
   if (text.length * 3 <= maxBytes) return undefined
   const bytes = Buffer.from(text)
   if (bytes.length <= maxBytes) return undefined
@@ -9,7 +9,7 @@ export function headOf(text: string, maxBytes: number): string | undefined {
   return bytes.toString('utf8', 0, end)
 }
 
-/** The first entries whose JSON takes at most so many bytes together. */
+/** Returns the first entries whose JSON takes at most this many bytes together. */
 export function headOfList(entries: readonly string[], maxBytes: number): readonly string[] {
   let bytes = 2
   const end = entries.findIndex((entry) => {

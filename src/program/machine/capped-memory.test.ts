@@ -35,7 +35,7 @@ describe('a memory with a maximum', () => {
     }
   })
 
-  it('is what the script engine gets, which has none by itself', async () => {
+  it('is set on the script engine, which has none by itself', async () => {
     const { module } = await loadEngine(64 * 1024 * 1024)
     const capped = await memoryOf(module)
     expect(() => capped.grow(1_280)).toThrow()
@@ -43,7 +43,7 @@ describe('a memory with a maximum', () => {
     expect(free.grow(1_280)).toBeGreaterThan(0)
   })
 
-  it('is refused for what is no such engine', () => {
+  it('is rejected for a binary that is not such an engine', () => {
     expect(() => withMemoryMaximum(Uint8Array.from(header), 10)).toThrow(/no memory of its own/)
     expect(() => withMemoryMaximum(small([3, 1, 1]), 10)).toThrow(/another kind of memory/)
     expect(() => withMemoryMaximum(small([0, 20]), 10)).toThrow(/more than 10 pages/)

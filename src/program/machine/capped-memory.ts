@@ -4,8 +4,8 @@ const memorySection = 5
 const headerBytes = 8
 
 /**
- * A WebAssembly binary whose memory cannot grow past so many pages. The engine's own limit counts what scripts allocate, and not what
- * it takes for itself (the stack of a regular expression, for one): this holds for everything.
+ * Returns a WebAssembly binary whose memory cannot exceed this many pages. The engine's own limit counts what scripts
+ * allocate, but not its own memory, such as the stack of a regular expression; this limit covers everything.
  */
 export function withMemoryMaximum(binary: Uint8Array<ArrayBuffer>, pages: number): Uint8Array<ArrayBuffer> {
   for (let at = headerBytes; at < binary.length; ) {
@@ -29,7 +29,7 @@ function cappedSection(body: Uint8Array, pages: number): Uint8Array {
   return Uint8Array.from([memorySection, ...numberBytes(capped.length), ...capped])
 }
 
-/** Unsigned LEB128, as the format writes every number. */
+/** Reads unsigned LEB128, the format of every number. */
 function readNumber(bytes: Uint8Array, start: number): { readonly value: number; readonly next: number } {
   let value = 0
   let shift = 0
@@ -58,6 +58,6 @@ function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 function unexpected(what: string): ProgramError {
   return new ProgramError(
     'program_engine_invalid',
-    `The script engine's binary ${what}: install the version of quickjs-wasi that this package asks for.`,
+    `The script engine's binary ${what}: install the version of quickjs-wasi that this package requires.`,
   )
 }

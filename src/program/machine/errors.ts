@@ -14,7 +14,7 @@ export type ProgramFailureCode =
   | 'program_not_repeatable'
   | 'program_closed'
 
-/** A program could not be started, or what it was given is not allowed. */
+/** Thrown when a program could not be started, or its arguments are not allowed. */
 export class ProgramError extends CapstanError {}
 
 markErrorClass(ProgramError, 'ProgramError')

@@ -9,7 +9,7 @@ afterAll(() => machine.close())
 const secret = 'host-secret-8c1f'
 const host: ProgramHost = { call: async ({ args }) => outputEnvelope({ args, ok: true }) }
 
-/** Words that only the host's world could have put into a result. */
+/** Texts that only the host could have put into a result. */
 const hostWords = /host-secret|node:|node_modules|worker_threads|\/src\/|file:\/\/|\[object process\]/
 
 const attempt = (body: string, timeoutMs = 1_500): Promise<ProgramOutcome> =>
@@ -20,7 +20,7 @@ const attempt = (body: string, timeoutMs = 1_500): Promise<ProgramOutcome> =>
     startedAt: 1,
   })
 
-/** Each gives what it got hold of; `undefined` and the like mean that there was nothing. */
+/** Each returns what it reached; `undefined` and similar values mean nothing. */
 const reaching: Readonly<Record<string, string>> = {
   'names of the host': `return ['process', 'require', 'module', 'global', 'fetch', 'WebAssembly', 'Deno', 'Bun', 'Worker',
     'WebSocket', 'XMLHttpRequest', 'setTimeout', 'setInterval', 'setImmediate', 'Buffer', 'std', 'os', 'scriptArgs', 'print',
@@ -80,7 +80,7 @@ const reaching: Readonly<Record<string, string>> = {
   'tools by odd names': `const r = []; for (const n of ['__proto__', 'constructor', 'then', 'toString', Symbol.iterator])
     r.push(typeof ctx.tools[n]); return r`,
   'an error with a getter for its stack': `const e = new Error('x'); Object.defineProperty(e, 'stack', { get() { return typeof process } }); throw e`,
-  'an error that cannot be told': `throw new Proxy(new Error('x'), { get() { throw new Error('y') } })`,
+  'an error that cannot be described': `throw new Proxy(new Error('x'), { get() { throw new Error('y') } })`,
   'an error of a strange kind': `throw Object.create(null)`,
   'a symbol as an error': `throw Symbol('x')`,
   'a WeakRef and its finalizer': `const r = new FinalizationRegistry(() => {}); r.register(ctx, 1); return typeof new WeakRef(ctx).deref()`,
@@ -92,7 +92,7 @@ const reaching: Readonly<Record<string, string>> = {
   'an answer of its own making': `const p = ctx.tool('x'); console.log({ kind: 'answer', id: 1, ok: true, text: '"forged"' }); return (await p).exitCode`,
 }
 
-/** Each tries to take all there is of something. */
+/** Each tries to exhaust a resource. */
 const exhausting: Readonly<Record<string, string>> = {
   'a giant string': `let s = 'x'; for (;;) s += s`,
   'strings of a megabyte': `const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)`,
@@ -105,7 +105,7 @@ const exhausting: Readonly<Record<string, string>> = {
   'a buffer that is resized': `const b = new ArrayBuffer(8, { maxByteLength: 2 ** 31 }); b.resize(2 ** 30); return b.byteLength`,
   'a giant number': `let n = 2n; for (;;) n **= 1000n`,
   'a bomb of a regular expression': `return /^(a+)+$/.test('a'.repeat(40) + '!')`,
-  'a regular expression that takes memory': `return /^(?:(a)|b)*$/.test('ab'.repeat(1e6))`,
+  'a regular expression that uses memory': `return /^(?:(a)|b)*$/.test('ab'.repeat(1e6))`,
   'a regular expression with deep groups': `return new RegExp('(?:'.repeat(1e5) + ')'.repeat(1e5)).test('x')`,
   'a slow search': `return ('a'.repeat(5e6)).indexOf('a'.repeat(2e6) + 'b')`,
   'a replacement that grows': `let s = 'aa'; for (;;) s = s.replaceAll('a', 'aaaaaaaa')`,
@@ -157,15 +157,15 @@ describe('from inside a program', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
-  it('the names of the host are not there at all', async () => {
+  it('the names of the host do not exist', async () => {
     expect(await attempt(reaching['names of the host'] ?? '')).toMatchObject({ ok: true, result: [] })
   })
 
   it.each([
-    ['memory', 'strings of a megabyte', 'program_memory', 'ran out of memory: it may hold 67108864 bytes'],
+    ['memory', 'strings of a megabyte', 'program_memory', 'ran out of memory: its limit is 67108864 bytes'],
     [
       'memory of the engine itself',
-      'a regular expression that takes memory',
+      'a regular expression that uses memory',
       'program_memory',
       'out of memory',
     ],
@@ -177,7 +177,7 @@ describe('from inside a program', () => {
     expect(outcome).toMatchObject({ ok: false, code, message: expect.stringContaining(message) })
   })
 
-  it('what is taken without end is refused, the host stays alive and has its memory back', {
+  it('an exhausted resource ends the program, and the host survives and gets its memory back', {
     timeout: 180_000,
   }, async () => {
     const before = process.memoryUsage().rss

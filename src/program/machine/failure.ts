@@ -10,17 +10,17 @@ export type FailureContext = {
   readonly memoryBytes: number
 }
 
-/** What to say about a program that ended without a result. */
+/** Returns the failure of a program that ended without a result. */
 export function failureOf(ended: Exclude<RunEnd, { kind: 'result' }>, context: FailureContext): Failure {
   if (ended.kind === 'aborted' || context.signal.aborted)
     return { code: 'program_aborted', message: 'program script was stopped: the run was aborted' }
   if (ended.kind === 'broken') return ended.failure
   if (ended.kind === 'timeout') return timeout(context)
   if (ended.kind === 'died') return died(ended.cause, context)
-  return told(ended.failure, context)
+  return guestFailure(ended.failure, context)
 }
 
-function told(failure: GuestFailure, context: FailureContext): Failure {
+function guestFailure(failure: GuestFailure, context: FailureContext): Failure {
   const { reason, name = '', message } = failure
   if (reason === 'interrupted') return timeout(context)
   if (isOutOfMemory(failure)) return outOfMemory(context)
@@ -29,12 +29,12 @@ function told(failure: GuestFailure, context: FailureContext): Failure {
   if (reason === 'unwritable')
     return {
       code: 'program_result_invalid',
-      message: `program script error:\nwhat run returned cannot be used: ${message}. Return plain JSON, and a summary instead of raw data.`,
+      message: `program script error:\nthe value that run returned cannot be used: ${message}. Return plain JSON, and a summary instead of raw data.`,
     }
   if (reason === 'stalled')
     return {
       code: 'program_stalled',
-      message: 'program script error:\nit waits for a promise that nothing can settle any more',
+      message: 'program script error:\nit waits for a promise that nothing can settle',
     }
   if (reason === 'crashed')
     return {
@@ -52,7 +52,7 @@ function timeout({ timeoutMs }: FailureContext): Failure {
 function outOfMemory({ memoryBytes }: FailureContext): Failure {
   return {
     code: 'program_memory',
-    message: `program script ran out of memory: it may hold ${memoryBytes} bytes. Keep less of what it reads.`,
+    message: `program script ran out of memory: its limit is ${memoryBytes} bytes. Keep less of what it reads.`,
   }
 }
 
@@ -67,7 +67,7 @@ function died(cause: Error | undefined, context: FailureContext): Failure {
   return { code: 'program_crashed', message: `program script error:\nthe script engine stopped: ${why}` }
 }
 
-/** The error with the lines of the script it passed through; those of the bridge mean nothing to whoever wrote it. */
+/** Formats the error with its lines in the script; lines of the bridge are left out. */
 function described({ name = '', message, stack = '' }: GuestFailure): string {
   const frames = stack
     .split('\n')

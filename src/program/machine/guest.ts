@@ -1,6 +1,6 @@
-/** What the thread lends to the code inside the engine: plain functions over text and numbers. */
+/** The functions that the thread provides to the code inside the engine: plain functions over text and numbers. */
 type Thread = {
-  /** Sends a call; the answer comes through `deliver`. Gives the reason when it is refused at once. */
+  /** Sends a call; the answer comes through `deliver`. Returns the reason when it is rejected at once. */
   post(operation: string, id: number, text: string): string | undefined
   log(level: string, text: string): void
   end(how: 'result' | 'missing' | 'unwritable' | 'thrown', text: string): void
@@ -9,18 +9,19 @@ type Result = { name: string; output: string; text?: string; exitCode: number; m
 type Fields = Readonly<Record<string, unknown>>
 type Run = (ctx: unknown, inputs: unknown) => unknown
 
-/** The name of this file in stack traces, where it is left out. */
+/** The name of this file in stack traces, from which it is left out. */
 export const guestFile = '<ctx>'
 
 /**
- * The guest's half of the bridge, as source text: it is made before the script runs, and holds on to everything it uses, so that a
- * script that changes the built-in objects changes nothing here. What a script may do is decided on the other side.
+ * Returns the guest's half of the bridge as source text. It is created before the script runs and stores everything
+ * it uses, so that a script that changes built-in objects does not affect it. The other side decides what a script
+ * can do.
  */
 export function guestSource(): string {
   return `(${guest.toString()})`
 }
 
-/** Runs inside the engine. Everything it uses is inside it or given to it. */
+/** Runs inside the engine. Everything it uses is inside it or passed to it. */
 function guest(post: Thread['post'], log: Thread['log'], end: Thread['end']) {
   const { stringify, parse } = JSON
   const { defineProperty, create } = Object
@@ -31,7 +32,7 @@ function guest(post: Thread['post'], log: Thread['log'], end: Thread['end']) {
   let last = 0
 
   const ask = (operation: string, body: unknown): Promise<unknown> => {
-    // Made here, so that its stack shows the line of the script that called.
+    // Created here, so that its stack shows the line of the script that called.
     const failure = new ErrorOf('')
     return new PromiseOf((resolve, reject) => {
       const id = ++last
@@ -57,7 +58,7 @@ function guest(post: Thread['post'], log: Thread['log'], end: Thread['end']) {
     if (result.exitCode === 0) result.text = result.output
     return result
   }
-  /** For helpers that give text: what failed has none, so they throw. */
+  /** For helpers that return text: a failed call has none, so they throw. */
   const output = async (name: string, args: unknown): Promise<string> => {
     const result = (await ask('tool', { name, args, orThrow: true })) as Result
     return result.output
@@ -90,7 +91,7 @@ function guest(post: Thread['post'], log: Thread['log'], end: Thread['end']) {
       const { limit, ...rest } = fields(params)
       return tool('web_search', limit === undefined ? rest : { ...rest, max_results: limit })
     },
-    // The subject may be left out.
+    // The subject is optional.
     verify: (subject: unknown, commands?: unknown) => {
       const list = commands ?? subject
       return ask('verify', {
@@ -102,7 +103,7 @@ function guest(post: Thread['post'], log: Thread['log'], end: Thread['end']) {
 
   const shown = (value: unknown): string => {
     try {
-      // JSON has no word for some of them, and says null.
+      // JSON converts some of them to null.
       if (typeof value !== 'object') return text(value)
       if (value instanceof ErrorOf) return `${value.name}: ${value.message}`
       return stringify(value) ?? text(value)
@@ -133,11 +134,11 @@ function guest(post: Thread['post'], log: Thread['log'], end: Thread['end']) {
     ...hidden,
     value: (ms: number) => ask('sleep', +ms),
   })
-  // Memory shared between threads has no use here, and a clock finer than a millisecond none either.
+  // Shared memory between threads has no use here, and neither has a clock finer than a millisecond.
   delete global['SharedArrayBuffer']
   delete global['performance']
 
-  const told = (thrown: unknown): string => {
+  const describeThrown = (thrown: unknown): string => {
     try {
       if (typeof thrown === 'object' && thrown !== null) {
         const { name, message, stack } = thrown as { name?: unknown; message?: unknown; stack?: unknown }
@@ -159,14 +160,14 @@ function guest(post: Thread['post'], log: Thread['log'], end: Thread['end']) {
       try {
         result = stringify(value)
       } catch (error) {
-        return end('unwritable', told(error))
+        return end('unwritable', describeThrown(error))
       }
       end('result', result ?? 'null')
     } catch (error) {
-      end('thrown', told(error))
+      end('thrown', describeThrown(error))
     }
   }
-  /** The same start gives the same numbers, so that a program can be run again as it ran before. */
+  /** The same seed gives the same numbers, so that a program can be repeated exactly. */
   const seed = (from: number): void => {
     let state = from % 4_294_967_296
     const next = (): number => {

@@ -2,34 +2,41 @@ import type { Envelope } from '../../tool/envelope.js'
 import type { JsonValue } from '../../tool/json.js'
 import type { CallWatch, Invocation } from '../../tool/runtime.js'
 
+/** A request for the text of a file. */
 export type TextRequest = {
   readonly file_path: string
   readonly offset?: number
   readonly limit?: number
-  /** No more than its first bytes are wanted. */
+  /** Only the first bytes are needed. */
   readonly max_bytes?: number
 }
+/** A request for the paths that match a pattern. */
 export type PathsRequest = { readonly pattern: string; readonly path?: string }
 
+/** A request to run commands as a verification. */
 export type VerifyRequest = { readonly subject: string; readonly commands: readonly JsonValue[] }
 
+/** The options of one call that a program makes. */
 export type CallOptions = {
   readonly signal: AbortSignal
-  /** Names the call within the program: the same for the same call of a program that is run again. */
+  /** Identifies the call within the program: equal for the same call when the program runs again. */
   readonly id: string
   readonly watch: CallWatch
 }
 
 /**
- * What a program works through. Every function walks the gate with the authority of whoever runs the program, stops with the signal,
- * and answers with an envelope; none rejects for a call that failed.
+ * The functions that a program can use. Each passes the gate with the authority of the program's caller, stops with
+ * the signal, and returns an envelope; none rejects for a call that failed.
  */
 export interface ProgramHost {
   call(invocation: Invocation, options: CallOptions): Promise<Envelope>
-  /** The text of a file as it is, or some of its lines, judged as the tool `read`. Absent: made from what `read` gives. */
+  /**
+   * Reads a file's text, or some of its lines, judged like the tool `read`. Absent: derived from the output of
+   * `read`.
+   */
   readText?(request: TextRequest, options: CallOptions): Promise<Envelope>
-  /** The paths that match, as an array, judged as the tool `glob`. Absent: made from what `glob` gives. */
+  /** Returns the matching paths as an array, judged like the tool `glob`. Absent: derived from the output of `glob`. */
   globPaths?(request: PathsRequest, options: CallOptions): Promise<Envelope>
-  /** Runs commands and reports on them. Absent: programs cannot. */
+  /** Runs commands and reports their results. Absent: programs cannot do that. */
   verify?(request: VerifyRequest, options: CallOptions): Promise<Envelope>
 }

@@ -1,11 +1,15 @@
 import { ProgramError } from './errors.js'
 
+/** The limits of a program. */
 export type ProgramLimits = {
-  /** How long the program may take, its calls included. Default: 30000; 600000 for a program that hands work to subagents. */
+  /**
+   * The time limit of the program, including its calls. Default: 30000; 600000 for a program that delegates to
+   * subagents.
+   */
   readonly timeoutMs: number
-  /** How many calls it may make: failed, refused and unawaited ones count. */
+  /** The maximum number of calls, including failed, denied and unawaited ones. */
   readonly maxToolCalls: number
-  /** How much of the result of one call reaches the program, and how long its own result may be as JSON. */
+  /** The maximum size of one call's result that reaches the program, and of its own result as JSON. */
   readonly maxOutputBytes: number
 }
 
@@ -16,18 +20,18 @@ const limitBounds = {
 } as const
 
 export const maxSourceBytes = 192 * 1024
-/** Inputs are small by nature: the program reads what is large from files. */
+/** Inputs are small: a program reads large data from files. */
 export const maxInputBytes = 1024 * 1024
 
-/** The default of `timeoutMs` for a program that hands work to subagents: their work takes minutes. */
+/** The default of `timeoutMs` for a program that delegates to subagents: their work takes minutes. */
 export const delegatingTimeoutMs = limitBounds.timeoutMs.most
 
-/** Whether a tool hands work to a subagent. */
+/** Returns whether a tool delegates work to a subagent. */
 export function delegates(tool: string): boolean {
   return tool === 'task' || tool === 'parallel_task' || tool === 'Skill'
 }
 
-/** The limits with what was left out filled in. Refuses what is outside the bounds, and names no limit knows. */
+/** Returns the limits with defaults. Throws for values out of range and for unknown names. */
 export function programLimits(given: Partial<ProgramLimits> = {}): ProgramLimits {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(limitBounds, name))
   if (unknown !== undefined)
@@ -48,6 +52,6 @@ function checked(name: keyof ProgramLimits, value: number | undefined): number {
   if (Number.isInteger(value) && value >= bounds.least && value <= bounds.most) return value
   throw new ProgramError(
     'program_limit_invalid',
-    `The limit ${name} of a program is a whole number from ${bounds.least} to ${bounds.most}, not ${String(value)}.`,
+    `The limit ${name} of a program must be an integer from ${bounds.least} to ${bounds.most}, not ${String(value)}.`,
   )
 }

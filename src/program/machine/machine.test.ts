@@ -62,7 +62,7 @@ describe('a program', () => {
     })
   })
 
-  it('imports nothing, and may speak of imports', async () => {
+  it('cannot import, and can contain the word import', async () => {
     const refused = 'imports are not allowed inside PTC scripts'
     expect((await failure(`import fs from 'fs'\nexport default () => 1`)).message).toContain(refused)
     expect((await failure(`export { a } from './a.js'\nexport default () => 1`)).message).toContain(refused)
@@ -90,7 +90,7 @@ describe('a program', () => {
     expect((await failure('export default () => { throw "words" }')).message).toContain('thrown: words')
   })
 
-  it('returns JSON, or is told why not', async () => {
+  it('returns JSON, or gets an error that says why not', async () => {
     expect(await value('export default () => {}')).toBeNull()
     expect(await value('export default () => ({ a: undefined, b: new Date(0) })')).toEqual({
       b: '1970-01-01T00:00:00.000Z',
@@ -113,7 +113,7 @@ describe('a program', () => {
     ).toHaveLength(2e6)
   })
 
-  it('is told at once when it waits for nothing', async () => {
+  it('fails at once when it waits for a promise that nothing settles', async () => {
     expect((await failure('export default () => new Promise(() => {})')).code).toBe('program_stalled')
   })
 
@@ -131,7 +131,7 @@ describe('a program', () => {
     expect(outcome.console.at(-1)?.text).toContain('[console output cut here]')
   })
 
-  it('has a clock and chance that follow from its start, and sleeps', async () => {
+  it('has a clock and random numbers that depend on its start, and can sleep', async () => {
     const source = `export default async () => {
       const before = Date.now()
       await sleep(30)
@@ -147,7 +147,7 @@ describe('a program', () => {
     )
   })
 
-  it('is refused when a limit, the source or the inputs are not allowed', async () => {
+  it('is rejected when a limit, the source or the inputs are invalid', async () => {
     await expect(run('', { limits: { timeoutMs: 600_001 } })).rejects.toThrow(/timeoutMs .* 1 to 600000/)
     await expect(run('', { limits: { maxToolCalls: -1 } })).rejects.toThrow(/maxToolCalls .* 0 to 1000/)
     await expect(run('', { limits: { maxOutputBytes: 0.5 } })).rejects.toThrow(/maxOutputBytes/)
@@ -159,7 +159,7 @@ describe('a program', () => {
 })
 
 describe('ctx', () => {
-  it('calls tools and gives their results, failed ones too', async () => {
+  it('calls tools and returns their results, failed ones too', async () => {
     const host = hostOf({
       add: ({ a, b }) => Number(a) + Number(b),
       fail: () => errorEnvelope('it is broken', { exit_code: 7 }),
@@ -223,7 +223,7 @@ describe('ctx', () => {
       '{"command":"status"}',
       '{"command":"log","max_count":2}',
       '{"query":"q","max_results":3}',
-      expect.stringContaining('lends no verification'),
+      expect.stringContaining('provides no verification'),
     ])
     const verifying: ProgramHost = {
       ...host,
@@ -234,7 +234,7 @@ describe('ctx', () => {
     ).toEqual({ subject: 'release', commands: [{ command: 'x' }] })
   })
 
-  it('throws from the helpers that give text or paths', async () => {
+  it('throws from the helpers that return text or paths', async () => {
     const host = hostOf({ read: () => errorEnvelope('No such file: gone') })
     const source = `export default async (ctx) => {
       const said = []
@@ -270,7 +270,7 @@ describe('ctx', () => {
     expect(most).toBe(10)
   })
 
-  it('gives the first answer as soon as it is there', async () => {
+  it('returns the first answer as soon as it arrives', async () => {
     let release: () => void = () => undefined
     const later = new Promise<void>((resolve) => {
       release = resolve
@@ -293,7 +293,7 @@ describe('ctx', () => {
     expect(await value(source, { host })).toBe('quick')
   })
 
-  it('calls only what is allowed, also inside a batch', async () => {
+  it('calls only allowed tools, also inside a batch', async () => {
     const host = hostOf({ read: () => 'text', bash: () => 'ran', batch: () => 'all' })
     const source = `export default async (ctx) => {
       const said = []
@@ -322,7 +322,7 @@ describe('ctx', () => {
     expect(host.asked.map(({ tool }) => tool)).toEqual(['read'])
   })
 
-  it('counts every call: failed, refused, at once and unawaited', async () => {
+  it('counts every call: failed, denied, concurrent and unawaited', async () => {
     const host = hostOf({ ok: () => 'x', bad: () => errorEnvelope('no') })
     const source = `export default async (ctx) => {
       await ctx.tools.bad()
@@ -364,7 +364,7 @@ describe('ctx', () => {
     expect(outcome.calls.map(({ truncated }) => truncated)).toEqual([true, true])
   })
 
-  it('gives all of a file or throws', async () => {
+  it('returns all of a file or throws', async () => {
     const host = hostOf({ read: () => 'é'.repeat(100) })
     const source = `export default (ctx) => ctx.readFile('a').then(({ length }) => length, ({ message }) => message)`
     expect(await value(source, { host, limits: { maxOutputBytes: 200 } })).toBe(100)
@@ -376,7 +376,7 @@ describe('ctx', () => {
     })
   })
 
-  it('cancels what still runs when the program is over, and waits for it', async () => {
+  it('cancels calls that still run when the program ends, and waits for them', async () => {
     const ended: string[] = []
     const host = hostOf({
       slow: (_, signal) =>
@@ -394,7 +394,7 @@ describe('ctx', () => {
 })
 
 describe('the machine', () => {
-  it('does not hold up the main thread while a script is busy', async () => {
+  it('does not block the main thread while a script is busy', async () => {
     let ticks = 0
     const timer = setInterval(() => ticks++, 10)
     await failure('export default () => { for (;;); }', { limits: { timeoutMs: 1_000 } })
@@ -450,14 +450,14 @@ describe('the machine', () => {
     expect(await value('export default () => 1')).toBe(1)
   })
 
-  it('takes the result when it is there, whatever goes on behind it', async () => {
+  it('returns the result when there is one, whatever still runs after it', async () => {
     const source = 'export default () => { (async () => { for (;;) await null })(); return 1 }'
     expect(await value(source, { limits: { timeoutMs: 20_000 } })).toBe(1)
     const late = 'export default (ctx) => { sleep(5).then(() => ctx.tools.x()); sleep(1e6); return 2 }'
     expect(await run(late)).toMatchObject({ ok: true, result: 2, calls: [] })
   })
 
-  it('keeps programs apart', async () => {
+  it('isolates programs from each other', async () => {
     const poison = `globalThis.mark = 1; Object.prototype.mark = 1; Array.prototype.map = () => 'poisoned'
       JSON.stringify = () => '"poisoned"'; Promise.prototype.then = null
       export default () => 1`
@@ -472,7 +472,7 @@ describe('the machine', () => {
     expect(seen).toEqual(Array.from({ length: 6 }, (_, own) => ['undefined', null, ['1'], own]))
   })
 
-  it('says that it is busy rather than wait for ever, and goes on then', async () => {
+  it('reports that it is busy instead of waiting forever, and works again afterwards', async () => {
     const own = createProgramMachine({ maxThreads: 1, maxWaitMs: 4_000 })
     let answer: () => void = () => undefined
     const thinking = new Promise<void>((resolve) => {
@@ -504,7 +504,7 @@ describe('the machine', () => {
     await own.close()
   })
 
-  it('ends its programs when it is closed, and takes no more', async () => {
+  it('ends its programs when it is closed, and accepts no more', async () => {
     const own = createProgramMachine({ maxThreads: 1 })
     let started: () => void = () => undefined
     const running = new Promise<void>((resolve) => {

@@ -10,66 +10,73 @@ import { runInThread } from './run-in-thread.js'
 import { startThread } from './thread.js'
 import { createThreadPool } from './thread-pool.js'
 
+/** A script with its inputs, limits and host. */
 export type Program = {
   /** A module with `export default async function run(ctx, inputs)`, or with a plain `run`. */
   readonly source: string
-  /** Default: `javascript`. The types of TypeScript are taken out, and its lines stay where they are. */
+  /** Default: `javascript`. The types of TypeScript are removed, and line numbers do not change. */
   readonly language?: 'javascript' | 'typescript'
-  /** What stack traces call it. Default: `program.js`. */
+  /** The name in stack traces. Default: `program.js`. */
   readonly fileName?: string
   /** JSON for the script's second parameter. Default: `{}`. */
   readonly inputs?: unknown
   readonly limits?: Partial<ProgramLimits>
-  /** Which tools it may call. Default: all that the host has. */
+  /** Returns whether the program can call a tool. Default: all tools of the host. */
   allows?(tool: string): boolean
   readonly host: ProgramHost
   readonly signal?: AbortSignal
-  /** Where the script's clock starts, in milliseconds; its random numbers follow from it. Between answers the clock stands still. */
+  /**
+   * The start of the script's clock, in milliseconds; it also seeds the random numbers. The clock is paused between
+   * answers.
+   */
   readonly startedAt: number
-  /** The host's clock, in milliseconds, which the script's is set by. Default: what has passed since it began. */
+  /** The host's clock, in milliseconds, which sets the script's. Default: the time since the start. */
   now?(): number
-  /** Keeps what it does, so that another process can go on with it. Default: nothing is kept. */
+  /** Records what it does, so that another process can resume it. Default: nothing is recorded. */
   readonly journal?: ProgramJournal
 }
 
+/** One line that a script wrote to its console. */
 export type ConsoleLine = { readonly level: string; readonly text: string }
 
-/** How a program ended, and what it did until then. */
+/** How a program ended, and what it did. */
 export type ProgramOutcome = {
   readonly calls: readonly ProgramToolCall[]
   readonly console: readonly ConsoleLine[]
-  /** The limits that held in the end, defaults included. */
+  /** The final limits, including defaults. */
   readonly limits: ProgramLimits
 } & (
   | { readonly ok: true; readonly result: JsonValue }
   | { readonly ok: false; readonly code: ProgramFailureCode; readonly message: string }
 )
 
-/** Runs programs, each in a sandbox of its own and off the main thread. */
+/** Runs programs, each in its own sandbox and off the main thread. */
 export interface ProgramMachine {
   /**
-   * Runs one to its end. Whatever a script does ends in an outcome; rejects with a {@link ProgramError} only for what cannot be run
-   * at all: an illegal limit, a source that is too long, a machine that is closed or busy.
+   * Runs one program to its end. Every failure of a script is an outcome; rejects with a {@link ProgramError} only
+   * for a program that cannot run at all: an invalid limit, a source that is too long, a machine that is closed or
+   * busy.
    */
   run(program: Program): Promise<ProgramOutcome>
   /** Ends every program and thread. */
   close(): Promise<void>
 }
 
+/** The settings of {@link createProgramMachine}. */
 export type ProgramMachineOptions = {
-  /** How many threads are kept once there was a first program: those that no program uses stand ready. Default: 2. */
+  /** The number of threads that stay ready after the first program. Default: 2. */
   readonly warm?: number
-  /** How many programs run at once; more wait. Default: 32. */
+  /** The maximum number of concurrent programs; more wait. Default: 32. */
   readonly maxThreads?: number
-  /** How long one that waits does so before it is refused. Default: 120000. */
+  /** How long a program waits for a thread before it is rejected. Default: 120000. */
   readonly maxWaitMs?: number
-  /** How much a script may hold in memory. Default: 64 MiB. */
+  /** The memory limit of a script. Default: 64 MiB. */
   readonly memoryBytes?: number
 }
 
 const defaultMemoryBytes = 64 * 1024 * 1024
 
-/** Makes a machine. Nothing is loaded and no thread is started before the first program. */
+/** Creates a machine. It loads nothing and starts no thread before the first program. */
 export function createProgramMachine(options: ProgramMachineOptions = {}): ProgramMachine {
   const { warm = 2, maxThreads = 32, maxWaitMs = 120_000, memoryBytes = defaultMemoryBytes } = options
   let engine: Promise<Engine> | undefined
@@ -83,7 +90,7 @@ export function createProgramMachine(options: ProgramMachineOptions = {}): Progr
     },
   })
   const closing = new AbortController()
-  // Every program that runs listens to it.
+  // Every running program listens to it.
   setMaxListeners(0, closing.signal)
   return {
     async run(program) {
@@ -108,12 +115,12 @@ export function createProgramMachine(options: ProgramMachineOptions = {}): Progr
   }
 }
 
-/** Loaded with the first TypeScript. */
+/** Loaded with the first TypeScript program. */
 async function findStripper(): Promise<string> {
   return urlOf(await import('./type-stripper.js'))
 }
 
-/** The module is handed over whole: a bundler leaves out what nobody seems to use, and here a thread uses the rest of it. */
+/** Gets the whole module: a bundler removes exports that seem unused, and here a thread uses the others. */
 function urlOf({ stripperUrl }: typeof import('./type-stripper.js')): string {
   return stripperUrl()
 }
@@ -139,7 +146,7 @@ function inputText(inputs: unknown): string {
   if (Buffer.byteLength(text) > maxInputBytes)
     throw new ProgramError(
       'program_inputs_invalid',
-      `The inputs of the program have more than ${maxInputBytes} bytes: have it read them from a file.`,
+      `The inputs of the program have more than ${maxInputBytes} bytes: let it read them from a file.`,
     )
   return text
 }

@@ -1,4 +1,7 @@
-/** What a thread and its host say to each other. Values travel as JSON text: nothing of one side can be touched by the other. */
+/**
+ * The messages between a thread and its host. Values are sent as JSON text: neither side can touch objects of the
+ * other.
+ */
 export type ThreadSetup = {
   readonly engineUrl: string
   readonly module: WebAssembly.Module
@@ -6,14 +9,14 @@ export type ThreadSetup = {
   readonly guest: string
   readonly memoryBytes: number
   readonly stackBytes: number
-  /** The running program's time, as {@link clockSlots} names it. */
+  /** The running program's time, as named by {@link clockSlots}. */
   readonly clock: SharedArrayBuffer
 }
 
 /**
- * Doubles that a thread and its host both see, on the clock that all threads share. The host writes when the time is up (`deadline`)
- * and how much the script itself may still run (`activeLimit`); the thread writes how long it was at work (`active`) and since when
- * it is again (`activeSince`, 0 while it waits).
+ * Numbers that a thread and its host share, on the clock of all threads. The host writes when the time is up
+ * (`deadline`) and how long the script itself can still run (`activeLimit`); the thread writes how long it has worked
+ * (`active`) and since when it is working (`activeSince`, 0 while it waits).
  */
 export const clockSlots = { deadline: 0, activeLimit: 1, active: 2, activeSince: 3 } as const
 
@@ -23,13 +26,13 @@ export type ToThread =
       readonly source: string
       readonly fileName: string
       readonly inputs: string
-      /** Where the guest's clock starts, in milliseconds; its random numbers follow from it too. */
+      /** The start of the guest's clock, in milliseconds; it also seeds the random numbers. */
       readonly startedAt: number
       readonly maxToolCalls: number
       readonly maxResultBytes: number
-      /** Say `taken` for 0 when the script has begun and waits. */
+      /** Send `taken` for 0 when the script has started and waits. */
       readonly ack: boolean
-      /** For TypeScript: where the thread finds what takes its types out. */
+      /** For TypeScript: the URL of the module that removes types. */
       readonly stripper?: string
     }
   | {
@@ -37,16 +40,16 @@ export type ToThread =
       readonly id: number
       readonly ok: boolean
       readonly text: string
-      /** What the guest's clock shows from now on, in milliseconds since its start: between answers it stands still. */
+      /** The guest's clock from now on, in milliseconds since its start: it is paused between answers. */
       readonly at: number
-      /** Say when all that follows from it was done. */
+      /** Report when everything that follows from it was done. */
       readonly ack: boolean
     }
 
 export type FromThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'calls'; readonly calls: readonly GuestCall[] }
-  /** An answer has arrived inside, and what the script did with it is done. */
+  /** An answer was received, and the script has processed it. */
   | { readonly kind: 'taken'; readonly id: number }
   | { readonly kind: 'log'; readonly level: string; readonly text: string }
   | { readonly kind: 'result'; readonly text: string }

@@ -10,13 +10,13 @@ import { delegates, type ProgramLimits } from './limits.js'
 import type { GuestCall } from './messages.js'
 import { globPaths, readText } from './raw-data.js'
 
-/** One call that a program made, as it stands in the result's metadata. */
+/** One call of a program, as in the result's metadata. */
 export type ProgramToolCall = {
   readonly tool_name: string
   readonly success: boolean
   readonly exit_code: number
   readonly output_bytes: number
-  /** The program saw only the beginning. */
+  /** The program received only the beginning. */
   readonly truncated?: true
   readonly metadata: JsonObject
 }
@@ -24,25 +24,25 @@ export type ProgramToolCall = {
 export type CallAnswer = { readonly ok: boolean; readonly text: string; readonly call?: ProgramToolCall }
 
 export interface ProgramCalls {
-  /** Makes a call that the script asked for. Never rejects: what is refused is answered with the reason. */
+  /** Makes a call that the script requested. Never rejects: a rejected call is answered with the reason. */
   answer(call: GuestCall, options: Omit<CallOptions, 'id'>): Promise<CallAnswer>
-  /** Answers one that had begun in another process: nobody knows what came of it. */
+  /** Answers a call that had started in another process: its result is unknown. */
   interrupted(call: GuestCall): Promise<CallAnswer>
-  /** One that was made before. */
+  /** Adds a call that was made before. */
   restore(call: ProgramToolCall): void
-  /** What was called so far, in the order of the calls. */
+  /** Returns the calls so far, in order. */
   list(): readonly ProgramToolCall[]
 }
 
 const maxMetadataBytes = 4 * 1024
 const maxAllMetadataBytes = 256 * 1024
 
-/** The calls of one program: held to its list of tools and its limits, and written down. */
+/** Creates the calls of one program: limited to its tools and limits, and recorded. */
 export function createProgramCalls(
   host: ProgramHost,
   allows: (tool: string) => boolean,
   limits: ProgramLimits,
-  /** Called before the program hands work to a subagent. */
+  /** Called before the program delegates work to a subagent. */
   delegating: () => void = () => undefined,
 ): ProgramCalls {
   const records: ProgramToolCall[] = []
@@ -50,8 +50,8 @@ export function createProgramCalls(
 
   const note = (at: number, tool: string, envelope: Envelope, bytes: number, truncated: boolean): void => {
     const text = jsonTextOf(envelope.metadata) ?? '{}'
-    const kept = text.length <= maxMetadataBytes && metadataBytes + text.length <= maxAllMetadataBytes
-    if (kept) metadataBytes += text.length
+    const fits = text.length <= maxMetadataBytes && metadataBytes + text.length <= maxAllMetadataBytes
+    if (fits) metadataBytes += text.length
     const { duration_ms } = envelope.metadata
     records[at] = {
       tool_name: tool,
@@ -59,7 +59,7 @@ export function createProgramCalls(
       exit_code: toToolResult(tool, envelope).exitCode,
       output_bytes: bytes,
       ...(truncated && { truncated }),
-      metadata: kept ? (JSON.parse(text) as JsonObject) : { duration_ms, metadata_left_out: true },
+      metadata: fits ? (JSON.parse(text) as JsonObject) : { duration_ms, metadata_left_out: true },
     }
   }
 
@@ -104,7 +104,7 @@ export function createProgramCalls(
 const interrupted =
   'interrupted, outcome unknown: the process ended while this call ran. Look at what it did before you repeat it.'
 
-/** What a script asked for. `tool` is what its list of tools and the record know it by. */
+/** A request of a script. `tool` is its name in the list of tools and in the record. */
 type Wish =
   | { readonly kind: 'tool'; readonly tool: string; readonly args: unknown; readonly orThrow: boolean }
   | { readonly kind: 'text'; readonly tool: 'read'; readonly args: Readonly<Record<string, unknown>> }
@@ -123,7 +123,7 @@ function wishOf(operation: string, text: string): Wish | string {
   } catch (error) {
     return `the arguments of the call cannot be used: ${messageOf(error)}`
   }
-  if (!isRecord(body)) return 'the arguments of the call are no object'
+  if (!isRecord(body)) return 'the arguments of the call are not an object'
   const { name, args = {}, orThrow, subject, commands } = body
   if (operation === 'tool')
     return typeof name === 'string'
@@ -144,7 +144,7 @@ function wishOf(operation: string, text: string): Wish | string {
   return `there is no operation ${JSON.stringify(operation)}`
 }
 
-/** A batch carries calls of its own: they are no way around the list of tools. */
+/** A batch contains calls of its own, which must be in the list of tools too. */
 function callsInside(wish: Wish): string[] {
   if (wish.kind !== 'tool' || !isRecord(wish.args) || !Array.isArray(wish.args['invocations'])) return []
   return wish.args['invocations'].flatMap((one: unknown) =>
@@ -179,7 +179,7 @@ async function make(
 }
 
 const noVerify =
-  'ctx.verify is not available: this host lends no verification to programs. Run the commands with ctx.bash.'
+  'ctx.verify is not available: this host provides no verification to programs. Run the commands with ctx.bash.'
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0
@@ -187,7 +187,7 @@ function isCount(value: unknown): value is number {
 
 type HandedOver = { readonly bytes: number; readonly truncated: boolean; readonly answer: CallAnswer }
 
-/** What the script gets of an envelope, within the limit and with a mark where it was cut. */
+/** Returns what the script gets of an envelope, within the limit and with a mark where it was cut. */
 function handedOver(wish: Wish, envelope: Envelope, maxBytes: number): HandedOver {
   const { output, exitCode } = toToolResult(wish.tool, envelope)
   const throws = wish.kind !== 'tool' || wish.orThrow
@@ -207,9 +207,9 @@ function handedOver(wish: Wish, envelope: Envelope, maxBytes: number): HandedOve
 
 function paths(data: unknown, maxBytes: number): HandedOver {
   const found = data as { readonly paths: readonly string[]; readonly truncated: boolean }
-  const kept = headOfList(found.paths, maxBytes)
-  const truncated = found.truncated || kept.length < found.paths.length
-  const answer = answerOf({ paths: kept, truncated })
+  const paths = headOfList(found.paths, maxBytes)
+  const truncated = found.truncated || paths.length < found.paths.length
+  const answer = answerOf({ paths, truncated })
   return { bytes: Buffer.byteLength(answer.text), truncated, answer }
 }
 

@@ -2,31 +2,32 @@ import { clockSlots } from './messages.js'
 import { monotonic } from './thread.js'
 
 export interface ProgramClock {
-  /** Settles when the program's time is up. */
+  /** Resolves when the program's time is up. */
   readonly up: Promise<void>
-  /** Whether it waits for a person and for nothing else: then only the script's own work counts. */
+  /** Sets whether it waits only for a user: then only the script's own work counts. */
   wait(waits: boolean): void
-  /** Gives the program more time: so much in all, where that is more than it had. */
+  /** Extends the total time, if it is more than before. */
   extend(limitMs: number): void
-  /** How much time it has in all. */
+  /** Returns the total time. */
   limitMs(): number
-  /** Milliseconds since it began, waiting included. */
+  /** Milliseconds since it started, including waits. */
   elapsed(): number
   stop(): void
 }
 
-/** How long the engine has to stop by itself once the time is up, before its thread is ended. */
+/** How long the engine has to stop by itself once the time is up, before its thread is terminated. */
 const stopGraceMs = 50
 
 /**
- * The time of one program: it runs while the script or a call is at work, and stands still while a person thinks. A script that is
- * busy meanwhile uses its time all the same. `shared` is where the thread reads when to stop; what does not stop is told by `up`.
+ * Starts the clock of one program: it runs while the script or a call is working, and is paused while a user decides.
+ * A script that is busy meanwhile still uses its time. The thread reads from `shared` when to stop; if it does not
+ * stop, `up` resolves.
  */
 export function startProgramClock(shared: Float64Array, firstLimitMs: number): ProgramClock {
   const began = monotonic()
   let limitMs = firstLimitMs
   let settled = 0
-  /** Where the present stretch began: of the clock, or of the script's own work while it waits. */
+  /** Where the current period began: on the clock, or in the script's own work while it waits. */
   let from = began
   let waits = false
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -42,7 +43,7 @@ export function startProgramClock(shared: Float64Array, firstLimitMs: number): P
     const left = limitMs - used()
     shared[clockSlots.deadline] = waits ? Number.POSITIVE_INFINITY : monotonic() + left
     shared[clockSlots.activeLimit] = waits ? scriptTime(shared) + left : Number.POSITIVE_INFINITY
-    // While it waits, that much can be used in that much time and no sooner: then it is looked at again.
+    // While it waits, it cannot use that time any sooner: check again then.
     timer = setTimeout(() => (used() >= limitMs ? ring() : arm()), Math.max(0, left) + stopGraceMs)
   }
   arm()
@@ -66,7 +67,7 @@ export function startProgramClock(shared: Float64Array, firstLimitMs: number): P
   }
 }
 
-/** How long the script itself was at work since it began. */
+/** Returns how long the script itself has worked since it started. */
 function scriptTime(shared: Float64Array): number {
   const since = shared[clockSlots.activeSince] ?? 0
   return (shared[clockSlots.active] ?? 0) + (since === 0 ? 0 : monotonic() - since)

@@ -3,55 +3,56 @@ import type { GuestCall } from './messages.js'
 import type { ProgramToolCall } from './program-calls.js'
 
 /**
- * What is kept of a program while it runs, so that another process can go on with it: the script runs again from its beginning, and
- * what it had been answered is answered again without being done again.
+ * What is recorded of a running program, so that another process can resume it: the script runs again from its
+ * beginning, and gets the recorded answers without repeating the calls.
  */
 export type ProgramStep =
-  /** The first: which program it is, and where its clock began. */
+  /** The first step: the program's identity, and the start of its clock. */
   | { readonly step: 'begin'; readonly program: string; readonly startedAt: number }
-  /** A call is about to begin that the host does not write down by itself, and that must not be made twice. */
+  /** A call is about to start that the host does not record itself, and that must not be made twice. */
   | { readonly step: 'call'; readonly id: number }
-  /** The script was answered; in this order. */
+  /** The script got an answer; in this order. */
   | {
       readonly step: 'answer'
       readonly id: number
-      /** The digest of what it asked for. */
+      /** The digest of the request. */
       readonly key: string
       readonly ok: boolean
       readonly text: string
-      /** What the guest's clock showed from then on. */
+      /** The guest's clock from then on. */
       readonly at: number
-      /** Absent for what is no call of a tool. */
+      /** Absent for what is not a tool call. */
       readonly call?: ProgramToolCall
     }
 
+/** Records the steps of a program and returns those of an earlier process. */
 export interface ProgramJournal {
-  /** The steps that were kept of this program before; none when it begins. */
+  /** The steps that were recorded before; none for a new program. */
   readonly before: readonly ProgramStep[]
-  /** Calls that had begun before and must not be made twice, by their ids. */
+  /** Ids of calls that had started before and must not be made twice. */
   readonly begun: ReadonlySet<number>
-  /** Resolves when these steps, and all before them, are safe. */
+  /** Resolves when these steps, and all before them, are saved. */
   add(steps: readonly ProgramStep[]): Promise<void>
 }
 
 export type Answer = Extract<ProgramStep, { step: 'answer' }>
 
-/** How a call of a program that goes on was met before. */
+/** What is recorded for a call of a resumed program. */
 export type Met =
   | { readonly how: 'new' }
   | { readonly how: 'answered'; readonly answer: Answer }
-  /** It had begun, and nobody knows what came of it. */
+  /** It had started, and its result is unknown. */
   | { readonly how: 'interrupted' }
-  /** It made another call at this place. */
+  /** The program made another call at this position. */
   | { readonly how: 'other' }
 
 export interface Replay {
-  /** Looks a call up that the script makes now. */
+  /** Looks up a call that the script makes now. */
   meet(call: GuestCall, key: string): Met
-  /** The next answer, once the script has asked for it; undefined while it has not, and when all were given. */
+  /** Returns the next answer, once the script has requested it; undefined before that, and when all were given. */
   next(): Answer | undefined
   readonly over: boolean
-  /** Where the guest's clock stood at last. */
+  /** The guest's clock at the last recorded answer. */
   readonly at: number
   readonly startedAt: number | undefined
   readonly program: string | undefined
@@ -87,7 +88,7 @@ export function createReplay({ before, begun }: Pick<ProgramJournal, 'before' | 
   }
 }
 
-/** What a call asks for, in few characters. */
+/** Returns a short key for a call's request. */
 export function keyOf({ operation, text }: GuestCall): string {
   return digestOf(`${operation}\n${text}`).slice(0, 32)
 }

@@ -3,13 +3,14 @@ import { isRecord } from '../../tool/json.js'
 import { headOf } from './bounded-text.js'
 import type { CallOptions, PathsRequest, ProgramHost, TextRequest } from './host.js'
 
-/** Past this, whole files are not for programs: they ask for a range, or search. */
+/** Programs cannot read longer files at once: they read a range, or search. */
 const maxTextLength = 16 * 1024 * 1024
 const pageBytes = 190 * 1024
 
 /**
- * The text of a file, all of it or an error that names the limit: a program cannot tell a text that was cut from one that ends there. Where the host lends none, it is put together from byte ranges of the tool `read`, which differ from the file in
- * that line ends are always line feeds.
+ * Reads the text of a file: all of it, or an error with the limit, because a program cannot distinguish a truncated
+ * text from a complete one. If the host provides no text, it is assembled from byte ranges of the tool `read`, in
+ * which line ends are always line feeds.
  */
 export async function readText(
   host: ProgramHost,
@@ -20,9 +21,9 @@ export async function readText(
   const read = await readUpTo(host, request, maxBytes, options)
   if (read.type === 'error' || typeof read.data !== 'string' || fits(read.data, maxBytes)) return read
   const { file_path, offset, limit } = request
-  const what = offset === undefined && limit === undefined ? 'The text' : 'What was asked for'
+  const what = offset === undefined && limit === undefined ? 'The text' : 'The requested part'
   return errorEnvelope(
-    `${what} of ${JSON.stringify(file_path)} is longer than maxOutputBytes=${maxBytes} bytes, so ctx.readFile gives none of it. ` +
+    `${what} of ${JSON.stringify(file_path)} is longer than maxOutputBytes=${maxBytes} bytes, so ctx.readFile returns none of it. ` +
       'Raise limits.maxOutputBytes (up to 16777216), or read some lines with { offset, limit }.',
   )
 }
@@ -39,7 +40,7 @@ async function readUpTo(
 ): Promise<Envelope> {
   const { file_path, offset, limit } = request
   const byLines = offset !== undefined || limit !== undefined
-  // A little more than fits shows that there is more.
+  // Slightly more than fits shows that there is more.
   const wanted = byLines ? maxTextLength : maxBytes + 8
   if (host.readText !== undefined)
     return host.readText(byLines ? request : { ...request, max_bytes: wanted }, options)
@@ -48,7 +49,8 @@ async function readUpTo(
     const args = { file_path, start_byte: at, end_byte: at + Math.min(pageBytes, wanted - at) }
     const page = await host.call({ tool: 'read', args }, options)
     if (page.type === 'error') return page
-    if (typeof page.data !== 'string') return errorEnvelope(`${file_path} is no text: read it with ctx.read.`)
+    if (typeof page.data !== 'string')
+      return errorEnvelope(`${file_path} is not text: read it with ctx.read.`)
     const range = page.metadata['range']
     const next = isRecord(range) && range['eof'] === false ? range['end_byte'] : undefined
     text += next === undefined ? page.data : page.data.replace(readOn, '')
@@ -75,7 +77,7 @@ function linesOf(text: string, offset: number, limit: number | undefined): strin
 
 export type FoundPaths = { readonly paths: readonly string[]; readonly truncated: boolean }
 
-/** The paths that a pattern finds; an error envelope when the search failed. */
+/** Returns the paths that match a pattern; an error envelope when the search failed. */
 export async function globPaths(
   host: ProgramHost,
   request: PathsRequest,
@@ -91,7 +93,10 @@ export async function globPaths(
   return outputEnvelope({ paths, truncated }, metadata)
 }
 
-/** The tool's page for a model: one path a line, odd ones quoted as JSON, then an empty line and how many there are. */
+/**
+ * Parses the tool's page for a model: one path per line, unusual ones quoted as JSON, then an empty line and the
+ * count.
+ */
 function listedPaths(page: string): string[] {
   if (page.startsWith('No files found matching pattern:')) return []
   const [list = ''] = page.split(/\n\n(?=\d+ of (?:at least )?\d+ file\(s\) shown)/)

@@ -19,11 +19,11 @@ export type ThreadRun = {
   readonly pool: ThreadPool
   readonly signal: AbortSignal
   readonly memoryBytes: number
-  /** For TypeScript: where a thread finds what takes its types out. */
+  /** For TypeScript: the URL of the module that removes types. */
   readonly stripper?: string
 }
 
-/** Runs one program in a thread that is its own, and leaves nothing of it behind. */
+/** Runs one program in its own thread, and leaves nothing of it behind. */
 export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
   const { program, limits, thread, pool, signal } = run
   const { journal } = program
@@ -57,7 +57,7 @@ export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
 
   const changed = replay.program !== undefined && replay.program !== identity
   const ended = changed
-    ? ({ kind: 'broken', failure: notRepeatable('the script is not what it was') } as const)
+    ? ({ kind: 'broken', failure: notRepeatable('the script has changed') } as const)
     : await untilEnd(run, startOf(run, startedAt, !replay.over), { hear, clock, breaking })
   clock.stop()
   await answers.end()
@@ -69,7 +69,7 @@ export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
     return {
       ...done,
       ok: false,
-      ...notRepeatable('it ended before it had asked for all that it had asked for'),
+      ...notRepeatable('it ended before it had repeated all of its requests'),
     }
   if (ended.kind === 'result') return { ...done, ok: true, result: parseJsonText(ended.text) }
   return { ...done, ok: false, ...failureOf(ended, { signal, timeoutMs, memoryBytes: run.memoryBytes }) }
@@ -83,7 +83,7 @@ export type RunEnd =
   | { readonly kind: 'aborted' }
   | { readonly kind: 'broken'; readonly failure: Failure }
 
-/** Which program it is: whatever decides what it does, beside what it is answered. */
+/** Returns the identity of a program: everything that decides what it does, except the answers. */
 function identityOf({ program, inputs, limits }: ThreadRun): string {
   const { source, fileName, language } = program
   return digestOf(JSON.stringify([source, fileName, language, inputs, limits]))
@@ -103,7 +103,10 @@ type ThreadEnvironment = {
   readonly breaking: Promise<RunEnd>
 }
 
-/** Starts the program and waits for it, for its time to be up, or for the signal. A thread that goes on is ended. */
+/**
+ * Starts the program and waits for its end, for its time to be up, or for the signal. A thread that does not stop is
+ * terminated.
+ */
 async function untilEnd(
   { thread, signal }: ThreadRun,
   start: ToThread,

@@ -1,7 +1,7 @@
 export interface Slots {
-  /** Resolves, in the order of asking, when there is room; what it gives makes room again, once. */
+  /** Resolves, in the order of the calls, when a slot is free; the returned function frees the slot, once. */
   take(): Promise<() => void>
-  /** Lets everybody pass who waits or comes. */
+  /** Resolves all current and future waits. */
   open(): void
 }
 

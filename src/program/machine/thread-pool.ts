@@ -2,36 +2,36 @@ import { ProgramError } from './errors.js'
 import type { ProgramThread } from './thread.js'
 
 export interface ThreadPool {
-  /** A thread with a fresh sandbox, for one program; waits when all are in use. */
+  /** Returns a thread with a fresh sandbox, for one program; waits when all are in use. */
   take(signal: AbortSignal): Promise<ProgramThread>
-  /** Takes it back after a program that ended well. */
+  /** Returns a thread to the pool after a program that ended well. */
   giveBack(thread: ProgramThread): void
-  /** Ends one that cannot be trusted with another program, or is still at work. */
+  /** Terminates a thread that cannot be reused, or is still working. */
   discard(thread: ProgramThread): Promise<void>
   close(): Promise<void>
 }
 
 export type ThreadPoolOptions = {
-  /** How many threads are kept once there was a first program. */
+  /** The number of threads that stay ready after the first program. */
   readonly warm: number
   readonly maxThreads: number
-  /** How long somebody waits for a thread. Others may be held by programs that wait for a person, who may never come. */
+  /** How long a program waits for a thread. Others may wait for a user who never answers. */
   readonly maxWaitMs: number
   start(): Promise<ProgramThread>
 }
 
 type Request = { serve(thread: ProgramThread): void; refuse(error: unknown): void }
 
-/** Starting one takes a whole processor for a while: many at once only hold each other up. */
+/** Starting a thread uses a whole processor for a while: many at once only slow each other down. */
 const maxStarting = 2
 
 /**
- * Threads for programs: one program at a time in each, a few of them ready before they are asked for. Whoever waits gets the first that
- * is ready, a new one or one whose program has ended; they are served in the order of asking.
+ * Creates a pool of threads: each runs one program at a time, and a few are ready in advance. A waiting program gets
+ * the first thread that is ready, new or reused, in the order of the requests.
  */
 export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
   const { warm, maxThreads, maxWaitMs, start } = options
-  /** Every thread that was started and not yet ended, and those of them that are past their start. */
+  /** Every thread that was started and not ended, and those of them that have finished starting. */
   const all = new Set<ProgramThread>()
   const started = new Set<ProgramThread>()
   const unused: ProgramThread[] = []
@@ -63,7 +63,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
       started.add(thread)
       offer(thread)
     } catch (error) {
-      // One that nobody waits for is missed by nobody: whoever asks next starts another, and hears why it fails.
+      // If no program waits for it, the next request starts another thread and gets the error.
       requests.shift()?.refuse(error)
     } finally {
       starting--
@@ -75,13 +75,13 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     while (!closed && starting < Math.min(wanted, maxStarting) && started.size + starting < maxThreads)
       void begin()
   }
-  /** When its sandbox is there, the thread serves again. */
+  /** Makes a thread available again when its new sandbox is ready. */
   const reuse = async (thread: ProgramThread): Promise<void> => {
     try {
       await thread.ready()
       offer(thread)
     } catch {
-      // It died of itself meanwhile; nobody had been promised it.
+      // It ended by itself in the meantime; it was not promised to any program.
       forget(thread)
     }
     grow()
@@ -89,7 +89,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
   const busy = (): ProgramError =>
     new ProgramError(
       'program_busy',
-      `The program was not run: no thread was free for ${maxWaitMs} ms, with ${started.size} of ${maxThreads} in use. Others run, or wait for a yes: answer those, or try again later.`,
+      `The program was not run: no thread was free for ${maxWaitMs} ms, with ${started.size} of ${maxThreads} in use. Other programs run, or wait for an approval: answer those, or try again later.`,
     )
   const nextUnused = (): ProgramThread | undefined => {
     for (;;) {
@@ -131,7 +131,7 @@ type Waiting = Pick<ThreadPoolOptions, 'maxWaitMs'> & {
 
 function waitFor({ signal, requests, grow, maxWaitMs, busy }: Waiting): Promise<ProgramThread> {
   return new Promise((resolve, reject) => {
-    // A thread on its start keeps no process alive; who waits for it does.
+    // A starting thread does not keep the process alive; a waiting program does.
     const late = setTimeout(() => leave(busy()), maxWaitMs)
     const settle = (): void => {
       clearTimeout(late)

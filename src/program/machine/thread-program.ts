@@ -11,7 +11,7 @@ import type { TypeStripper } from './type-stripper.js'
 
 type Start = Extract<ToThread, { kind: 'start' }>
 type Answer = Extract<ToThread, { kind: 'answer' }>
-/** A sandbox that no script has seen yet. */
+/** A sandbox in which no script has run yet. */
 type Sandbox = {
   readonly vm: QuickJS
   readonly seed: JSValueHandle
@@ -19,12 +19,12 @@ type Sandbox = {
   readonly deliver: JSValueHandle
 }
 
-/** The program of a thread, as text: a file of its own would not be found from sources and bundles alike. */
+/** Returns the program of a thread as text: a separate file would not be found both from sources and from bundles. */
 export function threadProgram(): string {
   return `(${serve.toString()})(require('node:worker_threads'), (url) => import(url), ${JSON.stringify(clockSlots)})`
 }
 
-/** Runs in the thread. Everything it uses is inside it or given to it. */
+/** Runs in the thread. Everything it uses is inside it or passed to it. */
 async function serve(
   threads: typeof import('node:worker_threads'),
   load: <Module>(url: string) => Promise<Module>,
@@ -46,10 +46,10 @@ async function serve(
   }
   const say = (message: FromThread): void => port?.postMessage(message)
 
-  /** What the running program has done; a new one for each. */
+  /** The state of the running program; a new one for each. */
   const idle = () => ({
     running: undefined as Start | undefined,
-    /** What the guest's clock shows. */
+    /** The guest's clock. */
     at: 0,
     sleeps: 0,
     ended: undefined as FromThread | undefined,
@@ -71,7 +71,7 @@ async function serve(
   }
   const isOver = (): boolean => state.ended !== undefined || isLate()
 
-  /** Text that the guest hands over; undefined when it is none, or more than can be sent. */
+  /** Returns text from the guest; undefined when it is not text, or too long to be sent. */
   const textOf = (handle: JSValueHandle | undefined): string | undefined => {
     if (!handle?.isString) return undefined
     const length = handle.getProp('length').consume((own) => own.toNumber())
@@ -122,17 +122,17 @@ async function serve(
             })
       return
     }
-    const told = how === 'missing' ? {} : (JSON.parse(text ?? '{}') as Partial<GuestFailure>)
+    const thrown = how === 'missing' ? {} : (JSON.parse(text ?? '{}') as Partial<GuestFailure>)
     state.ended = failed({
       reason: how as GuestFailure['reason'],
-      name: String(told.name ?? ''),
-      message: String(told.message ?? ''),
-      stack: String(told.stack ?? ''),
+      name: String(thrown.name ?? ''),
+      message: String(thrown.message ?? ''),
+      stack: String(thrown.stack ?? ''),
     })
   }
 
   const refuseImport = (name: string): never => {
-    // Text and no error: the engine would copy the stack of an error into the guest, with paths of this machine.
+    // Text and not an error: the engine would copy the stack of an error into the guest, with paths of this machine.
     throw `imports are not allowed inside PTC scripts: ${name.slice(0, 200)}`
   }
 
@@ -150,7 +150,7 @@ async function serve(
           new DataView(memory.buffer).setBigUint64(at, BigInt(Math.round(millis)) * 1_000_000n, true)
           return 0
         },
-        // The engine's own words for its standard streams belong to nobody.
+        // Output of the engine itself on its standard streams is discarded.
         fd_write: (_fd: number, vectors: number, count: number, written: number) => {
           const view = new DataView(memory.buffer)
           let total = 0
@@ -187,7 +187,7 @@ async function serve(
     return { vm, seed: part('seed'), start: part('start'), deliver: part('deliver') }
   }
 
-  /** Does something inside, and all that follows from it; then says what came of it. */
+  /** Runs something inside the engine, and all that follows from it; then reports the result. */
   const pump = (action: (sandbox: Sandbox) => void): void => {
     clock[slots.activeSince] = monotonic()
     try {
@@ -204,7 +204,7 @@ async function serve(
     if (state.ended !== undefined) finish(state.ended)
   }
 
-  /** What the engine threw: an error of the script before it ran, or the engine's own end. */
+  /** Describes what the engine threw: an error of the script before it ran, or the engine's own end. */
   const describe = (error: unknown): GuestFailure => {
     const { name = '', message = '', stack = '' } = error as Partial<Error>
     if (isLate()) return { reason: 'interrupted', message, stack }
@@ -216,7 +216,7 @@ async function serve(
     state = idle()
     sandbox.vm.dispose()
     say(ended)
-    // A thread whose script failed is not trusted with another one: the host ends it.
+    // A thread whose script failed is not reused: the host terminates it.
     if (ended.kind !== 'result') return
     void createSandbox().then((fresh) => {
       sandbox = fresh
@@ -224,13 +224,13 @@ async function serve(
     })
   }
 
-  /** Takes the types out here, where a source that is made to keep the parser busy holds up nobody and is ended on time. */
+  /** Removes the types here, where a source that keeps the parser busy blocks no one and is stopped in time. */
   const scriptOf = async ({ source, fileName, stripper }: Start): Promise<string> => {
     if (stripper === undefined) return source
     const { transform } = await load<Partial<TypeStripper>>(stripper)
     if (transform === undefined)
       throw new Error(
-        'what takes types out was not found: leave capstan out of your bundle, or write JavaScript',
+        'the module that removes types was not found: leave capstan out of your bundle, or write JavaScript',
       )
     return transform(source, { transforms: ['typescript'], disableESTransforms: true, filePath: fileName })
       .code
@@ -250,7 +250,8 @@ async function serve(
     }
     pump(({ vm, seed, start }) => {
       vm.callFunction(seed, vm.undefined, vm.newNumber(program.startedAt)).dispose()
-      // Whatever the script calls `run` at its top is found, exported or not. A line of its own: a comment may be the last thing in it.
+      // A top-level `run` is found, exported or not. On a separate line, because a comment may be the last thing in
+      // the script.
       const source = `${script}\n;export const capstanRun = typeof run === 'undefined' ? undefined : run`
       const module = vm.evalCode(source, program.fileName, EvalFlags.TYPE_MODULE)
       vm.callFunction(start, vm.undefined, module, vm.newString(program.inputs)).dispose()
@@ -267,7 +268,7 @@ async function serve(
       vm.callFunction(deliver, vm.undefined, ...parts).dispose()
       for (const part of parts) part.dispose()
     })
-    // A program that has ended said so, and nobody waits for more.
+    // A program that has ended has reported it, and no caller waits for more.
     if (ack && state.running !== undefined) say({ kind: 'taken', id })
   }
 

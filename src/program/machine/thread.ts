@@ -5,11 +5,11 @@ import { guestSource } from './guest.js'
 import { clockSlots, type FromThread, type ThreadSetup, type ToThread } from './messages.js'
 import { threadProgram } from './thread-program.js'
 
-/** A worker thread with a sandbox in it that no script has seen yet. */
+/** A worker thread with a sandbox in which no script has run yet. */
 export interface ProgramThread {
-  /** Resolves when a fresh sandbox is there; rejects when the thread dies before. Keeps no process alive. */
+  /** Resolves when a fresh sandbox is ready; rejects when the thread ends before. Does not keep the process alive. */
   ready(): Promise<void>
-  /** Runs until the thread says how the program ended, or dies. Nobody else may use it meanwhile. */
+  /** Runs until the thread reports how the program ended, or ends. No other program can use it meanwhile. */
   converse(first: ToThread, listen: (message: FromThread) => void): Promise<ThreadEnd>
   send(message: ToThread): void
   /** The time of the running program, on the clock of {@link monotonic}. */
@@ -22,7 +22,10 @@ export type ThreadEnd =
   | Extract<FromThread, { kind: 'result' | 'failed' }>
   | { readonly kind: 'died'; readonly cause?: Error }
 
-/** Stack that recursion inside the engine may use; the thread's own stack is large enough for it with every native function. */
+/**
+ * The stack for recursion inside the engine; the thread's own stack is large enough for it with every native
+ * function.
+ */
 const stackBytes = 256 * 1024
 const threadLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 16 }
 
@@ -50,7 +53,7 @@ export async function startThread(engine: Engine, memoryBytes: number): Promise<
   return wrap(worker, new Float64Array(clock))
 }
 
-/** Milliseconds on the one clock that every thread of the process reads alike. */
+/** Returns milliseconds on a clock that is equal in every thread of the process. */
 export function monotonic(): number {
   const [seconds, nanos] = process.hrtime()
   return seconds * 1_000 + nanos / 1e6
@@ -76,7 +79,8 @@ function wrap(worker: Worker, clock: Float64Array): ProgramThread {
   }
   worker.on('error', die)
   worker.on('exit', () => die())
-  // Waiting for a thread keeps the process alive; a thread that nobody waits for does not. Only now: a listener keeps it alive too.
+  // Waiting for a thread keeps the process alive; an idle thread does not. Only now, because adding a listener would
+  // undo it.
   worker.unref()
 
   return {

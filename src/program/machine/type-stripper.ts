@@ -1,13 +1,14 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
-/** What a thread needs to take the types out of TypeScript and leave every line where it was. */
+/** What a thread needs to remove the types of TypeScript without changing line numbers. */
 export type TypeStripper = Pick<typeof import('sucrase'), 'transform'>
 export { transform } from 'sucrase'
 
 /**
- * Where a thread finds it: this file, once the package is built and the library is part of it; among sources, which a thread cannot
- * read, the library itself. The types are taken out there and not here, because a parser can be kept busy for ever.
+ * Returns the URL for a thread: this file in the built package, which contains the library; the library itself among
+ * sources, which a thread cannot load. The types are removed in the thread, because a hostile source can keep a
+ * parser busy forever.
  */
 export function stripperUrl(): string {
   const url = import.meta.url

@@ -9,7 +9,10 @@ export function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Keeps bytes under their digest and gives the path, or undefined when they are there already. Not yet on disk: see `syncBlobs`. */
+/**
+ * Writes bytes to a file named by their digest and returns its path, or undefined when it exists. Not synced to disk:
+ * see `syncBlobs`.
+ */
 export function keepBlob(
   files: FileLayer,
   directory: string,
@@ -34,7 +37,7 @@ export function keepBlob(
   return path
 }
 
-/** Puts blobs on disk, names included. Must be over before the log that speaks of them is synced. */
+/** Syncs blobs and their names to disk. Must finish before the log that refers to them is synced. */
 export async function syncBlobs(
   files: FileLayer,
   directory: string,
@@ -53,25 +56,30 @@ export async function syncBlobs(
   await files.syncDirectory(directory)
 }
 
-/** The bytes of a digest, if they are there and have it. */
+/**
+ * Returns the bytes of a digest; undefined when there is no such file. Throws when the bytes do not have that digest.
+ */
 export function readBlobFile(files: FileLayer, directory: string, digest: string): Uint8Array | undefined {
   if (!/^[0-9a-f]{64}$/.test(digest)) return undefined
   const bytes = readWhole(files, join(directory, blobsName, digest))
   if (bytes === undefined || digestOf(bytes) === digest) return bytes
   throw new StoreError(
     'store_damaged',
-    `The content ${digest} is damaged: its bytes no longer have that digest. It has to come from a backup.`,
+    `The content ${digest} is damaged: its bytes no longer have that digest. Restore it from a backup.`,
   )
 }
 
-/** One that a crash has left half written, or that has rotted since, is written again. */
+/**
+ * Returns whether a blob is complete. One that a crash left half written, or that was damaged since, is written
+ * again.
+ */
 function isWhole(files: FileLayer, path: string, digest: string, size: number): boolean {
   if (files.factsAt(path)?.size !== size) return false
   const bytes = readWhole(files, path)
   return bytes !== undefined && digestOf(bytes) === digest
 }
 
-/** A whole file; undefined when there is none. */
+/** Reads a whole file; undefined when there is none. */
 export function readWhole(files: FileLayer, path: string): Uint8Array | undefined {
   let fd: number
   try {

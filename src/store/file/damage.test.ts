@@ -33,7 +33,7 @@ const batches: readonly (readonly SessionRecord[])[] = [
 ]
 
 /** A store with one session, its log's bytes, and where each batch ends. */
-async function kept() {
+async function damagedStore() {
   const store = new FileSessionStore(join(top, `${made++}`))
   const path = join(store.directory, 's', 'log.jsonl')
   const log = await store.open('s', opener)
@@ -47,8 +47,8 @@ async function kept() {
 }
 
 describe('a damaged log', () => {
-  it('cut anywhere, gives every batch that is whole, and goes on behind them', async () => {
-    const { store, path, bytes, ends, directory } = await kept()
+  it('cut anywhere, returns every complete batch, and can be extended after them', async () => {
+    const { store, path, bytes, ends, directory } = await damagedStore()
     let reopened = 0
     for (let length = bytes.length; length >= 0; length--) {
       const cut = bytes.subarray(0, length)
@@ -73,8 +73,8 @@ describe('a damaged log', () => {
     expect(reopened).toBeGreaterThan(20)
   })
 
-  it('with any byte changed, is known for damaged, and gives only what stands before', async () => {
-    const { store, path, bytes, ends } = await kept()
+  it('with any byte changed, is reported as damaged, and returns only what is before', async () => {
+    const { store, path, bytes, ends } = await damagedStore()
     const flips = 500 * factor
     let seed = 7
     const random = (below: number): number => {
@@ -93,8 +93,8 @@ describe('a damaged log', () => {
     }
   })
 
-  it('with any single bit of its last checksum changed, is known for damaged', async () => {
-    const { store, path, bytes } = await kept()
+  it('with any single bit of its last checksum changed, is reported as damaged', async () => {
+    const { store, path, bytes } = await damagedStore()
     for (let at = bytes.length - 20; at < bytes.length; at++) {
       for (let bit = 0; bit < 8; bit++) {
         const damaged = Buffer.from(bytes)
@@ -105,8 +105,8 @@ describe('a damaged log', () => {
     }
   })
 
-  it('with lines lost, doubled or in another order, is known for damaged', async () => {
-    const { store, path, bytes } = await kept()
+  it('with lines lost, repeated or reordered, is reported as damaged', async () => {
+    const { store, path, bytes } = await damagedStore()
     const lines = bytes.toString().split('\n').slice(0, -1)
     const put = (changed: readonly string[]): string | undefined => {
       writeFileSync(path, `${changed.join('\n')}\n`)
@@ -120,8 +120,8 @@ describe('a damaged log', () => {
     }
   })
 
-  it('with strange bytes behind it, or none of its own, tells so and never throws', async () => {
-    const { store, path, bytes, directory } = await kept()
+  it('with unknown bytes after it, or empty, is reported as damaged and never throws', async () => {
+    const { store, path, bytes, directory } = await damagedStore()
     const all = batches.flat()
     for (const garbage of [
       '{}\n',
@@ -160,15 +160,15 @@ describe('a damaged log', () => {
     await expect(store.open('s', opener)).rejects.toMatchObject({ code: expect.stringMatching(/^store_/) })
   })
 
-  it('is given in the list all the same, from its beginning and end', async () => {
-    const { store, path, bytes } = await kept()
+  it('is still listed, from its beginning and end', async () => {
+    const { store, path, bytes } = await damagedStore()
     writeFileSync(path, bytes.subarray(0, bytes.length - 3))
     expect(await store.list()).toMatchObject([{ id: 's', title: 'ä title' }])
     writeFileSync(path, '')
     expect(await store.list()).toMatchObject([{ id: 's' }])
   })
 
-  it('loses no content silently: a damaged blob is refused, and written anew when it comes again', async () => {
+  it('loses no content silently: a damaged blob is rejected, and written again when it is stored again', async () => {
     const store = new FileSessionStore(join(top, `${made++}`))
     const log = await store.open('s', opener)
     const content = new TextEncoder().encode('content')

@@ -10,7 +10,7 @@ import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 
 const top = sharedDirectory()
 
-/** Fills small disks of several sizes, one after the other, and tells how each ended. */
+/** Fills small disks of several sizes, one after the other, and reports how each ended. */
 const program = `
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -60,7 +60,7 @@ beforeAll(async () => {
 })
 
 it.skipIf(!canMount)(
-  'a full disk: the batch is refused by name, all before is there, and it goes on when there is space',
+  'a full disk: the batch is rejected with its own code, all before is saved, and writing works again when there is space',
   async () => {
     const sizes = Math.min(250, 12 * factor)
     const { stdout } = await promisify(execFile)(

@@ -19,7 +19,7 @@ const part = (id: number): SessionRecord => ({
 })
 const systemError = (code: string): Error => Object.assign(new Error(`${code}: made up`), { code })
 
-/** A disk on which the n-th thing that can fail does. Also counts the files that are open. */
+/** A disk on which the n-th operation that can fail does. Also counts open files. */
 function failingAt(n: number, code: string, kind: 'fails' | 'is cut short' = 'fails') {
   let count = 0
   const open = new Set<number>()
@@ -156,12 +156,14 @@ describe('a disk that fails once', () => {
     const background = await store.open('t', { ...opener, durability: 'exit' })
     await background.append([part(0)])
     failing = true
-    await expect(background.close(), 'nobody was told before').rejects.toMatchObject({ code: 'store_failed' })
+    await expect(background.close(), 'no caller got the error before').rejects.toMatchObject({
+      code: 'store_failed',
+    })
     failing = false
     await (await store.open('t', opener)).close()
   })
 
-  it('shares one sync among those who wait at the same time', async () => {
+  it('shares one sync among concurrent waits', async () => {
     let syncs = 0
     const files: FileLayer = {
       ...nodeFiles,
@@ -179,7 +181,7 @@ describe('a disk that fails once', () => {
   })
 })
 
-describe('a directory that somebody else changes', () => {
+describe('a directory that another process changes', () => {
   it.each([
     ['removed', (path: string) => rmSync(path, { recursive: true })],
     ['moved away', (path: string) => renameSync(path, `${path}.moved`)],
@@ -192,7 +194,7 @@ describe('a directory that somebody else changes', () => {
       },
     ],
     ['left without its lease', (path: string) => rmSync(join(path, 'lease-1.json'))],
-  ])('%s: the writer is told, and the session can be opened again', async (_how, change) => {
+  ])('%s: the writer gets an error, and the session can be opened again', async (_how, change) => {
     const store = new FileSessionStore(join(top, `${made++}`))
     const log = await store.open('s', opener)
     await log.append([part(0)])
@@ -205,7 +207,7 @@ describe('a directory that somebody else changes', () => {
     expect(idsIn(store).at(-1)).toBe(2)
   })
 
-  it('that may not be written is named as such', async () => {
+  it('that cannot be written is reported with its own code', async () => {
     for (const code of ['EACCES', 'EROFS', 'EPERM', 'ENOTDIR']) {
       const files: FileLayer = {
         ...nodeFiles,
@@ -221,7 +223,7 @@ describe('a directory that somebody else changes', () => {
     const store = new FileSessionStore(directory)
     await (await store.open('s', opener)).close()
     chmodSync(join(directory, 's', 'log.jsonl'), 0)
-    // Who may do everything reads it all the same.
+    // Root can read it anyway.
     const stored = store.readSync('s')
     if (process.getuid?.() !== 0) expect(stored?.damage).toContain('EACCES')
     expect(existsSync(join(directory, 's', 'log.jsonl'))).toBe(true)

@@ -3,15 +3,16 @@ import * as fs from 'node:fs'
 export type FileFacts = {
   readonly size: number
   readonly mtimeMs: number
-  /** Device and inode: the same for as long as it is the same file. */
+  /** Device and inode, which identify the file. */
   readonly identity: string
   readonly links: number
   readonly isDirectory: boolean
 }
 
 /**
- * All that a file store does to a disk. Tests put faults between it and the store. Writes are synchronous: they only reach the
- * system's cache, which costs a few microseconds where a trip through the thread pool costs many; what waits for the disk does not block.
+ * Everything that a file store does to a disk. Tests inject faults here. Writes are synchronous: they only reach the
+ * system's cache, which costs a few microseconds, much less than the thread pool. Operations that wait for the disk
+ * do not block.
  */
 export interface FileLayer {
   open(path: string, flags: number): number
@@ -20,14 +21,14 @@ export interface FileLayer {
   readLater(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>
   write(fd: number, bytes: Uint8Array, offset: number, length: number, position: number): number
   truncate(fd: number, length: number): void
-  /** The content is on disk. */
+  /** Resolves when the content is on disk. */
   sync(fd: number): Promise<void>
-  /** The names in a directory are on disk. */
+  /** Resolves when the names in a directory are on disk. */
   syncDirectory(path: string): Promise<void>
   facts(fd: number): FileFacts
-  /** Undefined when there is nothing. Links are not followed. */
+  /** Returns facts about a path; undefined when nothing is there. Links are not followed. */
   factsAt(path: string): FileFacts | undefined
-  /** With those above it that are missing. Gives the topmost that was made. */
+  /** Creates a directory and its missing parents. Returns the topmost directory that was created. */
   makeDirectory(path: string): string | undefined
   list(path: string): string[]
   link(existing: string, path: string): void
@@ -80,11 +81,11 @@ export const readWrite = fs.constants.O_RDWR
 export const create = fs.constants.O_RDWR | fs.constants.O_CREAT
 export const createNew = create | fs.constants.O_EXCL
 
-/** A disk that is filling up takes a part without an error; the rest is what fails. */
+/** Writes all bytes: a disk that is filling up writes a part without an error, and fails on the rest. */
 export function writeAll(files: FileLayer, fd: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length; ) {
     const wrote = files.write(fd, bytes, done, bytes.length - done, position + done)
-    if (wrote === 0) throw Object.assign(new Error('the disk takes no more bytes'), { code: 'ENOSPC' })
+    if (wrote === 0) throw Object.assign(new Error('the disk accepts no more bytes'), { code: 'ENOSPC' })
     done += wrote
   }
 }
@@ -99,7 +100,7 @@ function factsOf(stats: fs.Stats): FileFacts {
   }
 }
 
-/** Some systems have no such thing and say so with these codes: then there is nothing to wait for. */
+/** Some systems cannot sync directories and report these codes: then there is nothing to wait for. */
 function directoriesCannotBeSynced(thrown: unknown): boolean {
   return ['EINVAL', 'ENOTSUP', 'EPERM', 'EISDIR', 'EBADF'].includes(errnoOf(thrown) ?? '')
 }

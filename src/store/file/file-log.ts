@@ -15,24 +15,27 @@ export type FileLogParts = {
   readonly directory: string
   readonly held: HeldLease
   readonly fd: number
-  /** Where to go on, and the checksum of what stands before. */
+  /** The position to append at, with the checksum of everything before it. */
   readonly length: number
   readonly checksum: number
   readonly durability: Durability
   readonly heartbeatMs: number
   readonly damage?: string | undefined
   readonly recordCount?: number | undefined
-  /** Directories whose names may not be on disk yet: made now, or by someone who did not live to see to it. */
+  /** Directories whose names may not be on disk yet: created now, or by a process that ended before it synced them. */
   readonly newNamesIn: readonly string[]
 }
 
-/** How long records may wait for the disk that nobody waits for. */
+/** How long records can wait for the disk when no caller waits for them. */
 const soonMs = { sync: 10, async: 50 }
 
-/** A holder that was there a moment ago has not been silent for so long that others took it for dead. */
+/** A holder that was checked this recently cannot have been silent for so long that another process took over. */
 const freshMs = 5
 
-/** The log of one session in a file. Every append is one write at its call; those that wait for the disk at the same time share one sync. */
+/**
+ * The log of one session in a file. Every append is one write; appends that wait for the disk at the same time share
+ * one sync.
+ */
 export class FileLog implements SessionLog {
   readonly lease: Lease
   readonly damage?: string
@@ -47,10 +50,10 @@ export class FileLog implements SessionLog {
   #lastSync: Promise<void> = Promise.resolve()
   #nextSync: Promise<void> | undefined
   #syncTimer: NodeJS.Timeout | undefined
-  /** When it was last looked whether the session is still held here. */
+  /** When this process last checked that it still holds the session. */
   #lookedAt = Number.NEGATIVE_INFINITY
   #failure: unknown
-  #told = false
+  #reported = false
   #closing: Promise<void> | undefined
 
   constructor(parts: FileLogParts) {
@@ -73,7 +76,7 @@ export class FileLog implements SessionLog {
     this.#write(bytes)
     this.#checksum = checksum
     if (!(await this.#settle(soon))) return
-    // Taken over in between: the other may have read the log before this stood in it.
+    // Taken over in the meantime: the new holder may have read the log before this was written.
     this.#refuseWhenLost()
   }
 
@@ -87,8 +90,8 @@ export class FileLog implements SessionLog {
       if (path === undefined) return digest
       this.#newBlobs.push(path)
     } catch (error) {
-      // The log itself is as good as before: whoever can do without the content may go on.
-      throw storeFailure(error, this.#parts.sessionId, 'given a large content')
+      // The log itself is unaffected: a caller that does not need the content can continue.
+      throw storeFailure(error, this.#parts.sessionId, 'extended by a large content')
     }
     this.#unsynced = true
     await this.#settle()
@@ -101,14 +104,14 @@ export class FileLog implements SessionLog {
     this.#refuseWhenLost()
   }
 
-  /** Puts other records in the place of all that are there. Nothing can be appended afterwards: it is another file. */
+  /** Replaces all records. Nothing can be appended afterwards, because the log is then another file. */
   async rewrite(records: readonly SessionRecord[]): Promise<void> {
     this.#refuseWhenOver()
     const { files, directory, sessionId } = this.#parts
     try {
       await rewriteLog(files, directory, records, () => this.#refuseWhenLost())
     } catch (error) {
-      this.#tell()
+      this.#markReported()
       throw this.#fail(storeFailure(error, sessionId, 'rewritten'), 'rewritten')
     }
   }
@@ -126,7 +129,7 @@ export class FileLog implements SessionLog {
       this.#unsynced = true
     } catch (error) {
       this.#takeBack()
-      this.#tell()
+      this.#markReported()
       throw this.#fail(error, 'written to')
     }
   }
@@ -135,11 +138,12 @@ export class FileLog implements SessionLog {
     try {
       this.#parts.files.truncate(this.#parts.fd, this.#length)
     } catch {
-      // A part of the batch stays in the file: the next to open the log finds it incomplete and leaves it out.
+      // A part of the batch stays in the file: the next process that opens the log finds it incomplete and leaves it
+      // out.
     }
   }
 
-  /** Whether the disk was waited for. */
+  /** Returns whether it waited for the disk. */
   async #settle(soon = false): Promise<boolean> {
     const { durability } = this.#parts
     if (durability === 'sync' && !soon) {
@@ -154,26 +158,29 @@ export class FileLog implements SessionLog {
     if (this.#syncTimer !== undefined) return
     this.#syncTimer = setTimeout(() => {
       this.#syncTimer = undefined
-      // A failure is kept, and told to whoever uses the log next.
+      // The failure is stored, and reported to the next caller that uses the log.
       this.#sync(false).catch(() => undefined)
     }, ms)
     this.#syncTimer.unref()
   }
 
-  /** A sync that is under way may have begun before the last write; the one after it serves all who came meanwhile. */
-  #sync(told = true): Promise<void> {
+  /**
+   * Syncs the log. A sync in progress may have begun before the last write; the next one covers all writes until it
+   * begins.
+   */
+  #sync(reports = true): Promise<void> {
     this.#nextSync ??= this.#lastSync.then(() => {
       this.#nextSync = undefined
       return this.#syncNow()
     })
     const sync = this.#nextSync
     this.#lastSync = sync.catch(() => undefined)
-    if (told) sync.catch(() => this.#tell())
+    if (reports) sync.catch(() => this.#markReported())
     return sync
   }
 
-  #tell(): void {
-    this.#told = true
+  #markReported(): void {
+    this.#reported = true
   }
 
   async #syncNow(): Promise<void> {
@@ -190,7 +197,7 @@ export class FileLog implements SessionLog {
       await Promise.all(names.map((path) => files.syncDirectory(path)))
       this.#newNamesIn = []
     } catch (error) {
-      throw this.#fail(error, 'brought to disk')
+      throw this.#fail(error, 'synced to disk')
     }
   }
 
@@ -198,7 +205,7 @@ export class FileLog implements SessionLog {
     const { files, fd, held, sessionId } = this.#parts
     clearTimeout(this.#syncTimer)
     clearInterval(this.#heartbeat)
-    // A failure is told below, unless somebody knows it already.
+    // A failure is thrown below, unless a caller already got it.
     await this.#sync(false).catch(() => undefined)
     try {
       releaseLease(files, held)
@@ -207,18 +214,18 @@ export class FileLog implements SessionLog {
     } finally {
       files.close(fd)
     }
-    if (this.#failure !== undefined && !this.#told) throw this.#failure
+    if (this.#failure !== undefined && !this.#reported) throw this.#failure
   }
 
   #beat(): void {
     try {
       showLife(this.#parts.files, this.#parts.held)
     } catch (error) {
-      this.#fail(error, 'kept')
+      this.#fail(error, 'renewed')
     }
   }
 
-  /** What failed once is not trusted again: the system may have dropped what it could not write. */
+  /** After one failure the log is not used again: the system may have dropped what it could not write. */
   #fail(error: unknown, doing: string): unknown {
     this.#failure = storeFailure(error, this.#parts.sessionId, doing)
     return this.#failure
@@ -227,7 +234,7 @@ export class FileLog implements SessionLog {
   #refuseWhenOver(): void {
     if (this.#closing !== undefined) throw logClosed(this.#parts.sessionId)
     if (this.#failure === undefined) return
-    this.#tell()
+    this.#markReported()
     throw this.#failure
   }
 
@@ -241,7 +248,7 @@ export class FileLog implements SessionLog {
     } catch (error) {
       throw this.#fail(error, 'looked after')
     }
-    this.#tell()
+    this.#markReported()
     throw this.#fail(lostLease(sessionId), '')
   }
 }
@@ -249,6 +256,6 @@ export class FileLog implements SessionLog {
 function lostLease(sessionId: string): StoreError {
   return new StoreError(
     'store_lost_lease',
-    `Session '${sessionId}' is no longer held by this process: another one has taken it over, or its directory was removed. Nothing more is written; open the session again to go on.`,
+    `Session '${sessionId}' is no longer held by this process: another process took it over, or its directory was removed. Nothing more is written. Open the session again to continue.`,
   )
 }

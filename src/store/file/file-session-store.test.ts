@@ -18,7 +18,7 @@ const top = sharedDirectory()
 let made = 0
 const fresh = (): string => join(top, `store-${made++}`, 'sessions')
 
-it('keeps every promise of a session store', async () => {
+it('satisfies the interface of a session store', async () => {
   const problems = await checkSessionStore(() => new FileSessionStore(fresh()), {
     again: (store) => new FileSessionStore((store as FileSessionStore).directory),
     loseLease(store, id) {
@@ -32,7 +32,7 @@ it('keeps every promise of a session store', async () => {
 })
 
 describe('the directory of a store', () => {
-  it('is plain to read: one directory a session, one JSON line a record', async () => {
+  it('is easy to read: one directory per session, one JSON line per record', async () => {
     const store = new FileSessionStore(fresh())
     const log = await store.open('ses_1', opener)
     await log.append([session('ses_1'), session('ses_1', 2)])
@@ -48,7 +48,7 @@ describe('the directory of a store', () => {
     ])
   })
 
-  it('is for its owner alone', async () => {
+  it('is readable only by its owner', async () => {
     const store = new FileSessionStore(fresh())
     const log = await store.open('s', opener)
     const digest = await log.writeBlob(new Uint8Array(3))
@@ -60,7 +60,7 @@ describe('the directory of a store', () => {
     expect([mode('log.jsonl'), mode('lease-1.json'), mode('blobs', digest)]).toEqual([0o600, 0o600, 0o600])
   })
 
-  it('cannot be left by any id, and no two ids share a place, not even where capitals count for nothing', () => {
+  it('cannot be escaped by any id, and no two ids share a directory, even where case is ignored', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary', minLength: 1 }), { minLength: 2 }), (ids) => {
         const distinct = [...new Set(ids)]
@@ -84,7 +84,7 @@ describe('the directory of a store', () => {
     ])
   })
 
-  it('is listed with the same work however long a log is, strangers in it left out', async () => {
+  it('is listed with the same work for any length of a log, and other files are ignored', async () => {
     let read = 0
     const files: FileLayer = {
       ...nodeFiles,
@@ -109,7 +109,7 @@ describe('the directory of a store', () => {
     expect(store.readSync('s')?.records).toHaveLength(10_002)
   })
 
-  it('shows a reader whole batches only, while somebody writes', async () => {
+  it('shows a reader only complete batches while another process writes', async () => {
     const store = new FileSessionStore(fresh())
     const log = await store.open('s', { ...opener, durability: 'exit' })
     for (let at = 1; at <= 50; at++) {

@@ -30,18 +30,21 @@ import { type LogEnd, LogScan, scanFile, scanFileSync } from './scan-log.js'
 import { directoryName, isLongName, sessionIdOf } from './session-directory.js'
 import { storeFailure } from './system-failure.js'
 
+/** The settings of {@link FileSessionStore}. */
 export type FileSessionStoreOptions = {
-  /** After how long without a sign of life the lease of another machine counts as given up. 30 seconds unless told. */
+  /** How long the lease of a process on another machine is valid without a heartbeat. Default: 30 seconds. */
   readonly leaseExpiryMs?: number
-  /** The disk. */
+  /** The file operations; tests replace them. */
   readonly files?: FileLayer
-  /** Which process this is. */
+  /** The identity of this process. */
   readonly owner?: Owner
 }
 
 /**
- * Sessions in a directory: one directory each, with a log of JSON lines, large contents beside it, and the lease of whoever writes.
+ * A store in a directory: one directory per session, with a log of JSON lines, large contents as separate files, and
+ * the writer's lease.
  *
+ * @example
  * ```ts
  * const store = new FileSessionStore('.capstan/sessions')
  * ```
@@ -53,7 +56,7 @@ export class FileSessionStore implements SessionStore {
   readonly #files: FileLayer
   readonly #owner: Owner
   readonly #leaseExpiryMs: number
-  /** The topmost directory that was made for a session and not opened since: its name may not be on disk. */
+  /** The topmost directory that was created for a session and not opened since: its name may not be on disk. */
   #topmostMade: string | undefined
   #lastRead: (LogEnd & { readonly facts: FileFacts; readonly recordCount: number }) | undefined
 
@@ -74,7 +77,7 @@ export class FileSessionStore implements SessionStore {
       try {
         infos.push(await infoOf(this.#files, path, id))
       } catch (error) {
-        // Not a session, or one that is being deleted; one that cannot be read is there all the same.
+        // Not a session, or one that is being deleted; one that cannot be read is still listed.
         if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') infos.push({ id })
       }
     }
@@ -130,7 +133,7 @@ export class FileSessionStore implements SessionStore {
         try {
           return await this.#openLog(sessionId, directory, options)
         } catch (error) {
-          // Deleted by somebody between two steps: begin again with a new one.
+          // Deleted by another process between two steps: start again with a new directory.
           if (errnoOf(error) !== 'ENOENT' || attempt === maxAttempts) throw error
         }
       }
@@ -163,7 +166,7 @@ export class FileSessionStore implements SessionStore {
       if (files.factsAt(directory) === undefined) return false
       const held = this.#takeLease(sessionId, directory, 'its deletion')
       try {
-        // Gone in one step; what a crash leaves of the second step is nobody's session.
+        // Removed from the list in one step; what a crash leaves of the second step is not a session.
         files.rename(directory, join(this.directory, `${trashPrefix}${randomBytes(9).toString('hex')}`))
       } catch (error) {
         releaseLease(files, held)
@@ -187,7 +190,7 @@ export class FileSessionStore implements SessionStore {
     try {
       return readBlobFile(this.#files, this.#directoryOf(sessionId), digest)
     } catch (error) {
-      throw storeFailure(error, sessionId, 'asked for a large content')
+      throw storeFailure(error, sessionId, 'read (a large content)')
     }
   }
 
@@ -204,7 +207,7 @@ export class FileSessionStore implements SessionStore {
     }
   }
 
-  /** The id of a session whose directory is named by a digest. */
+  /** Returns the id of a session whose directory is named by a digest. */
   #idIn(directory: string): string | undefined {
     const bytes = readWhole(this.#files, join(directory, idName))
     return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
@@ -224,7 +227,7 @@ export class FileSessionStore implements SessionStore {
     }
   }
 
-  /** Whether a directory without a log ever had one. */
+  /** Returns whether a directory without a log ever had one. */
   #hasTraces(directory: string): boolean {
     try {
       return this.#files.list(directory).some((name) => !name.startsWith('.') && name !== idName)
@@ -271,7 +274,7 @@ export class FileSessionStore implements SessionStore {
         durability: options.durability ?? 'sync',
         heartbeatMs: this.#leaseExpiryMs / 3,
         recordCount: logEnd.recordCount,
-        damage: lost ? `${logName}: it was missing, and is begun anew` : mended,
+        damage: lost ? `${logName}: it was missing, and a new one was started` : mended,
         newNamesIn: namesToSync(directory, topmostOf(this.#topmostMade, made) ?? directory),
       })
     } catch (error) {
@@ -281,7 +284,7 @@ export class FileSessionStore implements SessionStore {
     }
   }
 
-  /** Where to go on. A log that was read right before, as for a resumed session, is not checked a second time. */
+  /** Returns the position to append at. A log that was just read, as for a resumed session, is not checked again. */
   async #checkedEnd(sessionId: string, fd: number): Promise<LogEnd & { readonly recordCount?: number }> {
     const { identity, size, mtimeMs } = this.#files.facts(fd)
     const last = this.#lastRead
@@ -292,7 +295,7 @@ export class FileSessionStore implements SessionStore {
     return scan
   }
 
-  /** Whoever held it before may have put another file in its place while we waited. */
+  /** Opens the log again if the previous holder replaced the file while this process waited. */
   #reopenIfReplaced(directory: string, fd: number): number {
     const path = join(directory, logName)
     if (this.#files.factsAt(path)?.identity === this.#files.facts(fd).identity) return fd
@@ -301,7 +304,7 @@ export class FileSessionStore implements SessionStore {
     return other
   }
 
-  /** Names that are digests do not tell the id. */
+  /** Writes the id to a file, because a name that is a digest does not contain it. */
   #writeId(sessionId: string, directory: string): void {
     const path = join(directory, idName)
     if (!isLongName(basename(directory)) || this.#files.factsAt(path) !== undefined) return
@@ -339,7 +342,7 @@ function scanSync(files: FileLayer, fd: number, scan: LogScan): LogScan {
   return scan
 }
 
-/** Everything before the place that could not be read is there. */
+/** Records that a log could not be read further; everything before that position is available. */
 function noteUnreadable(scan: LogScan, error: unknown): void {
   if (error instanceof CapstanError) throw error
   scan.problem = `it could not be read further (${errnoOf(error) ?? messageOf(error)})`
@@ -350,7 +353,7 @@ function topmostOf(one: string | undefined, other: string | undefined): string |
   return one.length <= other.length ? one : other
 }
 
-/** From the directory that holds the topmost new name down to the session's own. */
+/** Returns the directories from the one with the topmost new name down to the session's own. */
 function namesToSync(directory: string, topmostMade: string): string[] {
   const names = [directory]
   for (let path = directory; path !== dirname(topmostMade) && path !== dirname(path); ) {

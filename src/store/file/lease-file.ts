@@ -14,7 +14,7 @@ export type LeaseRequest = {
   readonly sessionId: string
   readonly holder: string
   readonly owner: Owner
-  /** After how long without a sign of life somebody counts as gone whose process cannot be looked up from here. */
+  /** How long a holder whose process cannot be looked up from here counts as alive without a heartbeat. */
   readonly expiryMs: number
   /** Undefined: the disk's clock. */
   readonly acquiredAtMs?: number
@@ -25,13 +25,14 @@ export type HeldLease = {
   readonly path: string
   readonly fd: number
   readonly identity: string
-  /** The holder before was only silent, and may wake up and write. */
+  /** The previous holder was only silent, and may continue to write. */
   readonly fromSilent: boolean
 }
 
 /**
- * Takes the lease of a session, or throws who has it. Leases are files named by their fence, and the highest number counts: making the
- * next one succeeds for exactly one of any number of rivals, since a name can be made only once, and the highest is never removed.
+ * Acquires the lease of a session, or throws with its holder. Leases are files named by their fence, and the highest
+ * number counts. Exactly one of several competitors can create the next one, because a name can be created only once
+ * and the highest is never removed.
  */
 export function takeLease(request: LeaseRequest): HeldLease {
   const { files, directory } = request
@@ -54,17 +55,17 @@ export function takeLease(request: LeaseRequest): HeldLease {
   }
 }
 
-/** Whether nobody has taken it over, and it is still where it was. */
+/** Returns whether the lease was not taken over and is still at its path. */
 export function isStillHeld(files: FileLayer, { path, identity }: HeldLease): boolean {
   return files.factsAt(path)?.identity === identity
 }
 
-/** Shows other machines that the holder lives: writing sets the time by the disk's own clock. */
+/** Renews the lease for other machines: writing sets the modification time by the disk's own clock. */
 export function showLife(files: FileLayer, { fd }: HeldLease): void {
   files.write(fd, endOfLine, 0, 1, files.facts(fd).size - 1)
 }
 
-/** Gives the session back. The file stays, so that the next fence is higher. */
+/** Releases the session. The file stays, so that the next fence is higher. */
 export function releaseLease(files: FileLayer, held: HeldLease): void {
   try {
     markReleased(files, held)
@@ -73,12 +74,12 @@ export function releaseLease(files: FileLayer, held: HeldLease): void {
   }
 }
 
-/** Over bytes that are there already, since a session must be given back on a full disk too. */
+/** Overwrites existing bytes, because a session must be releasable on a full disk too. */
 function markReleased(files: FileLayer, held: HeldLease): void {
   try {
     writeAll(files, held.fd, isReleased, 0)
   } catch {
-    // The disk takes nothing more: then there is no lease rather than one that nobody can take.
+    // The disk accepts nothing more: remove the lease rather than leave one that blocks everyone.
     if (isStillHeld(files, held)) removeIfThere(files, held.path)
   }
 }
@@ -99,7 +100,7 @@ function latestLease(request: LeaseRequest, diskNow: number): FoundLease {
     const fence = Math.max(0, ...fencesIn(files, directory))
     if (fence === 0) return { state: 'none', fence }
     const found = readLease(files, join(directory, `lease-${fence}.json`))
-    // Somebody was faster, and has removed it already.
+    // Another process was faster, and has already removed it.
     if (found === undefined) continue
     if (found.released) return { state: 'over', fence }
     const { owner } = found
@@ -136,7 +137,7 @@ function readLease(files: FileLayer, path: string): WrittenLease | undefined {
     const buffer = Buffer.alloc(maxLeaseBytes)
     const written = parsed(buffer.toString('utf8', 0, files.read(fd, buffer, 0, maxLeaseBytes, 0)))
     const text = (name: string): string =>
-      typeof written[name] === 'string' ? written[name] : 'somebody unknown'
+      typeof written[name] === 'string' ? written[name] : 'an unknown process'
     const number = (name: string): number => (typeof written[name] === 'number' ? written[name] : 0)
     return {
       lease: {
@@ -156,7 +157,7 @@ function readLease(files: FileLayer, path: string): WrittenLease | undefined {
 
 const maxLeaseBytes = 8192
 
-/** A lease that a power cut has emptied, or somebody's own file, says nothing; then only its age counts. */
+/** Parses a lease. One that a power cut emptied, or an unrelated file, contains nothing; then only its age counts. */
 function parsed(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
@@ -178,7 +179,10 @@ function ownerIn(value: unknown): Owner | undefined {
     : undefined
 }
 
-/** Killed, but not yet collected by a parent that perhaps never will (the first process of many containers). It writes no more. */
+/**
+ * Returns whether a process was killed but not reaped by its parent, which may never happen in containers. It writes
+ * no more.
+ */
 function isZombie(owner: Owner, self: Owner): boolean {
   if (owner.host !== self.host || owner.boot !== self.boot || owner.namespace !== self.namespace) return false
   try {
@@ -218,7 +222,7 @@ function claim(
   }
   let isLatest = false
   try {
-    // A slow rival may make a number that others have passed and removed since.
+    // A slow competitor may create a number that others have passed and removed since.
     isLatest = fencesIn(files, directory).every((other) => other <= fence)
   } finally {
     if (!isLatest) removeIfThere(files, path)
@@ -226,7 +230,7 @@ function claim(
   return isLatest ? held : undefined
 }
 
-/** Whatever fails now, the lease is there: it has to be given back. */
+/** If anything fails now, the lease exists and must be released. */
 function finishClaim(request: LeaseRequest, held: HeldLease, draft: string, diskNow: number): void {
   try {
     removeIfThere(request.files, draft)
@@ -242,7 +246,7 @@ function removeEarlier({ files, directory, expiryMs }: LeaseRequest, fence: numb
     const number = Number(leaseName.exec(name)?.[1] ?? Number.POSITIVE_INFINITY)
     const path = join(directory, name)
     if (number < fence) removeIfThere(files, path)
-    // What a process left that was killed just while it took the lease.
+    // Left by a process that was killed while it acquired the lease.
     else if (name.startsWith(draftPrefix) && diskNow - (files.factsAt(path)?.mtimeMs ?? diskNow) > expiryMs)
       removeIfThere(files, path)
   }

@@ -18,7 +18,7 @@ const opener = { holder: 'test', now: () => 1 } as const
 const children: ChildProcess[] = []
 let made = 0
 
-/** What another process does: opens on demand, tells how it went, and gives back or dies. */
+/** Another process: opens on demand, reports the result, and releases the session or ends. */
 const program = `
 import { FileSessionStore } from './store.mjs'
 let log
@@ -73,13 +73,13 @@ async function die(child: ChildProcess): Promise<void> {
 }
 
 describe('the lease of a session', () => {
-  it('goes to exactly one of several processes, however they race, and a dead one is followed at once', async () => {
+  it('goes to exactly one of several racing processes, and a dead holder is replaced at once', async () => {
     const rivals = await Promise.all([0, 1, 2, 3].map(startChild))
     const directory = join(top, 'races')
     const races = 60 * Math.min(factor, 16)
     const fences = new Map<string, number>()
     for (let race = 0; race < races; race++) {
-      // New sessions and known ones, given back or left by the dead.
+      // New and existing sessions, released or held by dead processes.
       const id = race % 3 === 0 ? `new-${race}` : 'known'
       const replies = await Promise.all(
         rivals.map((child, at) => ask(child, 'open', directory, id, `rival ${at}`)),
@@ -113,7 +113,7 @@ describe('the lease of a session', () => {
     expect(leftovers).toEqual(['log.jsonl'])
   })
 
-  it('of a living process is refused, and taken over at once when it was killed', async () => {
+  it('of a live process is respected, and taken over at once when the process was killed', async () => {
     const child = await startChild()
     const store = new FileSessionStore(join(top, `${made++}`))
     await ask(child, 'open', store.directory, 's', 'the child')
@@ -129,7 +129,7 @@ describe('the lease of a session', () => {
     await log.close()
   })
 
-  it('is known for that of another process when the process id was used again', async () => {
+  it('is recognised as that of another process when the process id was reused', async () => {
     const directory = join(top, `${made++}`)
     const before = new FileSessionStore(directory, { owner: { ...thisProcess(), started: '1' } })
     await before.open('s', opener)
@@ -138,7 +138,7 @@ describe('the lease of a session', () => {
     await log.close()
   })
 
-  it('of another machine holds as long as it shows life; a sleeper that wakes up writes no more', async () => {
+  it('of another machine is valid while it is renewed; a holder that was suspended cannot write afterwards', async () => {
     const directory = join(top, `${made++}`)
     const far = new FileSessionStore(directory, {
       owner: { ...thisProcess(), host: 'far' },
@@ -160,12 +160,12 @@ describe('the lease of a session', () => {
     expect(near.readSync('s')).toEqual({ records: [event(1), event(2), event(5)] })
   })
 
-  it('taken over between a check and a write: what the sleeper writes then reaches no log and is not acknowledged', async () => {
+  it('taken over between a check and a write: what the old holder writes then reaches no log and is not acknowledged', async () => {
     const directory = join(top, `${made++}`)
     let believes = false
     const files: FileLayer = {
       ...nodeFiles,
-      // The check comes out as it would have before the long sleep.
+      // The check has the result from before the suspension.
       factsAt: (path) => (believes ? known : nodeFiles.factsAt(path)),
       facts: (fd) => (believes ? { ...nodeFiles.facts(fd), links: 1 } : nodeFiles.facts(fd)),
       write(...args) {
@@ -189,7 +189,7 @@ describe('the lease of a session', () => {
     expect(near.readSync('s')).toEqual({ records: [event(1), event(2), event(4)] })
   })
 
-  it('is not won by a rival so slow that others have come and gone meanwhile', () => {
+  it('does not go to a competitor so slow that others have held it in the meantime', () => {
     const directory = join(top, `${made++}`)
     mkdirSync(directory)
     const request = { files: nodeFiles, directory, sessionId: 's', owner: thisProcess(), expiryMs: 30_000 }
@@ -212,7 +212,7 @@ describe('the lease of a session', () => {
     if (held !== undefined) releaseLease(nodeFiles, held)
   })
 
-  it('shows life by itself', async () => {
+  it('is renewed automatically', async () => {
     const directory = join(top, `${made++}`)
     const far = new FileSessionStore(directory, {
       owner: { ...thisProcess(), host: 'far' },
@@ -222,14 +222,14 @@ describe('the lease of a session', () => {
     const log = await far.open('s', opener)
     const path = join(directory, 's', 'lease-1.json')
     silence(path)
-    // Three beats fall into the time after which it would have been given up.
+    // Three renewals happen before it would have expired.
     await new Promise((resolve) => setTimeout(resolve, 150))
     await expect(near.open('s', opener)).rejects.toMatchObject({ code: 'session_locked' })
     await log.close()
     await (await near.open('s', opener)).close()
   })
 
-  it('that says nothing (emptied by a power cut) counts for its age alone', async () => {
+  it('that is empty after a power cut expires by its age alone', async () => {
     const store = new FileSessionStore(join(top, `${made++}`))
     await (await store.open('s', opener)).close()
     const path = join(store.directory, 's', 'lease-7.json')
@@ -246,7 +246,7 @@ function event(sequence: number): SessionRecord {
   return { type: 'run_event', data: { runId: 'r', sequence, timestampMs: 1, event: 'x' } }
 }
 
-/** As if nothing had been heard for a long time. */
+/** As if it had not been renewed for a long time. */
 function silence(path: string): void {
   utimesSync(path, 1, 1)
 }

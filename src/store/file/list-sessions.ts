@@ -7,7 +7,10 @@ import { checksumAfter, sealAt } from './log-line.js'
 import { logName } from './repair-log.js'
 import { LogScan } from './scan-log.js'
 
-/** What the beginning and the end of a log tell of its session; the work is the same however long the log is. */
+/**
+ * Reads the information about a session from the beginning and the end of its log; the work does not grow with the
+ * log.
+ */
 export async function infoOf(files: FileLayer, directory: string, id: string): Promise<SessionInfo> {
   const fd = files.open(join(directory, logName), readOnly)
   try {
@@ -33,7 +36,7 @@ function recordsAtStart(id: string, bytes: Buffer): LogScan['records'] {
   return scanned(id, bytes, 0)
 }
 
-/** Begins inside some line; its checksum at least is whole, and the next line builds on it. */
+/** Reads records from a position inside a line: that line's checksum is complete, and the next line builds on it. */
 function recordsAtEnd(id: string, bytes: Buffer): LogScan['records'] {
   const end = bytes.indexOf('\n')
   const sealed = end < 0 ? -1 : sealAt(bytes, end)

@@ -2,10 +2,10 @@ import { crc32 } from 'node:zlib'
 import type { SessionRecord } from '../records.js'
 
 /**
- * One line: `{"type":…,"data":…,"crc":"1a2b3c4d"}`. The checksum is of all that stands before its own field, from the beginning of the
- * file: a changed byte shows, and so does a line that is missing, doubled or elsewhere; and one comparison vouches for any number of
- * lines. In a batch of several lines each but the last begins with `"more"`, the number of those that follow, so that a batch cut in
- * half is known for one.
+ * Encodes records as lines `{"type":…,"data":…,"crc":"1a2b3c4d"}`. The checksum covers everything before its own
+ * field, from the beginning of the file: it detects a changed byte and a line that is missing, repeated or moved, and
+ * one comparison checks any number of lines. In a batch of several lines each but the last begins with `"more"`, the
+ * number of lines that follow, so that an incomplete batch is recognised.
  */
 export function encodeBatch(records: readonly SessionRecord[], checksumBefore: number): EncodedBatch {
   let text = ''
@@ -23,7 +23,7 @@ export function encodeBatch(records: readonly SessionRecord[], checksumBefore: n
   return { bytes: Buffer.from(text), checksum }
 }
 
-/** The checksum up to and with the end of a line, for the next one. */
+/** Returns the checksum up to the end of a line, for the next line. */
 export function checksumAfter(sealed: number): number {
   return crc32(sealOf(sealed), sealed)
 }
@@ -34,10 +34,10 @@ function sealOf(sum: number): string {
 
 export type EncodedBatch = { readonly bytes: Buffer; readonly checksum: number }
 
-/** The bytes of a line behind what its checksum covers, without the newline. */
+/** The length of the end of a line that its checksum does not cover, without the newline. */
 export const sealLength = ',"crc":"00000000"}'.length
 
-/** The checksum of a line that ends at `end` (its newline); -1 when it does not end as a line must. */
+/** Returns the checksum of the line that ends at `end` (its newline); -1 when the line has no valid end. */
 export function sealAt(bytes: Buffer, end: number): number {
   const start = end - sealLength
   if (start < 0) return -1
@@ -56,13 +56,13 @@ const opening = Buffer.from(',"crc":"')
 const quote = 0x22
 const brace = 0x7d
 
-/** Small letters only: a flipped bit that makes a capital of one is a flipped bit. */
+/** Only lower case: a flipped bit can turn a letter into upper case. */
 function digitOf(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : -1
 }
 
-/** How many lines of its batch follow this one. */
+/** Returns how many lines of its batch follow this one. */
 export function moreAfter(bytes: Buffer, start: number): number {
   for (let at = 0; at < moreOpening.length; at++) if (bytes[start + at] !== moreOpening[at]) return 0
   return Number.parseInt(

@@ -16,8 +16,9 @@ type NameChange = {
 }
 
 /**
- * A disk with a cache that forgets. After a power cut there is what was synced, and of the rest any part: single sectors of what
- * was written, in any order, and any of the changed names, where a rename happens whole or not at all.
+ * A disk with a cache that forgets. After a power cut there is what was synced, and of the rest any part: single
+ * sectors of what was written, in any order, and any of the changed names, where a rename happens whole or not at
+ * all.
  */
 class ForgetfulDisk implements FileLayer {
   readonly tree: Tree
@@ -155,7 +156,7 @@ class ForgetfulDisk implements FileLayer {
   afterPowerCut(random: (below: number) => number): ForgetfulDisk {
     const tree = copyTree(this.onDisk)
     for (const change of this.#unsynced) if (random(2) === 0) applyNames(tree, change)
-    // A directory whose own name was forgotten is gone with what is in it.
+    // A directory whose own name was lost is gone with its content.
     for (const path of tree.keys()) if (!isReachable(tree, path)) tree.delete(path)
     const survivors = new Map<Inode, Inode>()
     for (const names of tree.values())
@@ -236,9 +237,9 @@ function survivor(inode: Inode, known: Map<Inode, Inode>, random: (below: number
   const pieces = inode.unsynced.flatMap((write) => ('truncate' in write ? [write] : sectorsOf(write)))
   // Nothing, all, or any of them in any order.
   const mood = random(4)
-  const kept = mood === 0 ? [] : mood === 1 ? pieces : pieces.filter(() => random(2) === 0)
-  if (mood === 3) kept.sort(() => random(3) - 1)
-  const data = kept.reduce(applied, inode.onDisk)
+  const written = mood === 0 ? [] : mood === 1 ? pieces : pieces.filter(() => random(2) === 0)
+  if (mood === 3) written.sort(() => random(3) - 1)
+  const data = written.reduce(applied, inode.onDisk)
   const made = { ...inode, data, onDisk: data, unsynced: [], links: 0 }
   known.set(inode, made)
   return made
@@ -275,13 +276,13 @@ const part = (id: number): SessionRecord => ({
 })
 const blobOf = (id: number): Uint8Array => new TextEncoder().encode(`blob ${id} `.repeat(200))
 
-/** Opens twice and appends, as fast as it may; gives what was acknowledged until the power failed. */
+/** Opens twice and appends as fast as possible; returns what was acknowledged until the power failed. */
 async function work(disk: ForgetfulDisk) {
   const acknowledged: SessionRecord[] = []
   const tried: SessionRecord[] = []
   const waiting: SessionRecord[] = []
   const blobs: [string, number][] = []
-  // Written by a machine that has been started again since: its leases are those of the dead.
+  // Written by a machine that was restarted since: its leases are those of dead processes.
   const store = new FileSessionStore('/a/sessions', {
     files: disk,
     owner: { ...thisProcess(), boot: 'before' },
@@ -303,7 +304,7 @@ async function work(disk: ForgetfulDisk) {
           if (result.status === 'rejected') throw result.reason
           acknowledged.push(...waiting.splice(0), ...result.value)
         }
-        // What may wait for the disk is not there yet, and comes before all that is behind it.
+        // What can wait for the disk is not there yet, and comes before everything after it.
         const soon = [part(id + 4)]
         tried.push(...soon)
         await log.append(soon, { soon: true })
@@ -401,7 +402,7 @@ it('has the old records or the new ones when the power is cut while a log is rew
   expect(Math.min(seen.old, seen.new)).toBeGreaterThan(0)
 })
 
-/** A lease whose bytes were forgotten while its name was not counts by its age: that time has to pass. */
+/** A lease that lost its bytes but not its name expires by its age: that time has to pass. */
 async function openAfter(store: FileSessionStore, disk: ForgetfulDisk) {
   const names = disk.tree.get('/a/sessions/s') ?? new Map<string, Inode | 'directory'>()
   for (const [name, inode] of names) if (name.startsWith('lease-') && inode !== 'directory') inode.time = -1e6

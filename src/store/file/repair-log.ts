@@ -7,15 +7,15 @@ import type { LogEnd } from './scan-log.js'
 
 export const logName = 'log.jsonl'
 
-/** In words: what is wrong with a log, where, and how much of it is left out. Undefined when nothing is. */
+/** Describes the damage of a log: what, where, and how much of it is left out. Undefined when there is none. */
 export function damageOf({ problem, end }: LogEnd, size: number): string | undefined {
   if (problem === undefined) return undefined
-  return `${logName}: ${problem}; it is whole up to byte ${end}, and the ${Math.max(0, size - end)} bytes after that are left out`
+  return `${logName}: ${problem}; it is complete up to byte ${end}, and the ${Math.max(0, size - end)} bytes after that are left out`
 }
 
 /**
- * Makes a log ready to go on behind its last whole batch. What stands behind that is kept in a file of its own beside it, since it may
- * hold something that a person can still use. Gives what was wrong.
+ * Prepares a log for appending after its last complete batch. The rest is saved in a separate file, because a person
+ * may still be able to use it. Returns a description of the damage.
  */
 export async function repairLog(
   files: FileLayer,
@@ -29,10 +29,10 @@ export async function repairLog(
   const name = await keepAside(files, directory, fd, logEnd.end)
   files.truncate(fd, logEnd.end)
   await files.sync(fd)
-  return `${damage} (kept in ${name})`
+  return `${damage} (saved in ${name})`
 }
 
-/** Writes the log of a new session, whole under its name or not at all. Undefined when there is one; else where it ends. */
+/** Writes the log of a new session completely or not at all. Returns its end, or undefined when a log exists. */
 export function writeFirstLog(
   files: FileLayer,
   directory: string,
@@ -57,14 +57,17 @@ export function writeFirstLog(
   }
 }
 
-/** Copies a log into a new file in its place: whoever still writes to the old one writes to a file that no longer has a name. */
+/**
+ * Copies a log to a new file under the same name: a process that still writes to the old one writes to a file without
+ * a name.
+ */
 export async function replaceLog(files: FileLayer, directory: string, fd: number): Promise<number> {
   const copied = await putInPlace(files, directory, (copy) => copyFrom(files, fd, 0, copy))
   files.close(fd)
   return copied
 }
 
-/** Puts a log of these records in the place of the one that is there. Each can be read without those behind it. */
+/** Replaces a log by one with these records. Each can be read without those after it. */
 export async function rewriteLog(
   files: FileLayer,
   directory: string,
@@ -89,7 +92,7 @@ export async function rewriteLog(
   files.close(written)
 }
 
-/** Written aside, on disk, and only then under the name: whoever looks finds the old log or the new one. */
+/** Writes to a temporary file, syncs it, and renames it: readers find the old log or the new one. */
 async function putInPlace(
   files: FileLayer,
   directory: string,

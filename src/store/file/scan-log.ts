@@ -5,15 +5,15 @@ import { refuseFutureSchema } from '../schema.js'
 import type { FileLayer } from './file-layer.js'
 import { checksumAfter, moreAfter, sealAt, sealLength } from './log-line.js'
 
-/** Where the last whole batch of a log ends, and the checksum of all up to there: the place to go on writing from. */
+/** The end of the last complete batch of a log, with the checksum up to there: the position to append at. */
 export type LogEnd = {
   readonly end: number
   readonly checksum: number
-  /** What is wrong with what stands behind it. */
+  /** The problem of the rest, if there is one. */
   readonly problem: string | undefined
 }
 
-/** Reads a log up to its end or to the first thing that is wrong. Damage is found and told; a future schema is thrown. */
+/** Reads a log up to its end or to the first error. Reports damage; throws for a future schema. */
 export class LogScan implements LogEnd {
   readonly records: SessionRecord[] = []
   end = 0
@@ -28,18 +28,18 @@ export class LogScan implements LogEnd {
     this.checksum = options.checksum ?? 0
   }
 
-  /** Takes the whole batches at the beginning of these bytes and gives how many bytes they were. */
+  /** Reads the complete batches at the beginning of these bytes and returns their length in bytes. */
   take(bytes: Buffer): number {
     const end = lastBatchEnd(bytes)
     return end >= 0 && this.#takeBatches(bytes, 0, end) ? end + 1 : this.#takeUpToProblem(bytes)
   }
 
-  /** No more bytes come; so many are left over. */
+  /** Ends the scan with this many bytes left over. */
   finish(left: number): void {
     if (left > 0) this.problem = 'its last lines are cut off'
   }
 
-  /** Takes batches of which the last ends at this newline, if that one's checksum fits: it vouches for all of them. */
+  /** Reads batches up to the one that ends at this newline, if its checksum is right: it covers all of them. */
   #takeBatches(bytes: Buffer, start: number, end: number): boolean {
     const sealed = checkedSeal(bytes, start, end, this.checksum)
     if (sealed < 0) return false
@@ -50,7 +50,7 @@ export class LogScan implements LogEnd {
     return true
   }
 
-  /** Line by line, which shows where the damage is, or that a batch has not ended yet. */
+  /** Reads line by line, to find where the damage is, or that a batch has not ended yet. */
   #takeUpToProblem(bytes: Buffer): number {
     let taken = 0
     let checksum = this.checksum
@@ -85,7 +85,7 @@ export class LogScan implements LogEnd {
     return true
   }
 
-  /** Looks only at what may be a session's row, which is a fraction of the work. */
+  /** Examines only what may be a session's row, which is a fraction of the work. */
   #checkSchemas(bytes: Buffer, start: number, end: number): void {
     for (
       let at = bytes.indexOf(sessionMark, start);
@@ -100,16 +100,16 @@ export class LogScan implements LogEnd {
 
 export type ScanOptions = {
   readonly keep: boolean
-  /** Of what stands before, when the scan begins inside a log. */
+  /** The checksum of everything before, when the scan begins inside a log. */
   readonly checksum?: number
-  /** Whether a later schema is no reason to stop. */
+  /** Whether a later schema is accepted. */
   readonly anySchema?: boolean
 }
 
 const newline = 0x0a
 const sessionMark = Buffer.from('"type":"session"')
 
-/** The newline that ends the last whole batch; -1 when there is none. */
+/** Returns the newline that ends the last complete batch; -1 when there is none. */
 function lastBatchEnd(bytes: Buffer): number {
   for (let end = bytes.lastIndexOf(newline); end >= 0; ) {
     const before = end === 0 ? -1 : bytes.lastIndexOf(newline, end - 1)
@@ -119,13 +119,13 @@ function lastBatchEnd(bytes: Buffer): number {
   return -1
 }
 
-/** The checksum that a line says, if it is the one that its bytes and all before them have; else -1. */
+/** Returns the checksum of a line, if it is right for its bytes and all before them; otherwise -1. */
 function checkedSeal(bytes: Buffer, start: number, end: number, before: number): number {
   const sealed = end - start < sealLength ? -1 : sealAt(bytes, end)
   return sealed >= 0 && crc32(bytes.subarray(start, end - sealLength), before) === sealed ? sealed : -1
 }
 
-/** A line that is no record can only come from someone else who knows how to write a checksum. */
+/** Parses a line. A line that is not a record can only come from another program that writes checksums. */
 function parseLine(line: string): SessionRecord | undefined {
   try {
     const parsed: unknown = JSON.parse(line)
@@ -150,7 +150,7 @@ export function scanFileSync(files: FileLayer, fd: number, scan: LogScan): void 
   }
 }
 
-/** The same without blocking: other work goes on between the chunks. */
+/** Reads a whole file into a scan without blocking: other work runs between the chunks. */
 export async function scanFile(files: FileLayer, fd: number, scan: LogScan): Promise<void> {
   const steps = readSteps(files.facts(fd).size, scan)
   for (let step = steps.next(); step.done !== true; ) {
@@ -161,7 +161,7 @@ export async function scanFile(files: FileLayer, fd: number, scan: LogScan): Pro
 
 type ReadStep = { buffer: Buffer; offset: number; length: number; position: number }
 
-/** One chunk after the other into one buffer, which grows only when a single line is longer. */
+/** Reads one chunk after the other into one buffer, which grows only when a single line is longer. */
 function* readSteps(size: number, scan: LogScan): Generator<ReadStep, void, number> {
   let buffer = Buffer.allocUnsafe(Math.min(size + 1, chunkBytes))
   let held = 0

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { StoreError } from '../errors.js'
 
 /**
- * The directory of a session: its id, with everything written as `%xx` that some system takes for something else. Capitals too, since
- * `A` and `a` are one file on many disks. Ids that get too long for a name are cut and told apart by a digest.
+ * Returns the directory name of a session: its id, with everything written as `%xx` that some system treats
+ * specially. Upper case too, because `A` and `a` are one file on many disks. Ids that are too long for a name are cut
+ * and distinguished by a digest.
  */
 export function directoryName(sessionId: string): string {
   if (sessionId === '') throw badId('it is empty')
@@ -13,7 +14,10 @@ export function directoryName(sessionId: string): string {
   return `${encoded.slice(0, keptOfLongName)}${longMark}${digest}`
 }
 
-/** The id that a directory stands for; undefined when it is none of ours, or when its name does not tell (see `isLongName`). */
+/**
+ * Returns the session id of a directory; undefined for other directories, and for names without the id (see
+ * `isLongName`).
+ */
 export function sessionIdOf(name: string): string | undefined {
   try {
     const id = decodeURIComponent(name)
@@ -23,7 +27,7 @@ export function sessionIdOf(name: string): string | undefined {
   }
 }
 
-/** Whether the name is a digest, and the id stands in a file inside. */
+/** Returns whether the name is a digest, and the id is in a file inside. */
 export function isLongName(name: string): boolean {
   return /^[a-z0-9._%-]*~[0-9a-f]{64}$/.test(name)
 }
@@ -40,7 +44,7 @@ function encodeId(sessionId: string): string {
     .replace(/^(con|prn|aux|nul|com\d|lpt\d)(?=$|\.)/, deviceName)
 }
 
-/** Windows takes these for devices, with any extension. */
+/** Windows treats these names as devices, with any extension. */
 function deviceName(name: string): string {
   return `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
 }
@@ -49,7 +53,7 @@ function wellFormed(sessionId: string): string {
   try {
     return encodeURIComponent(sessionId).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
   } catch (error) {
-    throw badId('half of a surrogate pair stands alone in it', error)
+    throw badId('it contains half of a surrogate pair', error)
   }
 }
 

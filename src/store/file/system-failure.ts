@@ -2,11 +2,14 @@ import { CapstanError } from '../../tool/errors.js'
 import { StoreError, type StoreErrorCode } from '../errors.js'
 import { errnoOf } from './file-layer.js'
 
-/** What the system refused, as an error of the store. Errors that are ours already, and mistakes in arguments, stay as they are. */
+/**
+ * Converts an error of the system to an error of the store. Errors of this package, and wrong arguments, are returned
+ * unchanged.
+ */
 export function storeFailure(thrown: unknown, sessionId: string, doing: string): unknown {
   const errno = errnoOf(thrown)
   if (errno === undefined || thrown instanceof CapstanError || errno.startsWith('ERR_')) return thrown
-  const [code, words] = meanings[errno] ?? ['store_failed', 'the system refused']
+  const [code, words] = meanings[errno] ?? ['store_failed', 'the system reported an error']
   return new StoreError(
     code,
     `Session '${sessionId}' could not be ${doing} (${errno}): ${words}. What was acknowledged before is safe.`,
@@ -25,11 +28,11 @@ const meanings: Readonly<Record<string, readonly [StoreErrorCode, string]>> = {
   EACCES: ['store_unwritable', `access is denied; ${forbidden}`],
   EPERM: ['store_unwritable', `it is not permitted; ${forbidden}`],
   EROFS: ['store_unwritable', 'the file system is read-only; choose another directory for the store'],
-  ENOTDIR: ['store_unwritable', 'a file stands where a directory has to be; move it away'],
-  EISDIR: ['store_unwritable', 'a directory stands where a file has to be; move it away'],
-  ELOOP: ['store_unwritable', 'a symbolic link stands where a file has to be; remove it'],
-  ENOENT: ['store_failed', 'its directory is gone; open the session again to begin a new one'],
+  ENOTDIR: ['store_unwritable', 'there is a file where a directory is needed; move it away'],
+  EISDIR: ['store_unwritable', 'there is a directory where a file is needed; move it away'],
+  ELOOP: ['store_unwritable', 'there is a symbolic link where a file is needed; remove it'],
+  ENOENT: ['store_failed', 'its directory no longer exists; open the session again to start a new one'],
   EMFILE: ['store_failed', tooMany],
   ENFILE: ['store_failed', tooMany],
-  EIO: ['store_failed', 'the disk reported an error; check it before going on'],
+  EIO: ['store_failed', 'the disk reported an error; check it before you continue'],
 }

@@ -3,8 +3,8 @@ import type { Connection } from './connection.js'
 import { isBusy, storeErrorOf } from './faults.js'
 
 /**
- * Everything that writes, one after the other. What is asked for in the same turn of the event loop becomes one commit, so that many
- * sessions pay for one sync of the disk together.
+ * Runs all writes one after the other. Writes requested in the same turn of the event loop become one commit, so that
+ * many sessions share one sync of the disk.
  */
 export class CommitQueue {
   readonly #connection: () => Connection
@@ -36,7 +36,7 @@ export class CommitQueue {
     })
   }
 
-  /** Resolves when nothing is waiting any more. */
+  /** Resolves when nothing is waiting. */
   async settled(): Promise<void> {
     while (this.#draining !== undefined) await this.#draining
   }
@@ -50,7 +50,7 @@ export class CommitQueue {
     this.#draining = undefined
   }
 
-  /** False when one of several failed: then nothing of them is kept, and each is tried by itself. */
+  /** Returns false when one of several failed: then none of them is stored, and each is tried separately. */
   async #commit(jobs: readonly Job[]): Promise<boolean> {
     const giveUpAt = performance.now() + patienceMs
     for (;;) {
@@ -74,7 +74,7 @@ export class CommitQueue {
 export type Work<Result> = {
   readonly durable: boolean
   work(connection: Connection): Result
-  /** Told before anything that was asked for later is tried. */
+  /** Called before later work is tried. */
   failed?(error: Error): void
 }
 
@@ -84,6 +84,6 @@ type Job = {
   fail(thrown: unknown): void
 }
 
-/** Several writers with slow disks are no reason to fail; somebody who forgot an open transaction is. */
+/** Several writers with slow disks must not cause a failure; a forgotten open transaction must. */
 const patienceMs = 30_000
 const retryAfterMs = 5

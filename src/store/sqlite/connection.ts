@@ -8,23 +8,26 @@ import { prepareSchema } from './schema.js'
 
 export type Connection = {
   readonly database: SqlDatabase
-  /** All of it or nothing. With `durable`, it and everything before is on disk when this returns. */
+  /**
+   * Runs work in a transaction: all or nothing. With `durable`, it and everything before is on disk when this
+   * returns.
+   */
   transaction<Result>(durable: boolean, work: () => Result): Result
-  /** Everything read inside is of one moment. */
+  /** Runs reads on one snapshot. */
   reading<Result>(work: () => Result): Result
   close(): void
 }
 
-/** Opens the database, and makes it when there is none. */
+/** Opens the database, and creates it if there is none. */
 export function connect(path: string): Connection {
   makeFile(path)
-  // SQLite keeps its log beside the real file, also when the name is a link to it.
+  // SQLite puts its log next to the real file, also when the name is a link to it.
   const file = realpathSync(path)
   const database = openDatabase(file)
   try {
     database.exec(`PRAGMA busy_timeout = ${maxWaitMs}; PRAGMA foreign_keys = ON`)
     insist(() => {
-      // Kept in the file: asked for only once, since a reader of a read-only file could not.
+      // Stored in the file: set only once, because a reader of a read-only file cannot.
       if (database.prepare('PRAGMA journal_mode').get()?.['journal_mode'] !== 'wal')
         database.exec('PRAGMA journal_mode = WAL')
       prepareSchema(database, file)
@@ -37,18 +40,21 @@ export function connect(path: string): Connection {
   return connectionTo(database, file)
 }
 
-/** How long a call may stand still while another process writes; whoever writes tries again between such waits. */
+/** How long a call can block while another process writes; writers retry between such waits. */
 const patienceMs = 250
 const maxWaitMs = 5000
 
-/** Conversations are private: the file is made before SQLite would make it for all to read, and SQLite gives its log the same mode. */
+/**
+ * Conversations are private: the file is created before SQLite would create it readable for all; SQLite gives its log
+ * the same mode.
+ */
 function makeFile(path: string): void {
   if (existsSync(path)) return
   makeDirectory(dirname(path))
   unlessThere(() => closeSync(openSync(path, 'wx', 0o600)))
 }
 
-/** Step by step: the recursive one of Node never ends where the system says of everything that it is not there, as in `/proc`. */
+/** Step by step: Node's recursive version never ends where the system reports every path as missing, as in `/proc`. */
 function makeDirectory(path: string): void {
   if (existsSync(path)) return
   makeDirectory(dirname(path))
@@ -63,7 +69,9 @@ function unlessThere(make: () => void): void {
   }
 }
 
-/** While the first of several processes sets a database up, SQLite refuses the others at once, however patient they are. */
+/**
+ * While the first of several processes sets up a database, SQLite rejects the others at once, whatever their timeout.
+ */
 function insist(work: () => void): void {
   const end = performance.now() + maxWaitMs
   for (;;) {
@@ -85,7 +93,7 @@ function connectionTo(database: SqlDatabase, file: string): Connection {
     database,
     transaction: (durable, work) => {
       if (lost !== undefined) throw lost
-      // NORMAL leaves the last commits to the system's cache: they survive this process, not a power cut.
+      // NORMAL leaves the last commits in the system's cache: they survive this process, but not a power cut.
       if (durable !== durableNow) database.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
       durableNow = durable
       const result = committed(database, work)
@@ -131,13 +139,13 @@ function rollBack(database: SqlDatabase): void {
   try {
     database.exec('ROLLBACK')
   } catch {
-    // On a full disk and the like SQLite has rolled back by itself; what went wrong is on its way to the caller already.
+    // On a full disk and similar errors SQLite has rolled back by itself; the original error is already being thrown.
   }
 }
 
 /**
- * Whoever removes the files of an open database does not stop SQLite from writing to them, and nobody would find there what was
- * acknowledged. So after each commit they are looked for where they belong.
+ * Removing the files of an open database does not stop SQLite from writing to them, and acknowledged data would be
+ * lost. So after each commit the files are checked at their paths.
  */
 function watchPlace(file: string): () => void {
   const paths = [file, `${file}-wal`]

@@ -7,7 +7,7 @@ export type SqlValue = string | number | null | Uint8Array
 export type SqlRow = Readonly<Record<string, unknown>>
 
 export interface SqlStatement {
-  /** How many rows it changed. */
+  /** Runs a statement and returns the number of changed rows. */
   run(...values: SqlValue[]): number
   get(...values: SqlValue[]): SqlRow | undefined
   all(...values: SqlValue[]): SqlRow[]
@@ -15,12 +15,12 @@ export interface SqlStatement {
 
 export interface SqlDatabase {
   exec(sql: string): void
-  /** Prepared once for each text. */
+  /** Prepares a statement, once per text. */
   prepare(sql: string): SqlStatement
   close(): void
 }
 
-/** SQLite refused: its result code, whichever driver brought it. Never leaves the store as it is. */
+/** An error of SQLite with its result code, from either driver. It never leaves the store unconverted. */
 export class SqliteFault extends Error {
   readonly resultCode: number
 
@@ -30,7 +30,7 @@ export class SqliteFault extends Error {
   }
 }
 
-/** Opens a database file with what Node brings itself, or else with the package `libsql`; both load on first use. */
+/** Opens a database file with Node's own module, or with the package `libsql`; both are loaded on first use. */
 export function openDatabase(file: string): SqlDatabase {
   const driver = nodeDriver() ?? libsqlDriver()
   const database = translated(() => new driver.Database(file))
@@ -73,7 +73,7 @@ type Driver = {
   readonly bind: (values: readonly SqlValue[]) => readonly unknown[]
 }
 
-/** Undefined before Node 22.5, and until 22.13 unless it was asked for with a flag. */
+/** Undefined before Node 22.5, and up to 22.13 unless it was enabled with a flag. */
 function nodeDriver(): Driver | undefined {
   const module = process.getBuiltinModule('node:sqlite') as { DatabaseSync: Driver['Database'] } | undefined
   return module && { Database: module.DatabaseSync, bind: (values) => values }
@@ -82,12 +82,12 @@ function nodeDriver(): Driver | undefined {
 function libsqlDriver(): Driver {
   try {
     const Database = createRequire(import.meta.url)('libsql') as Driver['Database']
-    // Given one by one, it takes a single null or byte array for an object of named parameters.
+    // Passed one by one, a single null or byte array would be read as an object of named parameters.
     return { Database, bind: (values) => [values] }
   } catch (thrown) {
     throw new StoreError(
       'store_failed',
-      `SQLite needs Node 22.13 or later, or the package 'libsql', which could not be loaded here (Node ${process.version}). Run 'npm install libsql', or keep sessions in a FileSessionStore.`,
+      `SQLite needs Node 22.13 or later, or the package 'libsql', which could not be loaded here (Node ${process.version}). Run 'npm install libsql', or use a FileSessionStore.`,
       { cause: thrown },
     )
   }
@@ -112,7 +112,7 @@ function translated<Result>(call: () => Result): Result {
   }
 }
 
-/** One driver says `errcode`, the other `rawCode`, and only in words when it could not open the file at all. */
+/** One driver has `errcode`, the other `rawCode`, and only a message when it could not open the file. */
 function resultCodeOf(thrown: unknown): number {
   const { errcode, rawCode } = isRecord(thrown) ? thrown : {}
   const code = errcode ?? rawCode ?? Number(/: (\d+)"\)$/.exec(messageOf(thrown))?.[1])

@@ -48,7 +48,7 @@ describe('the interface of stores', () => {
 })
 
 describe('FT-25: several processes', () => {
-  it('are killed anywhere: acknowledged batches are there, and none in part', async () => {
+  it('are killed anywhere: acknowledged batches are there, and none incomplete', async () => {
     for (let kill = 0; kill < 8; kill++) {
       const child = start(`
         const log = await store.open('s', opener)
@@ -64,7 +64,7 @@ describe('FT-25: several processes', () => {
         if (++seen === 3 + 5 * kill) child.kill('SIGKILL')
       }
       await ended
-      // Opening takes over at once from the process that is gone.
+      // Opening takes over at once from a process that ended.
       const ids = await inStore(async (store) => {
         const log = await store.open('s', { holder: 'next', now: () => 1 })
         await log.close()
@@ -79,7 +79,7 @@ describe('FT-25: several processes', () => {
     }
   })
 
-  it('write eight sessions at once from the very first moment, and nobody hears of a lock', async () => {
+  it('write eight sessions at once from the start, without any lock error', async () => {
     const children = Array.from({ length: 8 }, (_, at) =>
       start(`
         const log = await store.open('s${at}', opener)
@@ -94,7 +94,7 @@ describe('FT-25: several processes', () => {
     })
   })
 
-  it('race for one session: exactly one writes it at any time, and each loser is told who', async () => {
+  it('race for one session: exactly one writes it at any time, and each error names the holder', async () => {
     const children = Array.from({ length: 4 }, (_, at) =>
       start(`
         let refused = 0
@@ -121,7 +121,7 @@ describe('FT-25: several processes', () => {
   })
 
   it.skipIf(process.getBuiltinModule('node:sqlite') !== undefined)(
-    'load the store without its driver, and hear which package is missing',
+    'load the store without its driver, and get an error with the missing package',
     () => {
       const lonely = temporaryDirectory()
       writeFileSync(join(lonely, 'store.mjs'), readFileSync(bundle))
@@ -149,13 +149,13 @@ describe('FT-25: damage', () => {
       await fill()
       outside(change)
       const stored = await inStore(async (store) => store.readSync('s'))
-      // Batches are of two, so one that lost its second record goes as a whole.
+      // Batches have two records, so one that lost its second record is left out.
       expect(stored?.records).toEqual(firstParts(50))
       expect(stored?.damage).toContain('of its 100 records only the first 50')
     }
   })
 
-  it('takes no more records behind a gap', async () => {
+  it('accepts no more records after a gap', async () => {
     await fill()
     outside(`DELETE FROM chat_parts WHERE id = '50'`)
     await inStore(async (store) => {
@@ -165,7 +165,7 @@ describe('FT-25: damage', () => {
     })
   })
 
-  it('of any page is an error by name or a shorter log, never a wrong one', async () => {
+  it('of any page is an error with a code or a shorter log, never a wrong one', async () => {
     await fill()
     const whole = readFileSync(file)
     const outcomes = new Set<string>()
@@ -183,7 +183,7 @@ describe('FT-25: damage', () => {
     expect([...outcomes].toSorted()).toEqual(['shorter', 'store_damaged', 'whole'])
   })
 
-  it('of the length is told too, and what is no database at all', async () => {
+  it('of the length is reported too, and a file that is not a database', async () => {
     await fill()
     const whole = readFileSync(file)
     truncateSync(file, Math.floor(whole.length / 2 / 4096) * 4096)
@@ -196,7 +196,7 @@ describe('FT-25: damage', () => {
     expect(await readOutcome()).toMatchObject({ code: 'store_damaged' })
   })
 
-  it('a lost write-ahead log leaves whole batches', async () => {
+  it('a lost write-ahead log leaves complete batches', async () => {
     const child = start(`
       const log = await store.open('s', opener)
       for (let n = 0; n < 30; n++) await log.append([part(2 * n, 'text'), part(2 * n + 1, 'text')])
@@ -211,7 +211,7 @@ describe('FT-25: damage', () => {
     else expect(['store_damaged', 'none']).toContain(outcome.code)
   })
 
-  it('files that are taken away under an open store fail the next append', async () => {
+  it('files that are removed under an open store fail the next append', async () => {
     for (const suffix of ['-wal', '']) {
       file = join(base, `${count++}.db`)
       const store = new SqliteSessionStore(file)
@@ -224,9 +224,9 @@ describe('FT-25: damage', () => {
     }
   })
 
-  // The small one is full of the write-ahead log; the others fill up while that is brought into the database.
+  // The small one is filled by the write-ahead log; the others while that is written to the database.
   it.skipIf(!canMount()).each(['2m', '6m', '9m'])(
-    'a full disk of %s is told, keeps what was acknowledged and nothing of the rest',
+    'a full disk of %s is reported, with everything that was acknowledged and nothing else',
     (size) => {
       const script = `${prelude(bundle, '/mnt/s.db')}
       const log = await store.open('s', opener)
@@ -269,7 +269,7 @@ function firstParts(length: number): readonly SessionRecord[] {
   return parts.slice(0, length)
 }
 
-/** A hundred records in batches of two, in a file without a log beside it. */
+/** A hundred records in batches of two, in a file without a separate log. */
 async function fill(): Promise<void> {
   const script = `${prelude(bundle, file)}
     const log = await store.open('s', { ...opener, durability: 'exit' })
@@ -284,7 +284,7 @@ async function fill(): Promise<void> {
   rmSync(`${file}-shm`, { force: true })
 }
 
-/** Read by another process: SQLite's locks of this one do not survive that the file is opened by other means. */
+/** Read by another process: opening the file directly in this one would release SQLite's locks. */
 async function readOutcome(): Promise<StoredSession | { readonly code: string }> {
   const script = `${prelude(bundle, file)}
     try { console.log(JSON.stringify(store.readSync('s') ?? { code: 'none' })) }

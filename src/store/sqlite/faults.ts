@@ -2,7 +2,7 @@ import { CapstanError, messageOf } from '../../tool/errors.js'
 import { StoreError, type StoreErrorCode } from '../errors.js'
 import { SqliteFault } from './driver.js'
 
-/** An error of the store for whatever went wrong with its file. */
+/** Converts an error of the database file to an error of the store. */
 export function storeErrorOf(thrown: unknown, file: string): CapstanError {
   if (thrown instanceof CapstanError) return thrown
   const options = { cause: thrown }
@@ -26,7 +26,7 @@ export function isDamage(thrown: unknown): boolean {
   return thrown instanceof SqliteFault && problems[thrown.resultCode & 0xff]?.code === 'store_damaged'
 }
 
-/** What SQLite says when a file contradicts itself; used for what only we can notice. */
+/** Creates the fault that SQLite reports for an inconsistent file, for damage that only this store can detect. */
 export function damageFault(message: string): SqliteFault {
   return new SqliteFault(11, message)
 }
@@ -44,9 +44,9 @@ const unwritable: Problem = {
 const damaged: Problem = {
   code: 'store_damaged',
   advice:
-    "is damaged or no SQLite database. Set it aside, and take what can be saved with: sqlite3 FILE '.recover'",
+    "is damaged or not a SQLite database. Set it aside, and recover what is possible with: sqlite3 FILE '.recover'",
 }
-const anyProblem: Problem = { code: 'store_failed', advice: 'could not do what it was asked' }
+const anyProblem: Problem = { code: 'store_failed', advice: 'could not complete the operation' }
 
 /** By primary result code. */
 const problems: Readonly<Record<number, Problem>> = {
@@ -56,14 +56,14 @@ const problems: Readonly<Record<number, Problem>> = {
   8: unwritable,
   10: {
     code: 'store_failed',
-    advice: 'could not be read or written; nothing of this step was kept. Check the disk',
+    advice: 'could not be read or written; nothing of this step was saved. Check the disk',
   },
   11: damaged,
   13: {
     code: 'store_full',
-    advice: 'could not grow: the disk is full, and nothing of this step was kept. Free some space',
+    advice: 'could not grow: the disk is full, and nothing of this step was saved. Free some space',
   },
   14: unwritable,
-  18: { code: 'store_failed', advice: 'takes no record this large; keep large content as a blob' },
+  18: { code: 'store_failed', advice: 'does not accept a record this large; store large content as a blob' },
   26: damaged,
 }

@@ -7,7 +7,7 @@ import type { Lease } from '../session-store.js'
 import type { SqlDatabase, SqlRow } from './driver.js'
 import { integerIn, textIn } from './row.js'
 
-/** Makes the session ours, with a fence that nobody had before. Refused while a living process holds it. */
+/** Acquires the session with a new fence. Rejected while a live process holds it. */
 export function takeLease(
   database: SqlDatabase,
   sessionId: string,
@@ -30,7 +30,7 @@ export function takeLease(
   return { lease, recordCount: lastSeq }
 }
 
-/** Throws while a living process holds the session. Gives its row, when it ever had a holder. */
+/** Throws while a live process holds the session. Returns its row, if it ever had a holder. */
 export function assertFree(database: SqlDatabase, sessionId: string): SqlRow | undefined {
   const row = database
     .prepare('SELECT *, unixepoch() - renewed_at AS age FROM leases WHERE session_id = ?')
@@ -46,7 +46,10 @@ export function assertFree(database: SqlDatabase, sessionId: string): SqlRow | u
   return row
 }
 
-/** Moves the end of the log on by so many records, and gives the place of the last. Refused once another has taken the session. */
+/**
+ * Advances the end of the log by a number of records, and returns the position of the last. Rejected once another
+ * holder has the session.
+ */
 export function advance(
   database: SqlDatabase,
   sessionId: string,
@@ -63,12 +66,12 @@ export function advance(
   if (row === undefined)
     throw new StoreError(
       'store_lost_lease',
-      `Session '${sessionId}' was taken over by another holder, or deleted, so nothing was written. Open it again to go on.`,
+      `Session '${sessionId}' was taken over by another holder, or deleted, so nothing was written. Open it again to continue.`,
     )
   return integerIn(row, 'last_seq')
 }
 
-/** Says that the holders of these fences live: who cannot see their processes has only this to go by. */
+/** Renews the leases with these fences, for machines that cannot see the holders' processes. */
 export function renewLeases(database: SqlDatabase, fences: readonly number[]): void {
   const renew = database.prepare('UPDATE leases SET renewed_at = unixepoch() WHERE fence = ?')
   for (const fence of fences) renew.run(fence)
@@ -86,11 +89,11 @@ function isAbandoned(row: SqlRow): boolean {
   const self = thisProcess()
   if (owner === undefined || !isVisible(owner, self))
     return integerIn(row, 'age') > expiresAfterSeconds || (owner !== undefined && isGone(owner, self))
-  // A process that ended and was not reaped still answers to its id, in some containers for good.
+  // A process that ended and was not reaped still has its id, in some containers forever.
   return isGone(owner, self) || (owner.started !== 'x' && readProcess(owner.pid) === undefined)
 }
 
-/** Whether its process id means something here: same machine and user, same boot, same namespace. */
+/** Returns whether a process id is meaningful here: same machine and user, same boot, same namespace. */
 function isVisible(owner: Owner, self: Owner): boolean {
   return owner.host === self.host && owner.boot === self.boot && owner.namespace === self.namespace
 }

@@ -8,8 +8,9 @@ import { integerIn, textIn } from './row.js'
 import { checksum, tables } from './write-records.js'
 
 /**
- * The records of a session in the order in which they were appended. They count without gaps, so a row that got lost is noticed; then,
- * and where SQLite finds the file damaged, the rows are looked for one by one and those before the first that is missing are given.
+ * Reads the records of a session in the order in which they were appended. Their numbers have no gaps, so a lost row
+ * is detected; then, and where SQLite reports damage, the rows are read one by one, and those before the first
+ * missing one are returned.
  */
 export function readRecords(database: SqlDatabase, sessionId: string): StoredSession | undefined {
   const stored = readStored(database, sessionId)
@@ -32,23 +33,23 @@ function readStored(database: SqlDatabase, sessionId: string): StoredSession | u
   }
 }
 
-/** Whether every record is still there. What was appended behind a gap would never be read again. */
+/** Throws unless every record is there. Records appended after a gap could never be read. */
 export function assertWhole(database: SqlDatabase, sessionId: string): void {
   const counts = sources.map(
     ({ name }) => `(SELECT count(*) FROM ${name} WHERE session_id = leases.session_id)`,
   )
   const row = database
-    .prepare(`SELECT last_seq, ${counts.join(' + ')} AS kept FROM leases WHERE session_id = ?`)
+    .prepare(`SELECT last_seq, ${counts.join(' + ')} AS found FROM leases WHERE session_id = ?`)
     .get(sessionId)
-  if (row === undefined || integerIn(row, 'last_seq') === integerIn(row, 'kept')) return
+  if (row === undefined || integerIn(row, 'last_seq') === integerIn(row, 'found')) return
   throw new StoreError(
     'store_damaged',
-    `Session '${sessionId}' has lost ${integerIn(row, 'last_seq') - integerIn(row, 'kept')} of ${row['last_seq']} records, so it takes no more. What is before the damage can be read: go on in a new session made from it.`,
+    `Session '${sessionId}' has lost ${integerIn(row, 'last_seq') - integerIn(row, 'found')} of ${row['last_seq']} records, so it accepts no more. The records before the damage can be read: continue in a new session made from them.`,
   )
 }
 
 type Head = { readonly lastSeq: number }
-/** Where the rows are of several types, each says its own. */
+/** A table of records; `type` is undefined where each row has its own type. */
 type Source = { readonly name: string; readonly type: SessionRecordType | undefined }
 type Found = { readonly seq: number; readonly more: number; readonly record: SessionRecord }
 
@@ -65,8 +66,9 @@ function readHead(database: SqlDatabase, sessionId: string): Head | 'none' {
 }
 
 /**
- * Every record, if all of them are there as they were written. Rows come many at a time, as one list of JSON: drivers take longer to hand
- * over a row than SQLite to find it, and one long text is parsed faster than many short ones.
+ * Reads every record, if all are there as they were written. Rows are read many at a time, as one list of JSON:
+ * drivers take longer to return a row than SQLite to find it, and one long text is parsed faster than many short
+ * ones.
  */
 function readAll(
   database: SqlDatabase,
@@ -79,14 +81,16 @@ function readAll(
       for (const rows of rowsOf(database, source, sessionId))
         if (!slots.put(rows, source.type)) return undefined
   } catch (thrown) {
-    // What is damaged, or too long for one text: row by row more may be had of it.
+    // Damaged, or too long for one text: reading row by row may return more.
     if (thrown instanceof SqliteFault || thrown instanceof SyntaxError) return undefined
     throw thrown
   }
   return slots.whole()
 }
 
-/** Some rows: `[seq, more, crc, type?, …]`, and their records, each on a line of its own. JSON has no other line breaks. */
+/**
+ * Several rows: `[seq, more, crc, type?, …]`, and their records, each on its own line. JSON has no other line breaks.
+ */
 type SomeRows = { readonly facts: string; readonly data: string }
 
 function* rowsOf(
@@ -113,7 +117,7 @@ function* rowsOf(
 const between = ',\n'
 const rowsAtOnce = 128
 
-/** The records of a session by their place. */
+/** The records of a session by their position. */
 class Slots {
   readonly #records: (SessionRecord | undefined)[]
   #empty: number
@@ -124,25 +128,25 @@ class Slots {
     this.#empty = count
   }
 
-  /** False when one of them is not what was written, or not in its place. */
+  /** Adds rows. Returns false when one of them is not what was written, or not at its position. */
   put({ facts, data }: SomeRows, known: SessionRecordType | undefined): boolean {
-    const told: unknown[] = JSON.parse(facts)
+    const columns: unknown[] = JSON.parse(facts)
     const values: unknown[] = JSON.parse(data)
     const texts = data.slice(1, -1).split(between)
     const each = known === undefined ? 4 : 3
-    if (told.length !== each * values.length || texts.length !== values.length) return false
+    if (columns.length !== each * values.length || texts.length !== values.length) return false
     for (let at = 0; at < values.length; at++) {
       const first = at * each
-      const seq = told[first]
-      const type = known ?? told[first + 3]
+      const seq = columns[first]
+      const type = known ?? columns[first + 3]
       if (typeof seq !== 'number' || !(seq >= 1 && seq <= this.#records.length)) return false
       if (typeof type !== 'string' || !isRecordType(type)) return false
-      if (this.#records[seq - 1] !== undefined || checksum(texts[at] ?? '', seq) !== told[first + 2])
+      if (this.#records[seq - 1] !== undefined || checksum(texts[at] ?? '', seq) !== columns[first + 2])
         return false
-      // The checksum says that these are the very characters that were written from such a record.
+      // The checksum shows that these are exactly the characters that were written from such a record.
       this.#records[seq - 1] = { type, data: values[at] } as SessionRecord
       this.#empty--
-      if (seq === this.#records.length) this.#lastMore = told[first + 1]
+      if (seq === this.#records.length) this.#lastMore = columns[first + 1]
     }
     return true
   }
@@ -152,7 +156,7 @@ class Slots {
   }
 }
 
-/** Row by row, in the order of writing and around every index, up to the first that SQLite cannot give. */
+/** Reads row by row, in the order of writing and without any index, up to the first row that SQLite cannot return. */
 function salvageTable(database: SqlDatabase, { name, type }: Source, sessionId: string): Found[] {
   const found: Found[] = []
   let at = 0
@@ -172,7 +176,7 @@ function salvageTable(database: SqlDatabase, { name, type }: Source, sessionId: 
   }
 }
 
-/** Named one by one: the computed columns cannot be had of a row whose JSON is damaged. */
+/** Listed one by one: the computed columns cannot be read from a row whose JSON is damaged. */
 function columnsOf(type: Source['type']): string {
   return type === undefined ? 'seq, more, crc, data_json, type' : 'seq, more, crc, data_json'
 }
@@ -182,7 +186,7 @@ function foundIn(row: SqlRow, known: SessionRecordType | undefined): Found | und
   const json = textIn(row, 'data_json')
   const type = known ?? textIn(row, 'type')
   if (checksum(json, seq) !== integerIn(row, 'crc') || !isRecordType(type)) return undefined
-  // The checksum says that these are the very characters that were written from such a record.
+  // The checksum shows that these are exactly the characters that were written from such a record.
   return { seq, more: integerIn(row, 'more'), record: { type, data: JSON.parse(json) } as SessionRecord }
 }
 
@@ -190,7 +194,7 @@ function isRecordType(type: string): type is SessionRecordType {
   return type === 'session' || Object.hasOwn(tables, type)
 }
 
-/** The whole batches before the first gap. */
+/** Returns the complete batches before the first gap. */
 function inOrder(found: readonly Found[]): SessionRecord[] {
   const sorted = found.toSorted((one, other) => one.seq - other.seq)
   const gap = sorted.findIndex(({ seq }, index) => seq !== index + 1)
@@ -199,7 +203,7 @@ function inOrder(found: readonly Found[]): SessionRecord[] {
   return unbroken.slice(0, end).map(({ record }) => record)
 }
 
-/** Undefined where the file is damaged. */
+/** Returns undefined where the file is damaged. */
 function tolerant<Result>(read: () => Result): Result | undefined {
   try {
     return read()

@@ -1,7 +1,9 @@
 import type { SqlRow } from './driver.js'
 import { damageFault } from './faults.js'
 
-/** Columns of a row by their type. SQLite keeps what it is given, so anything else was put there by damage or another hand. */
+/**
+ * Returns a column of a row as text. SQLite returns what was stored, so another type means damage or another writer.
+ */
 export function textIn(row: SqlRow | undefined, column: string): string {
   const value = row?.[column]
   if (typeof value !== 'string') throw damageFault(`${column} should be text, and is ${typeof value}`)
@@ -14,7 +16,7 @@ export function integerIn(row: SqlRow | undefined, column: string): number {
   return value
 }
 
-/** One driver gives views of bytes, the other sometimes the buffer itself. */
+/** Returns a column as bytes: one driver returns views, the other sometimes the buffer itself. */
 export function bytesIn(row: SqlRow | undefined, column: string): Uint8Array {
   const value = row?.[column]
   if (value instanceof ArrayBuffer) return new Uint8Array(value)

@@ -3,8 +3,8 @@ import type { SqlDatabase } from './driver.js'
 import { integerIn } from './row.js'
 
 /**
- * Brings a database to the schema of this version, in one step or not at all. What a later version wrote is refused by name, and so is
- * a database of another program.
+ * Migrates a database to the schema of this version, completely or not at all. Rejects a database of a later version,
+ * and one of another program.
  */
 export function prepareSchema(database: SqlDatabase, file: string): void {
   if (isCurrent(database, file)) return
@@ -23,7 +23,7 @@ export function prepareSchema(database: SqlDatabase, file: string): void {
   }
 }
 
-/** "CPST", in the header of the file: `file` and others tell by it whose database this is. */
+/** "CPST" in the header of the file: `file` and other programs identify the database by it. */
 const applicationId = 0x43505354
 
 function isCurrent(database: SqlDatabase, file: string): boolean {
@@ -32,12 +32,12 @@ function isCurrent(database: SqlDatabase, file: string): boolean {
   if (!isOurs && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== undefined)
     throw new StoreError(
       'store_failed',
-      `${file} is the database of another program. Name a file of its own for sessions.`,
+      `${file} is the database of another program. Use a separate file for sessions.`,
     )
   if (isOurs && version > migrations.length)
     throw new StoreError(
       'store_future_schema',
-      `The session database ${file} has schema version ${version}, and this version of Capstan knows up to ${migrations.length}. Use the version that wrote it, or a later one.`,
+      `The session database ${file} has schema version ${version}, and this version of Capstan supports up to ${migrations.length}. Use the version that wrote it, or a later one.`,
     )
   return isOurs && version === migrations.length
 }
@@ -60,13 +60,14 @@ function shown(json: string, paths: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Each row keeps its record whole in `data_json`; the columns that only show a part of it are computed when they are read, so they cost
- * nothing and cannot disagree. `seq` counts the records of a session without gaps, over all tables; `more` says how many
- * records of the same batch follow; `crc` is taken over the record and its place. A row that is replaced leaves its earlier version in `record_history`, where every change of the session itself stands
- * too: all tables together, ordered by `seq`, are the log exactly as it was appended, and nothing is kept twice.
+ * Each row stores its whole record in `data_json`; the columns that show a part of it are computed when they are
+ * read, so they cost nothing and cannot disagree. `seq` numbers the records of a session without gaps, over all
+ * tables; `more` is the number of records of the same batch that follow; `crc` covers the record and its position. A
+ * replaced row leaves its earlier version in `record_history`, which also has every change of the session itself: all
+ * tables together, ordered by `seq`, are the log exactly as it was appended, and nothing is stored twice.
  *
- * Ids are unique inside a session only (hosts may count them), hence the keys in pairs. That a part follows its message is not
- * enforced: a log keeps what it is told.
+ * Ids are unique only inside a session (hosts may count them), hence the keys in pairs. That a part follows its
+ * message is not enforced: a log stores what it is given.
  */
 const firstSchema = `
 CREATE TABLE chat_sessions (
@@ -155,7 +156,7 @@ CREATE TABLE blobs (
   bytes BLOB NOT NULL,
   PRIMARY KEY (session_id, digest)
 );
--- One row a session, kept when nobody holds it (holder is null then). A fence is never given out twice, also not after a deletion.
+-- One row per session, which stays when no process holds it (holder is null then). A fence is never used twice, also not after a deletion.
 CREATE TABLE leases (
   fence INTEGER PRIMARY KEY AUTOINCREMENT,
   session_id TEXT NOT NULL UNIQUE REFERENCES chat_sessions (id) ON DELETE CASCADE,
@@ -173,7 +174,7 @@ CREATE TABLE leases (
 `
 
 /**
- * The id of a call stands under other names in the parts that are calls and results; a part whose content lies beside the log has it in
+ * The id of a call has other names in the parts that are calls and results; a part that is stored as a blob has it in
  * its stub.
  */
 const callIds = `
@@ -191,5 +192,5 @@ ALTER TABLE chat_parts ADD COLUMN envelope_json GENERATED ALWAYS AS (
 ) VIRTUAL;
 `
 
-/** The steps from an empty database to the schema of today; the version is how many of them were taken. */
+/** The steps from an empty database to the current schema; the version is the number of applied steps. */
 const migrations: readonly string[] = [firstSchema, callIds]

@@ -13,7 +13,7 @@ export type LogOptions = {
   readonly recordCount: number
   readonly durability: Durability
   readonly queue: CommitQueue
-  /** Told when the log ended, whether it could give its lease back or not. */
+  /** Called when the log has ended, whether or not it could release its lease. */
   ended(): void
 }
 
@@ -41,13 +41,13 @@ export class SqliteLog implements SessionLog {
 
   async writeBlob(bytes: Uint8Array): Promise<string> {
     const { sessionId } = this.#options
-    const kept = bytes.slice()
-    const digest = createHash('sha256').update(kept).digest('hex')
+    const copy = bytes.slice()
+    const digest = createHash('sha256').update(copy).digest('hex')
     await this.#write(({ database }) => {
       advance(database, sessionId, this.lease, 0, undefined)
       database
         .prepare('INSERT OR IGNORE INTO blobs (session_id, digest, bytes) VALUES (?, ?, ?)')
-        .run(sessionId, digest, kept)
+        .run(sessionId, digest, copy)
     })
     return digest
   }
@@ -81,7 +81,7 @@ export class SqliteLog implements SessionLog {
         this.#failure ??= error
       },
     })
-    // A commit that is synced takes all before it along.
+    // A synced commit includes all before it.
     this.#unsynced = !durable
     if (!durable && durability !== 'exit') this.#syncSoon(soonMs[durability])
   }
@@ -89,7 +89,7 @@ export class SqliteLog implements SessionLog {
   #syncSoon(ms: number): void {
     this.#syncTimer ??= setTimeout(() => {
       this.#syncTimer = undefined
-      // Whoever writes next is told, since the log has failed then.
+      // The next writer gets the error, because the log has failed then.
       this.#sync().catch((error: Error) => {
         this.#failure ??= error
       })
@@ -123,14 +123,14 @@ export class SqliteLog implements SessionLog {
   }
 }
 
-/** How long records may wait for the disk that nobody waits for. */
+/** How long records can wait for the disk when no caller waits for them. */
 const soonMs = { sync: 10, async: 100 }
 
 function afterFailure(sessionId: string, cause: Error): StoreError {
   const code = cause instanceof StoreError ? cause.code : 'store_failed'
   return new StoreError(
     code,
-    `The log of session '${sessionId}' takes no more since a write failed: ${cause.message} Open the session again to go on.`,
+    `The log of session '${sessionId}' accepts no more records since a write failed: ${cause.message} Open the session again to continue.`,
     { cause },
   )
 }

@@ -24,7 +24,7 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  // Some tests take the file away on purpose; what is left of it is of no interest.
+  // Some tests remove the file on purpose; what is left of it does not matter.
   await Promise.allSettled(opened.splice(0).map((one) => one.close()))
 })
 
@@ -35,7 +35,7 @@ function storeOn(path: string): SqliteSessionStore {
 }
 
 describe('SqliteSessionStore', () => {
-  it('gives records back exactly and in order, the earlier versions of rows too', async () => {
+  it('returns records exactly and in order, including earlier versions of rows', async () => {
     const records = [
       session({ title: 'one', createdAtMs: 1, hiddenFrom: 'm1' }),
       message('m1'),
@@ -72,8 +72,8 @@ describe('SqliteSessionStore', () => {
         const other = new MemorySessionStore()
         const here = storeOn(join(directory, `${round++}.db`))
         for (const [id, records] of all) {
-          for (const kept of [other, here]) {
-            const log = await kept.open(id, { holder: 'test', durability: 'exit', now: () => 1 })
+          for (const store of [other, here]) {
+            const log = await store.open(id, { holder: 'test', durability: 'exit', now: () => 1 })
             await log.append(records)
             await log.close()
           }
@@ -86,7 +86,7 @@ describe('SqliteSessionStore', () => {
     )
   })
 
-  it('opens with ordinary tools: plain tables whose columns say what is in them', async () => {
+  it('can be read with ordinary tools: plain tables with descriptive columns', async () => {
     const log = await open('s')
     await log.append([
       session({ title: 'a title', agent: 'coder', labels: { team: 'a' } }),
@@ -120,7 +120,7 @@ describe('SqliteSessionStore', () => {
     database.close()
   })
 
-  it('makes nothing before a session is opened, and then files that only the user can read', async () => {
+  it('creates nothing before a session is opened, and then files that only the user can read', async () => {
     const nested = storeOn(join(directory, 'a/b/sessions.db'))
     expect(await nested.list()).toEqual([])
     expect(nested.readSync('s')).toBeUndefined()
@@ -158,7 +158,7 @@ describe('SqliteSessionStore', () => {
     )
   })
 
-  it('lets one hold a session at a time, with a fence that grows, also over a deletion', async () => {
+  it('has one holder of a session at a time, with a fence that grows, also over a deletion', async () => {
     const first = await open('s')
     await expect(storeOn(file).open('s', { holder: 'other', now: () => 1 })).rejects.toThrow(
       SessionLockedError,
@@ -173,7 +173,7 @@ describe('SqliteSessionStore', () => {
     expect(second.lease.fence).toBeLessThan(third.lease.fence)
   })
 
-  it('takes over from a process that is gone, and from a silent one it cannot look up; then refuses the earlier holder', async () => {
+  it('takes over from a process that ended, and from a silent one it cannot look up; then rejects the earlier holder', async () => {
     const gone = Number(execFileSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }))
     const takeOvers = [
       { to: `json_set(process_json, '$.pid', ${gone})`, age: 0, free: true },
@@ -194,7 +194,7 @@ describe('SqliteSessionStore', () => {
         await expect(earlier.append([message('late')])).rejects.toMatchObject({ code: 'store_lost_lease' })
         await expect(earlier.writeBlob(new Uint8Array(1))).rejects.toMatchObject({ code: 'store_lost_lease' })
         await later.append([message('after')])
-        // Must not end what the later holder has.
+        // Must not end the lease of the later holder.
         await earlier.close()
         await later.append([message('after')])
         await later.close()
@@ -206,7 +206,7 @@ describe('SqliteSessionStore', () => {
     expect(ids).not.toContain('late')
   })
 
-  it('keeps a blob once, by its digest, and checks it when it is read', async () => {
+  it('stores a blob once, by its digest, and checks it when it is read', async () => {
     const bytes = new TextEncoder().encode('large content')
     const log = await open('s')
     const digest = await log.writeBlob(bytes)
@@ -253,7 +253,7 @@ describe('SqliteSessionStore', () => {
     database.close()
   })
 
-  it('refuses ids that could not be told from others', async () => {
+  it('rejects ids that could not be distinguished from others', async () => {
     for (const id of ['', 'a\ud800'])
       await expect(store.open(id, { holder: 'test', now: () => 1 })).rejects.toMatchObject({
         code: 'store_bad_id',
@@ -265,7 +265,7 @@ describe('SqliteSessionStore', () => {
     }
   })
 
-  it('commits what many sessions append in one turn together, and keeps the failure of one from the others', async () => {
+  it('commits the appends of many sessions in one turn together, and isolates the failure of one', async () => {
     const logs = await Promise.all(['a', 'b', 'c'].map((id) => open(id)))
     change(`DELETE FROM leases WHERE session_id = 'b'`)
     const outcomes = await Promise.allSettled(
@@ -283,7 +283,7 @@ describe('SqliteSessionStore', () => {
     expect(store.readSync('c')?.records).toEqual([message('1'), message('2')])
   })
 
-  it('keeps a batch whole: one record that cannot be written keeps out the others', async () => {
+  it('stores a batch completely or not at all: one record that cannot be written rejects the others', async () => {
     const log = await open('s')
     await log.append([message('m1')])
     const cyclic: { self?: unknown } = {}
@@ -297,16 +297,16 @@ describe('SqliteSessionStore', () => {
     expect(store.readSync('s')?.records).toEqual([message('m1'), message('m4')])
   })
 
-  it('takes no more after a write failed, until the session is opened again', async () => {
+  it('accepts no more after a write failed, until the session is opened again', async () => {
     const log = await open('s')
     await log.append([message('m1')])
     change(`CREATE TRIGGER refuse BEFORE INSERT ON chat_parts BEGIN SELECT raise(ABORT, 'no'); END`)
     const failing = log.append([message('m2'), part('p', 'm2', 'x')])
-    const behind = log.append([message('m2')])
+    const next = log.append([message('m2')])
     await expect(failing).rejects.toMatchObject({ code: 'store_failed' })
-    await expect(behind).rejects.toThrow('takes no more since a write failed')
+    await expect(next).rejects.toThrow('accepts no more records since a write failed')
     change('DROP TRIGGER refuse')
-    await expect(log.append([message('m3')])).rejects.toThrow('takes no more since a write failed')
+    await expect(log.append([message('m3')])).rejects.toThrow('accepts no more records since a write failed')
     await log.close()
     await (await open('s')).append([message('m4')])
     expect(store.readSync('s')?.records).toEqual([message('m1'), message('m4')])
@@ -327,7 +327,7 @@ describe('SqliteSessionStore', () => {
     },
   )
 
-  it('refuses schemas of the future and databases of others by name', async () => {
+  it('rejects future schemas and databases of other programs with their own codes', async () => {
     await (await open('s')).append([session({ schemaVersion: 99 })])
     await store.close()
     const reopened = storeOn(file)
@@ -346,7 +346,7 @@ describe('SqliteSessionStore', () => {
     await expect(storeOn(file).list()).rejects.toThrow('database of another program')
   })
 
-  it('says what is wrong with a place that cannot hold a database', async () => {
+  it('reports why a path cannot be a database', async () => {
     writeFileSync(join(directory, 'text'), 'x')
     mkdirSync(join(directory, 'folder'))
     const places = [
@@ -383,7 +383,7 @@ function open(id: string, durability: Durability = 'sync'): ReturnType<SqliteSes
   return store.open(id, { holder: 'test', durability, now: () => 1 })
 }
 
-/** What somebody else does to the file, through SQLite. */
+/** Changes the file like another program, through SQLite. */
 function change(sql: string): void {
   const database = openDatabase(file)
   database.exec('PRAGMA busy_timeout = 5000')

@@ -24,8 +24,10 @@ import { SqliteLog } from './sqlite-log.js'
 import { encodeBatch, replaceRecords, writeBatch } from './write-records.js'
 
 /**
- * Sessions in one SQLite file, which several processes may use at once. The file is made when the first session is opened.
+ * A store in one SQLite file, which several processes can use at once. The file is created when the first session is
+ * opened.
  *
+ * @example
  * ```ts
  * const store = new SqliteSessionStore('sessions.db')
  * ```
@@ -33,7 +35,7 @@ import { encodeBatch, replaceRecords, writeBatch } from './write-records.js'
 export class SqliteSessionStore implements SessionStore {
   readonly backend = 'sqlite'
   readonly file: string
-  /** The database, and what SQLite keeps next to it. */
+  /** The database, and the files that SQLite puts next to it. */
   readonly paths: readonly string[]
   readonly #queue: CommitQueue
   readonly #open = new Map<number, SqliteLog>()
@@ -152,7 +154,7 @@ export class SqliteSessionStore implements SessionStore {
     })
   }
 
-  /** Ends the logs that are still open, then lets go of the file. */
+  /** Closes the open logs, then the file. */
   async close(): Promise<void> {
     if (this.#closed) return
     const ends = await Promise.allSettled([...this.#open.values()].map((log) => log.close()))
@@ -165,7 +167,7 @@ export class SqliteSessionStore implements SessionStore {
     for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
-  /** Undefined while there is no file: who only looks makes none. */
+  /** Undefined while there is no file: reading does not create one. */
   #read<Result>(work: (connection: Connection) => Result): Result | undefined {
     if (!this.#isThere()) return undefined
     return this.#guarded(() => {
@@ -180,7 +182,10 @@ export class SqliteSessionStore implements SessionStore {
 
   #connect(): Connection {
     if (this.#closed)
-      throw new StoreError('store_closed', `The store on ${this.file} is closed. Make a new one to go on.`)
+      throw new StoreError(
+        'store_closed',
+        `The store on ${this.file} is closed. Create a new one to continue.`,
+      )
     this.#connection ??= connect(this.file)
     return this.#connection
   }
@@ -207,7 +212,7 @@ export class SqliteSessionStore implements SessionStore {
       work: ({ database }) => renewLeases(database, fences),
     })
     renewed.catch(() => {
-      // Whatever it is, the next append meets it too, and has somebody to tell.
+      // The next append gets the same error and reports it.
     })
   }
 }
@@ -230,9 +235,9 @@ function refuseLater(database: SqlDatabase, sessionId: string): void {
   refuseFutureSchema(sessionId, { type: 'session', data: JSON.parse(textIn(row, 'state_json')) })
 }
 
-/** Ids only ever become bound parameters; these two kinds could not be told from others again. */
+/** Ids only become bound parameters; these two kinds could not be distinguished from others. */
 function assertId(sessionId: string): void {
   if (sessionId !== '' && !/\p{Surrogate}/u.test(sessionId)) return
-  const problem = sessionId === '' ? 'it is empty' : 'half of a surrogate pair stands alone in it'
+  const problem = sessionId === '' ? 'it is empty' : 'it contains half of a surrogate pair'
   throw new StoreError('store_bad_id', `This cannot be the id of a session: ${problem}.`)
 }

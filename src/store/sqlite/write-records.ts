@@ -6,7 +6,7 @@ import type { SqlDatabase, SqlValue } from './driver.js'
 import { advance } from './leases.js'
 import { textIn } from './row.js'
 
-/** A batch as it will be kept: what its maker changes afterwards is not in it. */
+/** A batch as it will be stored: later changes of the caller's objects are not in it. */
 export type EncodedBatch = { readonly rows: readonly EncodedRow[]; readonly lastAtMs: number | undefined }
 
 type EncodedRow = {
@@ -24,7 +24,7 @@ export function encodeBatch(sessionId: string, records: readonly SessionRecord[]
   return { rows, lastAtMs: sessionInfo(sessionId, records).updatedAtMs }
 }
 
-/** Appends a batch behind what is there; runs inside a transaction. */
+/** Appends a batch; runs inside a transaction. */
 export function writeBatch(
   database: SqlDatabase,
   sessionId: string,
@@ -41,7 +41,7 @@ export function writeBatch(
   }
 }
 
-/** Puts these in the place of all records of a session; runs inside a transaction. Each can be read without those behind it. */
+/** Replaces all records of a session; runs inside a transaction. Each can be read without those after it. */
 export function replaceRecords(
   database: SqlDatabase,
   sessionId: string,
@@ -55,7 +55,7 @@ export function replaceRecords(
   for (const record of records) writeBatch(database, sessionId, lease, encodeBatch(sessionId, [record]))
 }
 
-/** Over the record and its place, so that neither a flipped bit nor a row that got elsewhere goes unnoticed. */
+/** Returns the checksum of a record and its position, which detects a flipped bit and a moved row. */
 export function checksum(json: string, seq: number): number {
   return crc32(json, seq)
 }
@@ -68,7 +68,7 @@ type Place = {
   readonly json: string
 }
 
-/** Where the records of each kind are, and what tells them apart inside their session. */
+/** The tables of each kind of record, with the columns that identify a row inside its session. */
 export const tables = {
   message: { type: 'message', name: 'chat_messages', key: ['id'] },
   part: { type: 'part', name: 'chat_parts', key: ['id'] },

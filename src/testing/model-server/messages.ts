@@ -102,7 +102,7 @@ function head({ n, model }: WireAnswer): JsonObject {
 
 function usageOf({ tokens }: WireAnswer, output: number): JsonObject {
   return {
-    // This protocol counts what came from the cache, or went into it, apart from the rest.
+    // This protocol counts cached tokens separately.
     input_tokens: tokens.input - tokens.cacheRead - tokens.cacheWrite,
     cache_read_input_tokens: tokens.cacheRead,
     cache_creation_input_tokens: tokens.cacheWrite,

@@ -3,14 +3,14 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ServedStep, WireEvent } from './served-step.js'
 
-/** Where an answer is written: it stops when the client has gone or the server closes. */
+/** The target of an answer: writing stops when the client disconnects or the server closes. */
 export type Wire = {
   readonly response: ServerResponse
   readonly gone: AbortSignal
   written: number
 }
 
-/** Writes events as a stream, with whatever goes wrong in this step. Resolves whether the script cut it off. */
+/** Writes events as a stream, with the scripted faults of this step. Resolves with whether the script cut it off. */
 export async function sendEvents(
   wire: Wire,
   events: readonly WireEvent[],
@@ -25,7 +25,7 @@ export async function sendEvents(
   )
 }
 
-/** Writes each piece by itself. */
+/** Writes each piece separately. */
 export async function sendPieces(
   wire: Wire,
   pieces: readonly (string | Uint8Array)[],
@@ -49,13 +49,14 @@ function eventText({ event, data }: WireEvent, end: string, tight: boolean): str
   return `${name}data${colon}${data}${end}${end}`
 }
 
-/** Whether the connection still stands afterwards. */
+/** Returns whether the connection is still open afterwards. */
 async function send(wire: Wire, bytes: Uint8Array, most = Number.POSITIVE_INFINITY): Promise<boolean> {
   wire.gone.throwIfAborted()
   const left = most - wire.written
   const part = bytes.length > left ? bytes.subarray(0, left) : bytes
   wire.written += part.length
-  // The callback fires when the bytes have been handed to the system, so that pieces stay apart and none is lost by a cut.
+  // The callback runs when the bytes have been passed to the system, so that pieces stay separate and none is lost by
+  // a cut.
   await new Promise<void>((resolve) => wire.response.write(part, () => resolve()))
   if (wire.written < most) return true
   wire.response.destroy()

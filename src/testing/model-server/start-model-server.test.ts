@@ -62,7 +62,7 @@ describe('the model server', () => {
     ])
   })
 
-  it('speaks the other protocols too', async () => {
+  it('supports the other protocols too', async () => {
     const message = await ask('/v1/messages', { model: 'c' }, speaking, speaking, speaking)
     expect(await message.json()).toMatchObject({
       content: [
@@ -90,7 +90,7 @@ describe('the model server', () => {
     })
   })
 
-  it('refuses with the status, headers and words of the script', async () => {
+  it('responds with the status, headers and message of the script', async () => {
     const refused = await ask(chat, {}, { status: 429, headers: { 'retry-after': '2' }, message: 'slow' })
     expect(refused.status).toBe(429)
     expect(refused.headers.get('retry-after')).toBe('2')
@@ -109,7 +109,7 @@ describe('the model server', () => {
     expect(seen).toEqual([7, snowman.length - 7, 1])
   })
 
-  it('writes events the odd ways servers do', async () => {
+  it('writes events in the unusual ways of real servers', async () => {
     const odd: ServedStep = {
       text: 'a',
       tightData: true,
@@ -130,7 +130,7 @@ describe('the model server', () => {
     expect(dataOf(text).at(-1)).toEqual({ type: 'error', error: streamError })
   })
 
-  it('cuts the connection after so many bytes', async () => {
+  it('cuts the connection after a number of bytes', async () => {
     const response = await ask(chat, { stream: true }, { text: 'abc', dropAfterBytes: 40 })
     let bytes = 0
     const reading = (async () => {
@@ -141,7 +141,7 @@ describe('the model server', () => {
     expect(await server?.requests[0]?.ended).toBe('dropped')
   })
 
-  it('stalls until the client leaves, and knows that it left', async () => {
+  it('stalls until the client disconnects, and detects that', async () => {
     server = await startModelServer([{ text: 'a b c', stall: 2, stallHeartbeatMs: 5 }])
     const controller = new AbortController()
     const response = await fetch(server.url + chat, {
@@ -168,11 +168,11 @@ describe('the model server', () => {
     expect(await reading).toBe('cut')
   })
 
-  it('tells of a script that has ended, and of a path it does not know', async () => {
+  it('reports a script that has ended, and an unknown path', async () => {
     expect(await (await ask(chat, {}, 'one')).text()).toContain('one')
     const over = await ask(chat, {})
     expect(over.status).toBe(400)
     expect(await over.text()).toContain('ended before request 2')
-    expect(await (await ask('/v1/other', {})).text()).toContain('does not know /v1/other')
+    expect(await (await ask('/v1/other', {})).text()).toContain('does not support /v1/other')
   })
 })

@@ -11,27 +11,31 @@ import { responses } from './responses.js'
 import { sendEvents, sendPieces, type Wire } from './send.js'
 import type { Dialect, ServedRequest, ServedStep, WireAnswer } from './served-step.js'
 
+/** A running model server. */
 export type ModelServer = {
-  /** `http://127.0.0.1:<port>`; the protocols live below `/v1` (and `/v1beta`). */
+  /** `http://127.0.0.1:<port>`; the protocols are below `/v1` (and `/v1beta`). */
   readonly url: string
-  /** What has arrived, in order. */
+  /** The requests so far, in order. */
   readonly requests: readonly ServedRequest[]
-  /** Request number `n` (from 0), once it has arrived. */
+  /** Resolves with request number `n` (from 0), when it has arrived. */
   request(n: number): Promise<ServedRequest>
-  /** Cuts every connection. */
+  /** Closes every connection. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** The settings of {@link startModelServer}. */
 export type ModelServerOptions = {
-  /** 0 lets the system choose. */
+  /** 0: the system chooses a port. */
   readonly port?: number
 }
 
 /**
- * A model server on loopback that answers from a script, in the protocol it is asked in: chat completions, messages, responses
- * or generate-content. Each request takes the next step. It can also misbehave in the ways that real servers do.
+ * Starts a model server on loopback that answers from a script, in the protocol of the request: chat completions,
+ * messages, responses or generate-content. Each request gets the next step. It can also simulate the faults of real
+ * servers.
  *
+ * @example
  * ```ts
  * const server = await startModelServer([
  *   { status: 429, headers: { 'retry-after': '1' } },
@@ -50,7 +54,7 @@ export async function startModelServer(
   const waiting: ((request: ServedRequest, n: number) => void)[] = []
   const closing = new AbortController()
   const server = createServer((incoming, response) => {
-    // Whatever goes wrong in a script reaches the test as the words of an error answer.
+    // Every error in a script reaches the test as the message of an error response.
     serve(incoming, response).catch((error: unknown) => refuse(response, messageOf(error)))
   })
 
@@ -70,7 +74,7 @@ export async function startModelServer(
       ended,
     }
     const n = requests.push(request) - 1
-    for (const tell of waiting) tell(request, n)
+    for (const notify of waiting) notify(request, n)
     try {
       settle((await answer(request, n, wire, script)) ? 'dropped' : 'answered')
     } catch (error) {
@@ -108,7 +112,7 @@ export async function startModelServer(
 
 const dialects: readonly Dialect[] = [chatCompletions, messages, responses, generateContent]
 
-/** Resolves whether the script cut the answer off. */
+/** Resolves with whether the script cut off the answer. */
 async function answer(
   request: ServedRequest,
   n: number,
@@ -118,7 +122,8 @@ async function answer(
   const path = request.path.replace(/\?.*$/, '')
   const [dialect, wanted] = dialectOf(path, request.body)
   const step = await stepOf<ServedRequest, ServedStep>(script, request, n, (text) => ({ text }))
-  if (step === undefined) throw new Error(`The script of the model server ended before request ${n + 1}.`)
+  if (step === undefined)
+    throw new Error(`The script of the model server ended before request ${n + 1}: add a step.`)
   if (step.delayMs !== undefined) await wait(step.delayMs, undefined, { signal: wire.gone })
   const status = step.status ?? 200
   if (step.body !== undefined || status >= 400) {
@@ -142,7 +147,7 @@ function dialectOf(path: string, body: JsonValue): [Dialect, { stream: boolean; 
     if (wanted !== undefined) return [dialect, wanted]
   }
   throw new Error(
-    `The model server does not know ${path}. It answers /v1/chat/completions, /v1/messages, /v1/responses and …:streamGenerateContent.`,
+    `The model server does not support ${path}. It answers /v1/chat/completions, /v1/messages, /v1/responses and …:streamGenerateContent.`,
   )
 }
 
@@ -155,7 +160,7 @@ function answerOf(step: ServedStep, n: number, model: string, body: JsonValue): 
     model,
     n,
     tokens: {
-      // Four characters a token, when the script does not care.
+      // Four characters per token, unless the script sets the usage.
       input: usage.inputTokens ?? Math.ceil(JSON.stringify(body).length / 4),
       output: usage.outputTokens ?? Math.ceil((spoken.text.length + spoken.reasoning.length) / 4) + 1,
       cacheRead: usage.cachedInputTokens ?? 0,
@@ -182,7 +187,7 @@ async function readBody(incoming: IncomingMessage): Promise<JsonValue> {
 
 function refuse(response: ServerResponse, message: string): void {
   if (response.headersSent) return void response.destroy()
-  // 400 and not 5xx: a client that retries would only meet the same end of the script again.
+  // 400 and not 5xx: a client that retries would only reach the end of the script again.
   response.writeHead(400, { 'content-type': 'application/json' })
   response.end(
     JSON.stringify({

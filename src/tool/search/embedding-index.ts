@@ -7,8 +7,8 @@ import { indexTools, type ToolRanker, type UpdatableToolIndex } from './tool-ind
 import { VectorBlock } from './vector-block.js'
 
 /**
- * An in-memory index that finds tools by meaning: the cosine between the query's vector and the best of each tool's vectors.
- * Rejects when a definition or the embedding model fails.
+ * Creates an in-memory index that finds tools by meaning: by the cosine between the query's vector and the best of
+ * each tool's vectors. Rejects when a definition or the embedding model fails.
  */
 export function createToolIndex(
   model: EmbeddingModel,
@@ -20,7 +20,7 @@ export function createToolIndex(
 
 function rankByVectors(model: EmbeddingModel, options: EmbedToolsOptions): ToolRanker {
   const block = new VectorBlock()
-  /** In the order of their rows; each tool's rows lie together. */
+  /** In the order of their rows; the rows of a tool are adjacent. */
   let entries: { id: string; rows: number }[] = []
 
   return {
@@ -66,7 +66,7 @@ function rankByVectors(model: EmbeddingModel, options: EmbedToolsOptions): ToolR
   }
 }
 
-/** 32-bit sums differ in the seventh digit with the order of addition; what is the same to six digits is a tie. */
+/** 32-bit sums differ in the seventh digit with the order of addition; scores equal to six digits are a tie. */
 function rounded(score: number): number {
   return Math.round(Math.min(1, Math.max(-1, score)) * 1e6) / 1e6
 }

@@ -3,7 +3,7 @@ import { type EmbeddingModel, embedInBatches } from './embedding.js'
 
 const texts = Array.from({ length: 10 }, (_, i) => `t${i}`)
 
-/** Remembers its batches and how many were with it at once. */
+/** Records its batches and the maximum number of concurrent ones. */
 function watchedModel(maxBatchSize?: number): EmbeddingModel & { batches: string[][]; most: number } {
   let active = 0
   const model = {
@@ -22,13 +22,13 @@ function watchedModel(maxBatchSize?: number): EmbeddingModel & { batches: string
 }
 
 describe('embedInBatches', () => {
-  it('sends everything at once when the model takes any number', async () => {
+  it('sends all texts in one batch when the model has no limit', async () => {
     const model = watchedModel()
     await embedInBatches(model, texts)
     expect(model.batches).toEqual([texts])
   })
 
-  it('keeps to the model’s batch size, one batch at a time, in order', async () => {
+  it('respects the model’s batch size, one batch at a time, in order', async () => {
     const model = watchedModel(3)
     const embeddings = await embedInBatches(model, texts)
     expect(model.batches.map((batch) => batch.length)).toEqual([3, 3, 3, 1])
@@ -36,33 +36,33 @@ describe('embedInBatches', () => {
     expect(embeddings.map(({ document }) => document)).toEqual(texts)
   })
 
-  it('keeps as many batches in flight as it may, and the order all the same', async () => {
+  it('runs as many batches as allowed at once, and keeps the order', async () => {
     const model = watchedModel(2)
     const embeddings = await embedInBatches(model, texts, 3)
     expect(model.most).toBe(3)
     expect(embeddings.map(({ document }) => document)).toEqual(texts)
   })
 
-  it('asks for nothing when there is nothing to embed', async () => {
+  it('does not call the model when there is nothing to embed', async () => {
     const model = watchedModel()
     expect(await embedInBatches(model, [])).toEqual([])
     expect(model.batches).toEqual([])
   })
 
-  it('rejects when the model gives another number of vectors than it got texts', async () => {
+  it('rejects when the model returns another number of vectors than texts', async () => {
     await expect(embedInBatches({ embedTexts: async () => [] }, texts)).rejects.toThrow(
-      'The embedding model gave 0 vectors for 10 texts.',
+      'The embedding model returned 0 vectors for 10 texts.',
     )
   })
 
-  it('refuses numbers that make no sense', async () => {
+  it('rejects invalid numbers', async () => {
     for (const bad of [0, -1, 1.5, Number.NaN]) {
       await expect(embedInBatches(watchedModel(bad), texts)).rejects.toThrow(RangeError)
       await expect(embedInBatches(watchedModel(), texts, bad)).rejects.toThrow(RangeError)
     }
   })
 
-  it('stops asking once a batch has failed', async () => {
+  it('sends no further batch after one has failed', async () => {
     let calls = 0
     const model: EmbeddingModel = {
       maxBatchSize: 1,

@@ -1,17 +1,19 @@
-/** A text and the vector that stands for it. */
+/** A text and its vector. */
 export type Embedding = { document: string; vector: readonly number[] | Float32Array }
 
 /** A model that turns texts into vectors: one for each text, in order, all of one length. */
 export interface EmbeddingModel {
-  /** How many texts one call may carry. Absent: any number. */
+  /** The maximum number of texts per call. Absent: any number. */
   readonly maxBatchSize?: number
   embedTexts(texts: string[]): Promise<Embedding[]>
 }
 
+/** One value of a document's metadata. */
 export type VectorMetadataValue = string | number | boolean | null
+/** Metadata of a document, for filters. */
 export type VectorMetadata = Record<string, VectorMetadataValue>
 
-/** A document with the vectors that stand for it: one, or one for each of several texts. */
+/** A document with its vectors: one, or one for each of several texts. */
 export type EmbeddedDocument<Document, Metadata extends VectorMetadata = VectorMetadata> = {
   id: string
   document: Document
@@ -19,7 +21,7 @@ export type EmbeddedDocument<Document, Metadata extends VectorMetadata = VectorM
   embeddings: Embedding[]
 }
 
-/** Embeds texts in batches of the model's size, a bounded number of them at a time. Results keep the order of the texts. */
+/** Embeds texts in batches of the model's size, with limited concurrency. Results are in the order of the texts. */
 export async function embedInBatches(
   model: EmbeddingModel,
   texts: readonly string[],
@@ -52,14 +54,14 @@ export async function embedInBatches(
 
 function countFrom1(name: string, value: number): number {
   if (!Number.isInteger(value) || value < 1)
-    throw new RangeError(`The ${name} is a whole number from 1 on, not ${value}.`)
+    throw new RangeError(`The ${name} must be an integer of at least 1, not ${value}.`)
   return value
 }
 
 async function embedBatch(model: EmbeddingModel, batch: string[]): Promise<Embedding[]> {
   const embeddings = await model.embedTexts(batch)
   if (embeddings.length !== batch.length) {
-    throw new Error(`The embedding model gave ${embeddings.length} vectors for ${batch.length} texts.`)
+    throw new Error(`The embedding model returned ${embeddings.length} vectors for ${batch.length} texts.`)
   }
   return embeddings
 }

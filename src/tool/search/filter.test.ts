@@ -22,11 +22,11 @@ describe('matchesVectorFilter', () => {
     [f.and(), true],
     [f.or(f.eq('team', 'search'), f.lt('version', 9)), true],
     [f.or(), false],
-  ])('judges %j as %s', (filter, expected) => {
+  ])('evaluates %j as %s', (filter, expected) => {
     expect(matchesVectorFilter(metadata, filter)).toBe(expected)
   })
 
-  it('lets everything through without a filter, and nothing without metadata', () => {
+  it('matches everything without a filter, and nothing without metadata', () => {
     expect(matchesVectorFilter(undefined, undefined)).toBe(true)
     expect(matchesVectorFilter(undefined, f.and())).toBe(false)
   })

@@ -1,6 +1,6 @@
 import type { VectorMetadata, VectorMetadataValue } from './embedding.js'
 
-/** A condition on metadata. A document without metadata never fits one. */
+/** A condition on metadata. A document without metadata never matches. */
 export type VectorFilter =
   | { type: 'eq'; key: string; value: VectorMetadataValue }
   | { type: 'gt'; key: string; value: string | number }
@@ -8,7 +8,7 @@ export type VectorFilter =
   | { type: 'and'; filters: VectorFilter[] }
   | { type: 'or'; filters: VectorFilter[] }
 
-/** Makes filters: `vectorFilter.and(vectorFilter.eq('team', 'billing'), vectorFilter.gt('version', 2))`. */
+/** Creates filters: `vectorFilter.and(vectorFilter.eq('team', 'billing'), vectorFilter.gt('version', 2))`. */
 export const vectorFilter = {
   eq: (key: string, value: VectorMetadataValue): VectorFilter => ({ type: 'eq', key, value }),
   gt: (key: string, value: string | number): VectorFilter => ({ type: 'gt', key, value }),
@@ -17,7 +17,10 @@ export const vectorFilter = {
   or: (...filters: VectorFilter[]): VectorFilter => ({ type: 'or', filters }),
 } as const
 
-/** Whether metadata fits a filter. Values compare only within one type: `'10'` is not greater than `9`. */
+/**
+ * Returns whether metadata matches a filter. Values are compared only within one type: `'10'` is not greater than
+ * `9`.
+ */
 export function matchesVectorFilter(
   metadata: VectorMetadata | undefined,
   filter: VectorFilter | undefined,

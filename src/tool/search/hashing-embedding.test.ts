@@ -3,7 +3,7 @@ import { createHashingEmbedding } from './hashing-embedding.js'
 import { VectorBlock } from './vector-block.js'
 
 describe('createHashingEmbedding', () => {
-  it('says what it is: local, and not semantic', () => {
+  it('names its kind: local, and not semantic', () => {
     expect(createHashingEmbedding()).toMatchObject({
       provider: 'capstan',
       model: 'hashing-256',
@@ -12,14 +12,14 @@ describe('createHashingEmbedding', () => {
     })
   })
 
-  it('gives the same vector for the same text, of the length it says', async () => {
+  it('returns the same vector for the same text, of the configured length', async () => {
     const model = createHashingEmbedding({ dimensions: 64 })
     const [a, b] = await model.embedTexts(['Read a file', 'Read a file'])
     expect(a).toEqual(b)
     expect(a?.vector).toHaveLength(64)
   })
 
-  it('puts texts that share words closer than texts that do not', async () => {
+  it('scores texts that share words higher than texts that do not', async () => {
     const model = createHashingEmbedding()
     const [query, near, far] = await model.embedTexts([
       'read a file from disk',
@@ -33,7 +33,7 @@ describe('createHashingEmbedding', () => {
     expect(nearScore).toBeGreaterThan(farScore + 0.2)
   })
 
-  it('refuses dimensions it could not work with', () => {
+  it('rejects invalid dimensions', () => {
     for (const dimensions of [0, 7, 1.5, Number.NaN])
       expect(() => createHashingEmbedding({ dimensions })).toThrow(RangeError)
   })

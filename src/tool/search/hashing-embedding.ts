@@ -2,9 +2,10 @@ import { fnv1a } from '../fnv1a.js'
 import type { EmbeddingModel } from './embedding.js'
 import { wordsOf } from './words.js'
 
+/** The settings of {@link createHashingEmbedding}. */
 export type HashingEmbeddingOptions = { dimensions?: number }
 
-/** An embedding model that says what it is: it knows words and their parts, not meanings. */
+/** An embedding model that names its kind: it compares words and their parts, not meanings. */
 export interface HashingEmbeddingModel extends EmbeddingModel {
   readonly provider: 'capstan'
   readonly model: string
@@ -16,15 +17,15 @@ const gram = 3
 const gramWeight = 0.4
 
 /**
- * An embedding model that needs no provider, no download and no network: words and their three-letter parts are hashed into a
- * vector. Texts that share words or word parts come out alike; synonyms do not. For trying things out and for tests; a
- * provider's model, or the lexical index, finds more.
+ * Creates an embedding model that needs no provider, download or network: words and their three-letter parts are
+ * hashed into a vector. Texts that share words or word parts are similar; synonyms are not. For experiments and
+ * tests; a provider's model or the lexical index finds more.
  */
 export function createHashingEmbedding({
   dimensions = 256,
 }: HashingEmbeddingOptions = {}): HashingEmbeddingModel {
   if (!Number.isInteger(dimensions) || dimensions < 8)
-    throw new RangeError(`dimensions is a whole number from 8 on, not ${dimensions}.`)
+    throw new RangeError(`dimensions must be an integer of at least 8, not ${dimensions}.`)
   return {
     provider: 'capstan',
     model: `hashing-${dimensions}`,
@@ -45,7 +46,7 @@ function hashText(text: string, dimensions: number): Float32Array {
   return vector
 }
 
-/** One bit of the hash decides the sign, so that features which share a place cancel out rather than add up. */
+/** One bit of the hash decides the sign, so that features with the same position cancel out instead of adding up. */
 function add(vector: Float32Array, feature: string, weight: number): void {
   const hash = fnv1a(feature)
   const place = (hash >>> 1) % vector.length

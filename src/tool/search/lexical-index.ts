@@ -7,12 +7,13 @@ import type { DescribedTool, EmbedToolsOptions } from './tool-document.js'
 import { indexTools, type ToolRanker, type UpdatableToolIndex } from './tool-index.js'
 import { wordsOf } from './words.js'
 
+/** The settings of {@link createLexicalToolIndex}. */
 export type LexicalToolIndexOptions = Omit<EmbedToolsOptions, 'concurrency'>
 
 /**
- * An in-memory index that finds tools by their words (BM25), without any model: names count most, then descriptions, then
- * parameters; beginnings of words and small misspellings are found too. Scores are relative to one query, from 0 on without an
- * upper bound.
+ * Creates an in-memory index that finds tools by their words (BM25), without a model: names count most, then
+ * descriptions, then parameters. Prefixes and small misspellings match too. Scores compare only within one query;
+ * they start at 0 and have no upper bound.
  */
 export async function createLexicalToolIndex(
   tools: readonly AnyTool[] | ToolSet,
@@ -33,7 +34,7 @@ export async function createLexicalToolIndex(
   return indexTools(rankByWords(search, options.content !== undefined), tools, options)
 }
 
-/** A whole message may be the query; the first so many different words say enough. */
+/** The query may be a whole message; this many different words are enough. */
 const maxWords = 64
 
 type LexicalDocument = { id: string; name: string; text: string; parameters: string }
@@ -50,7 +51,7 @@ function rankByWords(search: MiniSearch<LexicalDocument>, ownTexts: boolean): To
       }
     },
     drop(toolName) {
-      // Not `discard`: it leaves the words behind until a search meets them, and scores waver until then.
+      // Not `discard`: it removes the words only when a search reaches them, so scores would change over time.
       const known = indexed.get(toolName)
       if (known !== undefined) search.remove(known.document)
       indexed.delete(toolName)
@@ -83,7 +84,7 @@ function lexicalDocument({ document, texts }: DescribedTool, ownTexts: boolean):
   }
 }
 
-/** The names and descriptions of the parameters; the schema's own keywords would only be noise. */
+/** Returns the names and descriptions of the parameters, without the schema's keywords. */
 function parameterWords(schema: JsonSchema): string {
   const properties = schema['properties']
   if (!isRecord(properties)) return ''

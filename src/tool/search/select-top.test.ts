@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { selectTop } from './select-top.js'
 
-it('gives what sorting everything would give, ties in order, for any size', () => {
+it('returns the same as sorting everything, ties in order, for any size', () => {
   fc.assert(
     fc.property(
       fc.array(fc.option(fc.integer({ min: -3, max: 3 }), { nil: undefined }), { maxLength: 200 }),

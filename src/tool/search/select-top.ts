@@ -1,6 +1,9 @@
 const sortAbove = 64
 
-/** The positions with the best scores, best first; equal scores keep their order. `score` gives undefined for what is left out. */
+/**
+ * Returns the positions with the best scores, best first; ties keep their order. Positions with an undefined score
+ * are left out.
+ */
 export function selectTop(
   count: number,
   topK: number,

@@ -8,7 +8,7 @@ import {
   type VectorMetadata,
 } from './embedding.js'
 
-/** What an index knows of a tool. */
+/** The data of a tool in an index. */
 export type ToolSearchDocument = {
   toolName: string
   definition: ToolDefinition
@@ -16,22 +16,26 @@ export type ToolSearchDocument = {
   metadata?: VectorMetadata
 }
 
+/** How tools are described for an index. */
 export type EmbedToolsOptions = {
-  /** The texts a tool is found by. Default: its name, its description and its parameters. */
+  /** Returns the texts by which a tool is found. Default: its name, its description and its parameters. */
   content?: (tool: Tool, definition: ToolDefinition) => string | string[]
   metadata?: (tool: Tool, definition: ToolDefinition) => VectorMetadata | undefined
-  /** How many batches may be with the embedding model at once. Default: 1. */
+  /** The maximum number of concurrent batches. Default: 1. */
   concurrency?: number
 }
 
-/** A tool ready to be indexed: its document and the texts that stand for it. */
+/** A tool ready to be indexed: its document and its texts. */
 export type DescribedTool = {
   readonly tool: AnyTool
   readonly document: ToolSearchDocument
   readonly texts: readonly string[]
 }
 
-/** Embeds tools by their texts: a record for each tool, with a vector for each of its texts. Rejects when either fails. */
+/**
+ * Embeds tools: one record per tool, with one vector per text. Rejects when a definition or the embedding model
+ * fails.
+ */
 export async function embedTools(
   model: EmbeddingModel,
   tools: readonly AnyTool[] | ToolSet,
@@ -73,7 +77,7 @@ export function toolsOf(tools: readonly AnyTool[] | ToolSet): readonly AnyTool[]
 async function describeTool(tool: AnyTool, options: EmbedToolsOptions): Promise<DescribedTool> {
   const definition = await tool.definition('')
   const texts = [options.content?.(tool as Tool, definition) ?? defaultTexts(definition)].flat()
-  if (texts.length === 0) throw new TypeError(`Tool "${tool.name}" has no text to be found by.`)
+  if (texts.length === 0) throw new TypeError(`Tool "${tool.name}" has no text to index.`)
   const metadata = options.metadata?.(tool as Tool, definition)
   const document = {
     toolName: tool.name,

@@ -22,7 +22,7 @@ const email = tool('send_email', 'Send an email message.', {
 })
 const tools = [refund, weather, email]
 
-/** Counts letters of a small alphabet: enough meaning to test with, and easy to follow. */
+/** Counts letters of a small alphabet: enough meaning for a test, and easy to follow. */
 const letters: EmbeddingModel & { seen: string[] } = {
   seen: [],
   async embedTexts(texts) {
@@ -57,19 +57,19 @@ describe.each(kinds)('%s', (_, create) => {
     expect((await index.searchIds({ query: 'send an email', topK: 2 }))[0]?.id).toBe('send_email')
   })
 
-  it('carries the tools it was made of, so that what is found can be called', async () => {
+  it('has the tools it was created from, so that the tools it finds can be called', async () => {
     const index = await create(tools)
     expect(isDynamicToolIndex(index)).toBe(true)
     const [best] = await index.search({ query: 'refund', topK: 1 })
     expect(await index.toolSet.call(best?.id ?? '', '{}')).toBe('refund_payment')
   })
 
-  it('keeps a tool set that is passed in, by reference', async () => {
+  it('uses a given tool set by reference', async () => {
     const set = ToolSet.fromTools(tools)
     expect((await create(set)).toolSet).toBe(set)
   })
 
-  it('gives at most topK, best first, and none below the threshold', async () => {
+  it('returns at most topK tools, best first, and none below the threshold', async () => {
     const index = await create(tools)
     const all = await index.searchIds({ query: 'send email message to customer', topK: 10 })
     expect(all.length).toBeGreaterThan(1)
@@ -89,7 +89,7 @@ describe.each(kinds)('%s', (_, create) => {
     ).toContainEqual(all[1])
   })
 
-  it('gives equal scores in the order in which the tools were added; one that is replaced comes last', async () => {
+  it('orders equal scores by when the tools were added; a replaced tool comes last', async () => {
     const twins = Array.from({ length: 30 }, (_, i) => tool(`t${i}`, 'same words'))
     const index = await create(twins, { content: () => 'the very same words' })
     const ids = async (topK: number): Promise<string[]> =>
@@ -103,7 +103,7 @@ describe.each(kinds)('%s', (_, create) => {
     expect((await index.inspect()).items.at(-1)?.id).toBe('t3')
   })
 
-  it('removes a tool that is still on its way in', async () => {
+  it('removes a tool that is still being added', async () => {
     const index = await create([refund])
     const adding = index.add([weather, email])
     expect(index.remove('get_weather')).toBe(true)
@@ -115,7 +115,7 @@ describe.each(kinds)('%s', (_, create) => {
     )
   })
 
-  it('does not offer a tool that was taken out of its set by others', async () => {
+  it('does not return a tool that was removed from its set directly', async () => {
     const set = ToolSet.fromTools(tools)
     const index = await create(set)
     set.deleteTool('get_weather')
@@ -124,7 +124,7 @@ describe.each(kinds)('%s', (_, create) => {
     ])
   })
 
-  it('answers in time when the query is a whole conversation', async () => {
+  it('accepts a whole conversation as the query', async () => {
     const index = await create(
       Array.from({ length: 200 }, (_, i) =>
         tool(`tool_${i}`, `Does thing number ${i} with files and weather.`),
@@ -133,7 +133,7 @@ describe.each(kinds)('%s', (_, create) => {
     await index.search({ query: 'please do the thing with the files and the weather '.repeat(1000), topK: 5 })
   })
 
-  it('filters by metadata; tools without any never fit a filter', async () => {
+  it('filters by metadata; tools without metadata never match', async () => {
     const index = await create(tools, {
       metadata: (one: AnyTool) =>
         one.name === 'get_weather' ? undefined : { team: one.name === 'send_email' ? 'comms' : 'billing' },
@@ -150,7 +150,7 @@ describe.each(kinds)('%s', (_, create) => {
     ).toEqual([])
   })
 
-  it('takes several texts per tool and goes by the best of them', async () => {
+  it('accepts several texts per tool and uses the best score', async () => {
     const index = await create([weather, email], {
       content: (one: AnyTool) => (one.name === 'get_weather' ? ['rain', 'umbrella needed today'] : 'letters'),
     })
@@ -204,28 +204,30 @@ describe.each(kinds)('%s', (_, create) => {
       ]),
     ).rejects.toThrow('no definition')
     await expect(create([weather], { content: () => [] })).rejects.toThrow(
-      'Tool "get_weather" has no text to be found by.',
+      'Tool "get_weather" has no text to index.',
     )
   })
 
-  it('finds nothing in an empty index, and takes tools later', async () => {
+  it('finds nothing in an empty index, and accepts tools later', async () => {
     const index = await create([])
     expect(await index.search({ query: 'x', topK: 3 })).toEqual([])
     await index.add([weather])
     expect(await index.searchIds({ query: 'weather', topK: 3 })).toHaveLength(1)
   })
 
-  it('refuses a search that makes no sense', async () => {
+  it('rejects an invalid search', async () => {
     const index = await create(tools)
     for (const topK of [0, -1, 1.5, Number.NaN])
-      await expect(index.search({ query: 'x', topK })).rejects.toThrow(/topK is a whole number from 1 on/)
+      await expect(index.search({ query: 'x', topK })).rejects.toThrow(
+        /topK must be an integer of at least 1/,
+      )
     await expect(index.search({ query: 'x', topK: 1, threshold: Number.NaN })).rejects.toThrow(
-      /threshold is a finite number/,
+      /threshold must be a finite number/,
     )
     await expect(index.search({ query: 3 as never, topK: 1 })).rejects.toThrow(/needs a query text/)
   })
 
-  it('shows what it holds, page by page', async () => {
+  it('lists its documents, page by page', async () => {
     const index = await create(tools, {
       metadata: (one: AnyTool) => ({ team: one.name === 'send_email' ? 'comms' : 'other' }),
     })
@@ -260,7 +262,7 @@ describe('createToolIndex', () => {
     expect(await index.searchIds({ query: 'fgh', topK: 1 })).toEqual([{ score: 0, id: 'get_weather' }])
   })
 
-  it('embeds only what is added, and never again what it has', async () => {
+  it('embeds each tool only once', async () => {
     const index = await createToolIndex(letters, [refund, weather])
     letters.seen.length = 0
     await index.add([email])
@@ -311,7 +313,7 @@ describe('createLexicalToolIndex', () => {
     expect((await index.searchIds({ query, topK: 1 }))[0]?.id).toBe(expected)
   })
 
-  it('finds nothing for words that no tool has', async () => {
+  it('finds nothing for words that no tool contains', async () => {
     expect(await (await createLexicalToolIndex(tools)).search({ query: 'zzzz the of', topK: 5 })).toEqual([])
   })
 
@@ -328,7 +330,7 @@ describe('createLexicalToolIndex', () => {
 })
 
 describe('embedTools', () => {
-  it('gives a record for each tool with a vector for each of its texts', async () => {
+  it('returns a record per tool with a vector per text', async () => {
     const [record] = await embedTools(letters, [weather])
     const definition = await weather.definition('')
     const texts = [definition.name, definition.description, JSON.stringify(definition.parameters)]
@@ -340,7 +342,7 @@ describe('embedTools', () => {
     expect(record).not.toHaveProperty('metadata')
   })
 
-  it('takes own texts, metadata and a tool set', async () => {
+  it('accepts custom texts, metadata and a tool set', async () => {
     const records = await embedTools(letters, ToolSet.fromTools(tools), {
       content: ({ name }) => [name, 'more'],
       metadata: ({ name }) => ({ length: name.length }),
@@ -356,7 +358,7 @@ describe('embedTools', () => {
 })
 
 describe('isDynamicToolIndex', () => {
-  it('goes by the tool set that an index carries, whoever made it', async () => {
+  it('recognises an index by its tool set', async () => {
     expect(isDynamicToolIndex({ toolSet: new ToolSet() })).toBe(true)
     vi.resetModules()
     const other = await import('../tool-set.js')

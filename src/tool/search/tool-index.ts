@@ -20,33 +20,38 @@ import type {
   VectorSearchToolOptions,
 } from './vector-index.js'
 
-/** An index of tools that also carries the tools, so that what is found can be run. */
+/** An index of tools together with the tools, so that the tools it finds can be run. */
 export interface DynamicToolIndex extends VectorSearchIndex<ToolSearchDocument> {
   readonly toolSet: ToolSet
 }
 
-/** An index that follows its tools: what is added or removed costs only itself. */
+/** An index that can be updated; the cost of an update depends only on the tools that are added or removed. */
 export interface UpdatableToolIndex extends DynamicToolIndex {
   readonly size: number
-  /** Adds tools to the index and to its tool set; a known name is replaced. Nothing changes when it rejects. */
+  /**
+   * Adds tools to the index and to its tool set, replacing tools with the same name. Nothing changes when it rejects.
+   */
   add(tools: readonly AnyTool[] | ToolSet): Promise<void>
-  /** Takes a tool out of the index and of its tool set. */
+  /** Removes a tool from the index and from its tool set. */
   remove(toolName: string): boolean
 }
 
-/** Whether a value is an index that carries its tools, made by this or another copy of the package. */
+/** Returns whether a value is an index with its tools, made by this or another copy of the package. */
 export function isDynamicToolIndex(value: unknown): value is DynamicToolIndex {
   return (
     typeof value === 'object' && value !== null && (value as { toolSet?: unknown }).toolSet instanceof ToolSet
   )
 }
 
-/** The part in which one index differs from another: how it ranks tools for a query. */
+/** How one kind of index ranks tools for a query. */
 export interface ToolRanker {
-  /** Gets ready whatever may fail; the function it gives puts the tools in, and does not fail. */
+  /** Does everything that can fail. The function that it returns adds the tools, and does not fail. */
   stage(tools: readonly DescribedTool[]): Promise<() => void>
   drop(toolName: string): void
-  /** The best tools by score, at most `topK`, none below the threshold, only those that `fits` (when given) lets through. */
+  /**
+   * Returns at most `topK` tools, best first, none below the threshold, and only those that `fits` accepts, if it is
+   * given.
+   */
   rank(
     query: string,
     topK: number,
@@ -58,7 +63,7 @@ export interface ToolRanker {
 const defaultTopK = 5
 const defaultPage = 100
 
-/** Builds an index of tools over a ranker. A tool set that is passed in is kept, not copied. */
+/** Creates an index of tools from a ranker. It uses a given tool set itself, not a copy. */
 export async function indexTools(
   ranker: ToolRanker,
   tools: readonly AnyTool[] | ToolSet,
@@ -67,7 +72,7 @@ export async function indexTools(
   const toolSet = tools instanceof ToolSet ? tools : ToolSet.fromTools(toolsOf(tools))
   const documents = new Map<string, ToolSearchDocument>()
 
-  /** Names that are on their way in. */
+  /** Names of tools that are being added. */
   const coming = new Set<string>()
 
   const addNow = async (added: readonly AnyTool[]): Promise<void> => {
@@ -80,10 +85,10 @@ export async function indexTools(
       documents.set(tool.name, document)
       if (toolSet.get(tool.name) !== tool) toolSet.addTool(tool)
     }
-    // Removed while the embedding model was still at work on them.
+    // Removed while the embedding model was still working on them.
     for (const toolName of leaving) remove(toolName)
   }
-  // One after the other, so that what one has staged still fits when it is put in.
+  // One after the other, so that staged tools still fit when they are added.
   let turn: Promise<void> = Promise.resolve()
   const add = async (added: readonly AnyTool[]): Promise<void> => {
     for (const { name } of added) coming.add(name)
@@ -102,7 +107,7 @@ export async function indexTools(
     toolSet.deleteTool(toolName)
     return true
   }
-  // By name, so that a list which names a tool twice gives it one place, as a tool set does.
+  // By name, so that a tool that is listed twice has one place, as in a tool set.
   await add(toolSet.values())
 
   const searchIds = async (request: VectorSearchRequest): Promise<VectorSearchId[]> => {
@@ -111,7 +116,8 @@ export async function indexTools(
     const fits = (toolName: string): boolean =>
       toolSet.contains(toolName) && matchesVectorFilter(documents.get(toolName)?.metadata, filter)
     const found = await ranker.rank(query, topK, threshold, filter === undefined ? undefined : fits)
-    // A tool that was taken out of the set cannot run, so it is not offered either; asked only when that has happened.
+    // A tool that was removed from the set cannot run, so it is not returned. The second ranking runs only in that
+    // case.
     return found.every(({ id }) => toolSet.contains(id)) ? found : ranker.rank(query, topK, threshold, fits)
   }
   const search = async (request: VectorSearchRequest): Promise<VectorSearchResult<ToolSearchDocument>[]> =>
@@ -146,9 +152,9 @@ export async function indexTools(
 function assertSearch({ query, topK, threshold }: VectorSearchRequest): void {
   if (typeof query !== 'string') throw new TypeError('A search needs a query text.')
   if (!Number.isInteger(topK) || topK < 1)
-    throw new RangeError(`topK is a whole number from 1 on, not ${topK}.`)
+    throw new RangeError(`topK must be an integer of at least 1, not ${topK}.`)
   if (threshold !== undefined && !Number.isFinite(threshold))
-    throw new RangeError(`threshold is a finite number, not ${threshold}.`)
+    throw new RangeError(`threshold must be a finite number, not ${threshold}.`)
 }
 
 function inspectPage(
@@ -157,7 +163,7 @@ function inspectPage(
 ): VectorInspectPage<ToolSearchDocument> {
   const start = Number(cursor)
   if (!Number.isInteger(limit) || limit < 1 || !Number.isInteger(start) || start < 0)
-    throw new RangeError('inspect takes a limit from 1 on and a cursor it gave.')
+    throw new RangeError('inspect needs a limit of at least 1 and a cursor from an earlier page.')
   const fitting = [...documents.values()].filter((document) => matchesVectorFilter(document.metadata, filter))
   const items = fitting.slice(start, start + limit).map(
     (document): VectorInspectItem<ToolSearchDocument> => ({

@@ -1,6 +1,7 @@
 /**
- * Vectors of one length in one `Float32Array`. Each is scaled to length 1 when it is added, so a search only computes dot products.
- * A plain loop is enough: it scans 3,000 vectors of 1,536 numbers in about 7 ms, and a provider takes longer to embed the query.
+ * Vectors of one length in one `Float32Array`. Each is scaled to length 1 when it is added, so a search only computes
+ * dot products. A plain loop is enough: it scans 3,000 vectors of 1,536 numbers in about 7 ms, and a provider takes
+ * longer to embed the query.
  */
 export class VectorBlock {
   #dimensions = 0
@@ -15,7 +16,10 @@ export class VectorBlock {
     return this.#dimensions
   }
 
-  /** Throws when a vector cannot become a row: it is empty, has another length than the rows, or has a number that is not finite. */
+  /**
+   * Throws when a vector cannot become a row: it is empty, has another length than the rows, or has a number that is
+   * not finite.
+   */
   assertFits(vector: ArrayLike<number>, label: string, dimensions = this.#dimensions): void {
     if (vector.length === 0) throw new TypeError(`The vector of ${label} is empty.`)
     if (dimensions !== 0 && vector.length !== dimensions) {

@@ -3,8 +3,8 @@ const empty = new Set(
 )
 
 /**
- * The words of a text for searching: split at case changes and anything but letters and digits, lower-cased, plurals cut. Scripts
- * that write no spaces come out as whole runs.
+ * Returns the words of a text for searching: split at case changes and at everything except letters and digits, in
+ * lower case, in the singular. Scripts without spaces are returned as whole runs.
  */
 export function wordsOf(text: string): string[] {
   return text

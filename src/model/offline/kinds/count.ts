@@ -4,7 +4,7 @@ import { literal } from './find.js'
 
 const opening = /^(?:count|how\s+many(?:\s+times)?)\s+(?:the\s+|number\s+of\s+)*/i
 
-/** How often a text stands in the files, how many files there are, how many lines a file has. */
+/** Counts occurrences of a text in files, files by name, or the lines of a file. */
 export const count: Kind = {
   examples: ['count TODO in src', 'how many *.ts files are there', 'count lines in README.md'],
   understand(sentence) {
@@ -14,7 +14,7 @@ export const count: Kind = {
       .replace(/^(?:do(?:es)?|is|are)\s+/i, '')
       .replace(/\s+(?:are|is)\s+there\b/i, '')
       .replace(
-        /\s+(?:occurs?|appears?|stands?|(?:is|are)\s+(?:used|mentioned)|do\s+(?:we|i|you)\s+have|does\s+\S+\s+have|exist)\b/i,
+        /\s+(?:occurs?|appears?|(?:is|are)\s+(?:used|mentioned)|do\s+(?:we|i|you)\s+have|does\s+\S+\s+have|exist)\b/i,
         '',
       )
     const { rest, place } = splitPlace(asked)
@@ -44,7 +44,7 @@ function countText(what: string, place: string | undefined): Plan {
   }
 }
 
-/** Every line matches the beginning of a line. */
+/** Counts the lines of a file with a pattern that matches every line. */
 function countLines(path: string): Plan {
   return ([found]) => {
     if (found === undefined)
@@ -72,7 +72,7 @@ function countFiles(kind: string, place: string | undefined): Plan {
   }
 }
 
-/** `ts`, `.ts` and `*.ts` mean the same. */
+/** `ts`, `.ts` and `*.ts` are equal. */
 function patternOf(kind: string): string {
   if (looksLikeGlob(kind) || looksLikePath(kind.replace(/^\./, ''))) return kind
   return `*.${kind.replace(/^\./, '').toLowerCase()}`

@@ -15,7 +15,7 @@ import { looksLikeGlob, quotedIn, splitPlace, unquoted } from '../sentence.js'
 const opening =
   /^(?:find|search(?:\s+for)?|look(?:\s+for)?|grep(?:\s+for)?|locate|where(?:'s|\s+is|\s+are|\s+do(?:es)?)?|which files?\s+(?:contains?|has|have|uses?|mentions?)|what\s+(?:uses|mentions|contains))\s+/i
 
-/** Where something stands in the files: the place, its surroundings, and how many other places there are. */
+/** Finds where something is in the files: the place, the text around it, and the number of other places. */
 export const find: Kind = {
   examples: ['find createServer', 'where is "parse arguments" in src', 'find files named *.md'],
   understand(sentence) {
@@ -57,7 +57,7 @@ function findFiles(pattern: string, place: string | undefined): Plan {
   }
 }
 
-/** Text first; then regardless of case; then names of files. */
+/** Searches for the exact text, then without case, then for file names. */
 function findText(what: string, place: string | undefined): Plan {
   const within = place === undefined ? {} : { path: place }
   const pattern = literal(what)
@@ -75,7 +75,7 @@ function findText(what: string, place: string | undefined): Plan {
           { file_path: best.path, offset: Math.max(0, best.line - 4), limit: 12 },
           `Found it in ${best.path}; reading around line ${best.line}.`,
         )
-      return done(told(what, best, hits, read, searches.at(-1)))
+      return done(describeHits(what, best, hits, read, searches.at(-1)))
     }
     if (searches.length === 0) return call('grep', { pattern, ...within }, `Searching for "${what}".`)
     if (searches.length === 1)
@@ -103,7 +103,7 @@ function findText(what: string, place: string | undefined): Plan {
 
 type Hit = { readonly path: string; readonly line: number; readonly text: string }
 
-/** Matching lines read `>path:line: text`. */
+/** Parses matching lines of the form `>path:line: text`. */
 function hitsIn(search: Result | undefined): Hit[] {
   const lines = search?.text.split('\n') ?? []
   return lines.flatMap((each) => {
@@ -112,7 +112,7 @@ function hitsIn(search: Result | undefined): Hit[] {
   })
 }
 
-/** A definition rather than a use, and sources rather than tests and papers. */
+/** Prefers a definition to a use, and sources to tests and documents. */
 function bestHit(hits: readonly Hit[], what: string): Hit | undefined {
   const defines = new RegExp(
     `\\b(?:function|class|const|let|var|interface|type|enum|def|fn|func|struct|trait|module|package)\\*?\\s+${literal(what)}\\b`,
@@ -126,7 +126,7 @@ function bestHit(hits: readonly Hit[], what: string): Hit | undefined {
   return best
 }
 
-function told(
+function describeHits(
   what: string,
   best: Hit,
   hits: readonly Hit[],
@@ -138,11 +138,11 @@ function told(
   const more =
     others.length === 0
       ? ''
-      : `\n\nIt also stands in:\n\n${indented(excerpt(others.map(({ path, line, text }) => `${path}:${line}: ${text.trim()}`).join('\n'), 10))}`
+      : `\n\nIt is also in:\n\n${indented(excerpt(others.map(({ path, line, text }) => `${path}:${line}: ${text.trim()}`).join('\n'), 10))}`
   return `"${what}" is in ${best.path}:${best.line}${count === undefined ? '' : ` (${count})`}:\n\n${indented(excerpt(read.text, 14))}${more}`
 }
 
-/** The pattern that matches a text and nothing else. */
+/** Returns the pattern that matches exactly this text. */
 export function literal(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }

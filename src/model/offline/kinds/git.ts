@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../tool/json.js'
 import { call, done, excerpt, failureOf, indented, type Kind } from '../plan.js'
 import { looksLikePath, splitPlace } from '../sentence.js'
 
-/** What the repository says: its state, changes, history and branches. */
+/** Shows the state, changes, history or branches of the repository. */
 export const git: Kind = {
   examples: ['show git status', 'show the diff', 'show the last 5 commits', 'which branch is this'],
   understand(sentence) {

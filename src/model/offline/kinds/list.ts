@@ -4,7 +4,7 @@ import { looksLikeGlob, looksLikePath, quotedIn, unquoted } from '../sentence.js
 const opening =
   /^(?:list|ls|dir|(?:what|which)\s+(?:files|directories|folders)\s+(?:are|exist|do\s+(?:we|you|i)\s+have)(?:\s+there)?|show(?:\s+me)?\s+(?:the\s+|all\s+)*(?:files|directory|folder))\b\s*/i
 
-/** What is in a directory, or which files have names of a kind. */
+/** Lists a directory, or files by name. */
 export const list: Kind = {
   examples: ['list src', 'list *.json files'],
   understand(sentence) {

@@ -7,14 +7,14 @@ const opening = new RegExp(
   'i',
 )
 
-/** What a file says; one that is not where it was named is looked for by its name. */
+/** Reads a file; if it does not exist at that path, searches for its name. */
 export const read: Kind = {
   examples: ['read README.md', 'show lines 10-20 of src/index.ts'],
   understand(sentence) {
     const found = opening.exec(sentence)
     if (found === null) return undefined
     const path = unquoted(found[3] ?? '')
-    // "show changes" and the like are requests of other kinds.
+    // "show changes" and similar requests are of other kinds.
     if (!looksLikePath(path) && !/^(?:read|cat|open)\b/i.test(sentence) && !named.test(path)) return undefined
     const lines = lineRange(found[1], found[2])
     const ask = (file: string) => call('read', { file_path: file, ...lines }, `Reading ${file}.`)
@@ -33,16 +33,16 @@ export const read: Kind = {
       if (last.tool !== 'glob' || last.failed) return failureOf(last, `reading ${path}`)
       const names = filesIn(last.text)
       const [only] = names
-      if (only === undefined) return undone(`There is no file ${path}, nor any other of that name.`)
+      if (only === undefined) return undone(`There is no file ${path}, and no other file with that name.`)
       if (names.length === 1) return ask(only)
       return undone(
-        `There is no file ${path}. Which of these is meant?\n\n${indented(excerpt(names.join('\n'), 20))}`,
+        `There is no file ${path}. Which of these do you mean?\n\n${indented(excerpt(names.join('\n'), 20))}`,
       )
     }
   },
 }
 
-/** Files that are known by a name without an ending. */
+/** Files with well-known names without an extension. */
 const named = /^(?:readme|license|changelog|makefile|dockerfile|contributing)$/i
 
 function lineRange(from: string | undefined, to: string | undefined): { offset?: number; limit?: number } {

@@ -25,7 +25,7 @@ const forms = [
   ),
 ]
 
-/** One text for another in a file: looked at first, changed, and told. */
+/** Replaces one text by another in a file: reads it first, edits it, and reports the change. */
 export const replace: Kind = {
   examples: ['replace "colour" by "color" in README.md', 'replace all "foo" with "bar" in src/a.ts'],
   understand(sentence) {
@@ -57,25 +57,25 @@ type Change = {
 
 function replacing(change: Change): Plan {
   const { file } = change
-  return file === undefined ? whereItStands(change) : (results) => inFile(change, file, results)
+  return file === undefined ? findFile(change) : (results) => inFile(change, file, results)
 }
 
-/** Without a file: only where there is one alone that holds the text. */
-function whereItStands(change: Change): Plan {
+/** Finds the file if none was named: only if exactly one file contains the text. */
+function findFile(change: Change): Plan {
   return ([search, ...rest]) => {
     if (search === undefined)
       return call(
         'grep',
         { pattern: literal(change.from), output_mode: 'files_with_matches' },
-        `Looking which file holds "${change.from}".`,
+        `Searching for the file that contains "${change.from}".`,
       )
     if (search.failed) return failureOf(search, `looking for "${change.from}"`)
     const files = filesIn(search.text)
     const [only] = files
-    if (only === undefined) return undone(`No file holds "${change.from}".`)
+    if (only === undefined) return undone(`No file contains "${change.from}".`)
     if (files.length === 1) return inFile(change, only, rest)
     return undone(
-      `"${change.from}" stands in ${files.length} files. Say in which one to replace it:\n\n${indented(excerpt(files.join('\n'), 20))}`,
+      `"${change.from}" is in ${files.length} files. Say in which one to replace it:\n\n${indented(excerpt(files.join('\n'), 20))}`,
     )
   }
 }
@@ -90,10 +90,10 @@ function inFile(
   const places = linesWith(read.text, from)
   const isWhole = !/more lines available|\[cut: /.test(read.text)
   if (places.length === 0 && isWhole && !from.includes('\n'))
-    return undone(`${file} does not hold "${from}", so I changed nothing.`)
+    return undone(`${file} does not contain "${from}", so I changed nothing.`)
   if (places.length > 1 && !everywhere)
     return undone(
-      `"${from}" stands in ${places.length} lines of ${file}, so I changed nothing:\n\n${indented(excerpt(places.join('\n'), 10))}\n\nSay "replace all" to change every one of them, or name a longer text.`,
+      `"${from}" is in ${places.length} lines of ${file}, so I changed nothing:\n\n${indented(excerpt(places.join('\n'), 10))}\n\nSay "replace all" to change all of them, or name a longer text.`,
     )
   if (edited === undefined) {
     const args = {
@@ -104,12 +104,12 @@ function inFile(
     }
     return call('edit', args, `Replacing "${from}" by "${to}" in ${file}.`)
   }
-  if (edited.failed) return failureOf(edited, `changing ${file}; it is as it was`)
+  if (edited.failed) return failureOf(edited, `changing ${file}; it is unchanged`)
   const before = places.length === 0 ? '' : `\n\nBefore:\n\n${indented(excerpt(places.join('\n'), 10))}`
   return done(`I replaced "${from}" by "${to}" in ${file}. ${edited.text.trim()}${before}`)
 }
 
-/** Numbered lines that hold a text, without the number's padding. */
+/** Returns the numbered lines that contain a text, without padding. */
 function linesWith(numbered: string, text: string): string[] {
   return numbered.split('\n').flatMap((line) => {
     const found = /^\s*(\d+)\t(.*)$/.exec(line)

@@ -15,7 +15,7 @@ const check =
   /^(?:run|execute|start|do|perform)?\s*(?:the\s+|all\s+|my\s+|a\s+|our\s+)*(?:unit\s+)?(tests?|checks?|test suite|build|lint(?:er)?|type\s?checks?)$/i
 const opening = /^(?:run|execute|exec)\s+(?:the\s+)?(?:command\s+)?/i
 
-/** A command, or the project's own check: what it printed last, and how it ended. */
+/** Runs a command or the project's own check, and reports its last output and its result. */
 export const run: Kind = {
   examples: ['run npm test', 'run `git stash list`', 'run the tests'],
   understand(sentence) {
@@ -32,10 +32,11 @@ function runCommand(command: string): Plan {
     ran === undefined ? call('bash', { command }, `Running ${command}.`) : outcome(command, ran)
 }
 
-/** Which command a project's check is shows in the files at its root. */
+/** Chooses the command of a project's check by the files at its root. */
 function runCheck(goal: string): Plan {
   return ([listed, ran]) => {
-    if (listed === undefined) return call('ls', { path: '.' }, `Looking how this project runs its ${goal}.`)
+    if (listed === undefined)
+      return call('ls', { path: '.' }, `Finding out how this project runs its ${goal}.`)
     if (listed.failed) return failureOf(listed, 'looking at the workspace')
     const command = commandFor(goal, listed.text)
     if (command === undefined)

@@ -13,7 +13,7 @@ const forms = [
   ),
 ]
 
-/** A file with a text. */
+/** Writes a file with a text. */
 export const write: Kind = {
   examples: ['create notes.txt with "first line"'],
   understand(sentence) {

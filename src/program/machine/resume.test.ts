@@ -23,7 +23,7 @@ function hostOf(answer: (call: Called, watch: CallWatch) => unknown) {
   return { host, called }
 }
 
-/** Keeps steps as a log would: as text. */
+/** Records steps like a log: as text. */
 function journalOf(before: readonly ProgramStep[] = [], begun: readonly number[] = []) {
   const steps: ProgramStep[] = [...before]
   const journal: ProgramJournal = {
@@ -40,7 +40,7 @@ const run = (source: string, rest: Omit<Program, 'source' | 'startedAt'>): Promi
 const hang = () => new Promise<never>(() => undefined)
 
 describe('the time of a program', () => {
-  it('stands still while all that it waits for waits for a person', async () => {
+  it('is paused while all pending calls wait for a user', async () => {
     const { host } = hostOf(async (_, { waiting }) => {
       waiting(true)
       await new Promise((resolve) => setTimeout(resolve, 1_300))
@@ -58,7 +58,7 @@ describe('the time of a program', () => {
     ['a script that sleeps', `ctx.tool('ask'); await sleep(1e6)`],
     ['a script that is busy now and then', `ctx.tool('ask'); for (;;) await sleep(0)`],
     ['another call', `await Promise.all([ctx.tool('ask'), ctx.tool('work')])`],
-  ])('goes on for %s', async (_, body) => {
+  ])('runs for %s', async (_, body) => {
     const { host } = hostOf(({ tool }, { waiting }) => {
       if (tool === 'ask') waiting(true)
       return hang()
@@ -80,10 +80,10 @@ const work = `export default async (ctx, inputs) => {
   return [first.output, both[0].output, both[1], last.output, at, Date.now() >= at]
 }`
 
-describe('a program that goes on in another process', () => {
+describe('a program that is resumed in another process', () => {
   const answer = ({ tool }: Called) => (tool === 'three' ? hang() : `${tool} done`)
 
-  /** The steps that a process leaves which dies in the third call. */
+  /** The steps of a process that ends during the third call. */
   async function cutOff(): Promise<ProgramStep[]> {
     const { journal, steps } = journalOf()
     const controller = new AbortController()
@@ -95,7 +95,7 @@ describe('a program that goes on in another process', () => {
     return steps
   }
 
-  it('is answered as before without calling again, and ends as it would have', async () => {
+  it('gets the recorded answers without calling again, and has the same result', async () => {
     const before = await cutOff()
     expect(before[0]).toMatchObject({ step: 'begin', startedAt: start.startedAt })
     const { host, called } = hostOf(({ tool }) => `${tool} done`)
@@ -113,7 +113,7 @@ describe('a program that goes on in another process', () => {
       ['read', true],
       ['three', true],
     ])
-    // What it was told then it is told now: the clock and chance are the same.
+    // The clock and the random numbers are the same as before.
     const [, answered] = before
     expect(answered).toMatchObject({ step: 'answer', at: expect.any(Number) })
     if (outcome.ok && Array.isArray(outcome.result) && answered?.step === 'answer')
@@ -125,7 +125,7 @@ describe('a program that goes on in another process', () => {
     expect(third.called).toEqual([])
   })
 
-  it('is told that a call had begun of which nobody knows what came of it', async () => {
+  it('gets an error for a call that had started and has no known result', async () => {
     const before = await cutOff()
     const { host, called } = hostOf(answer)
     const outcome = await run(work, { host, journal: journalOf(before, [5]).journal })
@@ -136,7 +136,7 @@ describe('a program that goes on in another process', () => {
     )
   })
 
-  it('is answered in the order of then', async () => {
+  it('gets answers in the recorded order', async () => {
     const source = `export default async (ctx) => {
       const order = []
       await Promise.all(['a', 'b', 'c'].map((name) => ctx.tool(name).then(() => order.push(name))))
@@ -162,8 +162,8 @@ describe('a program that goes on in another process', () => {
     expect(next.called).toHaveLength(1)
   })
 
-  it('keeps the same steps every time, by the clock of the host', async () => {
-    const kept: unknown[] = []
+  it('records the same steps every time, by the clock of the host', async () => {
+    const recorded: unknown[] = []
     for (const _ of [1, 2]) {
       const { journal, steps } = journalOf()
       let now = 0
@@ -172,10 +172,10 @@ describe('a program that goes on in another process', () => {
         for (const name of ['a', 'b', 'c']) await ctx.tool(name, { at: Date.now() })
       }`
       await machine.run({ source, host, journal, startedAt: 0, now: () => (now += 100) })
-      kept.push(steps)
+      recorded.push(steps)
     }
-    expect(kept[0]).toHaveLength(4)
-    expect(kept[0]).toEqual(kept[1])
+    expect(recorded[0]).toHaveLength(4)
+    expect(recorded[0]).toEqual(recorded[1])
   })
 
   it.each([
@@ -184,27 +184,27 @@ describe('a program that goes on in another process', () => {
       (steps: ProgramStep[]) => steps.map((one) => ('key' in one ? { ...one, key: 'x' } : one)),
     ],
     [
-      'does not ask again',
+      'does not repeat a request',
       (steps: ProgramStep[]) => steps.map((one) => ('id' in one ? { ...one, id: one.id + 40 } : one)),
     ],
     [
-      'is another script',
+      'is a different script',
       (steps: ProgramStep[]) => steps.map((one) => ('program' in one ? { ...one, program: 'x' } : one)),
     ],
-  ])('is refused when it %s', async (_, change) => {
+  ])('is rejected when it %s', async (_, change) => {
     const before = change(await cutOff())
     const { host, called } = hostOf(answer)
     const outcome = await run(work, { host, journal: journalOf(before).journal })
     expect(outcome).toMatchObject({
       ok: false,
       code: 'program_not_repeatable',
-      message: expect.stringContaining('cannot be gone on with'),
+      message: expect.stringContaining('cannot be resumed'),
     })
     expect(called).toEqual([])
     expect(await run('export default () => 1', { host })).toMatchObject({ ok: true, result: 1 })
   })
 
-  it('ends when what it does cannot be kept', async () => {
+  it('ends when its steps cannot be saved', async () => {
     const { host } = hostOf(() => 'done')
     const journal = { ...journalOf().journal, add: () => Promise.reject(new Error('the disk is full')) }
     expect(await run(work, { host, journal })).toMatchObject({
