@@ -147,7 +147,7 @@ describe('what was fired', () => {
     expect(fired.has(3_000_000, 3_000_000)).toBe(false)
   })
 
-  it('by a node whose clock ran far ahead stops nobody else', () => {
+  it('by a node whose clock ran far ahead stops no other node', () => {
     const ahead = 5_000 + toleranceMs + 1
     const fired = new FiredTimes([row(ahead)])
     expect(fired.has(4_000, 5_000)).toBe(false)

@@ -106,7 +106,7 @@ describe('loadAgentDir', () => {
     expect(await loadAgentDir(dir)).toMatchObject({ schedules: [], tools: [], skills: [], warnings: [] })
   })
 
-  it('tells everything that is wrong at once, by file and line', async () => {
+  it('reports everything that is wrong at once, by file and line', async () => {
     const dir = await directoryWith({
       'agent.acl': 'max_tool_rounds = "many"\n',
       'schedules/bad.md': '---\ncron: "61 * * * *"\n---\nGo.',
@@ -212,7 +212,7 @@ describe('loadAgentDir', () => {
       ['tools/a.md:1: mcp.a: "command" is required for the transport "stdio"'],
     ],
     [
-      'a transport that nobody knows',
+      'a transport that is unknown',
       { 'tools/a.md': '---\nkind: mcp\ncommand: x\ntransport: carrier\n---\nx' },
       [expect.stringMatching(/^tools\/a\.md:4: .*transport must be/) as unknown as string],
     ],
@@ -283,7 +283,7 @@ describe('loadAgentDir', () => {
       [expect.stringMatching(/^tools\/a\.md:6: inputs is no JSON Schema: /) as unknown as string],
     ],
     [
-      'a script that nobody describes',
+      'a script without a description',
       { 'tools/a.md': '---\nkind: script\npath: a.js\n---\n' },
       [`tools/a.md:1: the tool 'a' has no description: say below its fields what it is for`],
     ],

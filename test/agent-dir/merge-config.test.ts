@@ -22,7 +22,7 @@ describe('the configuration of a directory over that of the host', () => {
       { autoDelegation: { minConfidence: 0.9, maxTasks: 2 }, autoParallel: false },
     ],
     [
-      'takes no lane from those who do its calls, and leaves its limits alone',
+      'takes no lane from its workers, and leaves its limits alone',
       { queue: { executeMaxConcurrency: 1, laneHandlers: { execute: { mode: 'external' } } } },
       {
         queue: {

@@ -7,7 +7,7 @@ import { foldSession } from '../../src/store/fold-session.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
-import { directoryWith, eventually, HandClock, newAgent, putFiles, Told } from './support.js'
+import { directoryWith, EventCollector, eventually, HandClock, newAgent, putFiles } from './support.js'
 
 const schedule = (cron: string, more = '', prompt = 'Look around.'): string =>
   `---\ncron: "${cron}"\n${more}---\n${prompt}\n`
@@ -26,22 +26,22 @@ describe('serveAgentDir', () => {
     const store = new FileSessionStore(join(await directoryWith({}), 'sessions'))
     const serve = async (count: number) => {
       const agent = await newAgent()
-      const told = new Told()
+      const collected = new EventCollector()
       const model = counting()
       const served = await agent.serveAgentDir(dir, work, {
         sessionStore: store,
         model,
-        onEvent: told.onEvent,
+        onEvent: collected.onEvent,
       })
       expect([served.state, served.isReady(), served.isStopped()]).toEqual(['serving', true, false])
       expect(await agent.listSessions()).toEqual(['schedule:tick'])
-      const reports = await told.made(count)
+      const reports = await collected.made(count)
       const history = served.session('tick')?.history() ?? []
       await served.stop()
       expect([served.state, served.isReady(), served.isStopped()]).toEqual(['stopped', false, true])
       expect(await agent.listSessions()).toEqual([])
       await agent.close()
-      return { reports, history, model, told }
+      return { reports, history, model, collected }
     }
     const first = await serve(3)
     const times = first.reports.map(({ firedAtMs }) => firedAtMs)
@@ -54,7 +54,7 @@ describe('serveAgentDir', () => {
       manual: false,
       result: { text: 'answer 1' },
     })
-    expect(first.told.events.at(-1)).toEqual({ type: 'stopped' })
+    expect(first.collected.events.at(-1)).toEqual({ type: 'stopped' })
     const second = await serve(1)
     // What was said before is what the model is shown first.
     const shown = second.model.requests[0]?.chatHistory ?? []
@@ -77,12 +77,17 @@ describe('serveAgentDir', () => {
     })
     const clock = new HandClock('2026-05-01T08:59:30Z')
     const model = counting()
-    const told = new Told()
+    const collected = new EventCollector()
     const agent = await newAgent()
     const work = await directoryWith({})
-    const served = await agent.serveAgentDir(dir, work, { clock, model, onEvent: told.onEvent, role: 'no' })
+    const served = await agent.serveAgentDir(dir, work, {
+      clock,
+      model,
+      onEvent: collected.onEvent,
+      role: 'no',
+    })
     await clock.pass(30_000)
-    await told.made(1)
+    await collected.made(1)
     const [request] = model.requests
     expect(request?.instructions).toMatch(/^You are the night watch\./)
     expect(request?.instructions).toContain('How notes are written')
@@ -111,7 +116,7 @@ describe('serveAgentDir', () => {
       'schedules/waits.md': schedule('* * * * *', 'overlap: queue\n'),
     })
     const clock = new HandClock('2026-05-01T09:00:30Z')
-    const told = new Told()
+    const collected = new EventCollector()
     const gates: (() => void)[] = []
     const model = scriptedModel(async () => {
       await new Promise<void>((open) => gates.push(open))
@@ -121,24 +126,24 @@ describe('serveAgentDir', () => {
     const served = await agent.serveAgentDir(dir, await directoryWith({}), {
       clock,
       model,
-      onEvent: told.onEvent,
+      onEvent: collected.onEvent,
     })
     await clock.pass(30_000)
-    await told.until(() => told.events.filter(({ type }) => type === 'schedule_fired').length === 2)
+    await collected.until(() => collected.events.filter(({ type }) => type === 'schedule_fired').length === 2)
     await clock.pass(60_000)
     await clock.pass(60_000)
     const bySchedule = (name: string) =>
-      told.reports
+      collected.reports
         .filter((report) => report.schedule === name)
         .map(({ status, firedAtMs }) => `${status} ${new Date(firedAtMs).toISOString().slice(11, 16)}`)
     expect(bySchedule('skips')).toEqual(['skipped 09:02', 'skipped 09:03'])
     expect(bySchedule('waits')).toEqual(['skipped 09:03'])
-    expect(told.skipped()).toEqual(['overlap', 'overlap', 'overlap'])
+    expect(collected.skipped()).toEqual(['overlap', 'overlap', 'overlap'])
     await eventually(() => gates.length === 2)
     for (const open of gates.splice(0)) open()
     await eventually(() => gates.length === 1)
     for (const open of gates.splice(0)) open()
-    await told.made(3)
+    await collected.made(3)
     expect(bySchedule('waits')).toEqual(['skipped 09:03', 'completed 09:01', 'completed 09:02'])
     await served.stop()
   })
@@ -149,26 +154,26 @@ describe('serveAgentDir', () => {
       'schedules/last.md': schedule('0 * * * *', 'catch_up: last\n'),
     })
     const clock = new HandClock('2026-05-01T08:30:00Z')
-    const told = new Told()
+    const collected = new EventCollector()
     const agent = await newAgent()
     const served = await agent.serveAgentDir(dir, await directoryWith({}), {
       clock,
       model: counting(),
-      onEvent: told.onEvent,
+      onEvent: collected.onEvent,
       sessionStore: new MemorySessionStore(),
     })
     const story = () =>
-      told.reports
+      collected.reports
         .splice(0)
         .map((r) => `${r.schedule} ${r.status} ${new Date(r.firedAtMs).toISOString().slice(11, 16)}`)
         .sort()
     await clock.pass(1_800_000)
-    await told.made(2)
+    await collected.made(2)
     expect(story()).toEqual(['last completed 09:00', 'none completed 09:00'])
-    // The machine slept: timers stood still, and the clock went on.
+    // The machine slept: timers stood still, and the clock continued.
     clock.set('2026-05-01T12:20:00Z')
     await clock.pass(30_000)
-    await told.made(1)
+    await collected.made(1)
     expect(story()).toEqual(['last completed 12:00', 'last skipped 11:00', 'none skipped 12:00'])
     // Set right by half an hour: 12:00 comes again, and was made.
     clock.set('2026-05-01T11:50:00Z')
@@ -177,11 +182,11 @@ describe('serveAgentDir', () => {
     // It was wrong by years, and nothing waits for that time to come.
     clock.set('2031-05-01T11:50:00Z')
     await clock.pass(30_000)
-    await told.until(() => told.reports.length >= 3)
-    told.reports.splice(0)
+    await collected.until(() => collected.reports.length >= 3)
+    collected.reports.splice(0)
     clock.set('2026-05-01T14:50:00Z')
     await clock.pass(660_000)
-    await told.made(2)
+    await collected.made(2)
     expect(story()).toEqual(['last completed 15:00', 'none completed 15:00'])
     await served.stop()
   })
@@ -191,37 +196,39 @@ describe('serveAgentDir', () => {
     const agent = await newAgent()
     const fires = async (start: string): Promise<string[]> => {
       const clock = new HandClock(start)
-      const told = new Told()
+      const collected = new EventCollector()
       const served = await agent.serveAgentDir(dir, await directoryWith({}), {
         clock,
         model: counting(),
-        onEvent: told.onEvent,
+        onEvent: collected.onEvent,
       })
       await clock.pass(6_000_000)
-      await told.made(1)
+      await collected.made(1)
       await served.stop()
-      return told.reports.map(({ status, firedAtMs }) => `${status} ${new Date(firedAtMs).toISOString()}`)
+      return collected.reports.map(
+        ({ status, firedAtMs }) => `${status} ${new Date(firedAtMs).toISOString()}`,
+      )
     }
     expect(await fires('2026-10-25T00:10:00Z')).toEqual(['completed 2026-10-25T00:30:00.000Z'])
     expect(await fires('2026-03-29T00:10:00Z')).toEqual(['completed 2026-03-29T01:00:00.000Z'])
   })
 
-  it('makes up for what was missed while nobody served, when it is to', async () => {
+  it('makes up for fires that were missed while no node served, when that is configured', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('0 * * * *', 'catch_up: all\n') })
     const sessionStore = new MemorySessionStore()
     const agent = await newAgent()
     const work = await directoryWith({})
     const clock = new HandClock('2026-05-01T08:30:00Z')
     const serve = async (count: number): Promise<string[]> => {
-      const told = new Told()
+      const collected = new EventCollector()
       const served = await agent.serveAgentDir(dir, work, {
         clock,
         model: counting(),
-        onEvent: told.onEvent,
+        onEvent: collected.onEvent,
         sessionStore,
       })
       await clock.pass(1_900_000)
-      const made = await told.made(count)
+      const made = await collected.made(count)
       await served.stop()
       return made.map(({ firedAtMs }) => new Date(firedAtMs).toISOString().slice(11, 16))
     }
@@ -230,34 +237,34 @@ describe('serveAgentDir', () => {
     expect(await serve(3)).toEqual(['10:00', '11:00', '12:00'])
   })
 
-  it('makes no fire that is in the log, on a node whose clock is behind', async () => {
+  it('makes no fire that is in the log, on a node whose clock is slow', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *') })
     const sessionStore = new MemorySessionStore()
-    const [work, ahead, behind] = [
+    const [work, fast, slow] = [
       await directoryWith({}),
       new HandClock('2026-05-01T09:00:50Z'),
       new HandClock('2026-05-01T09:00:20Z'),
     ]
     const node = async (clock: HandClock) => {
-      const told = new Told()
+      const collected = new EventCollector()
       const agent = await newAgent()
-      const options = { clock, sessionStore, model: counting(), onEvent: told.onEvent }
-      return { told, served: await agent.serveAgentDir(dir, work, options) }
+      const options = { clock, sessionStore, model: counting(), onEvent: collected.onEvent }
+      return { collected, served: await agent.serveAgentDir(dir, work, options) }
     }
-    const one = await node(ahead)
-    const two = await node(behind)
-    await ahead.pass(15_000)
-    await behind.pass(15_000)
-    expect(await one.told.made(1)).toMatchObject([{ firedAtMs: Date.parse('2026-05-01T09:01:00Z') }])
-    // Nobody has the session any more; only its log says that 09:01 was made.
+    const one = await node(fast)
+    const two = await node(slow)
+    await fast.pass(15_000)
+    await slow.pass(15_000)
+    expect(await one.collected.made(1)).toMatchObject([{ firedAtMs: Date.parse('2026-05-01T09:01:00Z') }])
+    // No node has the session any more; only its log says that 09:01 was made.
     await one.served.stop()
-    await behind.pass(30_000)
-    await two.told.until(() => two.told.reports.length > 0)
-    expect(two.told.reports).toMatchObject([
+    await slow.pass(30_000)
+    await two.collected.until(() => two.collected.reports.length > 0)
+    expect(two.collected.reports).toMatchObject([
       { status: 'skipped', reason: 'elsewhere', firedAtMs: Date.parse('2026-05-01T09:01:00Z') },
     ])
-    await behind.pass(60_000)
-    expect(await two.told.made(1)).toMatchObject([
+    await slow.pass(60_000)
+    expect(await two.collected.made(1)).toMatchObject([
       { status: 'completed', firedAtMs: Date.parse('2026-05-01T09:02:00Z') },
     ])
     expect(two.served.session('a')?.history()).toHaveLength(4)
@@ -268,9 +275,9 @@ describe('serveAgentDir', () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('* * * * *') })
     const sessionStore = new MemorySessionStore()
     const clock = new HandClock('2026-05-01T09:00:50Z')
-    const told = new Told()
+    const collected = new EventCollector()
     const agent = await newAgent()
-    const options = { clock, sessionStore, model: counting(), onEvent: told.onEvent }
+    const options = { clock, sessionStore, model: counting(), onEvent: collected.onEvent }
     const log = await sessionStore.open('schedule:a', { holder: 'another node', now: () => 0 })
     const served = await agent.serveAgentDir(dir, await directoryWith({}), options)
     await expect(served.runNow('a')).resolves.toMatchObject({
@@ -278,13 +285,13 @@ describe('serveAgentDir', () => {
       error: { code: 'session_locked', message: expect.stringContaining('another node') },
     })
     await clock.pass(60_000)
-    await told.until(() => told.skipped().length === 1)
-    expect(told.skipped()).toEqual(['elsewhere'])
+    await collected.until(() => collected.skipped().length === 1)
+    expect(collected.skipped()).toEqual(['elsewhere'])
     // It lets go while 09:02 is waited for.
     await clock.pass(12_000)
     await log.close()
     await clock.pass(5_000)
-    const made = (await told.made(2)).filter(({ manual }) => !manual)
+    const made = (await collected.made(2)).filter(({ manual }) => !manual)
     expect(made).toMatchObject([{ status: 'completed', firedAtMs: Date.parse('2026-05-01T09:02:00Z') }])
     await served.stop()
   })
@@ -292,30 +299,30 @@ describe('serveAgentDir', () => {
   it('spreads fires by their jitter, and never beyond it', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('0 * * * *', 'jitter_ms: 600000\n') })
     const clock = new HandClock('2026-05-01T08:59:00Z')
-    const told = new Told()
+    const collected = new EventCollector()
     const agent = await newAgent()
     const served = await agent.serveAgentDir(dir, await directoryWith({}), {
       clock,
       model: counting(),
-      onEvent: told.onEvent,
+      onEvent: collected.onEvent,
     })
     for (let hour = 0; hour < 5; hour++) await clock.pass(3_600_000)
-    const made = await told.made(5)
+    const made = await collected.made(5)
     const late = made.map(({ startedAtMs, firedAtMs }) => startedAtMs - firedAtMs)
     expect(late.every((ms) => ms >= 0 && ms <= 600_000)).toBe(true)
     expect(new Set(late).size).toBeGreaterThan(2)
     await served.stop()
   })
 
-  it('tells results and failures to the host, and goes on after both', async () => {
+  it('reports results and failures to the host, and continues after both', async () => {
     const dir = await agentDir({ 'schedules/a.md': schedule('0 0 1 1 *') })
-    const told = new Told()
+    const collected = new EventCollector()
     const given: string[] = []
     const agent = await newAgent()
     const served = await agent.serveAgentDir(dir, await directoryWith({}), {
       model: scriptedModel([{ error: new Error('the provider is down') }, 'well again', 'and again']),
       retry: { maxRetries: 0 },
-      onEvent: told.onEvent,
+      onEvent: collected.onEvent,
       onResult: (report) => {
         given.push(report.status)
         throw new Error('the host is down, too')
@@ -328,8 +335,8 @@ describe('serveAgentDir', () => {
     })
     expect(await served.runNow('a')).toMatchObject({ status: 'completed', result: { text: 'well again' } })
     expect(given).toEqual(['failed', 'completed'])
-    await told.until(() => told.events.some(({ type }) => type === 'notice'))
-    expect(told.events).toContainEqual({
+    await collected.until(() => collected.events.some(({ type }) => type === 'notice'))
+    expect(collected.events).toContainEqual({
       type: 'notice',
       schedule: 'a',
       message: 'onResult failed: the host is down, too',
@@ -354,18 +361,18 @@ describe('serveAgentDir', () => {
     })
     const running = served.runNow('a')
     await eventually(() => open !== undefined)
-    const behind = served.runNow('a')
+    const queued = served.runNow('a')
     const stopping = served.stop()
     expect(served.state).toBe('stopping')
     open?.()
     expect(await running).toMatchObject({ status: 'completed', result: { text: 'finished' } })
-    expect(await behind).toMatchObject({ status: 'skipped', reason: 'stopped' })
+    expect(await queued).toMatchObject({ status: 'skipped', reason: 'stopped' })
     await stopping
     const hanging = await agent.serveAgentDir(dir, work, { model: scriptedModel([{ hang: true }]) })
-    const told = new Told()
-    hanging.on(told.onEvent)
+    const collected = new EventCollector()
+    hanging.on(collected.onEvent)
     const cut = hanging.runNow('a')
-    await told.until(() => told.events.some(({ type }) => type === 'schedule_fired'))
+    await collected.until(() => collected.events.some(({ type }) => type === 'schedule_fired'))
     await hanging.stop({ drainMs: 0 })
     expect(await cut).toMatchObject({ status: 'cancelled', error: expect.any(SessionClosedError) })
   })
@@ -447,26 +454,26 @@ describe('serveAgentDir', () => {
     expect(await readFile(join(work, 'b.txt'), 'utf8')).toBe('kept')
   })
 
-  it('goes on by what changes in the directory, when it is to', async () => {
+  it('follows changes of the directory, when that is configured', async () => {
     const dir = await agentDir({
       'schedules/a.md': schedule('0 0 1 1 *', '', 'Old words.'),
       'schedules/b.md': schedule('0 0 1 1 *'),
     })
     const clock = new HandClock('2026-05-01T08:00:00Z')
-    const told = new Told()
+    const collected = new EventCollector()
     const model = counting()
     const agent = await newAgent()
     const served = await agent.serveAgentDir(dir, await directoryWith({}), {
       clock,
       model,
-      onEvent: told.onEvent,
+      onEvent: collected.onEvent,
       reload: { intervalMs: 1_000 },
     })
     await served.runNow('a')
     await putFiles(dir, { 'schedules/a.md': schedule('61 * * * *') })
     await clock.pass(5_000)
-    await told.until(() => told.events.some(({ type }) => type === 'reload_failed'))
-    expect(told.events.filter(({ type }) => type === 'reload_failed')).toMatchObject([
+    await collected.until(() => collected.events.some(({ type }) => type === 'reload_failed'))
+    expect(collected.events.filter(({ type }) => type === 'reload_failed')).toMatchObject([
       { problems: [{ file: 'schedules/a.md', line: 2 }] },
     ])
     expect(served.schedules().map(({ name }) => name)).toEqual(['a', 'b'])
@@ -477,12 +484,12 @@ describe('serveAgentDir', () => {
       'schedules/c.md': schedule('0 0 1 1 *'),
     })
     await clock.pass(5_000)
-    await told.until(() => told.events.some(({ type }) => type === 'reloaded'))
-    expect(told.events.filter(({ type }) => type === 'reloaded')).toEqual([
+    await collected.until(() => collected.events.some(({ type }) => type === 'reloaded'))
+    expect(collected.events.filter(({ type }) => type === 'reloaded')).toEqual([
       { type: 'reloaded', added: ['c'], changed: ['a'], removed: ['b'] },
     ])
     await clock.pass(300_000)
-    await told.made(2)
+    await collected.made(2)
     const last = model.requests.at(-1)
     expect(last?.instructions).toMatch(/^You are the day watch\./)
     expect(last?.chatHistory.at(-1)?.content).toContainEqual({ type: 'text', text: 'New words.' })

@@ -7,7 +7,7 @@ import type { ServeAgentDirOptions } from '../../src/agent/dir/serve-options.js'
 import { SessionClosedError } from '../../src/session/errors.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { processesWith } from '../mcp/support.js'
-import { directoryWith, eventually, HandClock, newAgent, putFiles, Told } from './support.js'
+import { directoryWith, EventCollector, eventually, HandClock, newAgent, putFiles } from './support.js'
 
 const never = '---\ncron: "0 0 1 1 *"\n---\nGo.\n'
 
@@ -15,15 +15,15 @@ const never = '---\ncron: "0 0 1 1 *"\n---\nGo.\n'
 async function servedAndHanging(options: ServeAgentDirOptions = {}) {
   const dir = await directoryWith({ 'instructions.md': 'You wait.', 'schedules/a.md': never })
   const agent = await newAgent()
-  const told = new Told()
+  const collected = new EventCollector()
   const served = await agent.serveAgentDir(dir, await directoryWith({}), {
     model: scriptedModel([{ hang: true }]),
-    onEvent: told.onEvent,
+    onEvent: collected.onEvent,
     ...options,
   })
   const report = served.runNow('a')
-  await told.until(() => told.events.some(({ type }) => type === 'schedule_fired'))
-  return { dir, agent, told, served, report }
+  await collected.until(() => collected.events.some(({ type }) => type === 'schedule_fired'))
+  return { dir, agent, collected, served, report }
 }
 
 /** A directory with a server that starts and never says a word; `word` finds its process. */
@@ -35,7 +35,7 @@ const withSilentServer = (word: string): Promise<string> =>
   })
 
 describe('stopping what is served', () => {
-  it('goes by the least patient of those who ask', async () => {
+  it('uses the shortest limit of all callers', async () => {
     const { served, report } = await servedAndHanging()
     const patient = served.stop()
     const impatient = served.stop({ drainMs: 0 })
@@ -184,29 +184,29 @@ describe('the time of what is served', () => {
 describe('a directory that changes', () => {
   const serving = async (dir: string, work: string) => {
     const clock = new HandClock('2026-05-01T08:00:00Z')
-    const told = new Told()
+    const collected = new EventCollector()
     const agent = await newAgent()
     const served = await agent.serveAgentDir(dir, work, {
       clock,
       model: scriptedModel(() => 'done'),
-      onEvent: told.onEvent,
+      onEvent: collected.onEvent,
       reload: { intervalMs: 1_000 },
     })
     const seen = (): string[] =>
-      told.events.map(({ type }) => type).filter((type) => type.startsWith('reload'))
-    return { clock, told, served, seen }
+      collected.events.map(({ type }) => type).filter((type) => type.startsWith('reload'))
+    return { clock, collected, served, seen }
   }
 
-  it('is taken once what it needs in the workspace is there, and told of once until then', async () => {
+  it('is loaded once what it needs in the workspace exists, and reported once until then', async () => {
     const dir = await directoryWith({ 'instructions.md': 'x', 'schedules/a.md': never })
     const work = await directoryWith({})
-    const { clock, told, served, seen } = await serving(dir, work)
+    const { clock, collected, served, seen } = await serving(dir, work)
     await putFiles(dir, { 'tools/t.md': '---\nkind: script\npath: t.js\n---\nx' })
     await clock.pass(10_000)
     expect(seen()).toEqual(['reload_failed'])
     await writeFile(join(work, 't.js'), 'async function run() { return {} }')
     await clock.pass(5_000)
-    await told.until(() => seen().length > 1)
+    await collected.until(() => seen().length > 1)
     expect(seen()).toEqual(['reload_failed', 'reloaded'])
     await eventually(() => served.session('a')?.toolNames().includes('t') === true)
     await served.stop()
@@ -217,12 +217,12 @@ describe('a directory that changes', () => {
     const two = await directoryWith({ 'instructions.md': 'two', 'schedules/b.md': never })
     const link = join(await directoryWith({}), 'current')
     await symlink(one, link)
-    const { clock, told, served, seen } = await serving(link, await directoryWith({}))
+    const { clock, collected, served, seen } = await serving(link, await directoryWith({}))
     await rm(link)
     await symlink(two, link)
     await clock.pass(5_000)
-    await told.until(() => seen().length > 0)
-    expect(told.events).toContainEqual({ type: 'reloaded', added: ['b'], changed: [], removed: ['a'] })
+    await collected.until(() => seen().length > 0)
+    expect(collected.events).toContainEqual({ type: 'reloaded', added: ['b'], changed: [], removed: ['a'] })
     await served.stop()
   })
 })

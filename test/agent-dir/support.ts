@@ -32,8 +32,8 @@ export async function newAgent(
   return agent
 }
 
-/** Collects what a served directory tells, and lets a test wait for it. */
-export class Told {
+/** Collects the events of a served directory, and lets a test wait for them. */
+export class EventCollector {
   readonly events: ServeEvent[] = []
   readonly reports: FireReport[] = []
   #wake: (() => void)[] = []
@@ -91,7 +91,7 @@ export class HandClock implements ScheduleClock {
     })
   }
 
-  /** Sets the clock as an administrator would: those who sleep sleep on for as long as they would have. */
+  /** Sets the clock as an administrator would: timers that run keep their remaining time. */
   set(time: string): void {
     const moved = Date.parse(time) - this.#now
     this.#now += moved
@@ -118,7 +118,7 @@ export async function eventually(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** Lets what was begun go on until it waits for something outside. */
+/** Lets pending work continue until it waits for something outside. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -35,7 +35,7 @@ const script = `export default async function run(ctx, inputs) {
 `
 const call = (name: string, args: JsonObject): ScriptedStep => ({ toolCalls: [{ name, args }] })
 
-/** Serves a directory with these tools, fires it once, and gives what the model was told. */
+/** Serves a directory with these tools, fires it once, and returns what the model received. */
 async function fire(
   tools: Readonly<Record<string, string>>,
   steps: readonly (ScriptedStep | string)[],
@@ -49,13 +49,13 @@ async function fire(
   const served = await agent.serveAgentDir(dir, work, { model, sandbox: 'off', ...options })
   const report = await served.runNow('a')
   const session = served.session('a')
-  const told = JSON.stringify(model.requests.at(-1)?.chatHistory ?? [])
-  return { dir, work, agent, served, session, report, told, model }
+  const received = JSON.stringify(model.requests.at(-1)?.chatHistory ?? [])
+  return { dir, work, agent, served, session, report, received, model }
 }
 
 describe('kind: script', () => {
   it('is a tool of which the model gives the inputs alone, judged call by call', async () => {
-    const { work, session, report, told, model, agent, served } = await fire(
+    const { work, session, report, received, model, agent, served } = await fire(
       { 'tools/find.md': search },
       [call('find-todo', { inputs: { word: 'TODO' } }), 'done'],
       { permissionPolicy: { allow: ['write(found.txt)'] } },
@@ -63,7 +63,7 @@ describe('kind: script', () => {
     expect(report).toMatchObject({ status: 'completed' })
     expect(await readFile(join(work, 'found.txt'), 'utf8')).toContain('notes.txt')
     // Not among allowed_tools, although the session has it and reading is allowed.
-    expect(told).toMatch(/ls.{0,40}is not allowed|not allowed.{0,80}ls|allowed_tools/i)
+    expect(received).toMatch(/ls.{0,40}is not allowed|not allowed.{0,80}ls|allowed_tools/i)
     const definition = session?.toolDefinitions().find(({ name }) => name === 'find-todo')
     expect(definition).toMatchObject({
       description: 'Finds a word.',
@@ -84,11 +84,11 @@ describe('kind: script', () => {
       permissionPolicy: { allow: ['write(*)'], deny: ['find-todo'] },
     })
     await expect(readFile(join(denied.work, 'found.txt'), 'utf8')).rejects.toThrow(/ENOENT/)
-    expect(denied.told).toMatch(/refused|denied/i)
+    expect(denied.received).toMatch(/refused|denied/i)
   })
 
   it('never exceeds the ceiling of the host', async () => {
-    const { work, told } = await fire(
+    const { work, received } = await fire(
       { 'tools/find.md': search },
       [call('find-todo', { inputs: { word: 'TODO' } }), 'done'],
       {
@@ -97,12 +97,12 @@ describe('kind: script', () => {
       },
     )
     await expect(readFile(join(work, 'found.txt'), 'utf8')).rejects.toThrow(/ENOENT/)
-    expect(told).toContain('looked')
+    expect(received).toContain('looked')
   })
 
   it('may call nothing when it names nothing, and refuses inputs that do not fit', async () => {
     const bare = search.replace('allowed_tools: [grep, write]\n', '')
-    const { told, work } = await fire(
+    const { received, work } = await fire(
       { 'tools/find.md': bare },
       [
         call('find-todo', { inputs: { words: 'x' } }),
@@ -111,12 +111,12 @@ describe('kind: script', () => {
       ],
       { permissionPolicy: { allow: ['write(*)', 'grep(*)'] } },
     )
-    expect(told).toContain('word')
+    expect(received).toContain('word')
     await expect(readFile(join(work, 'found.txt'), 'utf8')).rejects.toThrow(/ENOENT/)
-    expect(told).not.toContain('looked')
+    expect(received).not.toContain('looked')
   })
 
-  it('reads its script anew, so that the next call runs what is there then', async () => {
+  it('reads its script again for each call, so that the next call runs the current text', async () => {
     const { served, session, work } = await fire({ 'tools/find.md': search }, ['nothing to do'])
     await writeFile(join(work, 'scripts/find.js'), `async function run() { return { summary: 'changed' } }`)
     expect(await session?.tool('find-todo', { inputs: { word: 'x' } })).toMatchObject({
@@ -154,15 +154,15 @@ GitHub issues and pull request tools.
       process.env['PATH'] = before
     })
     const written = join(bin, 'note')
-    const { told, model, session, served } = await fire(
+    const { received, model, session, served } = await fire(
       { 'tools/github.md': github },
       [call('mcp__github__look', { write: written }), 'done'],
       { permissionPolicy: { allow: ['mcp__github__*'] }, sandbox: 'auto' },
       { GITHUB_TOKEN: 'ghp_not-for-the-model' },
     )
     expect(await readFile(written, 'utf8')).toBe('x')
-    expect(told).toContain(homedir())
-    expect(told).not.toContain('ghp_not-for-the-model')
+    expect(received).toContain(homedir())
+    expect(received).not.toContain('ghp_not-for-the-model')
     expect(model.requests[0]?.instructions).toContain(
       '- mcp__github__*: GitHub issues and pull request tools.',
     )
@@ -193,14 +193,14 @@ GitHub issues and pull request tools.
     const word = 'agent-dir-echo-one'
     const env = { ECHO_TOKEN: 'secret-of-the-echo' }
     const store = join(await directoryWith({}), 'kept')
-    const { served, session, report, told, agent, work } = await fire(
+    const { served, session, report, received, agent, work } = await fire(
       { 'tools/echo.md': echo(word) },
       [call('mcp__echo__echo', { message: 'hello secret-of-the-echo' }), 'done'],
       { permissionPolicy: { allow: ['mcp__echo__*'] }, sessionStore: new FileSessionStore(store) },
       env,
     )
     expect(report).toMatchObject({ status: 'completed' })
-    expect(told).toContain('Echo: hello')
+    expect(received).toContain('Echo: hello')
     expect(session?.toolNames()).toContain('mcp__echo__echo')
     expect(processesWith(word)).toHaveLength(1)
     const other = agent.session(work, { sessionId: 'ordinary' })
@@ -212,13 +212,13 @@ GitHub issues and pull request tools.
   })
 
   it('asks like any other tool: a file is no permission', async () => {
-    const { told, served } = await fire(
+    const { received, served } = await fire(
       { 'tools/echo.md': echo('agent-dir-echo-two') },
       [call('mcp__echo__echo', { message: 'hello' }), 'done'],
       {},
       { ECHO_TOKEN: 'x' },
     )
-    expect(told).not.toContain('Echo: hello')
+    expect(received).not.toContain('Echo: hello')
     await served.stop()
   })
 
@@ -239,11 +239,11 @@ GitHub issues and pull request tools.
     expect(await agent.listSessions()).toEqual([])
   })
 
-  it('keeps what a variable stands for out of records and messages, wherever it was put', async () => {
+  it('keeps the value of a variable out of records and messages, wherever it was put', async () => {
     const env = { ARG: 'secret-of-an-argument', PART: 'secret-of-a-part', PLACE: import.meta.dirname }
     const store = join(await directoryWith({}), 'kept')
     const server = `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", none, agent-dir-echo-four, "\${ARG}", "\${PLACE}"]\nenv: { LINK: "db://me:\${PART}@host" }\n---\nEchoes.\n`
-    const { served, told } = await fire(
+    const { served, received } = await fire(
       { 'tools/echo.md': server },
       [call('mcp__echo__echo', { message: Object.values(env).join(' ') }), 'done'],
       { permissionPolicy: { allow: ['mcp__echo__*'] }, sessionStore: new FileSessionStore(store) },
@@ -252,7 +252,7 @@ GitHub issues and pull request tools.
     await served.stop()
     const log = await readFile(join(store, 'schedule%3aa', 'log.jsonl'), 'utf8')
     // What the scripted model has said itself stays before it.
-    const [, result = 'none'] = told.split('Echo: ')
+    const [, result = 'none'] = received.split('Echo: ')
     expect(`${log}${result}`).not.toMatch(/secret-of-an-argument|secret-of-a-part/)
     // A directory is no secret: without it no path could be read.
     expect(result).toContain(env.PLACE)
@@ -289,7 +289,7 @@ GitHub issues and pull request tools.
   })
 })
 
-describe('an ordinary session beside a served directory', () => {
+describe('an ordinary session next to a served directory', () => {
   it('has none of its tools: not shown, not found, not callable by a model, a program or the host', async () => {
     const echo = `---\nkind: mcp\nname: echo\ncommand: ${process.execPath}\nargs: ["${badEntry}", none, agent-dir-echo-three]\n---\nEchoes.\n`
     const { agent, served, session, work } = await fire(
@@ -329,9 +329,9 @@ describe('an ordinary session beside a served directory', () => {
     await ordinary.send('Look.')
     for (const request of model.requests)
       expect(JSON.stringify(request.tools)).not.toMatch(/find-todo|mcp__echo/)
-    const told = JSON.stringify(model.requests.at(-1)?.chatHistory)
-    expect(told).toMatch(/Unknown tool .{0,4}find-todo|There is no tool .{0,4}find-todo/)
-    expect(told).not.toMatch(/Echo: hello|a TODO here|Ties knots/)
+    const received = JSON.stringify(model.requests.at(-1)?.chatHistory)
+    expect(received).toMatch(/Unknown tool .{0,4}find-todo|There is no tool .{0,4}find-todo/)
+    expect(received).not.toMatch(/Echo: hello|a TODO here|Ties knots/)
     for (const name of own)
       expect(await ordinary.tool(name, { inputs: { word: 'TODO' }, message: 'hello' })).toMatchObject({
         exitCode: 1,
@@ -370,8 +370,8 @@ describe('a directory inside its own workspace', () => {
     await served.stop()
     const text = (path: string): Promise<string | undefined> =>
       readFile(join(work, path), 'utf8').catch(() => undefined)
-    const told = JSON.stringify(model.requests.at(-1)?.chatHistory ?? [])
-    return { told, evil: await text(evil), report: await text('report.txt'), work, text }
+    const received = JSON.stringify(model.requests.at(-1)?.chatHistory ?? [])
+    return { received, evil: await text(evil), report: await text('report.txt'), work, text }
   }
 
   it.each(['agents/watch', '.', 'odd [name] {a,b}'])(
@@ -384,7 +384,7 @@ describe('a directory inside its own workspace', () => {
       expect(await allowed.text(join(folder, 'instructions.md'))).toBe('You look.')
       expect(await allowed.text(join(folder, 'schedules/a.md'))).toBe(never)
       expect(allowed.report).toBe('mine')
-      expect(allowed.told).toContain('a TODO here')
+      expect(allowed.received).toContain('a TODO here')
     },
   )
 

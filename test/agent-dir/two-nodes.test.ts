@@ -8,7 +8,7 @@ import { expectWhole, stateOf } from '../persistence/kept.js'
 import { type Host, startHost } from '../support/host-process.js'
 import { directoryWith } from './support.js'
 
-/** A node with the fires that it has told of. */
+/** A node with the fires that it has reported. */
 class Node {
   readonly host: Host
   readonly begun: number[] = []
@@ -43,7 +43,7 @@ describe.each<[string, (place: string) => SessionStore]>([
   ['file', (place) => new FileSessionStore(place)],
   ['sqlite', (place) => new SqliteSessionStore(place)],
 ])('two nodes on one store "%s"', (backend, openStore) => {
-  it('make each fire once, and one goes on when the other is killed', async () => {
+  it('make each fire once, and one continues when the other is killed', async () => {
     const dir = await directoryWith({
       'instructions.md': 'You tick.',
       'schedules/tick.md': '---\ncron: "* * * * * *"\n---\nTick.\n',
@@ -80,7 +80,7 @@ describe.each<[string, (place: string) => SessionStore]>([
     await store.close?.()
   })
 
-  it('make a fire no second time whose node was killed in the middle of it, and go on with the next', async () => {
+  it('do not repeat a fire whose node was killed in the middle of it, and continue with the next', async () => {
     const dir = await directoryWith({
       'instructions.md': 'You tick.',
       // Whatever was missed is made up for: only what is written down keeps it from being made again.

@@ -95,7 +95,7 @@ describe('the page of figures', () => {
     expect(filledPage(text, run).text).toBe(text)
   })
 
-  it('tells of every budget what was found, and what this run did not measure', () => {
+  it('reports for every budget what was found, and what this run did not measure', () => {
     const { text } = filledPage('<!-- bench:budgets -->\n<!-- bench:end -->', run)
     expect(text).toContain('1.25 times, at most 1.5 | met |')
     expect(text).toContain('footprint: packages installed | not in this run |')

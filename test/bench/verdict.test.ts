@@ -13,7 +13,7 @@ it.each([
   expect(judged({ name: 'a round', unit: 'times', ...given }).met).toBe(met)
 })
 
-it('judges recorded results anew, and takes what was not measured as missed', () => {
+it('judges recorded results again, and takes what was not measured as missed', () => {
   // As JSON has it: what was no number is null, and what the file says about itself counts for nothing.
   const recorded = JSON.parse(
     JSON.stringify([

@@ -72,7 +72,7 @@ async function placesIn(directory: string): Promise<Places> {
   return places
 }
 
-/** Writes the next directory; one that is there is never changed. The paths in it are the same whoever writes it. */
+/** Writes the next directory; one that is there is never changed. The paths in it do not depend on the machine that writes it. */
 async function writeGolden(format: Format, version: number): Promise<void> {
   const taken = versionsOf(format).filter((each) => isOf(version, each))
   const target = goldenDirectory(format, taken.length === 0 ? `v${version}` : `v${version}.${taken.length}`)

@@ -12,7 +12,7 @@ import {
 } from '../../src/index.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
-import { HandClock, Told } from '../agent-dir/support.js'
+import { EventCollector, HandClock } from '../agent-dir/support.js'
 import { call } from '../contract/subagents.js'
 import { longPrompt, type Places, scheduleFile, startMs } from './writers.js'
 
@@ -36,7 +36,7 @@ export const readers: Readonly<Record<string, (places: Places) => Promise<void>>
       await agent.importSession([lines], { sessionStore, workspace: places.workspace })
       const session = agent.resumeSession('voyage', { sessionStore, model: scriptedModel(['Aye.']) })
       expectHistory(session)
-      expect((await session.send('Go on.')).text).toBe('Aye.')
+      expect((await session.send('Continue.')).text).toBe('Aye.')
     }),
 
   memory: (places) =>
@@ -79,7 +79,7 @@ export const readers: Readonly<Record<string, (places: Places) => Promise<void>>
           'Done.',
         ]),
       })
-      await session.send('Go on.')
+      await session.send('Continue.')
       expect(asked).toEqual(['write'])
       expect((await readdir(places.workspace)).toSorted()).toEqual(['hold', 'ship.log'])
     })
@@ -91,17 +91,17 @@ export const readers: Readonly<Record<string, (places: Places) => Promise<void>>
     await writeFile(join(dir, 'instructions.md'), 'You are the night watch.\n')
     await writeFile(join(dir, 'schedules/tick.md'), scheduleFile)
     await withAgent(places.user, async (agent) => {
-      const told = new Told()
+      const collected = new EventCollector()
       const clock = new HandClock('2026-05-02T09:10:00Z')
       const model = scriptedModel(['Still quiet.'])
       const served = await agent.serveAgentDir(dir, places.workspace, {
         clock,
         sessionStore: new FileSessionStore(places.target),
         model,
-        onEvent: told.onEvent,
+        onEvent: collected.onEvent,
       })
       // The log says what was fired on the first of May, so the second is what is left to catch up on.
-      const reports = await told.made(1)
+      const reports = await collected.made(1)
       expect(reports).toMatchObject([{ status: 'completed', firedAtMs: Date.parse('2026-05-02T09:00:00Z') }])
       expect(JSON.stringify(model.requests[0]?.chatHistory)).toContain('All is quiet.')
       await served.stop()
@@ -137,7 +137,7 @@ async function readSessions(sessionStore: SessionStore, { workspace, user }: Pla
     const [first] = runs.toSorted((a, b) => a.id.localeCompare(b.id, 'en', { numeric: true }))
     expect((await session.changes(first?.id)).map(({ path }) => path).toSorted()).toEqual(['a.txt', 'c.txt'])
     // A command that was approved for the session is not asked about again, and the check of the session holds.
-    expect((await session.send('Go on.')).text).toBe('Aye.')
+    expect((await session.send('Continue.')).text).toBe('Aye.')
     expect(asked).toEqual([])
     await session.undo(first?.id)
     expect(await readFile(join(workspace, 'a.txt'), 'utf8')).toBe('one\n')

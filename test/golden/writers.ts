@@ -10,7 +10,7 @@ import {
 import { FixedClock, SequentialIdGenerator } from '../../src/loop/host-env.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
-import { HandClock, Told } from '../agent-dir/support.js'
+import { EventCollector, HandClock } from '../agent-dir/support.js'
 import { byPrompt, call } from '../contract/subagents.js'
 
 /** Where a writer works. `target` is the directory that becomes the golden one; the others are thrown away. */
@@ -148,15 +148,15 @@ export async function writeSchedule({ target, workspace, user }: Places): Promis
   await writeFile(join(dir, 'schedules/tick.md'), scheduleFile)
   const agent = await Agent.create({}, { userDir: user, env: {} })
   const clock = new HandClock('2026-05-01T08:59:30Z')
-  const told = new Told()
+  const collected = new EventCollector()
   const served = await agent.serveAgentDir(dir, workspace, {
     clock,
     sessionStore: new FileSessionStore(target),
     model: scriptedModel(['All is quiet.']),
-    onEvent: told.onEvent,
+    onEvent: collected.onEvent,
   })
   await clock.pass(30_000)
-  await told.made(1)
+  await collected.made(1)
   await served.stop()
   await agent.close()
 }

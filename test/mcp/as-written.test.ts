@@ -52,7 +52,7 @@ async function openAddress(): Promise<string> {
   return `http://127.0.0.1:${(http.address() as { port: number }).port}/`
 }
 
-/** With a configuration in ACL, beside a model that answers from the script. */
+/** With a configuration in ACL, next to a model that answers from the script. */
 async function openConfigured(
   acl: string,
   options: SessionOptions = {},
@@ -248,7 +248,7 @@ describe('a server that does not start', { timeout: limit }, () => {
   it('is reported with command, exit code and the lines it wrote, in events, status and /mcp', async () => {
     const isDown = async (): Promise<boolean> => (await session.mcpStatus())[0]?.state === 'down'
     const script: Script = async () => {
-      // However slow the machine is: the run goes on until the server has failed.
+      // However slow the machine is: the run continues until the server has failed.
       await eventually(isDown)
       return 'done'
     }

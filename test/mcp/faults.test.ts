@@ -149,7 +149,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
     )
     expect(await session.mcpStatus()).toMatchObject([{ connected: false, state: 'down', toolCount: 1 }])
     await new Promise((resolve) => setTimeout(resolve, 1_100))
-    await session.send('go on')
+    await session.send('continue')
     expect(toolResults(server, 4).at(-1)).toBe('1')
   })
 

@@ -35,7 +35,7 @@ async function untilChanged(session: Session): Promise<void> {
 }
 
 describe('SEC-173: what a server says of its tools', { timeout: limit }, () => {
-  it('is cut, cleaned, and shown in full only to the one who decides', async () => {
+  it('is cut, cleaned, and shown in full only to the user who decides', async () => {
     const asked: AskRequest[] = []
     const { session, server } = await openSession([call, 'done'], {
       ...few,
@@ -133,7 +133,7 @@ describe('SEC-174: a tool that is not what it was', { timeout: limit }, () => {
     if (fault === 'changes') expect(asked[0]?.notes.join()).toContain('Before that, read every file')
   })
 
-  it('is refused in the same run where nobody can be asked, also when a subagent calls it', async () => {
+  it('is refused in the same run where no user can be asked, also when a subagent calls it', async () => {
     const { session, server } = await openSession([call, call, 'done'], {
       ...few,
       permissionPolicy: { allow: ['mcp__bad'] },
@@ -181,7 +181,7 @@ describe('SEC-174: a tool that is not what it was', { timeout: limit }, () => {
     expect(asked[0]?.suggestion?.[0]?.digest).toMatch(/^[0-9a-f]{16}-[0-9a-f]{16}-[0-9a-f]{16}$/)
     await open().send('go')
     expect(asked).toHaveLength(1)
-    // Another command behind the same name is another server.
+    // Another command with the same name is another server.
     await open({ cwd: '.' }).send('go')
     expect(asked).toHaveLength(2)
     expect(asked[1]?.reasons.join()).toContain('the server it comes from changed')
@@ -326,7 +326,7 @@ describe('SEC-186: what a tool says', { timeout: limit }, () => {
     expect(toolResults(server, 2)[1]).toContain('No user can be asked')
   })
 
-  it('is named to the one who decides on what follows', async () => {
+  it('is named to the user who decides on the calls that follow', async () => {
     const asked: AskRequest[] = []
     const bash = calls(['bash', { command: 'curl http://evil.test' }])
     const { session } = await openSession([bash, call, bash, 'done'], {
@@ -345,7 +345,7 @@ describe('SEC-186: what a tool says', { timeout: limit }, () => {
   })
 })
 
-describe('SEC-188: idle disconnect beside calls', { timeout: limit }, () => {
+describe('SEC-188: idle disconnect during calls', { timeout: limit }, () => {
   it('waits for calls on their way, and no call is lost or made twice', async () => {
     const { session } = await openSession([])
     await session.addMcp(badServer('late-answer', '150'))

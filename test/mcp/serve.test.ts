@@ -42,7 +42,7 @@ describe('a session as a server', { timeout: limit }, () => {
     await serving.ended
   })
 
-  it('offers only what it was told to', async () => {
+  it('offers only the tools that were named', async () => {
     const { session } = await openSession([], {}, { 'a.txt': 'hello' })
     const { client } = await connected(session, { tools: ['read'] })
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read'])
@@ -85,7 +85,7 @@ describe('a session as a server', { timeout: limit }, () => {
     expect(textOf(await call)).toContain('late')
   })
 
-  it('tells how far a call is', async () => {
+  it('reports the progress of a call', async () => {
     const { session } = await openSession([], { permissionPolicy: { allow: ['bash'] } })
     const { client } = await connected(session)
     const seen: string[] = []

@@ -92,7 +92,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     expect(toolResults(server, 1)).toEqual(['Echo: hi'])
   })
 
-  it('comes from the configuration; one of the session stands in front of it until it is removed', async () => {
+  it('comes from the configuration; one of the session replaces it until it is removed', async () => {
     const { root, userDir } = await makeWorkspace()
     const agent = await Agent.create(
       `mcp_servers "bad" { command = "${process.execPath}" args = ["${badEntry}", "none"] }
@@ -117,7 +117,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     await agent.refreshMcpTools()
   })
 
-  it('tells how far it is', async () => {
+  it('reports progress', async () => {
     const args = { duration: 1, steps: 4 }
     const { session } = await openSession(
       [calls(['mcp__every__trigger-long-running-operation', args]), 'done'],
@@ -127,7 +127,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     expect(deltas.join('')).toMatch(/1\/4[\s\S]*4\/4/)
   })
 
-  it('is told when a call is cancelled, and answers the next one', async () => {
+  it('receives the cancellation of a call, and answers the next one', async () => {
     const { session } = await openSession([])
     await session.addMcp(everything)
     const stop = new AbortController()
@@ -158,7 +158,7 @@ describe('a server over stdio', { timeout: limit }, () => {
     await expect(session.send('/mcp__every__args-prompt')).rejects.toThrow('needs: city')
   })
 
-  it('has its questions answered by the person, and by nobody when nobody is there', async () => {
+  it('has its questions answered by the user, and cancelled when there is no user', async () => {
     const { session } = await openSession([], { onQuestion: (all) => ({ answers: all.map(() => ['Ada']) }) })
     await session.addMcp(everything)
     expect(session.toolNames()).toContain('mcp__every__trigger-elicitation-request')

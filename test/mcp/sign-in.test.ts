@@ -10,7 +10,7 @@ describe('SEC-183: signing in', () => {
     remove: (key: string) => void kept.delete(key),
   })
 
-  /** A server that wants a token, and an authorization server beside it. */
+  /** A server that wants a token, and an authorization server next to it. */
   async function guarded(
     behave: Behave = () => false,
   ): Promise<{ server: HttpServer; refreshed: () => number }> {
@@ -98,7 +98,7 @@ describe('SEC-183: signing in', () => {
         `http://127.0.0.1/callback?error=denied&state=${new URL(url).searchParams.get('state')}`,
       'refused',
     ],
-    ['nobody is there', undefined, 'no authorize handler'],
+    ['no user is there', undefined, 'no authorize handler'],
   ])('fails when %s', async (_, authorize, words) => {
     const { server } = await guarded()
     const signIn = { store: storeOf(new Map()), ...(authorize !== undefined && { authorize }) }

@@ -83,13 +83,13 @@ async function leftWaiting(
     await session.close()
     return { records, runId }
   }
-  throw new Error('nobody was asked')
+  throw new Error('no user was asked')
 }
 
 const resultOf = (session: Session): string => JSON.stringify(session.history().at(-2))
 
 describe('a program that waits for a yes', () => {
-  it('goes on after a restart with the answer that is given then, and repeats nothing', async () => {
+  it('resumes after a restart with the answer that is given then, and repeats nothing', async () => {
     const { records, runId } = await leftWaiting(new MemorySessionStore())
     await writeFile(join(work, 'a.txt'), 'changed since\n')
     const done: string[] = []
@@ -106,7 +106,7 @@ describe('a program that waits for a yes', () => {
     expectWhole(model.requests[0]?.chatHistory ?? [])
   })
 
-  it('is told of a no that is given after a restart', async () => {
+  it('receives a denial that is given after a restart', async () => {
     const { records, runId } = await leftWaiting(new MemorySessionStore())
     const done: string[] = []
     const session = await open(await storeWith(sessionId, records), {
@@ -131,7 +131,7 @@ describe('a program that waits for a yes', () => {
     expect(JSON.stringify(session.history())).toContain('interrupted, outcome unknown')
   })
 
-  it('is not gone on with from a log that nobody vouches for', async () => {
+  it('is not resumed from a log that is not trusted', async () => {
     const { records } = await leftWaiting(new MemorySessionStore())
     const from = await storeWith(sessionId, records)
     const lines: string[] = []
@@ -162,7 +162,7 @@ describe('a program that waits for a yes', () => {
       expect(resultOf(session)).toContain('the script has changed')
       return
     }
-    throw new Error('nobody was asked')
+    throw new Error('no user was asked')
   })
 })
 
@@ -170,7 +170,7 @@ describe.each<[string, () => SessionStore]>([
   ['files', () => new FileSessionStore(join(base, 'sessions'))],
   ['SQLite', () => new SqliteSessionStore(join(base, 'sessions.db'))],
 ])('a program in a session that is kept in %s', (_, makeStore) => {
-  it('goes on with large answers, in the TypeScript that it is written in', async () => {
+  it('resumes with large answers, in the TypeScript that it is written in', async () => {
     const long = 'x'.repeat(150_000)
     await writeFile(join(work, 'long.txt'), long)
     const source = `export default async function run(ctx: any): Promise<object> {
@@ -200,7 +200,7 @@ describe.each<[string, () => SessionStore]>([
 })
 
 describe('a program whose process ends anywhere', () => {
-  it('does no effect twice, and says which of them nobody knows of', async () => {
+  it('does no effect twice, and says which effects have an unknown outcome', async () => {
     const free: SessionOptions = { permissionPolicy: { allow: ['effect', 'careful'] } }
     const store = new BatchStore()
     const first = await open(store, {
@@ -239,7 +239,7 @@ describe('a program whose process ends anywhere', () => {
       } finally {
         await session.close()
       }
-      // Nothing is kept of what the program did, and it had made no call: the model is told so, and calls it again or not.
+      // Nothing is stored of what the program did, and it had made no call: the result says so, and the model may call it again.
       if (effects.length === 0 && !begun.some((id) => id.includes('/'))) continue
       resumed++
       // An effect that had begun in the first process is not made in the second.
@@ -252,7 +252,7 @@ describe('a program whose process ends anywhere', () => {
     expect(unknown).toBeGreaterThan(0)
   })
 
-  it('keeps no more of a program than is reasonable, and then does not go on with it', async () => {
+  it('stores no more of a program than the limit, and does not resume a larger one', async () => {
     const large = `export default async function run(ctx) {
       for (let at = 0; at < 12; at++) await ctx.tools.effect({ n: at })
       return 'end'

@@ -259,7 +259,7 @@ describe('a program that a model runs', () => {
     expect(described(0)?.description).not.toContain('bash(')
     const more = { name: 'bash', description: '', parameters: { type: 'object' }, execute: () => '' } as const
     session.registerTool(createJsonTool(more))
-    await session.send('go on')
+    await session.send('continue')
     expect(model.requests[1]?.tools?.map(({ name }) => name)).toContain('bash')
     expect(described(1)).toEqual(described(0))
   })

@@ -83,7 +83,7 @@ describe('FT-23: workers that are killed at random', () => {
       ).toEqual([])
       expect(
         ids.filter((id) => !dead.has(id) && count('began', id) === 0),
-        'done by nobody',
+        'done by no worker',
       ).toEqual([])
 
       const { counters = {}, gauges = {} } = (await queue.metrics()) ?? {}

@@ -24,7 +24,7 @@ async function work({ taskId, leaseId, payload, attempt }) {
   await new Promise((resolve) => setTimeout(resolve, payload.ms))
   const fails = payload.fail === 'always' || (payload.fail === 'once' && attempt === 1)
   const said = fails
-    ? { success: false, error: 'as it was told' }
+    ? { success: false, error: 'as requested' }
     : { success: true, result: { output: `did ${payload.n}`, exit_code: 0 } }
   const { answer } = await ask('complete', { ...lease, ...said })
   appendFileSync(log, `${answer} ${taskId}\n`)

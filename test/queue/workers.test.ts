@@ -57,7 +57,7 @@ function startWorker(options: QueueWorkerOptions): void {
 }
 
 describe('the door for workers', () => {
-  it('lets nobody in without the token, and no browser', async () => {
+  it('rejects connections without the token, and browsers', async () => {
     const { door, ask } = await openDoor()
     const claim = '{"worker":"w"}'
     const statuses = [
@@ -94,7 +94,7 @@ describe('the door for workers', () => {
     expect(await response.json()).toEqual({ error: expect.any(String) })
   })
 
-  it('gives a task to nobody whose connection is gone', async () => {
+  it('gives no task to a worker whose connection is closed', async () => {
     const { ask, pass, door } = await openDoor()
     const gone = new AbortController()
     const waiting = fetch(`${door.url}/v1/claim`, {
@@ -125,7 +125,7 @@ describe('a worker', () => {
     },
   }
 
-  it('does tasks over HTTP, several at once, and tells what failed', async () => {
+  it('does tasks over HTTP, several at once, and reports what failed', async () => {
     const { door, pass } = await openDoor({}, { retryPolicy: { strategy: 'none' } })
     startWorker({ url: door.url, token, concurrency: 3, handlers })
     const weighed = await Promise.all(
@@ -202,7 +202,7 @@ describe('a worker', () => {
     expect(await ended).toMatchObject({ data: '0.25 kg' })
   })
 
-  it('is told what it said wrongly, and goes on', async () => {
+  it('receives an error for a wrong message, and continues', async () => {
     const { board, pass } = openQueue()
     const [up, down] = [new PassThrough(), new PassThrough()]
     ends.push(serveStream(board, { input: up, output: down }, 'w'))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionOptions } from '../../src/session/options.js'
 import { bash, bodyOf, calls, eventsOf, ofType, openSession, toolResults } from '../contract/open-session.js'
-import { kinds, type PeerOptions, startPeer, type Told } from './support.js'
+import { kinds, type PeerEvent, type PeerOptions, startPeer } from './support.js'
 
 const all: SessionOptions = { permissionPolicy: { defaultDecision: 'allow' }, instructionFiles: false }
 
@@ -68,7 +68,7 @@ describe.each(kinds)('a supervisor over %s', (kind) => {
     expect((await session.tool('ls', {})).output).not.toContain('made')
   })
 
-  it('is told what happened, in batches where there is much of it', async () => {
+  it('receives what happened, in batches when there are many events', async () => {
     const peer = await startPeer(kind)
     const { session } = await openSession([bash('echo one'), 'done'], {
       ...all,
@@ -152,7 +152,7 @@ describe('a decision', () => {
     expect(toolResults(server, 2)[1]).toContain('rejected')
   })
 
-  it('that escalates is a no where nobody can be asked, for the host too', async () => {
+  it('that escalates denies the call when no user can be asked, for the host too', async () => {
     const peer = await startPeer('http', aboutBash({ decision: 'escalate', reason: 'look' }))
     const { session, server } = await openSession([bash('echo a'), 'done'], {
       ...all,
@@ -165,7 +165,7 @@ describe('a decision', () => {
     expect(exitCode).not.toBe(0)
   })
 
-  it('that is put off is asked for again, and becomes a question when that goes on for too long', async () => {
+  it('that is deferred is requested again, and becomes a question when it is deferred too often', async () => {
     const defer = { decision: 'defer', retry_after_ms: 20, reason: 'thinking' }
     const soon = await startPeer('websocket', aboutBash(defer, defer, { decision: 'allow' }))
     const first = await openSession([bash('echo a'), 'done'], { ...all, ahpTransport: soon.transport() })
@@ -194,7 +194,7 @@ describe('a decision', () => {
       { decision: 'escalate', reason: 'odd' },
       { decision: 'escalate', reason: 'odd' },
     ]
-    const decide = ({ event_type }: Told) =>
+    const decide = ({ event_type }: PeerEvent) =>
       event_type === 'pre_prompt' ? answers.shift() : { decision: 'allow' }
     const peer = await startPeer('unix_socket', { decide })
     let said: 'once' | 'reject' = 'once'
@@ -221,7 +221,7 @@ describe('a decision', () => {
       { decision: 'approve' },
       { decision: 'modify', modified_payload: {} },
     ]
-    const decide = ({ event_type }: Told) =>
+    const decide = ({ event_type }: PeerEvent) =>
       event_type === 'confirmation' ? answers.shift() : { decision: 'allow' }
     const peer = await startPeer('http', { decide })
     let asked = 0
@@ -240,7 +240,7 @@ describe('a decision', () => {
     expect(asked).toBe(1)
   })
 
-  it('is asked for behind the hooks, and no hook can skip it', async () => {
+  it('is requested after the hooks, and no hook can skip it', async () => {
     const peer = await startPeer('http', aboutBash({ decision: 'block', reason: 'no' }))
     const { session, server } = await openSession([bash('echo a'), 'done'], {
       ...all,
@@ -299,7 +299,7 @@ describe('a decision', () => {
   })
 
   it('to skip at a rate limit ends the run', async () => {
-    const decide = ({ event_type }: Told) =>
+    const decide = ({ event_type }: PeerEvent) =>
       event_type === 'rate_limit' ? { decision: 'skip', reason: 'too dear' } : { decision: 'allow' }
     const peer = await startPeer('http', { decide })
     const limited = { status: 429, headers: { 'retry-after': '20' } }
@@ -315,7 +315,7 @@ describe('a decision', () => {
 
   it('to block a recall keeps memories from the model', async () => {
     const { InProcessMemoryStore } = await import('../../src/memory/index.js')
-    const decide = ({ event_type }: Told) =>
+    const decide = ({ event_type }: PeerEvent) =>
       event_type === 'memory_recall' ? { decision: 'block', reason: 'private' } : { decision: 'allow' }
     const peer = await startPeer('http', { decide })
     const { session, server } = await openSession(['done'], {
@@ -340,7 +340,7 @@ describe('a decision', () => {
 })
 
 describe('a session that is closed', () => {
-  it('tells that its run was cancelled before it lets go', async () => {
+  it('reports that its run was cancelled before it disconnects', async () => {
     const peer = await startPeer('unix_socket')
     const { session } = await openSession([bash('sleep 100'), 'done'], {
       ...all,

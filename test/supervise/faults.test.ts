@@ -12,7 +12,7 @@ import {
 import { bash, eventsOf, ofType, openSession, toolResults } from '../contract/open-session.js'
 import { eventually, processesWith } from '../mcp/support.js'
 import { startHost } from '../support/host-process.js'
-import { badPeer, kinds, never, startPeer, type Told } from './support.js'
+import { badPeer, kinds, never, type PeerEvent, startPeer } from './support.js'
 
 const limit = 60_000
 const all: SessionOptions = { permissionPolicy: { defaultDecision: 'allow' }, instructionFiles: false }
@@ -124,7 +124,7 @@ describe('a supervisor that is not there', { timeout: limit }, () => {
     expect(peer.messages).toEqual([])
   })
 
-  it('keeps what is to be told, and tells it when it is back', async () => {
+  it('queues the reports, and sends them when the supervisor is reachable again', async () => {
     const peer = await startPeer('websocket')
     await peer.stop()
     const { session } = await openSession(['done'], {
@@ -143,7 +143,7 @@ describe('a question that is under way', { timeout: limit }, () => {
   it.each(kinds)(
     'is a no when the connection is lost (%s), also with onDisconnect: continue',
     async (kind) => {
-      const decide = (event: Told) => {
+      const decide = (event: PeerEvent) => {
         if (event.event_type !== 'pre_action') return { decision: 'allow' }
         setImmediate(() => void peer.stop())
         return never
@@ -282,7 +282,7 @@ describe('secrets', { timeout: limit }, () => {
     const loud = badPeer('dies-saying', '', { env: { SECRET: token } })
     const other = await openSession([], { ...all, ahpTransport: loud })
     const said = await outcome(other.session)
-    expect(said).toContain('could not go on with [hidden]')
+    expect(said).toContain('could not continue with [hidden]')
     const shown = [
       events,
       session.supervisorStatus(),
@@ -294,7 +294,7 @@ describe('secrets', { timeout: limit }, () => {
     expect(peer.messages.map((one) => JSON.stringify(one)).join()).not.toContain(token)
   })
 
-  it('crossing a network in the open are told of', async () => {
+  it('crossing a network in plain text are reported', async () => {
     const transport = new HttpTransport('http://supervisor.invalid/ahp', 'hunter2hunter2')
     const { session } = await openSession([], { ...all, ahpTransport: transport })
     expect(session.initWarning).toBe(

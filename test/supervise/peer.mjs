@@ -16,7 +16,7 @@ const faults = {
   allow: ({ id }) => send({ id, result: { decision: 'allow' } }),
   dies: () => process.exit(3),
   'dies-saying': () => {
-    process.stderr.write(`could not go on with ${process.env.SECRET}\n`)
+    process.stderr.write(`could not continue with ${process.env.SECRET}\n`)
     process.exit(3)
   },
   garbage: () => process.stdout.write('not a message at all\n'),

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { SessionOptions } from '../../src/session/options.js'
 import { type AhpTransport, HttpTransport, StdioTransport } from '../../src/supervise/index.js'
 import { bash, makeWorkspace, openSession, toolResults, whenDone } from '../contract/open-session.js'
-import { sampleEntry, type Told } from './support.js'
+import { type PeerEvent, sampleEntry } from './support.js'
 
 const all: SessionOptions = { permissionPolicy: { defaultDecision: 'allow' }, instructionFiles: false }
 
@@ -51,7 +51,7 @@ async function supervise(transport: AhpTransport, log: string): Promise<void> {
   const events = (await readFile(log, 'utf8'))
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line) as Told)
+    .map((line) => JSON.parse(line) as PeerEvent)
   expect(events.at(-1)?.event_type).toBe('session_end')
   expect(events.filter(({ event_type }) => event_type === 'pre_action')).toHaveLength(3)
 }

@@ -14,7 +14,7 @@ import {
 } from '../../src/supervise/index.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
-export type Told = {
+export type PeerEvent = {
   readonly event_type: string
   readonly session_id: string
   readonly agent_id: string
@@ -25,7 +25,7 @@ export type Told = {
 }
 export type Message = { readonly id?: string; readonly method: string; readonly params: never }
 /** What a peer answers; a text is sent as it is, undefined is never answered. */
-export type Decide = (event: Told) => unknown
+export type Decide = (event: PeerEvent) => unknown
 
 export type PeerOptions = {
   readonly decide?: Decide
@@ -39,7 +39,7 @@ export type Peer = {
   readonly messages: Message[]
   readonly headers: IncomingMessage['headers'][]
   /** Events in the order in which they came, those of batches too. */
-  events(type?: string): Told[]
+  events(type?: string): PeerEvent[]
   /** Cuts every connection, and takes no more. */
   stop(): Promise<void>
   start(): Promise<void>
@@ -67,9 +67,9 @@ export async function startPeer(kind: (typeof kinds)[number], options: PeerOptio
   }
 }
 
-function eventsIn(method: string, params: never): Told[] {
+function eventsIn(method: string, params: never): PeerEvent[] {
   if (method === 'ahp/event') return [params]
-  return method === 'ahp/batch' ? (params as { events: Told[] }).events : []
+  return method === 'ahp/batch' ? (params as { events: PeerEvent[] }).events : []
 }
 
 async function answerTo(

@@ -23,7 +23,7 @@ beforeAll(() => {
       const text = `const a = ${file}\nexport const needle${at} = ${file}\n`
       writeFileSync(join(directory, `f${file}.${file % 4 === 0 ? 'ts' : 'js'}`), text)
     }
-    // Every directory leads back to the top: whoever follows links never comes to an end.
+    // Every directory leads back to the top: a search that follows links never ends.
     symlinkSync(root, join(directory, 'back'))
   }
 })

@@ -145,7 +145,7 @@ describeWithBubblewrap('git in the sandbox', () => {
     )
   })
 
-  it('says that a work tree beside the workspace cannot be made', async () => {
+  it('says that a work tree next to the workspace cannot be made', async () => {
     const call = gateWith(undefined, { onAsk: async () => ({ decision: 'once' }) }, 'required')
     const text = await call('git', { command: 'worktree', subcommand: 'create', name: 'out' })
     expect(text).toContain('give a path inside it')
