@@ -11,7 +11,7 @@ import type { Session } from '../../src/session/session.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { collect, ofType } from '../contract/open-session.js'
-import { expectWellFormed, sessionWith, type Told, tell } from './support.js'
+import { expectWellFormed, type Outcome, outcomeOf, sessionWith } from './support.js'
 
 const echo = createJsonTool<{ word?: string }>({
   name: 'echo',
@@ -45,35 +45,35 @@ async function open(options: SessionOptions): Promise<Session> {
 /** Runs with the fault, then without. */
 async function withFault(
   options: (fault: Fault) => SessionOptions,
-): Promise<Told & { readonly session: Session }> {
+): Promise<Outcome & { readonly session: Session }> {
   const fault = { on: true }
   const session = await open(options(fault))
-  const told = await tell(session)
-  expectStreamsEnded(told)
+  const outcome = await outcomeOf(session)
+  expectStreamsEnded(outcome)
   expectWellFormed(session)
   fault.on = false
-  expect((await tell(session)).result?.text).toBe('Fine.')
+  expect((await outcomeOf(session)).result?.text).toBe('Fine.')
   expect(session.pendingConfirmations()).toEqual([])
-  return { ...told, session }
+  return { ...outcome, session }
 }
 
 /** Runs into a part that never answers, and cancels. */
 async function cancelled(options: (fault: Fault) => SessionOptions): Promise<void> {
   const fault = { on: true }
   const session = await open(options(fault))
-  const sending = tell(session)
+  const sending = outcomeOf(session)
   await new Promise((resolve) => setTimeout(resolve, 100))
   expect(session.cancel()).toBe(true)
-  const told = await sending
-  expect(told.error?.code).toBe('cancelled')
-  expectStreamsEnded(told)
+  const outcome = await sending
+  expect(outcome.error?.code).toBe('cancelled')
+  expectStreamsEnded(outcome)
   expectWellFormed(session)
   fault.on = false
-  expect((await tell(session)).result?.text).toBe('Fine.')
+  expect((await outcomeOf(session)).result?.text).toBe('Fine.')
   expect(session.pendingConfirmations()).toEqual([])
 }
 
-function expectStreamsEnded({ events }: Told): void {
+function expectStreamsEnded({ events }: Outcome): void {
   expect(events.at(-1)?.type).toMatch(/^(?:agent_end|agent_cancelled|error)$/)
 }
 
@@ -125,7 +125,7 @@ describe('a hook that only watches', () => {
     ['answers nonsense', () => ({ action: 'dance' })],
   ]
   it.each(watching.flatMap((event) => faults.map(([how, fail]) => [event, how, fail] as const)))(
-    '%s and %s changes nothing, and is told',
+    '%s and %s changes nothing, and is reported',
     async (event, _, fail) => {
       const { result, events } = await withFault((fault) => ({
         hooks: [
@@ -157,7 +157,7 @@ describe('a hook that only watches', () => {
       stopWhen: broken,
       hooks: [{ id: 'h', event: 'on_error', config: { timeoutMs: 50 }, handler: never }],
     })
-    const { thrown } = await tell(session)
+    const { thrown } = await outcomeOf(session)
     expect(thrown).toMatchObject({ message: 'the host broke' })
   })
 })
@@ -230,7 +230,7 @@ describe('a handler of questions that', () => {
       const last = request.chatHistory.at(-1)
       return last?.role === 'tool' ? 'Fine.' : { toolCalls: [{ name: 'question', args: asks }] }
     })
-  it.each(nonsense)('%s: the model is told, and goes on', async (_, fail) => {
+  it.each(nonsense)('%s: the model receives an error, and continues', async (_, fail) => {
     const { result } = await withFault((fault) => ({
       model: asking(),
       permissionPolicy: { allow: ['question'] },
@@ -255,7 +255,7 @@ describe('a budget guard that', () => {
     ['never answers', never],
   ]
   it.each(methods.flatMap((method) => faults.map(([how, fail]) => [method, how, fail] as const)))(
-    'has a %s that %s: the call passes, and it is told',
+    'has a %s that %s: the call passes, and the fault is reported',
     async (method, _, fail) => {
       const { result, events } = await withFault((fault) => ({
         budgetGuard: { timeoutMs: 50, [method]: (() => (fault.on ? fail() : undefined)) as never },
@@ -316,11 +316,11 @@ describe('a stop condition that', () => {
 
 describe('a command that', () => {
   it.each<[string, () => unknown]>([...nonsense, ['never answers', never]])(
-    '%s is told as text',
+    '%s is reported as text',
     async (_, fail) => {
       const session = await open({})
       session.registerCommand('odd', 'Odd.', fail as never, 50)
-      const { result, events } = await tell(session, '/odd')
+      const { result, events } = await outcomeOf(session, '/odd')
       expect(result).toMatchObject({ finish: 'command' })
       expect(typeof result?.text).toBe('string')
       expect(events.at(-1)?.type).toBe('agent_end')
@@ -330,7 +330,7 @@ describe('a command that', () => {
   it('never answers is left by cancelling', async () => {
     const session = await open({})
     session.registerCommand('odd', 'Odd.', never, 60_000)
-    const sending = tell(session, '/odd')
+    const sending = outcomeOf(session, '/odd')
     await new Promise((resolve) => setTimeout(resolve, 30))
     session.cancel()
     await sending
@@ -365,7 +365,7 @@ describe('a security provider that', () => {
     expect(await session.currentRun()).toBeNull()
     expectWellFormed(session)
     fault.on = false
-    expect((await tell(session)).result?.text).toBe('Fine.')
+    expect((await outcomeOf(session)).result?.text).toBe('Fine.')
   })
 })
 
@@ -384,7 +384,7 @@ describe('a clock or a source of ids that', () => {
     const streaming = await session.stream('Go.').catch((error: unknown) => error)
     if (!(streaming instanceof Error)) await collect(streaming as Awaited<ReturnType<Session['stream']>>)
     fault.on = false
-    expect((await tell(session)).result?.text).toBe('Fine.')
+    expect((await outcomeOf(session)).result?.text).toBe('Fine.')
   })
 })
 
@@ -432,34 +432,34 @@ describe('a model that', () => {
       })) as never,
     ],
     [
-      'tells nonsense on the way',
+      'emits invalid events on the way',
       (async (_: unknown, call: { on(event: unknown): void }) => {
         call.on(undefined)
         call.on({ type: 'dance' })
         return undefined
       }) as never,
     ],
-  ])('%s ends the run with an error, and the session goes on', async (_, answer) => {
+  ])('%s ends the run with an error, and the session continues', async (_, answer) => {
     const fault = { on: true }
     const session = await open({ model: odd(answer, fault) })
-    const { result, events } = await tell(session)
+    const { result, events } = await outcomeOf(session)
     expect(result).toBeUndefined()
     expect(events.at(-1)?.type).toBe('error')
     expectWellFormed(session)
     fault.on = false
-    expect((await tell(session)).result?.text).toBe('Fine.')
+    expect((await outcomeOf(session)).result?.text).toBe('Fine.')
   })
 
   it('never answers is left by cancelling, by the time of the round and by closing', async () => {
     await cancelled((fault) => ({ model: odd(never, fault) }))
     const fault = { on: true }
     const session = await open({ model: odd(never, fault), roundTimeoutMs: 50 })
-    expect((await tell(session)).error?.code).toBe('round_timeout')
+    expect((await outcomeOf(session)).error?.code).toBe('round_timeout')
     fault.on = false
-    expect((await tell(session)).result?.text).toBe('Fine.')
+    expect((await outcomeOf(session)).result?.text).toBe('Fine.')
     fault.on = true
     const open2 = await open({ model: odd(never, fault) })
-    const sending = tell(open2)
+    const sending = outcomeOf(open2)
     await open2.close()
     expect((await sending).error?.code).toBe('session_closed')
   })
@@ -473,7 +473,7 @@ describe('a model that', () => {
         return good.answer(request, call)
       }, fault),
     })
-    const first = await tell(session)
+    const first = await outcomeOf(session)
     speak()
     expect(first.result?.text).toBe('Fine.')
     const [run] = await session.runs()

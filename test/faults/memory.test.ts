@@ -22,10 +22,10 @@ describe('memories on one directory', () => {
     const directory = join(base, 'memory')
     const order = { directory, workspace: root, userDir, count: 40 }
     const hosts = [1, 2].map((host) => startHost('faults/memory-host.mjs', { ...order, host }))
-    const told = await Promise.all(hosts.map((host) => allOf(host)))
+    const reported = await Promise.all(hosts.map((host) => allOf(host)))
     const items = await new FileMemoryStore(directory).list()
     expect(items.size).toBe(80)
-    for (const { id, mark } of told.flat()) expect(items.get(id)?.content).toMatch(whole(mark))
+    for (const { id, mark } of reported.flat()) expect(items.get(id)?.content).toMatch(whole(mark))
     // Both counted their ids alike.
     expect([...items.keys()].filter((id) => /-m1(-\d+)?$/.test(id))).toHaveLength(2)
   })

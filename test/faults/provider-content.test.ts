@@ -1,6 +1,6 @@
 /**
  * FT-13: what a model can say wrong, seen from a session: 50 cases over real HTTP on loopback. The model gets an error it can act on
- * and the run goes on, or a limit stops it; afterwards the history is well-formed and the session answers again.
+ * and the run continues, or a limit stops it; afterwards the history is well-formed and the session answers again.
  */
 import { describe, expect, it } from 'vitest'
 import type { AgentEvent } from '../../src/loop/events.js'
@@ -12,13 +12,13 @@ import {
   done,
   expectWellFormed,
   modelAt,
+  type Outcome,
   ok,
+  outcomeOf,
   rawServer,
   said,
   sessionWith,
   stop,
-  type Told,
-  tell,
   whole,
 } from './support.js'
 
@@ -36,7 +36,7 @@ async function answering(
   options: Record<string, unknown> = {},
   then: (number: number) => string = () => whole('Done.'),
 ): Promise<
-  Told & { readonly requests: number; readonly outputs: string[]; readonly again: string | undefined }
+  Outcome & { readonly requests: number; readonly outputs: string[]; readonly again: string | undefined }
 > {
   let well = false
   const server = await rawServer((response, number) =>
@@ -49,12 +49,12 @@ async function answering(
     permissionPolicy: { allow: ['echo'] },
     ...options,
   })
-  const told = await tell(session)
+  const outcome = await outcomeOf(session)
   const requests = server.requests()
   expectWellFormed(session)
   well = true
-  const again = (await tell(session)).result?.text
-  return { ...told, requests, outputs: outputsOf(told.events), again }
+  const again = (await outcomeOf(session)).result?.text
+  return { ...outcome, requests, outputs: outputsOf(outcome.events), again }
 }
 
 function outputsOf(events: readonly AgentEvent[]): string[] {
@@ -73,7 +73,7 @@ describe('FT-13: arguments', () => {
     ['of a million characters', `{"word":${JSON.stringify('w'.repeat(1_000_000))}}`, /w{100}/],
     ['ten thousand levels deep', `{"word":${'['.repeat(10_000)}${']'.repeat(10_000)}}`, /./],
     ['with a prototype in them', '{"__proto__":{"word":"evil"}}', /__proto__|nothing/],
-  ])('%s: an error that the model reads, and the run goes on', async (_, args, words) => {
+  ])('%s: an error that the model reads, and the run continues', async (_, args, words) => {
     const { result, outputs, requests, again } = await answering(`${callChunk('echo', args)}${ended}`)
     expect(outputs).toHaveLength(1)
     expect(outputs[0]).toMatch(words)
@@ -141,7 +141,7 @@ describe('FT-13: names and ids', () => {
     expect(again).toBe('Fine again.')
   })
 
-  it('the same id in every round: each call is told apart', async () => {
+  it('the same id in every round: each call has its own result', async () => {
     const call = (number: number): string => `${callChunk('echo', `{"word":"${number}"}`)}${ended}`
     const { result, events, outputs } = await answering(call(1), {}, (number) =>
       number < 4 ? call(number) : whole('Done.'),
@@ -179,7 +179,7 @@ describe('FT-13: names and ids', () => {
 
 describe('FT-13: answers', () => {
   it.each<[string, string, string]>([
-    ['a call behind the end', `${said('Hi.')}${stop}${callChunk('echo', '{"word":"late"}')}${done}`, 'Done.'],
+    ['a call after the end', `${said('Hi.')}${stop}${callChunk('echo', '{"word":"late"}')}${done}`, 'Done.'],
     ['a call that says it stops', `${callChunk('echo', '{"word":"x"}')}${stop}${done}`, 'Done.'],
     ['an end by calls without a call', `${said('Hi.')}${ended}`, 'Hi.'],
     ['an empty answer, asked for again', `${stop}${done}`, 'Done.'],
@@ -208,7 +208,7 @@ describe('FT-13: answers', () => {
     expect(again).toBe('Fine again.')
   })
 
-  it('nothing but empty ones: told as such after a few, not for ever', async () => {
+  it('nothing but empty ones: reported as such after a few, not for ever', async () => {
     const { result, requests, events } = await answering(`${stop}${done}`, {}, () => `${stop}${done}`)
     expect(result?.text).toBe('')
     expect(requests).toBe(4)

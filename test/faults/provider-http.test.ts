@@ -1,6 +1,6 @@
 /**
  * FT-11: what a provider can do wrong before it streams, seen from a session: 43 cases over real HTTP on loopback. Retries are
- * bounded and jittered, every retry is an event, the wait is never longer than configured, and the key reaches nobody but the
+ * bounded and jittered, every retry is an event, the wait is never longer than configured, and the key reaches only the
  * server it is for.
  */
 import { once } from 'node:events'
@@ -15,9 +15,9 @@ import {
   expectWellFormed,
   modelAt,
   ok,
+  outcomeOf,
   rawServer,
   sessionWith,
-  tell,
   whole,
 } from './support.js'
 
@@ -59,9 +59,9 @@ describe('FT-11: a provider that is busy or broken', () => {
     ['503 with Retry-After', { status: 503, headers: { 'retry-after': '100' } }],
     ['529', { status: 529, body: '{"error":{"type":"overloaded_error","message":"Overloaded"}}' }],
     ['408', { status: 408 }],
-  ])('%s is tried again, told each time, and given up after three attempts', async (_, refusal) => {
+  ])('%s is tried again, reported each time, and given up after three attempts', async (_, refusal) => {
     const { server, session } = await refuse(refusal)
-    const { error, events } = await tell(session)
+    const { error, events } = await outcomeOf(session)
     expect(error?.code).toMatch(/^model_(?:rate_limited|server_error)$/)
     const retries = ofType(events, 'model_retry')
     expect(retries.map(({ attempt, status }) => [attempt, status])).toEqual([
@@ -78,12 +78,12 @@ describe('FT-11: a provider that is busy or broken', () => {
     expectWellFormed(session)
   })
 
-  it('that recovers is answered in the same run, and the session goes on', async () => {
+  it('that recovers is answered in the same run, and the session continues', async () => {
     const { server, session } = await refuse({ status: 503 }, 2)
-    const { result, events } = await tell(session)
+    const { result, events } = await outcomeOf(session)
     expect(result?.text).toBe('At last.')
     expect(ofType(events, 'model_retry')).toHaveLength(2)
-    expect((await tell(session)).result?.text).toBe('At last.')
+    expect((await outcomeOf(session)).result?.text).toBe('At last.')
     expect(server.requests()).toBe(4)
   })
 
@@ -95,7 +95,7 @@ describe('FT-11: a provider that is busy or broken', () => {
         const { session } = await sessionWith(
           modelAt(server.url, { retry: { baseDelayMs: 100, maxDelayMs: 100, maxAttempts: 3 } }),
         )
-        const { events } = await tell(session)
+        const { events } = await outcomeOf(session)
         delays.push(...ofType(events, 'model_retry').map(({ delayMs }) => delayMs))
       }),
     )
@@ -108,7 +108,7 @@ describe('FT-11: a provider that is busy or broken', () => {
   it('that asks for an hour does not outlast the time of the run', async () => {
     const server = await rawServer((response) => response.writeHead(429, { 'retry-after': '3600' }).end())
     const { session } = await sessionWith(modelAt(server.url, { retry: {} }), { maxExecutionTimeMs: 200 })
-    const { error, events } = await tell(session)
+    const { error, events } = await outcomeOf(session)
     expect(error?.code).toBe('run_timeout')
     expect(ofType(events, 'model_retry')[0]?.delayMs).toBe(300_000)
     expect(server.requests()).toBe(1)
@@ -145,13 +145,13 @@ describe('FT-11: a provider that refuses', () => {
     ['418 with 5 MB of text', { status: 418, body: 'x'.repeat(5_000_000) }, 'model_request_refused'],
   ])('%s ends the run at once', async (_, refusal, code) => {
     const { server, session } = await refuse(refusal, 1)
-    const { error, events } = await tell(session)
+    const { error, events } = await outcomeOf(session)
     expect(error?.code).toBe(code)
     expect(error?.message.length).toBeLessThan(600)
     expect(ofType(events, 'model_retry')).toEqual([])
     expectNoKey(error?.message, error?.cause, events)
     expect(server.requests()).toBe(1)
-    expect((await tell(session)).result?.text).toBe('At last.')
+    expect((await outcomeOf(session)).result?.text).toBe('At last.')
   })
 
   it('with 401 in the middle of a run keeps what was done before', async () => {
@@ -161,11 +161,11 @@ describe('FT-11: a provider that refuses', () => {
       else ok(response, whole('Back.'))
     })
     const { session } = await sessionWith(modelAt(server.url))
-    const { error } = await tell(session)
+    const { error } = await outcomeOf(session)
     expect(error?.code).toBe('model_auth')
     expect(session.history().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
     expectWellFormed(session)
-    expect((await tell(session)).result?.text).toBe('Back.')
+    expect((await outcomeOf(session)).result?.text).toBe('Back.')
   })
 
   it.each([301, 302, 303, 307, 308])(
@@ -176,7 +176,7 @@ describe('FT-11: a provider that refuses', () => {
         status,
         headers: { location: `${thief.url.replace('127.0.0.1', 'localhost')}/v1/chat/completions` },
       })
-      const { error } = await tell(session)
+      const { error } = await outcomeOf(session)
       expect(error?.code).toBe('model_request_refused')
       expect(server.headers[0]?.authorization).toBe('Bearer sk-fault-test-0123456789')
       expect(thief.requests()).toBe(0)
@@ -191,7 +191,7 @@ describe('FT-11: a provider that refuses', () => {
         response.writeHead(307, { location: `${thief.url}/stolen` }).end(),
       )
       const { session } = await sessionWith(modelAt(server.url, { api, provider: 'acme' }))
-      const { thrown } = await tell(session)
+      const { thrown } = await outcomeOf(session)
       expect(thrown).toBeDefined()
       expect(server.requests()).toBeGreaterThan(0)
       expect(thief.requests()).toBe(0)
@@ -201,25 +201,25 @@ describe('FT-11: a provider that refuses', () => {
 
 describe('FT-11: a provider that is not there', () => {
   it.each<[string, (port: number) => string]>([
-    ['nobody listens', (port) => `http://127.0.0.1:${port}`],
-    ['the name does not resolve', () => 'http://nobody.invalid'],
-  ])('%s: told at once', async (_, urlFor) => {
+    ['no server listens', (port) => `http://127.0.0.1:${port}`],
+    ['the name does not resolve', () => 'http://unknown.invalid'],
+  ])('%s: reported at once', async (_, urlFor) => {
     const server = createTcpServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     server.close()
     await once(server, 'close')
     const { session } = await sessionWith(modelAt(urlFor(port)))
-    const { error, events } = await tell(session)
+    const { error, events } = await outcomeOf(session)
     expect(error?.code).toBe('model_unreachable')
     expect(ofType(events, 'model_retry')).toEqual([])
     expectNoKey(error, error?.message, error?.cause)
   })
 
-  it('no TLS where it is expected: told at once', async () => {
+  it('no TLS where it is expected: reported at once', async () => {
     const server = await rawServer((response) => response.end())
     const { session } = await sessionWith(modelAt(server.url.replace('http:', 'https:')))
-    const { error } = await tell(session)
+    const { error } = await outcomeOf(session)
     expect(error?.code).toBe('model_unreachable')
     expect(server.requests()).toBe(0)
   })
@@ -234,7 +234,7 @@ describe('FT-11: a provider that is not there', () => {
   ])('200 with %s', async (_, headers, body, text) => {
     const server = await rawServer((response) => ok(response, body, headers))
     const { session } = await sessionWith(modelAt(server.url))
-    const { result, error } = await tell(session)
+    const { result, error } = await outcomeOf(session)
     if (text === undefined) expect(error?.code).toBe('model_bad_response')
     else expect(result?.text).toBe(text)
     expect(server.requests()).toBeLessThanOrEqual(3)

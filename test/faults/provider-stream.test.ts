@@ -17,14 +17,14 @@ import {
   done,
   expectWellFormed,
   modelAt,
+  type Outcome,
   ok,
+  outcomeOf,
   rawServer,
   said,
   sessionWith,
   sse,
   stop,
-  type Told,
-  tell,
   whole,
 } from './support.js'
 
@@ -34,7 +34,7 @@ const idleMs = 150
 async function runAgainst(
   behave: (response: ServerResponse) => unknown,
   options: Record<string, unknown> = {},
-): Promise<Told & { readonly requests: number }> {
+): Promise<Outcome & { readonly requests: number }> {
   let well = false
   const server = await rawServer((response) => (well ? ok(response, whole('Fine again.')) : behave(response)))
   const { session } = await sessionWith(modelAt(server.url), {
@@ -42,12 +42,12 @@ async function runAgainst(
     builtinTools: ['todo'],
     ...options,
   })
-  const told = await tell(session)
+  const outcome = await outcomeOf(session)
   const requests = server.requests()
   expectWellFormed(session)
   well = true
-  expect((await tell(session)).result?.text).toBe('Fine again.')
-  return { ...told, requests }
+  expect((await outcomeOf(session)).result?.text).toBe('Fine again.')
+  return { ...outcome, requests }
 }
 
 async function write(response: ServerResponse, ...parts: readonly (string | Uint8Array)[]): Promise<void> {
@@ -76,7 +76,7 @@ describe('FT-12: a stream that is odd, but whole', () => {
     ['unknown fields', `flavour: mint\nid: 7\nretry: 1\n\n${whole(text)}`],
     ['a thousand empty events', `${'data:\n\n'.repeat(1000)}${whole(text)}`],
     ['two final events', `${said(text)}${stop}${stop}${done}${done}`],
-    ['words behind the final event', `${whole(text)}${said(' and more')}`],
+    ['words after the final event', `${whole(text)}${said(' and more')}`],
     ['no blank line at the end', `${said(text)}${stop}`.trimEnd()],
     ['no [DONE]', `${said(text)}${stop}`],
     ['choices that are empty', `data: {"choices":[]}\n\n${whole(text)}`],
@@ -219,7 +219,7 @@ describe('FT-12: a stream that does not end', () => {
   it('is left when the run is cancelled', async () => {
     const server = await rawServer((response) => endless(response, () => ': beat\n\n', 5))
     const { session } = await sessionWith(modelAt(server.url), { modelIdleTimeoutMs: 60_000 })
-    const sending = tell(session)
+    const sending = outcomeOf(session)
     while (server.requests() === 0) await wait(5)
     expect(session.cancel()).toBe(true)
     expect((await sending).error?.code).toBe('cancelled')
@@ -313,7 +313,7 @@ describe('FT-12: calls whose pieces come in disorder', () => {
       tools: [echo],
       permissionPolicy: { allow: ['echo'] },
     })
-    const { result, events } = await tell(session)
+    const { result, events } = await outcomeOf(session)
     expect(result?.text).toBe('Done.')
     expect(
       ofType(events, 'tool_end')
@@ -359,7 +359,7 @@ describe('FT-12: a recorded stream', () => {
     const results = new Set<string>()
     for (const split of splits) {
       next = split
-      const { result, thrown } = await tell(session)
+      const { result, thrown } = await outcomeOf(session)
       const [, answer] = session.history()
       results.add(
         JSON.stringify([

@@ -25,7 +25,7 @@ const session = agent.session(base, {
 })
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
 
-/** What keeps a process alive; the pipe to whoever started us, and what watches for signals, do not. */
+/** What keeps a process alive; the pipe to the parent, and what watches for signals, do not. */
 function handles() {
   const harmless = ['PipeWrap', 'TTYWrap', 'SignalWrap', 'FSReqPromise', 'CloseReq', 'Timeout']
   return process.getActiveResourcesInfo().filter((one) => !harmless.includes(one))
@@ -64,7 +64,7 @@ if (order.stop === 'end') {
       say({ at: event.type })
       break
     }
-  // Somebody who no longer reads is noticed by writing.
+  // A closed reader is noticed by writing.
   const beat = order.stop === 'stdout' ? setInterval(() => say({ beat: true }), 20) : undefined
   const result = await sending
   clearInterval(beat)

@@ -12,7 +12,7 @@ const stubborn = `trap '' TERM INT HUP; setsid sleep 300 & sleep 300 & echo up; 
 const commanding: Script = [{ toolCalls: [{ name: 'bash', args: { command: stubborn } }] }]
 const silent: Script = [{ text: 'And then', stall: 2 }]
 
-describe('FT-26: a host that is told to stop', () => {
+describe('FT-26: a host that receives a signal to stop', () => {
   it.each<[string, NodeJS.Signals, string, Script]>([
     ['while a command runs', 'SIGTERM', 'tool_output_delta', commanding],
     ['while a command runs', 'SIGINT', 'tool_output_delta', commanding],
@@ -26,13 +26,13 @@ describe('FT-26: a host that is told to stop', () => {
       const host = startHost('faults/signals-host.mjs', { url: server.url, word, at })
       expect(await host.next()).toEqual({ at })
       host.child.kill(signal)
-      const told = [await host.next(), await host.next()]
+      const lines = [await host.next(), await host.next()]
       const exit = await host.exited
-      const closed = told.find((line) => 'closedMs' in line)
+      const closed = lines.find((line) => 'closedMs' in line)
       console.info(
         `FT-26: ${signal} ${_}: closed in ${closed?.['closedMs']} ms, last handle ${closed?.['leftMs']} ms later`,
       )
-      expect(told).toContainEqual({ code: 'session_closed' })
+      expect(lines).toContainEqual({ code: 'session_closed' })
       expect(exit).toEqual({ code: 7, signal: null })
       expect(closed?.['left']).toEqual([])
       expect(await waitForProcesses(word, (left) => left === 0)).toEqual([])
@@ -40,7 +40,7 @@ describe('FT-26: a host that is told to stop', () => {
     30_000,
   )
 
-  it('because nobody reads its output any more stops too', async () => {
+  it('whose output has no reader any more stops too', async () => {
     const word = randomUUID()
     const server = await openServer(commanding)
     const host = startHost('faults/signals-host.mjs', {

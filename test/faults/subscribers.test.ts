@@ -93,7 +93,7 @@ describe('FT-22: one who watches', () => {
     const [run] = await session.runs()
     expect(run?.eventCount).toBeGreaterThan(pieces)
     expect(await session.runEvents(run?.id ?? '')).toHaveLength(200)
-    // It comes back, and is told how much it missed.
+    // It comes back, and learns how many events it missed.
     const late = await watching.next()
     expect(late.value).toMatchObject({ event: { type: 'events_missed' } })
     let missed = 0
@@ -110,7 +110,7 @@ describe('FT-22: one who watches', () => {
     }
     expect(missed + seen).toBe(run?.eventCount)
     console.info(
-      `FT-22: a watcher that slept saw ${seen} of ${run?.eventCount} events and was told of ${missed}`,
+      `FT-22: a watcher that slept saw ${seen} of ${run?.eventCount} events and was informed of ${missed}`,
     )
   })
 

@@ -63,7 +63,7 @@ export async function sessionWith(
   return { session, agent, root }
 }
 
-export type Told = {
+export type Outcome = {
   readonly result?: AgentResult
   readonly error?: CapstanError
   /** What `send` rejected with, whatever it is. */
@@ -72,8 +72,8 @@ export type Told = {
   readonly ms: number
 }
 
-/** Sends, and tells how it went: the result or the error, every event, and how long it took. */
-export async function tell(session: Session, prompt = 'Go.'): Promise<Told> {
+/** Sends a prompt, and returns the result or the error, every event, and how long it took. */
+export async function outcomeOf(session: Session, prompt = 'Go.'): Promise<Outcome> {
   const startedAt = performance.now()
   const settled = await session.send(prompt).then(
     (result) => ({ result }),
@@ -92,7 +92,7 @@ export function expectNoKey(...shown: readonly unknown[]): void {
   for (const one of shown) expect(`${JSON.stringify(one)} ${String(one)}`).not.toContain(key)
 }
 
-/** Every call has one result, right behind it, and no result is without its call. */
+/** Every call has one result, right after it, and no result is without its call. */
 export function expectWellFormed(session: Session): void {
   let open: string[] = []
   for (const { role, content } of session.history()) {

@@ -23,7 +23,7 @@ const stubborn: readonly [string, string][] = [
   ['closes its output but lives', `exec >&- 2>&- <&-; sleep 300`],
   ['keeps forking', 'while :; do (sleep 0.05 &) ; sleep 0.01; done'],
   ['writes without end', 'yes'],
-  ['goes on writing', `trap '' TERM; while :; do echo late >> late.txt; sleep 0.02; done`],
+  ['keeps writing', `trap '' TERM; while :; do echo late >> late.txt; sleep 0.02; done`],
 ]
 
 describe('FT-14: a command that is aborted', () => {
@@ -59,7 +59,7 @@ describe('FT-14: a command that is aborted', () => {
     60_000,
   )
 
-  it('with others beside it: all of them end together', async () => {
+  it('with others at the same time: all of them end together', async () => {
     const word = randomUUID()
     const ignoring = `trap '' TERM; echo up; while :; do sleep 300; done`
     const model = scriptedModel([
@@ -76,7 +76,7 @@ describe('FT-14: a command that is aborted', () => {
     expect((await session.send('Still there?')).text).toBe('Fine.')
   })
 
-  it('by its own time-out: the model is told, and the run goes on', async () => {
+  it('by its own time-out: the model receives the error, and the run continues', async () => {
     const word = randomUUID()
     const model = scriptedModel([
       { toolCalls: [{ name: 'bash', args: { command: `trap '' TERM; sleep 300`, timeout: 200 } }] },

@@ -1,6 +1,6 @@
 /**
  * FT-15: 27 tools that misbehave, called by a model in a session: each call has a valid envelope, the model reads something it can
- * act on, and the run goes on to its end.
+ * act on, and the run continues to its end.
  */
 import { describe, expect, it } from 'vitest'
 import { scriptedModel } from '../../src/testing/index.js'
@@ -8,7 +8,7 @@ import type { AnyTool } from '../../src/tool/contract.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { isEnvelope } from '../../src/tool/envelope.js'
 import { ofType } from '../contract/open-session.js'
-import { expectWellFormed, sessionWith, tell } from './support.js'
+import { expectWellFormed, outcomeOf, sessionWith } from './support.js'
 
 const anything = { type: 'object' } as const
 
@@ -176,7 +176,7 @@ describe('FT-15: a tool that', () => {
       tools: [misbehaving(execute)],
       permissionPolicy: { allow: ['odd'] },
     })
-    const { result, events, thrown } = await tell(session)
+    const { result, events, thrown } = await outcomeOf(session)
     expect(thrown).toBeUndefined()
     expect(result).toMatchObject({ text: 'Fine.', toolCallsCount: 2 })
     for (const { toolOutput, metadata } of ofType(events, 'tool_end')) {
@@ -197,7 +197,7 @@ describe('FT-15: a tool that', () => {
     ['never settles', () => new Promise(() => undefined)],
     ['rejects after its time', () => new Promise((_, no) => setTimeout(() => no(new Error('late')), 2300))],
     ['resolves after its time', () => new Promise((yes) => setTimeout(() => yes('late'), 2300))],
-  ])('%s is left behind at its time-out, and what it says later is nobody’s', async (_, execute) => {
+  ])('%s is abandoned at its time-out, and what it returns later is dropped', async (_, execute) => {
     const unhandled: unknown[] = []
     const note = (error: unknown): void => void unhandled.push(error)
     process.on('unhandledRejection', note)
@@ -209,7 +209,7 @@ describe('FT-15: a tool that', () => {
         permissionPolicy: { allow: ['odd'] },
         toolTimeoutMs: 50,
       })
-      const { result, events } = await tell(session)
+      const { result, events } = await outcomeOf(session)
       expect(result?.text).toBe('Fine.')
       expect(ofType(events, 'tool_end')[0]?.toolOutput).toContain('50 ms')
       await new Promise((resolve) => setTimeout(resolve, 500))
@@ -237,7 +237,7 @@ describe('FT-15: a tool that', () => {
     expect((await session.send('Again?')).text).toBe('Fine.')
   })
 
-  it('tells more progress than anyone can read does not slow the run down', async () => {
+  it('reports more progress than anyone can read does not slow the run down', async () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'odd' }] }, 'Fine.'])
     const { session } = await sessionWith(model, {
       builtinTools: false,
@@ -250,7 +250,7 @@ describe('FT-15: a tool that', () => {
       permissionPolicy: { allow: ['odd'] },
       retentionLimits: { maxEventsPerRun: 100 },
     })
-    const { result, events } = await tell(session)
+    const { result, events } = await outcomeOf(session)
     expect(result?.text).toBe('Fine.')
     expect(events.length).toBeLessThanOrEqual(100)
   })
@@ -316,7 +316,7 @@ describe('FT-15: a tool that', () => {
       tools: [spied],
       permissionPolicy: { allow: ['odd'] },
     })
-    await tell(session)
+    await outcomeOf(session)
     expect(ran).toBe(false)
     expectWellFormed(session)
     expect(session.unregisterTool('odd')).toBe(true)

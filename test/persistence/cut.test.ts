@@ -1,6 +1,6 @@
 /**
- * FT-02 and FT-10, without processes: a run is recorded, and its log is cut behind every write. A store writes a batch whole or not at
- * all, so these are all the places where a process can end. From each piece a session goes on.
+ * FT-02 and FT-10, without processes: a run is recorded, and its log is cut after every write. A store writes a batch whole or not at
+ * all, so these are all the places where a process can end. A session is resumed from each piece.
  */
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
@@ -37,8 +37,8 @@ async function open(options: SessionOptions): Promise<Session> {
 const newLedger = (): Ledger => ({ begun: [], done: [] })
 const allowed = { permissionPolicy: { allow: ['note', 'again'] } }
 
-/** Goes on from the first `k` records as a host would: with the run when that can be, else with a message. */
-async function goOn(
+/** Resumes from the first `k` records as a host would: the run when that is possible, else with a message. */
+async function continueRun(
   records: readonly SessionRecord[],
   k: number,
   options: SessionOptions,
@@ -53,15 +53,15 @@ async function goOn(
     const result = await session.resumeRun(runId)
     expect(result.text).toBe('All is noted.')
     expect((await session.runs()).at(-1)).toMatchObject({ id: result.runId, status: 'completed' })
-  } else await session.send('Go on.')
+  } else await session.send('Continue.')
   const statuses = (await session.runs()).map(({ status }) => status)
   for (const status of statuses.slice(0, -1)) expect(['interrupted', 'completed']).toContain(status)
   await session.close()
   return { store, resumed, before }
 }
 
-describe.each([1, 2, 5])('a log that ends behind any write of a run with %i call(s) at once', (calls) => {
-  it('is gone on from: nothing is done twice, and what was cut off is said as it is', async () => {
+describe.each([1, 2, 5])('a log that ends after any write of a run with %i call(s) at once', (calls) => {
+  it('is resumed: nothing is done twice, and what was cut off is reported as cut off', async () => {
     const rounds: Round[] = [0, 1, 2].map((round) =>
       Array.from({ length: calls }, (_, at) => ({
         tool: at === 1 ? 'again' : 'note',
@@ -86,13 +86,13 @@ describe.each([1, 2, 5])('a log that ends behind any write of a run with %i call
     let resumedTimes = 0
     for (const k of recorded.cuts) {
       const ledger = newLedger()
-      const { store, resumed, before } = await goOn(records, k, {
+      const { store, resumed, before } = await continueRun(records, k, {
         tools: tools(ledger),
         model: planModel(rounds),
         ...allowed,
       })
       if (resumed) resumedTimes++
-      const where = `cut behind record ${k} of ${records.length}`
+      const where = `cut after record ${k} of ${records.length}`
       const state = await stateOf(store, sessionId)
       const messages = state.messages.map(({ message }) => message)
       expectWhole(messages)
@@ -127,7 +127,7 @@ describe.each([1, 2, 5])('a log that ends behind any write of a run with %i call
   })
 })
 
-describe('a run that is gone on with again and again', () => {
+describe('a run that is resumed again and again', () => {
   it('keeps counting, and may be named by any of its ids', async () => {
     const rounds: Round[] = Array.from({ length: 6 }, (_, n) => [{ tool: 'note', word: `x${n}` }])
     // Ends after two more rounds each time, as a process would that is killed there.
@@ -158,7 +158,7 @@ describe('a run that is gone on with again and again', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
-  it('goes on from the run before it when it has no round of its own', async () => {
+  it('resumes from the run before it when it has no round of its own', async () => {
     const rounds: Round[] = Array.from({ length: 3 }, (_, n) => [{ tool: 'note', word: `x${n}` }])
     const recorded = new MemorySessionStore()
     const options = { tools: [notingTool(newLedger())], model: planModel(rounds), ...allowed }
@@ -177,7 +177,7 @@ describe('a run that is gone on with again and again', () => {
     const last = await open({ sessionStore: third, ...options })
     expect(await last.resumeRun(nextId)).toMatchObject({ toolCallsCount: 3, rounds: 4, totalTokens: 44 })
     await last.close()
-    // Whoever asks once more, under whichever name, gets the same answer and no second one.
+    // Another request, under any name, gets the same answer and no second one.
     const asked = scriptedModel([])
     const idle = await open({ sessionStore: third, model: asked, ...allowed })
     expect(await idle.resumeRun(runId)).toMatchObject({ text: 'All is noted.', rounds: 4 })
@@ -229,7 +229,7 @@ describe('a run that is gone on with again and again', () => {
   })
 })
 
-describe('a log that ends while somebody is asked', () => {
+describe('a log that ends while the user is asked', () => {
   it('says that the call was not begun', async () => {
     const store = new MemorySessionStore()
     const asked = later()
@@ -254,7 +254,7 @@ describe('a log that ends while somebody is asked', () => {
     await session.save()
     const records = await recordsOf(store, sessionId)
     void session.close()
-    const { store: next } = await goOn(records, records.length, {
+    const { store: next } = await continueRun(records, records.length, {
       tools: [notingTool(ledger)],
       model: scriptedModel(['I see.']),
     })
@@ -268,7 +268,7 @@ describe('a log that ends while somebody is asked', () => {
   })
 })
 
-describe('FT-29: a log that ends behind any write around a compaction', () => {
+describe('FT-29: a log that ends after any write around a compaction', () => {
   it('shows what was before it or what is after it, never neither', async () => {
     const recorded = new BatchStore()
     const long = 'word '.repeat(3000)
@@ -292,14 +292,14 @@ describe('FT-29: a log that ends behind any write around a compaction', () => {
     for (const at of compactions)
       for (const k of recorded.cuts.filter((cut) => cut >= at - 6 && cut <= at + 6)) {
         const before = foldSession(records.slice(0, k))
-        expect(before.view.length, `cut behind record ${k}`).toBeGreaterThan(0)
+        expect(before.view.length, `cut after record ${k}`).toBeGreaterThan(0)
         const model = make()
         const store = await storeWith(sessionId, records.slice(0, k))
         const next = await open({ sessionStore: store, model })
         await next.send('And now?')
         const request = model.requests.at(-1)
         expectWhole(request?.chatHistory ?? [])
-        expect(request?.chatHistory.length, `cut behind record ${k}`).toBeGreaterThan(1)
+        expect(request?.chatHistory.length, `cut after record ${k}`).toBeGreaterThan(1)
         await next.close()
         const { view, messages } = await stateOf(store, sessionId)
         expectWhole(view.map(({ message }) => message))

@@ -1,7 +1,7 @@
 /**
  * FT-28: the same script with the same ids and times, on the same workspace, gives the same bytes. What a machine adds of its own is
  * not in the log: no durations but the clock's, no ids but the generator's. One thing is the machine's all the same, and
- * told as it happened: which of several calls ends first.
+ * emitted as it happened: which of several calls ends first.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -134,7 +134,7 @@ it('so does one that runs commands, a program, another agent and what verifies i
   for (const type of ['tool_step', 'task', 'verification']) expect(made[0]).toContain(`"type":"${type}"`)
 })
 
-it('what goes on from the same log with the same ids and times goes on the same way', async () => {
+it('a session that resumes from the same log with the same ids and times continues in the same way', async () => {
   const { base, userDir } = await makeWorkspace()
   const recorded = new MemorySessionStore()
   await record(base, userDir, recorded)

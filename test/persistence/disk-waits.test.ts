@@ -8,7 +8,7 @@ import { type Ledger, notingTool, planModel, recordsOf } from './kept.js'
 
 /** Says in order what was handed to it, and whether the disk was waited for. */
 class DiskWaits extends MemorySessionStore {
-  readonly told: string[] = []
+  readonly order: string[] = []
 
   override async open(sessionId: string, options: OpenLogOptions): Promise<SessionLog> {
     const log = await super.open(sessionId, options)
@@ -16,7 +16,7 @@ class DiskWaits extends MemorySessionStore {
       lease: log.lease,
       append: async (records, { soon } = {}) => {
         await log.append(records)
-        this.told.push(soon ? 'written' : 'on disk')
+        this.order.push(soon ? 'written' : 'on disk')
       },
       writeBlob: (bytes) => log.writeBlob(bytes),
       flush: () => log.flush(),
@@ -43,15 +43,15 @@ async function runOf(idempotent: boolean) {
         idempotent,
         async work() {
           kept.push((await recordsOf(sessionStore, 's')).map(typeOf))
-          sessionStore.told.push('it runs')
+          sessionStore.order.push('it runs')
         },
       }),
     ],
   })
   await session.send('Note it.')
-  const { told } = sessionStore
+  const { order } = sessionStore
   await session.close()
-  return { told: told.slice(told.indexOf('it runs') - 1), before: told.slice(0, 2), kept: kept.flat() }
+  return { order: order.slice(order.indexOf('it runs') - 1), before: order.slice(0, 2), kept: kept.flat() }
 }
 
 function typeOf(record: { readonly type: string; readonly data: object }): string {
@@ -60,16 +60,16 @@ function typeOf(record: { readonly type: string; readonly data: object }): strin
 }
 
 it('a call that must not be made twice waits until the disk has it, and so does the end of a run', async () => {
-  const { told, before, kept } = await runOf(false)
-  expect(told.slice(0, 3)).toEqual(['on disk', 'it runs', 'written'])
-  expect(told.at(-1)).toBe('on disk')
+  const { order, before, kept } = await runOf(false)
+  expect(order.slice(0, 3)).toEqual(['on disk', 'it runs', 'written'])
+  expect(order.at(-1)).toBe('on disk')
   expect(before).toEqual(['written', 'written'])
   expect(kept.slice(kept.lastIndexOf('tool_call'))).toContain('tool_intent')
 })
 
 it('one that may be repeated begins when it is written down, which outlives the process', async () => {
-  const { told, kept } = await runOf(true)
-  expect(told.slice(0, 3)).toEqual(['written', 'it runs', 'written'])
-  expect(told.at(-1)).toBe('on disk')
+  const { order, kept } = await runOf(true)
+  expect(order.slice(0, 3)).toEqual(['written', 'it runs', 'written'])
+  expect(order.at(-1)).toBe('on disk')
   expect(kept.slice(kept.lastIndexOf('tool_call'))).toContain('tool_intent')
 })

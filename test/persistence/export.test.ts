@@ -53,7 +53,7 @@ describe.each<[string, () => SessionStore]>([
   ['memory', () => new MemorySessionStore()],
   ['SQLite', () => new SqliteSessionStore(join(base, 'sessions.db'))],
 ])('a session out of %s', (_, makeStore) => {
-  it('comes back exactly, with what lies beside its log', async () => {
+  it('is restored exactly, with what is stored next to its log', async () => {
     const store = makeStore()
     await recorded(store)
     const lines = await linesOf(store)
@@ -115,7 +115,7 @@ describe.each<[string, () => SessionStore]>([
     expect(ours.tenantId).toBe('acme')
   })
 
-  it('shows the beginning of a content that is no piece of a message, and goes on', async () => {
+  it('shows the beginning of a content that is not part of a message, and continues', async () => {
     const store = makeStore()
     const bad = ['no JSON', 'null', '[]', '{"type":"tool_call","id":"c"}', '{"type":"image","data":"aa"}']
     for (const [at, text] of bad.entries()) {
@@ -143,7 +143,7 @@ describe.each<[string, () => SessionStore]>([
       expect((await stateOf(store, id)).missingBlobs).toEqual([digest])
       const session = agent.resumeSession(id, { sessionStore: store, model: scriptedModel(['on']) })
       expect(session.history()).toMatchObject([{ content: [{ text: 'how it began' }] }])
-      expect((await session.send('go on')).text).toBe('on')
+      expect((await session.send('continue')).text).toBe('on')
       await session.close()
       const stubless = lines.map((line) =>
         line.replace(JSON.stringify(stub), '{"type":"tool_call","id":"c"}'),
@@ -154,7 +154,7 @@ describe.each<[string, () => SessionStore]>([
     }
   })
 
-  it('has no step of a workflow done that nobody here has seen done', async () => {
+  it('marks no step of a workflow as done that this machine has not seen done', async () => {
     const store = makeStore()
     const task = {
       type: 'task',

@@ -24,7 +24,7 @@ export class FailingStore extends MemorySessionStore {
     const log = await super.open(sessionId, options)
     const step = async (operation: StoreOperation): Promise<void> => {
       if (this.operations.push(operation) < this.#failAt) return
-      // As with a disk: it takes a moment to be told.
+      // As with a disk: the answer takes a moment.
       await new Promise((resolve) => setImmediate(resolve))
       throw new StoreError(this.#code, `No space is left for session '${sessionId}'.`)
     }

@@ -26,7 +26,7 @@ describe.each<[string, (place: string) => SessionStore]>([
   ['file', (place) => new FileSessionStore(place)],
   ['sqlite', (place) => new SqliteSessionStore(place)],
 ])('a forged log in the store "%s"', (_, openStore) => {
-  /** A session that said hello, with records that somebody appended to its log, resumed by another agent. */
+  /** A session that said hello, with records that another program appended to its log, resumed by another agent. */
   async function resumed(
     forged: (place: { readonly base: string; readonly root: string }) => readonly SessionRecord[],
     script: readonly (ScriptedStep | string)[],

@@ -62,8 +62,8 @@ describe.each<[string, () => SessionStore | undefined]>([
     const ids = session.messages().map(({ id }) => id)
     if (store !== undefined) expect(fork.messages().some(({ id }) => ids.includes(id))).toBe(false)
     expect(await fork.runs()).toEqual([])
-    // Nobody agreed to anything in the fork: it asks again.
-    expect((await fork.send('go on')).text).toBe('forked')
+    // The fork has no approvals: it asks again.
+    expect((await fork.send('continue')).text).toBe('forked')
     expect(asked).toEqual(['edit', 'edit'])
     expect(session.history()).toHaveLength(6)
     if (store === undefined) return

@@ -70,7 +70,7 @@ async function leftWaiting(
     await session.close()
     return { records, runId }
   }
-  throw new Error('nobody was asked')
+  throw new Error('no user was asked')
 }
 
 async function resumed(
@@ -92,7 +92,7 @@ async function resumed(
 const one: readonly ScriptedStep[] = [{ toolCalls: [note('sea', 1)] }]
 
 describe('a question that a process left behind', () => {
-  it('is on disk before anybody is asked', async () => {
+  it('is on disk before the user is asked', async () => {
     const { records, runId } = await leftWaiting(one)
     const state = await stateOf(await storeWith(id, records), id)
     expect(state.openQuestions).toMatchObject([
@@ -158,7 +158,7 @@ describe('a question that a process left behind', () => {
     expect(JSON.stringify(model.requests[0]?.chatHistory.at(-1))).toContain('not today')
   })
 
-  it('waits on when the run goes on before anybody has answered, for the time that it has left', async () => {
+  it('keeps waiting when the run resumes before it is answered, for the time that it has left', async () => {
     const { records, runId } = await leftWaiting(one)
     const { session, ledger } = await resumed(records)
     const running = session.resumeRun(runId)
@@ -194,7 +194,7 @@ describe('a question that a process left behind', () => {
     expect(ledger.begun).toEqual([])
   })
 
-  it('has a yes for its run alone: another call is asked about anew, and so is the same one later', async () => {
+  it('has an approval for its run alone: another call is asked about again, and so is the same one later', async () => {
     const { records } = await leftWaiting(one)
     const { session, ledger } = await resumed(records, {
       model: scriptedModel([{ toolCalls: [note('sea', 1)] }, 'done']),
@@ -227,7 +227,7 @@ describe('a question that a process left behind', () => {
     ['of which the log shows other reasons', (question) => ({ ...question, reasons: ['it is harmless'] })],
     ['with another key', (question) => ({ ...question, key: '0'.repeat(64) })],
     ['under other rules', (question) => ({ ...question, policy: '0'.repeat(64) })],
-  ])('%s is put anew, whatever was answered', async (_, change) => {
+  ])('%s is asked again, whatever was answered', async (_, change) => {
     const { records, runId } = await leftWaiting(one)
     const changed = records.map((record) =>
       record.type === 'part' && record.data.content.type === 'tool_question'
@@ -255,7 +255,7 @@ describe('a question that a process left behind', () => {
     expect(ledger.begun).toEqual([])
   })
 
-  it('about a secret has no secret in it, and is no question to whoever cannot read it', async () => {
+  it('about a secret contains no secret, and is not shown to a process that cannot read it', async () => {
     const secret = 'hunter2-named-secret-9876543210'
     const securityProvider = new DefaultSecurityProvider()
     securityProvider.addSecret(secret)
@@ -278,7 +278,7 @@ describe('a question that a process left behind', () => {
     expect(JSON.stringify(model.requests[0]?.chatHistory.at(-1))).toContain('Refused')
   })
 
-  it('beside calls that ran: those are not made again', async () => {
+  it('next to calls that ran: those are not repeated', async () => {
     const { records, runId } = await leftWaiting(
       [{ toolCalls: [note('sea', 1), note('sky', 2), note('sun', 3)] }],
       {
@@ -348,7 +348,7 @@ describe.each<[string, () => SessionStore]>([
   ['files', () => new FileSessionStore(join(base, 'sessions'))],
   ['SQLite', () => new SqliteSessionStore(join(base, 'sessions.db'))],
 ])('a session in %s that was suspended', (_, makeStore) => {
-  it('goes on elsewhere with the question that it waited for', async () => {
+  it('resumes in another process with the question that it waited for', async () => {
     const ledger: Ledger = { begun: [], done: [] }
     const first = await newSession(makeStore(), ledger, {
       model: scriptedModel([...one]),

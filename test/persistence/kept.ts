@@ -39,7 +39,7 @@ export async function storeWith(
   return store
 }
 
-/** Where a process can end: behind each write of the log, as the number of records that stand there then. */
+/** Where a process can end: after each write of the log, as the number of records in it then. */
 export class BatchStore extends MemorySessionStore {
   readonly cuts: number[] = [0]
 
@@ -65,7 +65,7 @@ export class BatchStore extends MemorySessionStore {
   }
 }
 
-/** Every call has exactly one result, right behind it; no result is without its call; nothing is empty; roles follow each other. */
+/** Every call has exactly one result, right after it; no result is without its call; nothing is empty; roles follow each other. */
 export function flawOf(messages: readonly Message[]): string | undefined {
   let open: string[] = []
   let calledBefore = false
@@ -141,7 +141,7 @@ export type Round = readonly { readonly tool: string; readonly word: string }[]
 
 /**
  * A model without memory of its own: it looks at what was said, and makes the calls of the first round whose words are not answered
- * there. So whoever goes on with a session goes on where it stands, whatever was lost.
+ * there. So a session is always resumed from its last state, whatever was lost.
  */
 export function planModel(rounds: readonly Round[]): ReturnType<typeof scriptedModel> {
   return scriptedModel((request) => nextStep(request, rounds))

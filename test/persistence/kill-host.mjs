@@ -1,5 +1,5 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process that works through a plan in a kept session, and goes on with what an earlier one of its kind left behind. It may be killed at any
+// A process that works through a plan in a stored session, and resumes what an earlier process left behind. It may be killed at any
 // moment. Started by kill.test.ts with an order.
 import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -75,7 +75,7 @@ const session = agent.session(order.workspace, {
 const last = (await session.runs()).at(-1)
 if (last?.status === 'completed') say({ result: 'known' })
 else {
-  const { text, rounds, totalTokens } = await goOn()
+  const { text, rounds, totalTokens } = await continueRun()
   say({
     result: { text, rounds, totalTokens },
     resumed: last !== undefined,
@@ -85,13 +85,13 @@ else {
 await agent.close()
 say({ closed: true })
 
-async function goOn() {
+async function continueRun() {
   if (last === undefined) return session.send('Note them.')
   try {
     return await session.resumeRun(last.id)
   } catch (error) {
     if (error.code !== 'no_checkpoint') throw error
     say({ lost: last.status })
-    return session.send('Go on.')
+    return session.send('Continue.')
   }
 }

@@ -1,6 +1,6 @@
 /**
  * FT-01: a process works through 20 rounds in a kept session, some with calls side by side, and is killed with SIGKILL at a random
- * moment; another goes on, and is killed too, until the work is done; then the next session begins. Short form: 8 kills with each store;
+ * moment; another resumes, and is killed too, until the work is done; then the next session begins. Short form: 8 kills with each store;
  * `FAULT_FACTOR=125` makes it 1,000. `FAULT_SEED` repeats a sequence of moments, as far as the machine repeats itself.
  *
  * FT-02: the same, killed exactly where it enters the k-th write to its store, sync, rename or link, where `strace` can do that. Short
@@ -81,17 +81,18 @@ describe.each<[string, (place: string) => SessionStore]>([
         const ledger = join(base, `${sessionId}.txt`)
         await writeFile(ledger, '')
         const mine = { ...order, sessionId, ledger, rounds, toolMs: 2 }
-        const told = new Set<string>()
+        const acknowledged = new Set<string>()
         let end: Life['end']
         for (let lives = 0; end === undefined; lives++) {
           expect(lives, 'it never came to its end').toBeLessThan(100)
-          // A machine that is too busy for a round in that time gets more of it, or nobody would ever come to an end.
+          // A machine that is too busy for a round in that time gets more of it, or no process would ever finish.
           const longest = 250 * (1 + lives / 20)
           const life = await live(mine, figures.kills < kills ? random() * longest : 600_000)
-          for (const word of life.acknowledged) told.add(word)
+          for (const word of life.acknowledged) acknowledged.add(word)
           if (life.killed) figures.kills++
           end = life.end
-          if (life.killed && end === undefined) await expectKept(openStore(mine.place), sessionId, told)
+          if (life.killed && end === undefined)
+            await expectKept(openStore(mine.place), sessionId, acknowledged)
         }
         await expectDone(openStore(mine.place), sessionId, ledger, end, figures)
       }
@@ -114,7 +115,7 @@ describe.skipIf(!canInject()).each<[string, (place: string) => SessionStore]>([
   'FT-02: a process that is killed as it enters a system call, with the store "%s"',
   (backend, openStore) => {
     it(
-      'leaves a session that goes on',
+      'leaves a session that can be resumed',
       async () => {
         const { base, root, userDir } = await makeWorkspace()
         const few = rounds.slice(0, 4)
@@ -167,10 +168,14 @@ function canInject(): boolean {
 }
 
 /** What the model had been shown as done is there. */
-async function expectKept(store: SessionStore, sessionId: string, told: ReadonlySet<string>): Promise<void> {
+async function expectKept(
+  store: SessionStore,
+  sessionId: string,
+  acknowledged: ReadonlySet<string>,
+): Promise<void> {
   const { messages } = await stateOf(store, sessionId)
   const results = [...resultsIn(messages.map(({ message }) => message)).values()].join('\n')
-  for (const word of told) expect(results, `acknowledged: ${word}`).toContain(`noted ${word}"`)
+  for (const word of acknowledged) expect(results, `acknowledged: ${word}`).toContain(`noted ${word}"`)
   await store.close?.()
 }
 
@@ -206,7 +211,7 @@ async function expectDone(
     expect(results.get(id), `${id} began`).toMatch(/noted|outcome unknown/)
     if (results.get(id)?.includes('outcome unknown')) figures.interrupted++
   }
-  // What is not noted was cut off after its call had been written down, and nobody can know more.
+  // What is not noted was cut off after its call had been written down, and more cannot be known.
   const said = new Map<string, string>()
   for (const { id, function: call } of messages.flatMap(callsOf)) {
     const { word } = call.arguments as { word: string }
@@ -221,7 +226,7 @@ async function expectDone(
   if (end['result'] === 'known') return
   const rounds = Number((end['result'] as Record<string, unknown>)['rounds'])
   expect(end['result']).toEqual({ text: 'All is noted.', rounds, totalTokens: 11 * rounds })
-  // A run that had no finished round yet was begun anew; else one piece of work counts all its answers.
+  // A run that had no finished round yet was started again; else one piece of work counts all its answers.
   const firsts = new Set([...state.runs.values()].flatMap(({ id, resumedFrom }) => (resumedFrom ? [] : [id])))
   if (firsts.size === 1) expect(rounds).toBe(answers)
   if (end['resumed'] === true) figures.resumeMs.push(Number(end['resumeMs']))

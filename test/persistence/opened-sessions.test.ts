@@ -92,7 +92,7 @@ describe.each(stores)('a session that was opened with a store in %s', (_, storeI
     expect((await stateOf(store, 'docs-contract')).messages).toHaveLength(4)
   })
 
-  it('is had by nobody until something is said: two processes may open it, and the first to speak has it', async () => {
+  it('belongs to no process until a message is sent: two processes can open it, and the first that sends has it', async () => {
     const { session, place, agent, userDir, root } = await open()
     const second = await Agent.create({}, { userDir, env: {} })
     whenDone(() => second.close())
@@ -159,7 +159,7 @@ describe.each(stores)('a session that was opened with a store in %s', (_, storeI
     await resumed.close()
     await expect(resumed.setTitle('late')).rejects.toMatchObject({ code: 'session_closed' })
     const renamed = agent.resumeSession('docs-contract', { ...options, title: 'Release 5' })
-    await renamed.send('go on')
+    await renamed.send('continue')
     await renamed.close()
     expect((await store.list())[0]?.title).toBe('Release 5')
   })

@@ -51,7 +51,7 @@ describe.each<[string, () => SessionStore]>([
   ['files', () => new FileSessionStore(join(base, 'sessions'))],
   ['SQLite', () => new SqliteSessionStore(join(base, 'sessions.db'))],
 ])('a session in %s that is pruned', (_, makeStore) => {
-  it('tells the same as before, in fewer records, and goes on', async () => {
+  it('has the same history as before, in fewer records, and continues', async () => {
     const store = makeStore()
     await writeFile(join(work, 'a.txt'), 'theirs\n')
     await fill(store)
@@ -79,12 +79,12 @@ describe.each<[string, () => SessionStore]>([
     // Counts stay true.
     expect(await resumed.runs()).toEqual(runs)
     expect(await resumed.undo(runs[1]?.id)).toMatchObject({ restored: ['a.txt'] })
-    expect((await resumed.send('go on')).text).toBe('and on')
+    expect((await resumed.send('continue')).text).toBe('and on')
     await resumed.close()
     await store.close?.()
   })
 
-  it('is refused while somebody has it, and when there is none', async () => {
+  it('is refused while another process has the session, and when there is no session', async () => {
     const store = makeStore()
     const session = agent.session(work, {
       sessionId: 's',
@@ -103,7 +103,7 @@ describe.each<[string, () => SessionStore]>([
   })
 })
 
-it('a run that was cut off anywhere goes on after a pruning as it would have before', async () => {
+it('a run that was cut off anywhere resumes after a pruning as it would have before', async () => {
   const store = new MemorySessionStore()
   await fill(store, 1)
   const records = await recordsOf(store, 's')
@@ -129,15 +129,15 @@ it('a run that was cut off anywhere goes on after a pruning as it would have bef
   }
 })
 
-it('what a call did before its result is taken out with it, also where it lies beside the log', async () => {
+it('what a call did before its result is removed with it, also where it is stored next to the log', async () => {
   const part = (id: string, content: PartRow['content']): SessionRecord => ({
     type: 'part',
     data: { id, messageId: 'm', sessionId: 's', index: -1, content },
   })
   const step = { type: 'tool_step', callId: 'one', step: null } as const
-  const beside = part('b', { type: 'blob', digest: 'd', bytes: 9, stub: step })
+  const stored = part('b', { type: 'blob', digest: 'd', bytes: 9, stub: step })
   const row = { id: 's', schemaVersion: 1, updatedAtMs: 1 }
-  const start: SessionRecord[] = [{ type: 'session', data: row }, part('a', step), beside]
+  const start: SessionRecord[] = [{ type: 'session', data: row }, part('a', step), stored]
   const result = part('c', { type: 'tool_result', id: 'one', content: [] })
   for (const [records, kept] of [
     [start, start.length],

@@ -127,10 +127,10 @@ describe.each<[string, () => SessionStore]>([
     await rm(work, { recursive: true })
     const all = await steps(state)
     expect(all.at(-1)).toEqual({ type: 'end', messages: 8 })
-    const told = all.flatMap((step) => (step.type === 'message' ? [step.message] : []))
-    expect(told).toEqual(state.messages.map(({ message }) => message))
+    const replayed = all.flatMap((step) => (step.type === 'message' ? [step.message] : []))
+    expect(replayed).toEqual(state.messages.map(({ message }) => message))
     expect(all[0]).toMatchObject({ position: 0, messageId: state.messages[0]?.id })
-    // Nothing goes on that nobody reads.
+    // Nothing continues without a reader.
     const reader = replaySession(state)
     expect(await reader.next()).toMatchObject({ value: { position: 0 } })
     expect(await reader.next()).toMatchObject({ value: { position: 1 } })
@@ -139,7 +139,7 @@ describe.each<[string, () => SessionStore]>([
     await mkdir(work)
   })
 
-  it('begins where it is told to', async () => {
+  it('begins at the given record', async () => {
     const state = await record(['first', 'second'], ['one', 'two'])
     const from = state.messages[2]?.id ?? ''
     const all = await steps(state, { from })

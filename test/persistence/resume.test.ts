@@ -24,7 +24,7 @@ const read = (n: number): ScriptedStep => ({
   usage: { inputTokens: 10, outputTokens: 1, totalTokens: 11 },
 })
 
-it('a session that goes on reads its log once', async () => {
+it('a session that is resumed reads its log once', async () => {
   let reads = 0
   class CountingStore extends MemorySessionStore {
     override readSync(sessionId: string) {
@@ -54,7 +54,7 @@ describe.each<[string, () => SessionStore]>([
 ])('a session kept in %s', (name, makeStore) => {
   const sessionId = `kept-${name}`
 
-  it('goes on in another agent with what was said, agreed to and planned', async () => {
+  it('continues in another agent with its messages, approvals and plan', async () => {
     const first = await newAgent()
     const todos = [{ content: 'look', status: 'in_progress' }]
     const session = first.session(work, {
@@ -111,7 +111,7 @@ describe.each<[string, () => SessionStore]>([
     await third.close()
   })
 
-  it('is refused to a second writer, who is told who has it', async () => {
+  it('is refused to a second writer, with the name of the process that has it', async () => {
     const agent = await newAgent()
     const id = `${sessionId}-locked`
     const store = makeStore()
@@ -148,10 +148,10 @@ describe.each<[string, () => SessionStore]>([
     await agent.close()
   })
 
-  it('goes on with a run that was cut off in a call, without doing what was done', async () => {
+  it('resumes a run that was cut off in a call, without repeating what was done', async () => {
     const id = `${sessionId}-cut`
     const agent = await newAgent()
-    // A model that asks for a third round and a process that ends before it: the log is copied as it stands then.
+    // A model that asks for a third round and a process that ends before it: the log is copied as it is then.
     const store = makeStore()
     const session = agent.session(work, {
       sessionId: id,

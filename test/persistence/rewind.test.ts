@@ -107,7 +107,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(spoken(session)).toEqual(['q1', 'a1'])
   })
 
-  it('refuses what is no message of the user, and does nothing beside a run', async () => {
+  it('refuses what is not a message of the user, and does nothing during a run', async () => {
     const { session } = open(['a1'])
     await session.send('q1')
     const [, answer] = session.messages()
@@ -132,13 +132,13 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(spoken(session)).toEqual(['q2', 'a2'])
   })
 
-  it('does not go on with a run that was rewound', async () => {
+  it('does not resume a run that was rewound', async () => {
     const store = makeStore()
     if (store === undefined) return
     const look = { toolCalls: [{ name: 'ls', args: { path: '.' } }] }
     const session = agent.session(work, {
       sessionStore: store,
-      model: scriptedModel(['a1', look, { error: new Error('gone') }, 'went on']),
+      model: scriptedModel(['a1', look, { error: new Error('gone') }, 'continued']),
     })
     await session.send('q1')
     await session.send('q2').catch(() => undefined)
@@ -146,6 +146,6 @@ describe.each<[string, () => SessionStore | undefined]>([
     await session.rewind(session.messages()[2]?.id ?? '')
     await expect(session.resumeRun(id)).rejects.toMatchObject({ code: 'no_checkpoint' })
     await session.unrewind()
-    expect((await session.resumeRun(id)).text).toBe('went on')
+    expect((await session.resumeRun(id)).text).toBe('continued')
   })
 })

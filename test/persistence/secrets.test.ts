@@ -1,4 +1,4 @@
-/** What must never be on disk is not there: neither in the log nor beside it. And what is large is there once. */
+/** What must never be on disk is not there: neither in the log nor next to it. And what is large is there once. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -100,7 +100,7 @@ describe.each(stores)('with the store "%s"', (_, openStore) => {
     }
   })
 
-  it('large contents lie beside the log, once, and no record is large', async () => {
+  it('large contents are stored next to the log, once, and no record is large', async () => {
     const large = 'z'.repeat(300_000)
     const same = { ...echo, execute: () => large }
     const { agent, session, store, place } = await open(

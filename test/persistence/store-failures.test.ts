@@ -1,4 +1,4 @@
-/** FT-05 to FT-07 end to end: a store that fails at any of its operations. What the file and SQLite stores make of a full or broken disk is tested beside them. */
+/** FT-05 to FT-07 end to end: a store that fails at any of its operations. What the file and SQLite stores make of a full or broken disk is tested next to them. */
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
@@ -35,7 +35,7 @@ async function open(options: SessionOptions): Promise<Session> {
   })
 }
 
-/** Its results go beside the log. */
+/** Its results are stored next to the log. */
 const longTool = createJsonTool({
   name: 'long',
   description: 'Says much.',
@@ -55,7 +55,7 @@ const rounds: Round[] = [
 describe('a store that fails at its k-th operation', () => {
   it('ends the run with its error; nothing begins after it, and all that was acknowledged is there', async () => {
     const seen = new Set<StoreOperation>()
-    let told = 0
+    let reported = 0
     let k = 1
     for (; ; k++) {
       const store = new FailingStore(k)
@@ -81,8 +81,8 @@ describe('a store that fails at its k-th operation', () => {
       expect(run?.status, where).toBe('failed')
       const events = (await session.runEvents(run?.id ?? '')).map(({ event }) => event)
       expect(events.at(-1), where).toMatchObject({ type: 'error', code: 'store_full' })
-      if (events.some(({ type }) => type === 'persistence_failed')) told++
-      // The session says so at once from then on, and asks nobody.
+      if (events.some(({ type }) => type === 'persistence_failed')) reported++
+      // The session says so at once from then on, and asks no model.
       const before = session.history()
       await expect(session.send('And now?'), where).rejects.toMatchObject({ code: 'store_full' })
       // At the first one the log was not even opened, and there is nothing to save.
@@ -106,16 +106,16 @@ describe('a store that fails at its k-th operation', () => {
       })
       const last = (await next.runs()).at(-1)
       const ended =
-        last !== undefined && kept.checkpoints.has(last.id) ? next.resumeRun(last.id) : next.send('Go on.')
+        last !== undefined && kept.checkpoints.has(last.id) ? next.resumeRun(last.id) : next.send('Continue.')
       expect((await ended).text, where).toBe('All is noted.')
       await next.close()
       expectWhole((await stateOf(healthy, sessionId)).messages.map(({ message }) => message))
     }
     console.info(
-      `FT-06: a store that fails at each of ${k - 1} operations; ${told} times the end of the run could not be written`,
+      `FT-06: a store that fails at each of ${k - 1} operations; ${reported} times the end of the run could not be written`,
     )
     expect(seen).toEqual(new Set(['append', 'blob']))
-    expect(told).toBeGreaterThan(0)
+    expect(reported).toBeGreaterThan(0)
   })
 
   it('fails a save that cannot be made, and the session with it', async () => {
@@ -144,7 +144,7 @@ describe('a store that fails at its k-th operation', () => {
     let refused = 0
     class OnceLocked extends MemorySessionStore {
       override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
-        if (refused++ === 0) throw new StoreError('store_lost_lease', 'Somebody else has it.')
+        if (refused++ === 0) throw new StoreError('store_lost_lease', 'Another process has it.')
         return super.open(id, options)
       }
     }

@@ -14,7 +14,7 @@ import { sharedDirectory } from '../support/temporary-directory.js'
 const top = sharedDirectory()
 let made = 0
 
-/** A store with the logs that somebody has open in it. */
+/** A store with the logs that are open in it. */
 type World = {
   store: SessionStore
   readonly again: () => SessionStore
@@ -133,7 +133,7 @@ async function ids({ store }: World): Promise<string[]> {
   return (await store.list()).map((info) => info.id).toSorted()
 }
 
-/** Lets go of everything, and looks at the same place anew. */
+/** Closes everything, and opens the same place again. */
 async function another(world: World): Promise<void> {
   for (const log of world.logs.values()) await log.close()
   world.logs.clear()

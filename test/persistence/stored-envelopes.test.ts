@@ -96,7 +96,7 @@ describe.each(stores)('with the store "%s"', (kind, openStore) => {
     expect(steps.at(-1)).toMatchObject({ type: 'end' })
     const results = steps.find((step) => step.type === 'message' && step.message.role === 'tool')
     expect(results).toMatchObject({ envelopes })
-    // What a model is told has no envelopes in it.
+    // What a model receives has no envelopes in it.
     expect(JSON.stringify(results?.type === 'message' && results.message)).not.toContain('duration_ms')
   })
 

@@ -1,5 +1,5 @@
 // @ts-nocheck: plain JavaScript, run as it is.
-// A process whose session hands work to subagents on two levels, some of it in the background, and goes on with what an earlier one of its
+// A process whose session hands work to subagents on two levels, some of it in the background, and resumes what an earlier one of its
 // kind left behind. It may be killed at any moment. Started by subagents-kill.test.ts with an order.
 import { Agent } from 'capstan'
 import { scriptedModel } from 'capstan/testing'
@@ -7,7 +7,7 @@ import { openStore, order, say } from '../support/host-parts.mjs'
 
 const textOf = ({ content }) => (typeof content === 'string' ? content : JSON.stringify(content))
 
-/** The first round that no call was made for; each hands on a piece to wait for, and one that nobody waits for. */
+/** The first round that no call was made for; each hands on a piece to wait for, and one that runs in the background. */
 function parentStep(history) {
   const made = new Set(
     history.flatMap(({ role, content }) =>
@@ -64,12 +64,12 @@ session.registerWorkerAgent({
 const before = await session.subagentTasks()
 say({ before: before.map(({ taskId, status, background }) => ({ taskId, status, background })) })
 const last = (await session.runs()).at(-1)
-const { text } = last?.status === 'completed' ? { text: last.resultText } : await goOn()
+const { text } = last?.status === 'completed' ? { text: last.resultText } : await continueRun()
 say({ text })
 await agent.close()
 say({ closed: true })
 
-async function goOn() {
+async function continueRun() {
   if (last === undefined) return session.send('Hand it on.')
   try {
     return await session.resumeRun(last.id)

@@ -1,6 +1,6 @@
 /**
  * A process whose session has subagents at work, on two levels and in the background, is killed with SIGKILL at a random moment; another
- * goes on, and is killed too, until the work is done. Short form: 4 kills with each store; `FAULT_FACTOR=15` makes it 60. `FAULT_SEED`
+ * resumes, and is killed too, until the work is done. Short form: 4 kills with each store; `FAULT_FACTOR=15` makes it 60. `FAULT_SEED`
  * repeats a sequence of moments, as far as the machine repeats itself.
  */
 import { randomInt } from 'node:crypto'
@@ -48,7 +48,7 @@ describe.skipIf(process.platform !== 'linux').each<[string, (place: string) => S
   ['sqlite', (place) => new SqliteSessionStore(place)],
 ])('a process with subagents that is killed at any moment, with the store "%s"', (backend, openStore) => {
   it(
-    'leaves no process, and a history that goes on: each task has an end, which the model is told once',
+    'leaves no process, and a history that can be resumed: each task has an end, which the model receives once',
     async () => {
       const random = numbersFrom(seed)
       const { base, root, userDir } = await makeWorkspace()
@@ -102,19 +102,19 @@ async function expectOneEndEach(
   const { messages, tasks } = await stateOf(store, sessionId)
   expectWhole(messages.map(({ message }) => message))
   expect(tasks.size).toBeGreaterThan(4)
-  const told = messages.flatMap(({ message }) =>
+  const reported = messages.flatMap(({ message }) =>
     message.role === 'user' ? [...textOf(message).matchAll(/^<task-result task="([^"]+)"/g)] : [],
   )
   const counts = new Map<string, number>()
-  for (const [, id = ''] of told) counts.set(id, (counts.get(id) ?? 0) + 1)
-  for (const [id, count] of counts) expect(count, `${id} was told`).toBe(1)
+  for (const [, id = ''] of reported) counts.set(id, (counts.get(id) ?? 0) + 1)
+  for (const [id, count] of counts) expect(count, `reports of ${id}`).toBe(1)
   for (const { taskId, status, background, childSessionId } of tasks.values()) {
     if (!ended.includes(status)) {
-      // Whoever only reads knows of the end, and has nothing to write.
+      // A reader sees the end, and has nothing to write.
       expect(before.find((known) => known.taskId === taskId)?.status).toBe('interrupted')
       continue
     }
-    // One that ended with the last process has nobody to be told.
+    // One that ended with the last process has no process that reads of it.
     if (background && status === 'interrupted') expect(counts.get(taskId), taskId).toBe(1)
     const child = await stateOf(store, childSessionId)
     if (status === 'completed') expectWhole(child.messages.map(({ message }) => message))

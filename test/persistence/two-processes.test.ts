@@ -21,7 +21,7 @@ describe.each<[string, (place: string) => SessionStore]>([
   ['file', (place) => new FileSessionStore(place)],
   ['sqlite', (place) => new SqliteSessionStore(place)],
 ])('FT-18: one session, several processes and the store "%s"', (backend, openStore) => {
-  it('has one writer; the others are told who it is, and one takes over when it is dead', async () => {
+  it('has one writer; the others get its name, and one takes over when it is dead', async () => {
     const { base, root, userDir } = await makeWorkspace()
     const directory = join(base, 'sessions')
     await mkdir(directory)
@@ -38,7 +38,7 @@ describe.each<[string, (place: string) => SessionStore]>([
       const winner = hosts[lines.findIndex(({ held }) => held !== undefined)]
       expect(lines.filter(({ held }) => held !== undefined)).toHaveLength(1)
       for (const line of lines.filter(({ held }) => held === undefined)) {
-        // Whoever read before the winner wrote, and came after it, would write over it.
+        // A process that read before the winner wrote, and came after it, would overwrite its records.
         expect(['session_locked', 'store_stale']).toContain(line['refused'])
         if (line['refused'] === 'session_locked')
           expect(line['message']).toContain(`process ${winner?.child.pid}`)
@@ -54,7 +54,7 @@ describe.each<[string, (place: string) => SessionStore]>([
       const store = openStore(place)
       const { messages, runs } = await stateOf(store, sessionId)
       expectWhole(messages.map(({ message }) => message))
-      // Two holders, each with its question and its answer, one behind the other.
+      // Two holders, each with its question and its answer, one after the other.
       const said = messages.map(({ message }) => /\d{2,}/.exec(JSON.stringify(message.content))?.[0])
       const [first, second] = [String(winner?.child.pid), String(insisting.child.pid)]
       expect(said).toEqual([first, first, second, second])

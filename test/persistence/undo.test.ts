@@ -115,7 +115,7 @@ describe.each<[string, () => SessionStore | undefined]>([
     expect(await text('a.txt')).toBe('by hand\n')
   })
 
-  it('is not undone through a link that stands there now', async () => {
+  it('is not undone through a link that is there now', async () => {
     await writeFile(at('a.txt'), 'a\n')
     const session = open([call('write', { file_path: 'a.txt', content: 'run\n' }), 'done'])
     await session.send('go')
