@@ -119,7 +119,7 @@ describe('capstan run', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ])(
-    'ends with the code of %s when it is cancelled, and leaves a session that goes on',
+    'ends with the code of %s when it is cancelled, and leaves a session that can be resumed',
     async (name, code) => {
       const { run, model } = await openPlace()
       const { server, flags } = await model((_, n) => (n === 0 ? { stall: true } : 'Here again.'))

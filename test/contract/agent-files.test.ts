@@ -22,7 +22,7 @@ const agentFile = (name: string, more = '', prompt = `You are ${name}.`): string
 const namesOf = (session: Session): string[] => session.agents().map(({ name }) => name)
 
 describe('agents in files', () => {
-  it('are read from a directory, and those that are wrong are told', async () => {
+  it('are read from a directory, and those that are wrong are reported', async () => {
     const { session, root } = await openSession(
       ['from the child'],
       {},
@@ -108,7 +108,7 @@ describe('agents in files', () => {
     expect(systemPromptOf(server, 0)).toContain('MINE-PROMPT')
     expect(shownTools(server, 0)).toEqual(['read', 'bash'])
     expect(toolResults(server, 1)[0]).toContain('hello')
-    // What came with the project has nobody above it here: it asks before it does what it says it may.
+    // No caller limits what came with the project here: it asks before it does what it declares.
     const theirs = agent.sessionForAgent(root, 'theirs', [], options)
     await theirs.send('go')
     expect(systemPromptOf(server, 2)).toContain('THEIRS-PROMPT')

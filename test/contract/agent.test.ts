@@ -80,7 +80,7 @@ describe('Agent.create', () => {
     await expect(Agent.create('default_model = ')).rejects.toThrow(/line 1/i)
   })
 
-  it('tells what is odd about a configuration without failing', async () => {
+  it('reports warnings about a configuration without failing', async () => {
     const agent = await Agent.create('default_modle = "x"\n', { env: {} })
     expect(agent.warnings.join('\n')).toMatch(/default_modle.*default_model/s)
     await agent.close()
@@ -148,7 +148,7 @@ describe('agent.session', () => {
     expect(() => agent.session(join(root, 'a.txt'))).toThrow(/not a directory/)
   })
 
-  it('tells id, real workspace, labels and that nothing was odd', async () => {
+  it('reports id, real workspace, labels and that there are no warnings', async () => {
     const { agent, root } = await openSession([])
     const link = join(root, '..', 'link')
     await symlink(root, link)

@@ -32,7 +32,7 @@ describe('confirmationPolicy', () => {
     expect(session.pendingConfirmations()).toEqual([])
   })
 
-  it('gives the reason of a refusal to the model, and the run goes on', async () => {
+  it('gives the reason of a refusal to the model, and the run continues', async () => {
     const { server, session, root } = await openSession([makes('x.txt'), 'done'], waiting)
     const stream = await session.stream('go')
     const { toolId } = await until(stream, 'confirmation_required')
@@ -66,7 +66,7 @@ describe('confirmationPolicy', () => {
     if (timeoutAction === 'reject') expect(toolResults(server, 1)[0]).toContain('30 ms')
   })
 
-  it('rejects on time-out unless told otherwise', async () => {
+  it('rejects on time-out unless configured otherwise', async () => {
     const { session, root } = await openSession([makes('x.txt'), 'done'], {
       confirmationPolicy: { enabled: true, defaultTimeoutMs: 20 },
     })
@@ -74,7 +74,7 @@ describe('confirmationPolicy', () => {
     expect(await readdir(root)).toEqual([])
   })
 
-  it('waits as long as it is told to, also when no timer counts that far', async () => {
+  it('waits as long as configured, also when no timer counts that far', async () => {
     const { session, root } = await openSession([makes('x.txt'), 'done'], {
       confirmationPolicy: { enabled: true, defaultTimeoutMs: 10 ** 12, timeoutAction: 'auto_approve' },
     })
@@ -166,7 +166,7 @@ describe('confirmationPolicy', () => {
     await collect(stream)
   })
 
-  it('that is off is as if nobody were there', async () => {
+  it('that is off works as if there were no user', async () => {
     const { server, session } = await openSession([makes('x.txt'), 'done'], {
       confirmationPolicy: { enabled: false },
     })
@@ -175,7 +175,7 @@ describe('confirmationPolicy', () => {
     expect(toolResults(server, 1)[0]).toMatch(/No user can be asked/)
   })
 
-  it('is told how far a yes reaches', async () => {
+  it('learns the scope of an approval', async () => {
     const { session, root } = await openSession([bash('touch x'), bash('touch x'), 'done'], waiting)
     const stream = await session.stream('go')
     const { toolId } = await until(stream, 'confirmation_required')
@@ -223,7 +223,7 @@ describe('confirmationPolicy', () => {
 })
 
 describe('onAsk', () => {
-  it('is told everything that matters, and its yes is for the very arguments it saw', async () => {
+  it('receives everything that matters, and its approval is for exactly the arguments it saw', async () => {
     const asked: AskRequest[] = []
     const { session, root } = await openSession([makes('x.txt'), 'done'], {
       onAsk: (request) => {
@@ -297,7 +297,7 @@ describe('onAsk', () => {
     expect(asked).toBe(1)
   })
 
-  it('reject tells the model what was said', async () => {
+  it('reject gives the model the reason', async () => {
     const { server, session, root } = await openSession([makes('x'), 'done'], {
       onAsk: () => ({ decision: 'reject', message: 'ask me tomorrow' }),
     })
@@ -327,7 +327,7 @@ describe('onAsk', () => {
     expect(session.pendingConfirmations()).toEqual([])
   })
 
-  it('and confirmToolUse: whoever answers first decides', async () => {
+  it('and confirmToolUse: the first answer decides', async () => {
     const { session, root } = await openSession([makes('x'), 'done'], {
       onAsk: () => new Promise<never>(() => undefined),
     })
@@ -339,7 +339,7 @@ describe('onAsk', () => {
   })
 })
 
-describe('with nobody there', () => {
+describe('without a user', () => {
   it('what must be asked is refused at once, with words that name the option', async () => {
     const { server, session, root } = await openSession([
       makes('x'),

@@ -50,7 +50,7 @@ describe('budget guard', () => {
     expect((await session.send('x')).text).toBe('ok')
   })
 
-  it('tells a denial in the stream, too', async () => {
+  it('emits a denial in the stream, too', async () => {
     const { session } = await openSession(['never'], {
       budgetGuard: { checkBeforeLlm: () => ({ decision: 'deny', resource: 'usd', reason: 'spent' }) },
     })
@@ -59,7 +59,7 @@ describe('budget guard', () => {
     expect(events.at(-1)).toMatchObject({ type: 'error', code: 'budget_exhausted' })
   })
 
-  it('that warns is told as an event, and the call goes on', async () => {
+  it('that warns is emitted as an event, and the call continues', async () => {
     const { session } = await openSession([five], {
       budgetGuard: {
         checkBeforeLlm: () => ({
@@ -124,7 +124,7 @@ describe('budget guard', () => {
     expect(counts.tool).toBe(1)
   })
 
-  it('that denies a tool is read by the model, and the run goes on', async () => {
+  it('that denies a tool is read by the model, and the run continues', async () => {
     const { server, session } = await openSession([calls(['ls', {}]), five], {
       budgetGuard: { checkBeforeTool: () => ({ decision: 'deny', resource: 'calls', reason: 'no more' }) },
     })

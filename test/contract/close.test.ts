@@ -50,7 +50,7 @@ describe('close', () => {
     await session.close()
   })
 
-  it('counts at once for whoever does not wait for it', async () => {
+  it('applies at once for callers that do not wait for it', async () => {
     const { session, agent, root } = await openSession(['ok'], { sessionId: 'quick' })
     void session.close()
     expect(session.isClosed).toBe(true)
@@ -225,7 +225,7 @@ async function eventually<Value>(look: () => Promise<Value>): Promise<Value> {
 async function gone(pid: number): Promise<boolean> {
   return eventually(async () => {
     const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
-    // A zombie has ended; whoever adopted it has not looked yet.
+    // A zombie has ended; its new parent has not read its status yet.
     if (state !== undefined && !/\) Z /.test(state)) throw new Error(`${pid} is alive: ${state}`)
     return true
   })

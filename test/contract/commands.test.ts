@@ -81,7 +81,7 @@ describe('slash commands', () => {
     const before = session.history()
     expect((await session.send('/compact')).text).toMatch(/Compacted: 2 messages became 1/)
     expect(session.history()).toEqual(before)
-    await session.send('go on')
+    await session.send('continue')
     const texts = JSON.stringify(bodyOf(server, 2).messages)
     expect(texts).toContain('THE SUMMARY')
     expect(texts).not.toContain('first answer first answer')
@@ -92,7 +92,7 @@ describe('slash commands', () => {
     expect((await session.send('/compact')).text).toMatch(/Nothing to compact/)
   })
 
-  it('that nobody knows are told in the documented words', async () => {
+  it('that are unknown are reported in the documented words', async () => {
     const { server, session } = await openSession([])
     const { text } = await session.send('/hlep me')
     expect(text).toContain('Unknown command: /hlep\nType /help for available commands.')
@@ -100,7 +100,7 @@ describe('slash commands', () => {
     expect(server.requests).toHaveLength(0)
   })
 
-  it('are told apart from talk about files', async () => {
+  it('are distinguished from text about files', async () => {
     const { server, session } = await openSession(['ok'])
     await session.send('/etc/hosts is a file')
     expect(server.requests).toHaveLength(1)

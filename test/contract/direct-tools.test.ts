@@ -90,7 +90,7 @@ describe('direct calls', () => {
     expect((await session.ls()).output).toContain('new.txt')
   })
 
-  it('of a tool that nobody knows fail in words, with the nearest name', async () => {
+  it('of an unknown tool fail in words, with the nearest name', async () => {
     const { session } = await openSession([])
     expect(await session.tool('nope')).toMatchObject({
       exitCode: 1,
@@ -236,7 +236,7 @@ describe('the tools of a session', () => {
     expect(shownTools(some.server, 0)).toEqual(['read', 'ls'])
   })
 
-  it('that throw are told to the model in words', async () => {
+  it('that throw are reported to the model in words', async () => {
     const broken = createTool({
       name: 'broken',
       description: 'Always fails.',

@@ -284,7 +284,7 @@ describe('plan and plan_exit', () => {
     expect(toolResults(server, 2)[1]).toContain('the mode "plan"')
   })
 
-  it('are refused where nobody could approve', async () => {
+  it('are refused where no user could approve', async () => {
     const { session, server } = await openSession(
       [calls(['plan', {}]), calls(['plan_exit', { plan: 'x' }]), 'done'],
       open,

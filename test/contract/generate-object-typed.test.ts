@@ -69,7 +69,7 @@ describe('session.generateObject', () => {
     expect((await session.generateObject(node, { prompt: 'x', mode: 'tool' })).object).toEqual(tree)
   })
 
-  it('takes a library that cannot say its JSON Schema with one beside it, and says so without', async () => {
+  it('accepts a library that cannot give its JSON Schema with one next to it, and reports an error without', async () => {
     const { session } = await openSession([emits({ n: 1 })])
     const schema = v.object({ n: v.number() })
     await expect(session.generateObject(schema, 'x')).rejects.toThrow(/valibot[\s\S]*option jsonSchema/)
@@ -92,20 +92,20 @@ describe('session.generateObject', () => {
     })
   })
 
-  it('tells partial objects and ends when its caller aborts', async () => {
+  it('emits partial objects and ends when its caller aborts', async () => {
     const stop = new AbortController()
     const { session } = await openSession([{ text: '{"mood":"good","score":0.9}', stall: 4, deltas: 5 }])
-    const told: unknown[] = []
+    const partials: unknown[] = []
     const asking = session.generateObject(moods, {
       prompt: 'x',
       signal: stop.signal,
       onPartial: ({ value }) => {
-        told.push(value)
+        partials.push(value)
         stop.abort(new Error('seen enough'))
       },
     })
     await expect(asking).rejects.toThrow('seen enough')
-    expect(told).toEqual([{}])
+    expect(partials).toEqual([{}])
   })
 
   it('ends when the session is closed, and is refused afterwards', async () => {

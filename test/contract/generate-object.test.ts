@@ -72,9 +72,9 @@ describe('generate_object called by the host', () => {
     const result = await session.tool('generate_object', request)
     expect(JSON.parse(result.output)).toMatchObject({ object: fits, repair_attempts: 1 })
     expect(result.metadata).toMatchObject({ repair_attempts: 1, usage: { total_tokens: 30 } })
-    const [told] = toolResults(server, 1)
-    expect(told).toMatch(/sentiment: expected one of "positive", "negative", "neutral"; got "great"/)
-    expect(told).toMatch(/confidence: expected number; got "0\.9"/)
+    const [correction] = toolResults(server, 1)
+    expect(correction).toMatch(/sentiment: expected one of "positive", "negative", "neutral"; got "great"/)
+    expect(correction).toMatch(/confidence: expected number; got "0\.9"/)
   })
 
   it('fails when no answer ever fits, with the last problems and the text if that was asked for', async () => {
@@ -189,7 +189,7 @@ describe('generate_object called by the host', () => {
     expect(refusing.server.requests).toHaveLength(3)
   })
 
-  it('writes the schema into the prompt when it is told to', async () => {
+  it('writes the schema into the prompt when configured', async () => {
     const { server, session } = await openSession([`Here:\n\`\`\`json\n${JSON.stringify(fits)}\n\`\`\``])
     const result = await session.tool('generate_object', { ...request, mode: 'prompt' })
     expect(JSON.parse(result.output)).toMatchObject({ object: fits, mode_used: 'prompt' })
@@ -198,7 +198,7 @@ describe('generate_object called by the host', () => {
     expect(JSON.stringify(body.messages)).toContain('positive')
   })
 
-  it('refuses a schema that is too large, or leads outside, and asks nobody', async () => {
+  it('refuses a schema that is too large, or leads outside, and asks no model', async () => {
     const { server, session } = await openSession(['never'])
     const properties = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, n) => [`p${n}`, { type: 'string' }]),
@@ -262,7 +262,7 @@ describe('generate_object called by the host', () => {
 })
 
 describe('generate_object called by the model', () => {
-  it('needs nobody who allows it, and the model reads the object', async () => {
+  it('needs no approval, and the model reads the object', async () => {
     const { server, session } = await openSession([
       calls(['generate_object', request]),
       emits(fits),

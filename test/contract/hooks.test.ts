@@ -10,7 +10,7 @@ const write = (path: string) => calls(['write', { file_path: path, content: 'fro
 function watchFor(session: Session, ...events: HookEventName[]): HookEvent[] {
   const seen: HookEvent[] = []
   for (const event of events)
-    session.registerHook(`watch-${event}`, event, null, null, (told) => void seen.push(told))
+    session.registerHook(`watch-${event}`, event, null, null, (payload) => void seen.push(payload))
   return seen
 }
 
@@ -32,7 +32,7 @@ describe('hooks', () => {
     expect(session.hookCount()).toBe(0)
   })
 
-  it('refuse an event that nobody knows, with the nearest name', async () => {
+  it('refuse an unknown event, with the nearest name', async () => {
     const { session } = await openSession([])
     expect(() => session.registerHook('x', 'pre_tol_use' as never, null, null, () => undefined)).toThrow(
       /Invalid hook event type: 'pre_tol_use'.*"pre_tool_use"/s,
@@ -164,7 +164,7 @@ describe('hooks', () => {
     ['hangs', () => new Promise<never>(() => undefined), /did not answer within 30 ms/],
     ['answers nonsense', () => ({ action: 'stop' }) as never, /"stop"/],
     ['tries to block', () => ({ action: 'block', reason: 'x' }) as const, /only be watched/],
-  ])('that watch are reported when one %s, and the run goes on', async (_, handler, words) => {
+  ])('that watch are reported when one %s, and the run continues', async (_, handler, words) => {
     const { session } = await openSession([calls(['ls', {}]), 'done'])
     session.registerHook('watcher', 'post_tool_use', null, { timeoutMs: 30 }, handler)
     const events = await eventsOf(session, 'x')
@@ -247,11 +247,11 @@ describe('hooks on prompts', () => {
   })
 })
 
-describe('what hooks are told', () => {
+describe('what hooks receive', () => {
   it('of a whole run: payloads with labels, session and times', async () => {
     const { session, root } = await openSession(
       [calls(['ls', { path: '.' }, 'call-7']), { text: 'done', usage: { inputTokens: 3, outputTokens: 2 } }],
-      { tenantId: 'acme', principal: 'bot', correlationId: 'trace-1', sessionId: 'told' },
+      { tenantId: 'acme', principal: 'bot', correlationId: 'trace-1', sessionId: 'named' },
     )
     const seen = watchFor(
       session,
@@ -282,7 +282,7 @@ describe('what hooks are told', () => {
       expect(event).toMatchObject({
         event_type: event.eventType,
         labels: { tenantId: 'acme', principal: 'bot', correlationId: 'trace-1' },
-        payload: { session_id: 'told' },
+        payload: { session_id: 'named' },
       })
       expect(event.timestampMs).toBeGreaterThan(0)
     }

@@ -42,7 +42,7 @@ describe('what was spent', () => {
 })
 
 describe('a message to a run that then fails', () => {
-  it('is in the history: whoever was told that it is taken finds it there', async () => {
+  it('is in the history: a caller that got a yes for it finds it there', async () => {
     const asked = later()
     const { session } = await openSession((_request, n) => {
       if (n > 0) return 'read'
@@ -139,7 +139,7 @@ describe('a session whose signal was aborted before', () => {
   })
 })
 
-describe('a hook that nobody waits for', () => {
+describe('a hook without a waiting caller', () => {
   it('holds up close() for a moment only', async () => {
     const { session } = await openSession(['ok'])
     session.registerHook(
@@ -155,7 +155,7 @@ describe('a hook that nobody waits for', () => {
 })
 
 describe('a run on top of another history', () => {
-  it('leaves no place in the log to go on from', async () => {
+  it('leaves no place in the log to resume from', async () => {
     const store = new MemorySessionStore()
     const { session } = await openSession((_request, n) => (n === 1 ? calls(['ls', {}]) : 'ok'), {
       sessionStore: store,

@@ -18,7 +18,7 @@ import {
 
 const wait = createTool({
   name: 'wait',
-  description: 'Waits until it is told to stop.',
+  description: 'Waits until it is aborted.',
   input: z.object({}),
   execute: (_, { signal }: { signal?: AbortSignal } = {}) =>
     new Promise<string>((resolve) =>
@@ -63,7 +63,7 @@ describe('limits of time', () => {
     expect(await (await server.request(0)).ended).toBe('left')
   })
 
-  it('toolTimeoutMs is an error that the model reads, and the run goes on', async () => {
+  it('toolTimeoutMs is an error that the model reads, and the run continues', async () => {
     const { server, session } = await openSession([calls(['wait', {}]), 'done'], {
       ...waiting,
       toolTimeoutMs: 50,
@@ -83,7 +83,7 @@ describe('limits of time', () => {
 })
 
 describe('limits of number', () => {
-  it('maxToolRounds stops a model that goes on and on, and every call has a result', async () => {
+  it('maxToolRounds stops a model that never finishes, and every call has a result', async () => {
     let n = 0
     const { session } = await openSession(() => calls(['ls', { path: `d${n++}` }]), { maxToolRounds: 2 })
     await expect(session.send('x')).rejects.toThrow(/all of its 2 tool rounds.*maxToolRounds/)
@@ -104,13 +104,13 @@ describe('limits of number', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  it('duplicateToolCallThreshold tells a model that repeats itself, then stops it', async () => {
+  it('duplicateToolCallThreshold warns a model that repeats itself, then stops it', async () => {
     const { server, session } = await openSession(() => calls(['ls', {}]), { duplicateToolCallThreshold: 1 })
     await expect(session.send('x')).rejects.toThrow(/duplicateToolCallThreshold/)
     expect(toolResults(server, 2).at(-1)).toMatch(/same call/)
   })
 
-  it('retry is how often a request is tried, each told as an event', async () => {
+  it('retry is how often a request is tried, each emitted as an event', async () => {
     const busy = { status: 503, headers: { 'retry-after-ms': '1', 'retry-after': '0' } }
     const retry = { maxRetries: 2, baseDelayMs: 1 }
     const { server, session } = await openSession([busy, busy, busy, 'never'], { retry })
@@ -138,14 +138,14 @@ describe('limits of number', () => {
     await expect(agent.session(root).send('x')).rejects.toThrow(/127\.0\.0\.1|connect|reach/i)
   })
 
-  it('continuationEnabled goes on with an answer that was cut off', async () => {
+  it('continuationEnabled continues an answer that was cut off', async () => {
     const { server, session } = await openSession([{ text: 'first half, ', finish: 'length' }, 'second half'])
     expect((await session.send('x')).text).toBe('first half, second half')
     expect(server.requests).toHaveLength(2)
   })
 
   it.each(["I'll be here if you need more:", 'Let me know...', 'docs smoke stream ok'])(
-    'an answer that has ended is not asked to go on: %s',
+    'an answer that has ended is not continued: %s',
     async (text) => {
       const { server, session } = await openSession([text])
       expect((await session.send('x')).text).toBe(text)

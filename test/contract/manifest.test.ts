@@ -13,7 +13,7 @@ import { makeWorkspace, openSession } from './open-session.js'
 
 const misspelt = { fs: { read: ['{workspce}/**'] } }
 
-/** What the model is told of one call that it makes. */
+/** What the model receives for one call that it makes. */
 async function answerTo(
   name: string,
   args: object,

@@ -93,7 +93,7 @@ describe('output middleware of a session', () => {
     const [refused, short, masked] = results(model)
     expect(refused).toBe('No.')
     expect(short).toBe('Short.')
-    // Where the rest is stands in what middleware was shown, and so in what it gave back.
+    // The place of the rest is in what middleware received, and so in what it returned.
     expect(masked).toMatch(/^y{900,1000}\n/)
     expect(masked).toContain('/long-')
   })

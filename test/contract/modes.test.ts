@@ -98,7 +98,7 @@ describe('modes', () => {
     expect(await readdir(root)).toEqual(['file-0'])
   })
 
-  it('with a name that nobody knows is refused, and the one before holds', async () => {
+  it('with an unknown name is refused, and the one before applies', async () => {
     const { server, session } = await openSession([bash('touch x'), 'done'], {
       mode: 'plan',
       permissionPolicy: { allow: ['bash'] },

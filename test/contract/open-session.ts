@@ -73,7 +73,7 @@ export function configFor(baseUrl: string): string {
   `
 }
 
-/** A directory with files and an empty directory of the user's own beside it. */
+/** A directory with files and an empty directory of the user next to it. */
 export async function makeWorkspace(
   files: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly base: string; readonly root: string; readonly userDir: string }> {

@@ -13,12 +13,12 @@ const plan = (first: string, second: string) =>
     },
   ])
 
-function told(events: readonly AgentEvent[], ...types: AgentEvent['type'][]): string[] {
+function typesOf(events: readonly AgentEvent[], ...types: AgentEvent['type'][]): string[] {
   return events.flatMap(({ type }) => (types.includes(type) ? [type] : []))
 }
 
 describe('planningMode enabled', () => {
-  it('makes the model plan first, and tells what becomes of the plan', async () => {
+  it('makes the model plan first, and emits what becomes of the plan', async () => {
     const { server, session } = await openSession(
       [
         plan('in_progress', 'pending'),
@@ -31,7 +31,9 @@ describe('planningMode enabled', () => {
     const events = await eventsOf(session, 'build it')
     expect(bodyOf(server, 0).tool_choice).toMatchObject({ function: { name: 'todo' } })
     for (const n of [1, 2, 3]) expect(bodyOf(server, n).tool_choice ?? 'auto').toBe('auto')
-    expect(told(events, 'planning_start', 'planning_end', 'step_start', 'step_end', 'task_updated')).toEqual([
+    expect(
+      typesOf(events, 'planning_start', 'planning_end', 'step_start', 'step_end', 'task_updated'),
+    ).toEqual([
       'planning_start',
       'task_updated',
       'planning_end',
@@ -58,7 +60,7 @@ describe('planningMode enabled', () => {
   it('ends the planning also of a model that makes no plan', async () => {
     const { session } = await openSession(['no plan needed'], { planningMode: 'enabled' })
     const events = await eventsOf(session, 'x')
-    expect(told(events, 'planning_start', 'planning_end')).toEqual(['planning_start', 'planning_end'])
+    expect(typesOf(events, 'planning_start', 'planning_end')).toEqual(['planning_start', 'planning_end'])
   })
 
   it.each(['auto', 'disabled'] as const)('is not forced by %s', async (planningMode) => {
@@ -70,7 +72,7 @@ describe('planningMode enabled', () => {
 })
 
 describe('goalTracking', () => {
-  it('tells the goal, the progress and that it is achieved', async () => {
+  it('emits the goal, the progress and that it is achieved', async () => {
     const { session } = await openSession(
       [plan('completed', 'pending'), plan('completed', 'completed'), 'done'],
       { goalTracking: true },
@@ -81,7 +83,7 @@ describe('goalTracking', () => {
     expect(ofType(events, 'goal_achieved')).toMatchObject([{ goal: 'Fix the build.', totalSteps: 2 }])
   })
 
-  it('tells no success while steps are open', async () => {
+  it('emits no success while steps are open', async () => {
     const { session } = await openSession([plan('completed', 'pending'), 'gave up'], { goalTracking: true })
     expect(ofType(await eventsOf(session, 'x'), 'goal_achieved')).toEqual([])
   })
@@ -102,7 +104,7 @@ describe('questions of the model', () => {
     expect(JSON.parse(toolResults(server, 1)[0] ?? '')).toEqual({ answers: [['b']] })
   })
 
-  it('are refused at once when nobody is there', async () => {
+  it('are refused at once when there is no user', async () => {
     const { server, session } = await openSession([asks, 'done'])
     expect((await session.send('x')).text).toBe('done')
     expect(toolResults(server, 1)[0]).toMatch(/No user can answer/)

@@ -12,7 +12,7 @@ import {
   writeFiles,
 } from './open-session.js'
 
-describe('what the model is told first', () => {
+describe('what the model receives first', () => {
   it('holds the slots that the host words, and keeps the core', async () => {
     const { server, session } = await openSession(['ok'], {
       role: 'release-readiness reviewer',
@@ -106,7 +106,7 @@ describe('what the model is told first', () => {
     expect(Buffer.byteLength(prompt)).toBeLessThan(40 * 1024)
   })
 
-  it('reads no instructions when it was told so', async () => {
+  it('reads no instructions when configured so', async () => {
     const { server, session } = await openSession(
       ['ok'],
       { instructionFiles: false },

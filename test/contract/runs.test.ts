@@ -33,7 +33,7 @@ describe('runs', () => {
     expect(events.every(({ timestampMs }) => timestampMs > 0)).toBe(true)
   })
 
-  it('give null and nothing for an id that nobody knows', async () => {
+  it('give null and nothing for an unknown id', async () => {
     const { session } = await openSession([])
     expect(await session.runSnapshot('x')).toBeNull()
     expect(await session.runEvents('x')).toEqual([])

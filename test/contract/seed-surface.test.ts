@@ -57,7 +57,7 @@ describe('a served directory', () => {
     expect([handle.isReady(), handle.isStopped()]).toEqual([false, true])
   })
 
-  it('keeps no more of the past than the command does, unless it is told to', async () => {
+  it('keeps no more of the past than the command does, unless configured', async () => {
     const { agent, base, root } = await openAgent()
     await writeFiles(base, {
       'dir/instructions.md': 'You wait.',
@@ -170,7 +170,7 @@ describe('LocalWorkspaceBackend', () => {
 })
 
 describe('a host environment in short', () => {
-  it('is the same as with the objects it stands for', async () => {
+  it('is the same as with the objects it means', async () => {
     const written: string[] = []
     const { agent, root } = await openAgent()
     for (const hostEnv of [

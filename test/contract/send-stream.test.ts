@@ -77,7 +77,7 @@ describe('send', () => {
     expect(order).toEqual(['a answer 0', 'b answer 1', 'c answer 2'])
   })
 
-  it('refuses instead when told so', async () => {
+  it('refuses instead when configured so', async () => {
     const gate = later()
     const { server, session } = await openSession(
       async () => {
@@ -94,7 +94,7 @@ describe('send', () => {
     expect((await session.send('c')).text).toBe('ok')
   })
 
-  it('goes on after a run that failed', async () => {
+  it('continues after a run that failed', async () => {
     const { session } = await openSession([{ status: 400, message: 'no' }, 'fine'])
     await expect(session.send('a')).rejects.toThrow(/400|no/)
     expect((await session.send('b')).text).toBe('fine')
@@ -111,15 +111,15 @@ describe('send', () => {
         { role: 'assistant', content: [{ type: 'text', text: 'other answer' }] },
       ]
       const result = await (how === 'request'
-        ? session.send({ prompt: 'go on', history })
-        : session.send('go on', history))
+        ? session.send({ prompt: 'continue', history })
+        : session.send('continue', history))
       expect(result.text).toBe('isolated')
       expect(session.history()).toEqual(before)
       const texts = JSON.stringify(bodyOf(server, 1).messages)
       expect(texts).toContain('other answer')
       expect(texts).not.toContain('hello')
       await session.send('again')
-      expect(JSON.stringify(bodyOf(server, 2).messages)).not.toContain('go on')
+      expect(JSON.stringify(bodyOf(server, 2).messages)).not.toContain('continue')
     },
   )
 
@@ -143,7 +143,7 @@ describe('send', () => {
     expect(toolResults(server, 2)[0]).toContain('a.txt')
   })
 
-  it('takes histories with plain text for content, and refuses roles that nobody knows', async () => {
+  it('takes histories with plain text for content, and refuses unknown roles', async () => {
     const { server, session } = await openSession(['ok'])
     await session.send('hi', [{ role: 'user', content: 'plain' as never }])
     expect(JSON.stringify(bodyOf(server, 0))).toContain('plain')
@@ -228,7 +228,7 @@ describe('stream', () => {
     expect(last).not.toHaveProperty('text')
   })
 
-  it('tells calls of tools with name, output and exit code', async () => {
+  it('emits tool calls with name, output and exit code', async () => {
     const { session } = await openSession([calls(['ls', { path: '.' }]), 'done'], {}, { 'a.txt': '' })
     const events = await eventsOf(session, 'x')
     expect(ofType(events, 'tool_start')[0]).toMatchObject({ toolName: 'ls' })
@@ -242,7 +242,7 @@ describe('stream', () => {
     expect(ofType(events, 'turn_end')).toHaveLength(2)
   })
 
-  it('tells a failure as its last event, and rejects nothing', async () => {
+  it('emits a failure as its last event, and rejects nothing', async () => {
     const { session } = await openSession([{ status: 400, message: 'bad request here' }])
     const events = await eventsOf(session, 'x')
     expect(events.at(-1)).toMatchObject({ type: 'error', error: expect.stringContaining('bad request here') })
@@ -318,7 +318,7 @@ describe('history', () => {
     await until(stream, 'text_delta')
     session.cancel()
     await collect(stream)
-    await session.send('go on')
+    await session.send('continue')
     expect(JSON.stringify(bodyOf(server, 1).messages)).toContain('half')
   })
 })
@@ -366,7 +366,7 @@ describe('btw', () => {
     await expect(session.btw('  ')).rejects.toThrow('btw: question cannot be empty')
   })
 
-  it('runs no tool that the model calls in a side answer, and tells it so', async () => {
+  it('runs no tool that the model calls in a side answer, and says so', async () => {
     const { server, session } = await openSession(
       [calls(['write', { file_path: 'x.txt', content: 'x' }]), 'in words then'],
       { mode: 'full' },
@@ -389,7 +389,7 @@ describe('cancel and steer', () => {
     expect(session.steer('left')).toBe(false)
   })
 
-  it('cancel ends the run at work, and the session goes on', async () => {
+  it('cancel ends the run at work, and the session continues', async () => {
     const { server, session } = await openSession((_, n) => (n === 0 ? { stall: true } : 'fine'))
     const running = session.send('x')
     await server.request(0)
@@ -412,7 +412,7 @@ describe('cancel and steer', () => {
     expect(shownTools(server, 1)).toContain('ls')
   })
 
-  it('steer makes a run go on that was about to end', async () => {
+  it('steer makes a run continue that was about to end', async () => {
     const gate = later()
     const { session } = await openSession(async (_, n) => {
       if (n === 0) await gate.promise
@@ -439,15 +439,21 @@ describe('cancel and steer', () => {
 
   it('steer says false once the model has said its last word, and to a command', async () => {
     const { session } = await openSession(['done'])
-    const told: boolean[] = []
-    session.registerHook('late', 'post_response', null, null, () => void told.push(session.steer('too late')))
+    const taken: boolean[] = []
+    session.registerHook(
+      'late',
+      'post_response',
+      null,
+      null,
+      () => void taken.push(session.steer('too late')),
+    )
     session.registerCommand('x', 'X', () => {
-      told.push(session.steer('to a command'))
+      taken.push(session.steer('to a command'))
       return 'ok'
     })
     await session.send('go')
     await session.send('/x')
-    expect(told).toEqual([false, false])
+    expect(taken).toEqual([false, false])
     expect(session.history()).toHaveLength(2)
   })
 })

@@ -64,12 +64,12 @@ describe('a skill that runs by itself', () => {
     await session.send('go')
     const [touched, written] = toolResults(server, 3)
     expect(touched).toMatch(/denied|refused|not allowed/i)
-    // Nobody was asked: what the session would ask about is refused.
-    expect(written).toMatch(/nobody|refused|approval|ask/i)
+    // No user was asked: what the session would ask about is refused.
+    expect(written).toMatch(/refused|approval|ask/i)
     await expect(session.readFile('made')).rejects.toThrow()
   })
 
-  it('is told to hooks, as one that is loaded is', async () => {
+  it('is reported to hooks, as one that is loaded is', async () => {
     const { session } = await openSession(
       [
         calls(['skill', { name: 'echo-it' }]),
@@ -80,14 +80,14 @@ describe('a skill that runs by itself', () => {
       ],
       inline('Read'),
     )
-    const told: unknown[] = []
+    const reported: unknown[] = []
     for (const event of ['skill_load', 'skill_unload'] as const)
       session.registerHook(event, event, { skill: 'echo-*' }, null, ({ payload }) => {
-        told.push([event, payload])
+        reported.push([event, payload])
       })
     await session.send('go')
     const load = expect.objectContaining({ skill_name: 'echo-it', tool_names: ['read'] })
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ['skill_load', load],
       ['skill_load', load],
       ['skill_unload', expect.objectContaining({ skill_name: 'echo-it' })],

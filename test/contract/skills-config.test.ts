@@ -4,7 +4,7 @@ import { Agent } from '../../src/agent/agent.js'
 import { makeWorkspace, whenDone, writeFiles } from './open-session.js'
 
 describe('directories of the configuration', () => {
-  it('have skills and agents for every session, behind those of the session itself', async () => {
+  it('have skills and agents for every session, after those of the session itself', async () => {
     const { base, root, userDir } = await makeWorkspace({
       'skills/one.md': '---\nname: one\ndescription: of the session\n---\nx',
       'agents/a.md': '---\nname: a\ndescription: of the session\n---\nx',

@@ -82,7 +82,7 @@ describe('skills of a session', () => {
     expect(await session.skills()).toEqual([])
   })
 
-  it('are told to the model in a line each, and their tools are shown', async () => {
+  it('are listed to the model in a line each, and their tools are shown', async () => {
     const { server, session, root } = await openSession(
       ['ok', 'ok'],
       {},
@@ -120,7 +120,7 @@ describe('skills of a session', () => {
     expect(systemPromptOf(server)).not.toContain('deploy')
   })
 
-  it('that are wrong are told, and stop nobody', async () => {
+  it('that are wrong are reported, and stop no other', async () => {
     const { session, root } = await openSession(
       ['ok'],
       {},

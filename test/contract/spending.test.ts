@@ -243,7 +243,7 @@ describe('what a session has spent', () => {
       costUsd: expect.closeTo(spent.costUsd ?? 0, 10),
       models: expect.any(Array),
     })
-    await again.send('go on')
+    await again.send('continue')
     expect(again.spending()).toMatchObject({
       usage: { totalTokens: server.requests.length * each },
       models: [

@@ -38,7 +38,7 @@ const inBackground = { agent: 'general', description: 'slow work', prompt: 'slow
 describe('a task in the background', () => {
   it('gives its id at once, and its result to the model at the next safe point', async () => {
     const go = later()
-    const told = later()
+    const reported = later()
     const model = byPrompt(async ({ prompt, turn, request }) => {
       if (prompt === 'slow') {
         await go.promise
@@ -48,7 +48,7 @@ describe('a task in the background', () => {
       if (turn === 0) return call('task', inBackground)
       if (turn === 1) return call('ls', { path: '.' })
       go.resolve()
-      await told.promise
+      await reported.promise
       return `waited ${request.chatHistory.length}`
     })
     const { session } = await open({ model })
@@ -58,7 +58,7 @@ describe('a task in the background', () => {
       { taskId: started.taskId, background: true, status: 'running' },
     ])
     expect(await end).toMatchObject({ success: true, output: 'slow work is done' })
-    told.resolve()
+    reported.resolve()
     const events = await collect(stream)
     expect(ofType(events, 'agent_end')[0]?.result.text).toBe('I heard of it.')
     const arrival = session.history().find(({ content }) => content[0]?.text?.startsWith('<task-result'))
@@ -66,7 +66,7 @@ describe('a task in the background', () => {
     expect(arrival?.content[0]?.text).toContain('slow work is done')
   })
 
-  it('tells its result with the next prompt when the run is over', async () => {
+  it('reports its result with the next prompt when the run is over', async () => {
     const go = later()
     const model = byPrompt(async ({ prompt, turn, request }) => {
       if (prompt === 'slow') {
@@ -222,7 +222,7 @@ describe('a task in the log', () => {
     expect(await second.session.subagentTasks()).toMatchObject([{ status: 'interrupted' }])
   })
 
-  it('can be cut behind any write: what is left is whole, and nothing is said to be at work', async () => {
+  it('can be cut after any write: what is left is whole, and nothing is reported as running', async () => {
     const store = new ParentBatches()
     const model = byPrompt(({ prompt, turn }) => {
       if (prompt === 'Begin') {

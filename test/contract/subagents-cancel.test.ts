@@ -72,13 +72,13 @@ it.skipIf(process.platform !== 'linux')(
           expect(statuses.filter((status) => status === 'running' || status === 'queued')).toEqual([])
           await opened.agent.close()
           if (way === 'close' || way === 'closeAgent') return
-          // Whoever goes on finds every call answered.
+          // A resumed session finds every call answered.
           const again = await open({
             model: byPrompt(() => 'fine'),
             sessionStore: store,
             sessionId: session.sessionId,
           })
-          await again.session.send('Go on')
+          await again.session.send('Continue')
           const { messages } = await stateOf(store, session.sessionId)
           expectWhole(messages.map(({ message }) => message))
         },

@@ -96,7 +96,7 @@ class NoTaskNotes extends MemorySessionStore {
   }
 }
 
-it('a log that fails while it is told of a task that was cut off is told to the host, and ends no process', async () => {
+it('a log that fails while it records a task that was cut off is reported to the host, and ends no process', async () => {
   const sessionStore = new NoTaskNotes()
   const model = byPrompt(({ prompt, turn }) => {
     if (prompt === 'slow') return { hang: true }
@@ -109,13 +109,15 @@ it('a log that fails while it is told of a task that was cut off is told to the 
   const rejected: unknown[] = []
   const note = (reason: unknown): void => void rejected.push(reason)
   process.on('unhandledRejection', note)
-  const told = later<string>()
+  const reported = later<string>()
   const { session } = await open({ model, sessionStore, sessionId: 'parent' })
   const stream = await session.stream('And?')
   for await (const event of stream)
-    if (event.type === 'persistence_failed' && event.operation === 'task') told.resolve(event.error)
+    if (event.type === 'persistence_failed' && event.operation === 'task') reported.resolve(event.error)
   await new Promise(setImmediate)
   process.off('unhandledRejection', note)
   expect(rejected).toEqual([])
-  expect(await Promise.race([told.promise, Promise.resolve('nobody was told')])).toContain('no space left')
+  expect(await Promise.race([reported.promise, Promise.resolve('nothing was reported')])).toContain(
+    'no space left',
+  )
 })

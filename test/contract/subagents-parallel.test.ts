@@ -229,7 +229,7 @@ describe('autoDelegation', () => {
     expect((await session.send('Where is the parser?')).text).toBe('Where is the parser?')
   })
 
-  it('asks the agents that a prompt sounds like, and puts what they say beside it', async () => {
+  it('asks the agents that match a prompt, and adds their answers to it', async () => {
     const { session } = await open({ model: model(), autoDelegation: { enabled: true } })
     const { text } = await session.send('Where is the parser? Review the code of it.')
     expect(text).toContain('<delegated-work>')

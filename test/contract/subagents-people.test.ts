@@ -19,7 +19,7 @@ function handingOn(times = 1) {
 }
 
 describe('a call of a subagent that must be asked about', () => {
-  it('reaches the one who decides for the parent, who is told whose it is', async () => {
+  it('reaches the user of the parent, with the name of the subagent', async () => {
     const asked: AskRequest[] = []
     const { session } = await open({
       model: handingOn(),
@@ -47,7 +47,7 @@ describe('a call of a subagent that must be asked about', () => {
     expect(await session.glob('*')).toEqual(['made.txt'])
   })
 
-  it('is refused when nobody is there, although its agent would allow it', async () => {
+  it('is refused when there is no user, although its agent would allow it', async () => {
     const { session } = await open({ model: handingOn() })
     const { text } = await session.send('Hand on')
     expect(text).toContain('No user can be asked')
@@ -80,7 +80,7 @@ describe('a call of a subagent that must be asked about', () => {
     })
     const { session } = await open({ model, onAsk })
     await session.task({ agent: 'general', prompt: 'do' })
-    // The second time in the same child nobody is bothered.
+    // The second time in the same child no user is asked.
     expect(asked).toBe(1)
     await session.task({ agent: 'general', prompt: 'do' })
     expect(asked).toBe(2)
@@ -121,7 +121,7 @@ describe('a call of a subagent that must be asked about', () => {
 })
 
 describe('a question of a subagent', () => {
-  it('reaches the one who answers for the parent, who is told whose it is', async () => {
+  it('reaches the handler of the parent, with the name of the subagent', async () => {
     const from: (QuestionSource | undefined)[] = []
     const model = byPrompt(({ prompt, turn, results }) => {
       if (prompt === 'Hand on')

@@ -184,7 +184,7 @@ describe('an agent', () => {
     ...agent,
   })
 
-  it('is told that an agent reads its answer only where it says so, and only in a task', async () => {
+  it('learns that an agent reads its answer only where that is configured, and only in a task', async () => {
     const model = byPrompt(({ request }) => request.instructions ?? '')
     const { session, agent, root } = await open({ model })
     coreOf(session).part(agentsPart).add(named({}))
@@ -228,10 +228,10 @@ describe('an agent', () => {
     expect(metadata?.['session_id']).toMatch(/^task-run-/)
   })
 
-  it('that was added is told to the model in one line', async () => {
-    let told = ''
+  it('that was added is listed to the model in one line', async () => {
+    let instructions = ''
     const model = byPrompt(({ request }) => {
-      told = request.instructions ?? ''
+      instructions = request.instructions ?? ''
       return 'x'
     })
     const { session } = await open({ model })
@@ -239,7 +239,7 @@ describe('an agent', () => {
       .part(agentsPart)
       .add(named({ description: 'Does\none thing. '.repeat(40) }))
     await session.send('x')
-    const lines = told.split('\n').filter((line) => line.startsWith('- own:'))
+    const lines = instructions.split('\n').filter((line) => line.startsWith('- own:'))
     expect(lines).toHaveLength(1)
     expect(lines[0]?.length).toBeLessThanOrEqual(160)
   })

@@ -161,7 +161,7 @@ describe('a tool written by hand with a schema that the validator does not under
     ['functions inside', { type: 'object', properties: { a: () => 'x' } }],
   ]
 
-  it.each(odd)('gets its arguments unchecked, and the run goes on: %s', async (_, parameters) => {
+  it.each(odd)('gets its arguments unchecked, and the run continues: %s', async (_, parameters) => {
     const ran: unknown[] = []
     const tool: Tool = {
       name: 'by_hand',

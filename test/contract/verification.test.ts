@@ -94,7 +94,7 @@ describe('verifying commands', () => {
       { status: 'passed', outcome: 'exited' },
     ])
     const pid = Number(await readFile(join(root, 'pid'), 'utf8'))
-    // One that has ended may wait to be looked at by whoever adopted it.
+    // One that has ended may wait for its new parent to read its status.
     const state = () => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => 'gone')
     await expect.poll(state).toMatch(/^gone$|\) Z /)
   })
@@ -257,7 +257,7 @@ describe('a tool that verifies', () => {
     expect(result).toMatchObject({ verificationStatus: 'needs_review', pendingVerificationCount: 1 })
   })
 
-  it('asks whoever is to be asked, for each command', async () => {
+  it('asks the user for each command', async () => {
     const asked: string[] = []
     const { session, root } = await openSession([go('work', 'touch made', 'touch not-made'), 'done'], {
       tools: [verifier],
@@ -286,7 +286,7 @@ describe('a tool that verifies', () => {
 })
 
 describe('reports of a session that is kept', () => {
-  it('are there when it goes on, and are left out of what a stranger hands over', async () => {
+  it('are there when it is resumed, and are left out of an untrusted log', async () => {
     const { base, root, userDir } = await makeWorkspace()
     const store = () => new FileSessionStore(join(base, 'sessions'))
     const first = await Agent.create({}, { userDir })

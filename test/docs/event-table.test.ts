@@ -206,13 +206,13 @@ describe('the table of events in docs/events.md', () => {
   const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8')
 
   it('has every event with its fields, and no other', () => {
-    const told = rowsBetween(page, 'events').map(([type = '', fields = '']) => [type, fields])
+    const documented = rowsBetween(page, 'events').map(([type = '', fields = '']) => [type, fields])
     const real = Object.entries(events).map(([type, fields]) => [
       `\`${type}\``,
       Object.entries(fields)
         .map(([name, when]) => `\`${name}${when === 'maybe' ? '?' : ''}\``)
         .join(' '),
     ])
-    expect(told).toEqual(real)
+    expect(documented).toEqual(real)
   })
 })

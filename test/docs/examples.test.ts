@@ -30,7 +30,7 @@ describe('the examples', () => {
     const place = temporaryDirectory()
     writeFileSync(join(place, 'log.txt'), 'fair wind\n')
     const agent = await Agent.create({}, { userDir: join(place, 'user') })
-    // Without a sandbox around it: the session behind it has its own.
+    // Without a sandbox around it: the session in it has its own.
     const session = agent.session(place, { sandbox: 'off' })
     await session.addMcpServer('ship', 'stdio', process.execPath, [join(root, 'examples/mcp-serve.mjs')])
     const { output } = await session.tool('mcp__ship__read', { file_path: 'log.txt' })

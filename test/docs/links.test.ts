@@ -13,7 +13,7 @@ describe('the links of the documents', () => {
     expect(linksOf(textOf(page)).flatMap((link) => problemOf(page, link))).toEqual([])
   })
 
-  it('are found, and a wrong one is told', () => {
+  it('are found, and a wrong one is reported', () => {
     const links = linksOf('See [a](docs/none.md), ![b](docs/images/none.svg) and [c](https://example.com).')
     expect(links).toEqual(['docs/none.md', 'docs/images/none.svg', 'https://example.com'])
     expect(links.flatMap((link) => problemOf('README.md', link))).toHaveLength(2)

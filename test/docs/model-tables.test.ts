@@ -8,7 +8,7 @@ const page = readFileSync(new URL('../../docs/models.md', import.meta.url), 'utf
 
 describe('the tables in docs/models.md', () => {
   it('have every provider that is known, with its protocol, address and key', () => {
-    const told = rowsBetween(page, 'providers').flatMap(([names = '', protocol, address = '', key]) =>
+    const documented = rowsBetween(page, 'providers').flatMap(([names = '', protocol, address = '', key]) =>
       names.split(', ').map((name) => ({
         name: nameIn(name),
         protocol,
@@ -22,7 +22,7 @@ describe('the tables in docs/models.md', () => {
       ...wellKnownProvider(name),
     }))
     const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1)
-    expect(told.toSorted(byName)).toEqual(real.toSorted(byName))
+    expect(documented.toSorted(byName)).toEqual(real.toSorted(byName))
   })
 
   it('have every error', () => {

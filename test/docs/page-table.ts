@@ -11,7 +11,7 @@ export function rowsBetween(page: string, name: string): string[][] {
   )
 }
 
-/** What stands between backquotes in a cell. */
+/** What is between backquotes in a cell. */
 export function nameIn(cell = ''): string {
   return /^`([^`]+)`$/.exec(cell)?.[1] ?? cell
 }

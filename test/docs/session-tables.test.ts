@@ -17,8 +17,8 @@ const limits = rowsBetween(page, 'limits')
 
 describe('the tables of options in docs/sessions.md', () => {
   it('name every option that is taken, once, and no other', () => {
-    const told = [...options, ...limits].map(([name]) => nameIn(name))
-    expect(told.toSorted()).toEqual(namesTaken().toSorted())
+    const documented = [...options, ...limits].map(([name]) => nameIn(name))
+    expect(documented.toSorted()).toEqual(namesTaken().toSorted())
   })
 
   it('name no option that a session passes over', () => {
@@ -27,11 +27,12 @@ describe('the tables of options in docs/sessions.md', () => {
   })
 
   it('say the defaults that hold', () => {
-    const told = Object.fromEntries(limits.map(([name, value = '']) => [nameIn(name), value]))
+    const documented = Object.fromEntries(limits.map(([name, value = '']) => [nameIn(name), value]))
     const defaultLimits = limitsOfNothing()
-    for (const [name, value] of Object.entries(defaultLimits)) expect(told[name], name).toBe(String(value))
-    const others = Object.keys(told).filter((name) => !Object.hasOwn(defaultLimits, name))
-    expect(others.map((name) => told[name])).toEqual(others.map(() => 'none'))
+    for (const [name, value] of Object.entries(defaultLimits))
+      expect(documented[name], name).toBe(String(value))
+    const others = Object.keys(documented).filter((name) => !Object.hasOwn(defaultLimits, name))
+    expect(others.map((name) => documented[name])).toEqual(others.map(() => 'none'))
     const row = (wanted: string) => options.find(([name]) => nameIn(name) === wanted)?.[1]
     expect(row('autoCompact')).toBe(`\`${defaultCompaction.auto}\``)
     expect(row('autoCompactThreshold')).toBe(`\`${defaultCompaction.threshold}\``)
@@ -46,18 +47,18 @@ describe('the tables of options in docs/sessions.md', () => {
 
 describe('the table of hooks in docs/sessions.md', () => {
   it('has every event with its power and what can be changed there', () => {
-    const told = rowsBetween(page, 'hooks').map(([event, power, , changes = '']) => [
+    const documented = rowsBetween(page, 'hooks').map(([event, power, , changes = '']) => [
       nameIn(event),
       power,
       [...changes.matchAll(/`(\w+)`/g)].map(([, name]) => name),
     ])
-    expect(told).toEqual(
+    expect(documented).toEqual(
       hookEventNames.map((event) => [event, factsOf(event).power, Object.keys(factsOf(event).changes ?? {})]),
     )
   })
 })
 
-/** The limits of a run that is told none. */
+/** The limits of a run without configured limits. */
 function limitsOfNothing(): RunLimits {
   const parts: RunParts = {
     model: () => offlineModel(),

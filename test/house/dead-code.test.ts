@@ -8,7 +8,7 @@ import { isTest, listFiles, parseSource, readSource, readSources, type SourceFil
 /** Names that are exported for tests, benchmarks or examples alone, each with its reason. */
 const onlyForTests: Readonly<Record<string, string>> = {
   'src/workspace/files/keyed-lock.ts#keysInUse':
-    'that nothing is kept for paths nobody uses cannot be seen from outside',
+    'that nothing is kept for unused paths cannot be seen from outside',
   'src/workspace/files/path-style.ts#macStyle': 'the rules of other systems are tested as text on this one',
   'src/workspace/files/path-style.ts#windowsStyle':
     'the rules of other systems are tested as text on this one',
@@ -23,7 +23,7 @@ describe('the sources', () => {
   const sources = readSources()
   const unused = unusedExports(sources, entrySources)
 
-  it('export no name that nobody takes', () => {
+  it('export no name that nothing imports', () => {
     const dead = unused.filter((name) => !Object.hasOwn(onlyForTests, name))
     expect(dead, 'keep these inside their file, or list them in onlyForTests with the reason').toEqual([])
   })
@@ -52,7 +52,7 @@ describe('the sources', () => {
 })
 
 describe('the search for unused names', () => {
-  it('finds a value that nobody takes, or only its own file; types may stand beside what speaks of them', () => {
+  it('finds a value that nothing imports, or only its own file; types may be exported with what uses them', () => {
     const files = house({
       'src/index.ts': `export { a } from './tool/a.js'`,
       'src/tool/a.ts': `import { b } from './b.js'\nexport const a = b\nexport const own = a`,

@@ -47,14 +47,14 @@ export function extractBlocks(file: string, markdown: string): Block[] {
   return blocks
 }
 
-/** Puts each `text output` to the block right before it, whose output it tells. */
+/** Puts each `text output` to the block right before it, whose output it shows. */
 export function pairOutputs(blocks: readonly Block[]): Trial[] {
   return blocks.flatMap((block, at) => {
     if (isOutput(block)) {
       const before = blocks[at - 1]
       if (before === undefined || before.file !== block.file || !tried.includes(before.language)) {
         throw new Error(
-          `${placeOf(block)} tells the output of nothing: it must follow a ${tried.join(', ')} block`,
+          `${placeOf(block)} shows the output of nothing: it must follow a ${tried.join(', ')} block`,
         )
       }
       return []
@@ -94,7 +94,7 @@ function withoutQuotes(line: string, quotes: number): string {
   return rest
 }
 
-/** How far a fence stands from the edge of the quotation it is in, or of the page. */
+/** How far a fence is from the edge of the quotation it is in, or of the page. */
 function indentOf(before: string): number {
   const afterQuotes = before.slice(before.lastIndexOf('>') + 1)
   return before.includes('>') ? afterQuotes.replace(/^ /, '').length : afterQuotes.length

@@ -53,7 +53,7 @@ async function tryCommand(line: string): Promise<string | undefined> {
     const match = command.line.exec(line)
     if (match !== null) return command.attempt(match)
   }
-  throw new Error(`Nobody tries the command "${line}": add it to the table in test/house/docs-commands.ts`)
+  throw new Error(`No test tries the command "${line}": add it to the table in test/house/docs-commands.ts`)
 }
 
 async function startDemonstration(): Promise<string> {

@@ -104,7 +104,7 @@ async function compile(folder: string, blocks: readonly Block[]): Promise<Map<Bl
   return complaints
 }
 
-/** Each block has a path of its own, which tells where it comes from. */
+/** Each block has a path of its own, which says where it comes from. */
 function pathOf(block: Block): string {
   return `${placeOf(block).replace(/\.md:/, '-')}.${block.language}`
 }

@@ -147,7 +147,7 @@ describe('the trial of a block', { timeout }, () => {
       'There is no bench/nothing.bench.mjs',
     )
     await expect(attempt(block('sh', 'npm test\nrm -rf build\n'))).rejects.toThrow(
-      'Nobody tries the command "rm -rf build"',
+      'No test tries the command "rm -rf build"',
     )
   })
 
@@ -159,7 +159,7 @@ describe('the trial of a block', { timeout }, () => {
     for (const language of ['text', 'diff', 'mermaid']) await attempt(block(language, 'anything\n'))
   })
 
-  it('fails on a block without a language, with an unknown one, or with an unknown word behind it', async () => {
+  it('fails on a block without a language, with an unknown one, or with an unknown word after it', async () => {
     await expect(attempt(block('', 'x\n'))).rejects.toThrow('has no language')
     await expect(attempt(block('python', 'x\n'))).rejects.toThrow('"python"')
     await expect(attempt(block('ts', 'x\n', 'ignore'))).rejects.toThrow('"ts ignore"')
@@ -213,7 +213,7 @@ describe('the reader of Markdown', () => {
     const [code, output] = extractBlocks('a.md', '```js\na\n```\nIt prints\n```text output\nb\n```\n')
     expect(pairOutputs([code, output].flatMap((each) => each ?? []))).toEqual([{ block: code, output }])
     expect(() => pairOutputs(output === undefined ? [] : [output])).toThrow(
-      'a.md:5 tells the output of nothing',
+      'a.md:5 shows the output of nothing',
     )
   })
 })
@@ -287,7 +287,7 @@ function isProgram(language: string): boolean {
 
 let lines = 0
 
-/** A block as a document would hold it; each stands at a line of its own. */
+/** A block as a document would hold it; each is at a line of its own. */
 function block(language: string, code: string, ...words: string[]): Block {
   lines += 100
   return { file: 'made-up.md', line: lines, language, words, code }

@@ -46,9 +46,9 @@ If that is meant, run UPDATE_EXPORTS=1 npm test -- exports and tell it in CHANGE
   })
 
   it('sees a value that has become only a type', () => {
-    const told = difference('capstan', { values: ['A'], types: [] }, { values: [], types: ['A'] })
-    expect(told).toContain('gone: A')
-    expect(told).toContain('new: type A')
+    const report = difference('capstan', { values: ['A'], types: [] }, { values: [], types: ['A'] })
+    expect(report).toContain('gone: A')
+    expect(report).toContain('new: type A')
   })
 })
 

@@ -43,7 +43,7 @@ export function floorProblems(files: readonly SourceFile[]): string[] {
       .filter(({ path, onlyReexports }) => folderOf(path) === undefined && !onlyReexports)
       .map(
         ({ path }) =>
-          `${path} stands outside every folder, so it may only re-export: move its code into a folder`,
+          `${path} is outside every folder, so it may only re-export: move its code into a folder`,
       ),
   ]
 }
@@ -57,7 +57,7 @@ function linkProblem({ path }: SourceFile, specifier: string, known: ReadonlySet
   if (to === undefined)
     return [`${path} imports ${target}: entry files are for users of the package, not for its own code`]
   const [lower, upper] = [floors[from], floors[to]]
-  // A folder without a floor is told once, not for each of its imports.
+  // A folder without a floor is reported once, not for each of its imports.
   if (lower === undefined || upper === undefined || upper < lower) return []
   const where = upper === lower ? `the same floor ${lower}` : `floor ${upper}, above its own floor ${lower}`
   return [`${path} imports ${target} from ${where}: a folder imports only from floors below`]

@@ -63,7 +63,7 @@ describe('the check of the floors', () => {
     })
     expect(floorProblems(files)).toEqual([
       expect.stringContaining('src/tool/a.ts imports src/index.ts: entry files are for users'),
-      expect.stringContaining('src/index.ts stands outside every folder, so it may only re-export'),
+      expect.stringContaining('src/index.ts is outside every folder, so it may only re-export'),
     ])
   })
 

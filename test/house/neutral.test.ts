@@ -52,7 +52,7 @@ describe('the walk over modules', () => {
     return full
   }
 
-  it('finds a module of Node behind files, dependencies and imports on use, with and without "node:"', () => {
+  it('finds a module of Node through files, dependencies and imports on use, with and without "node:"', () => {
     const first = file('one/index.js', `export * from './next.js'\nawait import('@made/up/part')`)
     file('one/next.js', `import { readFile } from 'fs/promises'`)
     file(
@@ -68,7 +68,7 @@ describe('the walk over modules', () => {
     expect(packages).toEqual(['@made/up'])
   })
 
-  it('leaves imports on use aside when told so, and follows all others', () => {
+  it('leaves imports on use out when configured so, and follows all others', () => {
     const first = file('two/index.js', `import './next.js'\nexport const later = () => import('lazy')`)
     file('two/next.js', `export { eager } from 'eager'`)
     file('two/node_modules/eager/package.json', '{ "main": "main.js" }')

@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 describe('the published package', { timeout }, () => {
   it('is small', () => {
-    // A third is libraries that would otherwise be installed beside it, and their licences; a third is the command, which starts sooner
+    // A third is libraries that would otherwise be installed next to it, and their licences; a third is the command, which starts sooner
     // as scripts of its own (docs/design/performance.md). Nothing is minified, so that errors and debuggers show readable lines.
     expect(statSync(tarball).size).toBeLessThan(2_300 * 1024)
   })
@@ -43,7 +43,7 @@ describe('the published package', { timeout }, () => {
 
   it('has types that every ES module resolution finds', async () => {
     const checker = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js')
-    // The types are in the package, so there is nobody to ask about them.
+    // The types are in the package, so no other package is asked about them.
     succeed(await runNode([checker, tarball, '--profile', 'esm-only', '--no-definitely-typed']))
   })
 })
@@ -175,8 +175,8 @@ describe('a project that installs zod as well', { timeout }, () => {
 })
 
 describe('a project that uses AI SDK 7', { timeout }, () => {
-  it('installs the package beside it without a conflict of peers', async () => {
-    const project = join(folder, 'beside-ai-sdk-7')
+  it('installs the package next to it without a conflict of peers', async () => {
+    const project = join(folder, 'with-ai-sdk-7')
     const { dependencies } = JSON.parse(
       readFileSync(join(root, 'test/ecosystem/packages/package.json'), 'utf8'),
     )

@@ -9,7 +9,7 @@ export type Outcome = { readonly code: number; readonly stdout: string; readonly
 export type RunOptions = {
   readonly cwd?: string
   readonly timeout?: number
-  /** Variables beside the usual ones. */
+  /** Variables in addition to the usual ones. */
   readonly env?: Readonly<Record<string, string>>
 }
 

@@ -9,7 +9,7 @@ export type Reference = {
   readonly kind: 'import' | 'reexport' | 'dynamic'
   /** Gone after compilation. `import { type A }` is not: with `verbatimModuleSyntax` the module is still loaded. */
   readonly typeOnly: boolean
-  /** What is taken from it; `*` stands for everything. */
+  /** What is taken from it; `*` means everything. */
   readonly names: readonly string[]
 }
 

@@ -86,7 +86,7 @@ describe.skipIf(process.platform !== 'linux').each<[string, (place: string) => S
         await expectOneEndEach(openStore(place), sessionId, before)
       }
       console.info(
-        `${backend}: seed ${seed}, ${figures.kills} kills, ${figures.sessions} sessions, ${figures.cutOff} tasks known as cut off; a command was still dying behind ${figures.withProcesses} kills`,
+        `${backend}: seed ${seed}, ${figures.kills} kills, ${figures.sessions} sessions, ${figures.cutOff} tasks known as cut off; a command was still ending after ${figures.withProcesses} kills`,
       )
     },
     120_000 * factor,

@@ -65,7 +65,7 @@ describe.runIf(hasScript)('approvals in a real terminal', { timeout: 90_000 }, (
   it.each([
     { how: 'at once', text: 'yyyyyyyy' },
     { how: 'with Enter', text: 'y\ry\ry\ry\r' },
-    { how: 'as a paste behind it', text: `y${keys.paste('y\ny\ny')}` },
+    { how: 'as a paste after it', text: `y${keys.paste('y\ny\ny')}` },
   ])('takes one key for one question: more of them $how approve nothing', async ({ text }) => {
     const place = await openPlace(files)
     const { flags } = await place.model([{ toolCalls: [bash('touch one'), bash('touch two')] }, 'Done.'])

@@ -30,13 +30,13 @@ describe('an interactive session', () => {
   })
 
   it.each([
-    { key: 'y', becomes: 'twelve\n', told: '→ yes, once' },
-    { key: 's', becomes: 'twelve\n', told: '→ yes, in this session: edit(a.txt)' },
-    { key: 'a', becomes: 'twelve\n', told: '→ yes, always in this project: edit(a.txt)' },
-    { key: 'n', becomes: 'nine\n', told: '→ no' },
-    { key: '\u001b', becomes: 'nine\n', told: '→ no' },
-    { key: keys.down + keys.enter, becomes: 'twelve\n', told: '→ yes, once' },
-  ])('shows what an edit would change and waits for a decision: $key', async ({ key, becomes, told }) => {
+    { key: 'y', becomes: 'twelve\n', shown: '→ yes, once' },
+    { key: 's', becomes: 'twelve\n', shown: '→ yes, in this session: edit(a.txt)' },
+    { key: 'a', becomes: 'twelve\n', shown: '→ yes, always in this project: edit(a.txt)' },
+    { key: 'n', becomes: 'nine\n', shown: '→ no' },
+    { key: '\u001b', becomes: 'nine\n', shown: '→ no' },
+    { key: keys.down + keys.enter, becomes: 'twelve\n', shown: '→ yes, once' },
+  ])('shows what an edit would change and waits for a decision: $key', async ({ key, becomes, shown }) => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
     const person = sitDown(place, flags)
@@ -47,13 +47,13 @@ describe('an interactive session', () => {
     person.press(keys.enter)
     person.press(key)
     await person.sees('Done.')
-    expect(person.screen()).toContain(told)
+    expect(person.screen()).toContain(shown)
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe(becomes)
     person.press(keys.ctrlD)
     await person.left
   })
 
-  it('tells the model why it was refused', async () => {
+  it('gives the model the reason of a refusal', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { server, flags } = await place.model([{ toolCalls: [edit] }, 'I see.'])
     const person = sitDown(place, flags)
@@ -233,7 +233,7 @@ describe('an interactive session', () => {
     expect(await person.left).toBe(0)
   })
 
-  it('goes back to something said, puts files back, and goes on with another session', async () => {
+  it('rewinds to an earlier message, restores files, and continues in another session', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model((_, n) => (n === 0 ? { toolCalls: [edit] } : 'Done.'))
     const first = sitDown(place, [...flags, '--mode', 'accept-edits'])
@@ -275,7 +275,7 @@ describe('an interactive session', () => {
     await fourth.left
   })
 
-  it('shows the diff of an edit that nobody was asked about, all changes, and what an undo did', async () => {
+  it('shows the diff of an edit without a question, all changes, and what an undo did', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const same = { name: 'write', args: { file_path: 'a.txt', content: 'twelve\n' } }
     const long = { name: 'write', args: { file_path: 'b.txt', content: 'line\n'.repeat(100) } }
@@ -326,8 +326,8 @@ describe('an interactive session', () => {
     const person = sitDown(place, flags)
     person.press(`Hello${keys.enter}`)
     await person.sees('From the server.')
-    person.press(`/model nobody/knows${keys.enter}`)
-    await person.sees('There is no model "nobody/knows"')
+    person.press(`/model unknown/model${keys.enter}`)
+    await person.sees('There is no model "unknown/model"')
     person.press(`/model offline${keys.enter}`)
     await person.sees('model: offline/rules (was test/m)')
     person.press(`Read a.txt${keys.enter}`)
@@ -370,7 +370,7 @@ describe('an interactive session', () => {
     const person = sitDown(place, flags, { columns })
     person.press(`船の速度は？${keys.left}${keys.left}${keys.backspace}${keys.enter}`)
     await person.sees(ready)
-    // The rule that somebody may agree to is there to its last letter.
+    // The rule that the user may approve is shown in full.
     expect(person.screen()).toMatch(
       columns < 60 ? /"s" and "a" add the rule:\n {4}edit\(a\.txt\)\n/ : /project: edit\(a\.txt\)\n/,
     )
@@ -387,7 +387,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('paints itself anew when the terminal changes its size', async () => {
+  it('redraws when the terminal changes its size', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Done with all of it.'])
     const person = sitDown(place, flags, { columns: 100 })
@@ -409,7 +409,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('leaves when it is told to from outside, with the terminal as it was', async () => {
+  it('exits on a signal from outside, with the terminal as it was', async () => {
     const place = await openPlace()
     const { flags } = await place.model([{ text: 'Well', stall: 1 }])
     const stopping = new AbortController()
@@ -421,17 +421,17 @@ describe('an interactive session', () => {
     expect(person.isRaw()).toBe(false)
   })
 
-  it('tells what is wrong with its flags as any other command does', async () => {
+  it('reports what is wrong with its flags as any other command does', async () => {
     const place = await openPlace()
-    const person = sitDown(place, ['--model', 'nobody/knows'])
+    const person = sitDown(place, ['--model', 'unknown/model'])
     expect(await person.left).toBe(2)
-    expect(person.screen()).toContain('capstan: There is no model "nobody/knows".')
+    expect(person.screen()).toContain('capstan: There is no model "unknown/model".')
     expect(person.isRaw()).toBe(false)
   })
 })
 
 describe('without a terminal', () => {
-  it('takes a prompt a line, asks nobody, and says what was refused', async () => {
+  it('takes one prompt per line, asks no question, and says what was refused', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { server, flags } = await place.model([{ toolCalls: [edit] }, 'I could not.', 'Second.'])
     const { code, stdout, stderr } = await place.run(['chat', ...flags], { stdin: 'Go\non\\\nboth\n' })
@@ -442,7 +442,7 @@ describe('without a terminal', () => {
     expect(JSON.stringify((await server.request(2)).body)).toContain('on\\nboth')
   })
 
-  it('asks in lines where somebody sits but the output goes elsewhere', async () => {
+  it('asks in lines where there is a user but the output is redirected', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
     const { code, stdout } = await place.run(['chat', ...flags], {

@@ -135,7 +135,7 @@ describe.runIf(hasScript)('a job of a shell', () => {
     await terminal.ended
   })
 
-  it('paints anew on an empty screen with Ctrl-L, also while a run is at work', async () => {
+  it('redraws an empty screen with Ctrl-L, also during a run', async () => {
     const place = await openPlace({ 'a.txt': 'nine knots\n' })
     const terminal = open(place, ['--model', 'offline', '--allow', 'bash(sleep *)'])
     await terminal.sees('offline/rules')
@@ -159,25 +159,25 @@ describe.runIf(hasScript)('a job of a shell', () => {
 
 describe.runIf(hasScript)('other commands in a real terminal', () => {
   it.each([
-    { press: 'y\r', told: 'is used from now on', code: 0 },
-    { press: '\r', told: 'It stays unused.', code: 3 },
-    { press: 'no\r', told: 'It stays unused.', code: 3 },
-    { press: keys.ctrlD, told: 'It stays unused.', code: 3 },
-    { press: keys.ctrlC, told: '', code: 130 },
-  ])('asks whether a configuration is trusted: $code', async ({ press, told, code }) => {
+    { press: 'y\r', shown: 'is used from now on', code: 0 },
+    { press: '\r', shown: 'It stays unused.', code: 3 },
+    { press: 'no\r', shown: 'It stays unused.', code: 3 },
+    { press: keys.ctrlD, shown: 'It stays unused.', code: 3 },
+    { press: keys.ctrlC, shown: '', code: 130 },
+  ])('asks whether a configuration is trusted: $code', async ({ press, shown, code }) => {
     const place = await openPlace({ 'capstan.acl': '# \u001b[2J\nmax_tool_rounds = 3\n' })
     const terminal = open(place, ['trust'])
     await terminal.sees('Use this configuration from now on? [y/N]')
     expect(terminal.screen()).toContain('# \\x1b[2J\nmax_tool_rounds = 3')
     terminal.press(press)
     await terminal.sees(`left: ${code}`)
-    expect(terminal.screen()).toContain(told)
+    expect(terminal.screen()).toContain(shown)
     expect(terminal.screen()).toMatch(/\nicanon/)
     await terminal.ended
     expect((await place.run(['trust'])).stdout.includes('is confirmed already')).toBe(code === 0)
   })
 
-  it('goes on with the run that was cut off', async () => {
+  it('resumes the run that was cut off', async () => {
     const place = await openPlace({ 'a.txt': 'nine knots\n' })
     const { server, flags } = await place.model((_, n) =>
       n === 0

@@ -37,7 +37,7 @@ export function open(place: Place, argv: readonly string[], columns = 80, rows =
   return openLine(place, line, columns, rows)
 }
 
-/** What a shell is told to start the built command. */
+/** The shell command that starts the built command. */
 export function lineOf(argv: readonly string[]): string {
   return [process.execPath, main, ...argv].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
 }

@@ -122,7 +122,7 @@ function occurrences(text: string, wanted: string | RegExp): number {
 }
 
 type SavedScreen = {
-  rows: { cells: string[]; goesOn: boolean }[]
+  rows: { cells: string[]; isWrapped: boolean }[]
   row: number
   column: number
   home: number
@@ -131,8 +131,8 @@ type SavedScreen = {
 /** As much of a terminal as the command may rely on. Anything else that comes is an error. It breaks long lines when it gets narrower. */
 export class VirtualTerminal {
   #columns: number
-  /** Each row, and whether it goes on in the next because it was too long. */
-  #rows: { cells: string[]; goesOn: boolean }[] = [{ cells: [], goesOn: false }]
+  /** Each row, and whether it continues in the next because it was too long. */
+  #rows: { cells: string[]; isWrapped: boolean }[] = [{ cells: [], isWrapped: false }]
   #row = 0
   #column = 0
   /** The row at the top of the screen when it was cleared last. */
@@ -167,10 +167,10 @@ export class VirtualTerminal {
   resize(columns: number): void {
     const lines: { cells: string[]; cursor?: number }[] = []
     let current: { cells: string[]; cursor?: number } = { cells: [] }
-    for (const [at, { cells, goesOn }] of this.#rows.entries()) {
+    for (const [at, { cells, isWrapped }] of this.#rows.entries()) {
       if (at === this.#row) current.cursor = current.cells.length + this.#column
       current.cells.push(...cells)
-      if (goesOn) continue
+      if (isWrapped) continue
       lines.push(current)
       current = { cells: [] }
     }
@@ -179,7 +179,7 @@ export class VirtualTerminal {
     for (const { cells, cursor } of lines) {
       const first = this.#rows.length
       for (let at = 0; at === 0 || at < cells.length; at += columns)
-        this.#rows.push({ cells: cells.slice(at, at + columns), goesOn: at + columns < cells.length })
+        this.#rows.push({ cells: cells.slice(at, at + columns), isWrapped: at + columns < cells.length })
       if (cursor === undefined) continue
       this.#row = Math.min(first + Math.floor(cursor / columns), this.#rows.length - 1)
       this.#column = cursor % columns
@@ -207,7 +207,7 @@ export class VirtualTerminal {
     if (on === this.isAlternate) throw new Error('the alternate screen is entered or left twice')
     if (on) {
       this.#main = { rows: this.#rows, row: this.#row, column: this.#column, home: this.#home }
-      this.#rows = [{ cells: [], goesOn: false }]
+      this.#rows = [{ cells: [], isWrapped: false }]
       this.#row = 0
       this.#column = 0
       this.#home = 0
@@ -232,15 +232,15 @@ export class VirtualTerminal {
     this.#column += width
   }
 
-  #newLine(goesOn: boolean): void {
-    this.#at().goesOn = goesOn
+  #newLine(isWrapped: boolean): void {
+    this.#at().isWrapped = isWrapped
     this.#row++
     this.#at()
   }
 
-  #at(): { cells: string[]; goesOn: boolean } {
-    while (this.#rows.length <= this.#row) this.#rows.push({ cells: [], goesOn: false })
-    return this.#rows[this.#row] ?? { cells: [], goesOn: false }
+  #at(): { cells: string[]; isWrapped: boolean } {
+    while (this.#rows.length <= this.#row) this.#rows.push({ cells: [], isWrapped: false })
+    return this.#rows[this.#row] ?? { cells: [], isWrapped: false }
   }
 
   #obey(sequence: string): void {
@@ -265,7 +265,7 @@ export class VirtualTerminal {
     } else if (name === 'K' || name === 'J') {
       const row = this.#at()
       row.cells.length = Math.min(row.cells.length, this.#column)
-      row.goesOn = false
+      row.isWrapped = false
       if (name === 'J') this.#rows.length = this.#row + 1
     } else if (!/^\?(25|2026|2004)$/.test(parameters) || !/[hl]/.test(name))
       throw new Error(`an odd sequence: ${JSON.stringify(sequence)}`)

@@ -1,4 +1,4 @@
-// Swaps a directory and a link to outside, as fast as it can, until it is told to stop. Usage: attacker.mjs <workspace> <outside>
+// Swaps a directory and a link to outside, as fast as it can, until it is stopped. Usage: attacker.mjs <workspace> <outside>
 import { renameSync, symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -8,7 +8,7 @@ const aside = join(workspace, 'd-aside')
 let swaps = 0
 let made = 0
 
-/** A writer may make the directory anew while it is away; then that one is put aside.
+/** A writer may create the directory again while it is moved away; then that one is put aside.
  * @param {() => void} put */
 function inPlace(put) {
   for (;;) {

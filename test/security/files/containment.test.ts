@@ -75,7 +75,7 @@ describe.each(['handle', 'compare'] as const)('containment by %s', (wanted) => {
     expect(await codeOf(scene, files.read('link'))).toBe('path_outside')
   })
 
-  it('SEC-008 .. hidden behind a component that does not exist', async () => {
+  it('SEC-008 .. hidden after a component that does not exist', async () => {
     const scene = createScene()
     const files = scene.files({ method })
     expect(await codeOf(scene, files.write('a/../../x', ''))).toBe('path_outside')

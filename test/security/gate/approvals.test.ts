@@ -85,7 +85,7 @@ describe('approvals', () => {
     expect(ran).toHaveLength(4)
   })
 
-  it('SEC-225 an aborted run, a closed terminal and nobody at all mean no', async () => {
+  it('SEC-225 an aborted run, a closed terminal and no user at all mean no', async () => {
     const controller = new AbortController()
     const waiting = session({}, { onAsk: () => new Promise(() => undefined) })
     const pending = waiting.gate.call({

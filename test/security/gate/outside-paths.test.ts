@@ -128,7 +128,7 @@ const hard = [
 ]
 
 describe('a link out of the workspace that a command names', { timeout: limit }, () => {
-  it.each([...reads, ...writes])('is refused where nobody can be asked: %s', async (command) => {
+  it.each([...reads, ...writes])('is refused where no user can be asked: %s', async (command) => {
     const { text, changed } = await attempt(command)
     expect(text).toMatch(/^Refused|Error: Refused/)
     expect(text).toContain('/outside')

@@ -62,7 +62,7 @@ function makeRepositories(lib: string, root: string): void {
   git(root, 'config', 'user.name', 'Ann')
   git(root, 'config', 'user.email', 'ann@example.test')
   git(root, 'submodule', 'add', '-q', lib, 'sub')
-  // It overrules what git is told about all submodules.
+  // It overrides the setting for all submodules.
   git(root, 'config', '-f', '.gitmodules', 'submodule.sub.ignore', 'none')
   git(root, 'clone', '-q', lib, 'nested')
   git(root, '-c', 'advice.addEmbeddedRepo=false', 'add', '.')

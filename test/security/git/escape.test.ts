@@ -267,7 +267,7 @@ describeWithBubblewrap('git as a way out of the sandbox', () => {
         `mkdir -p node_modules/x && git init -q node_modules/x && git -C node_modules/x config core.fsmonitor "touch ${canary}"; true`,
     ],
     [
-      'a directory nobody can list',
+      'a directory that cannot be listed',
       (canary) =>
         `mkdir -p d/e && git init -q d/e && git -C d/e config core.fsmonitor "touch ${canary}"; chmod 311 d; true`,
     ],
@@ -439,7 +439,7 @@ describeWithBubblewrap('git commands that need to write', () => {
     expect(committed).toContain('second commit')
     expect(switched).toContain('* side')
     expect(made).toContain('copy/.git')
-    expect(pushed).toMatch(/not allowed|refused|Nobody|no rule/i)
+    expect(pushed).toMatch(/not allowed|refused|asked|no rule/i)
     expect(git(root, 'log', '--format=%s', '-1')).toBe('second commit\n')
   })
 
@@ -465,7 +465,7 @@ describeWithBubblewrap('git commands that need to write', () => {
     expect(existsSync(join(root, 'evil/.git'))).toBe(false)
   })
 
-  it('write nothing beside other commands, in the background, with settings of their own, or through an alias', async () => {
+  it('write nothing next to other commands, in the background, with settings of their own, or through an alias', async () => {
     repository(root)
     const before = snapshot(join(root, '.git'))
     const [mixed] = await run(

@@ -93,7 +93,7 @@ describe('SEC-158, SEC-159, SEC-160: what a name resolves to', () => {
     expect(server.connections()).toBe(1)
   })
 
-  it('resolves anew on every hop, and refuses the hop that became private', async () => {
+  it('resolves again on every hop, and refuses the hop that became private', async () => {
     let asked = 0
     const server = await serve((_request, response) => response.writeHead(302, { location: '/again' }).end())
     running.push(server)

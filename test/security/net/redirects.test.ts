@@ -69,7 +69,7 @@ describe('SEC-161: redirects', () => {
     expect(server.connections()).toBe(6)
   })
 
-  it('follows a chain of five, and tells where the answer came from', async () => {
+  it('follows a chain of five, and reports where the answer came from', async () => {
     const server = await serve((request, response) => {
       const step = Number(request.url?.slice(1))
       if (step === 5) response.end('there')

@@ -97,7 +97,7 @@ describe('TLS', () => {
     expect(Buffer.from(response.body).toString()).toBe('secure')
   })
 
-  it('refuses a certificate nobody vouches for, whatever the environment says', async () => {
+  it('refuses a certificate that is not trusted, whatever the environment says', async () => {
     const server = await secure()
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     const outcome = fetchOnFakeInternet().fetch(`https://host.example:${server.port}/`)

@@ -1,4 +1,4 @@
-// Swaps directories and a file for links to outside, as fast as it can, until it is told to stop.
+// Swaps directories and a file for links to outside, as fast as it can, until it is stopped.
 // Usage: search-attacker.mjs <workspace> <outside>
 import { renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'

@@ -25,10 +25,10 @@ beforeEach(() => {
   for (const directory of ['W/d', 'W/n/d', 'W/f', 'outside'])
     mkdirSync(join(place, directory), { recursive: true })
   for (const file of ['d/inside', 'n/d/inside', 'f/plain', 'still']) writeFileSync(join(root, file), 'mine\n')
-  // Many, so that whoever is listing or reading outside is there for a while. The name of each gives it away as well.
+  // Many, so that a search that lists or reads outside takes a while. The name of each gives it away as well.
   for (let index = 0; index < 20; index += 1)
     writeFileSync(join(place, `outside/${canary}-${index}`), `${canary}\n`)
-  // The same name as inside, for whoever lists the directory and then reads through the link.
+  // The same name as inside, for a search that lists the directory and then reads through the link.
   for (const file of ['secret', 'inside']) writeFileSync(join(place, 'outside', file), `${canary}\n`)
 })
 afterEach(() => {

@@ -32,7 +32,7 @@ export const p0: PermissionPolicy = {
   deny: ['write(**/.env*)', 'bash(rm -rf*)', 'read(**/.ssh/**)'],
 }
 
-/** What a policy, beside the built-in rules, makes of a call; `ask` is never allowed without a person. */
+/** What a policy, with the built-in rules, makes of a call; `ask` is never allowed without a person. */
 export function decision(
   call: Call,
   policy: PermissionPolicy = p0,

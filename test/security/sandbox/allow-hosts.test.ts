@@ -109,7 +109,7 @@ describeWithBubblewrap('network.allowHosts for commands of bash', () => {
     expect(served).toEqual([])
   })
 
-  it('refuses a private address behind an allowed name, every port but 80 and 443, and other spellings', async () => {
+  it('refuses a private address of an allowed name, every port but 80 and 443, and other spellings', async () => {
     const port = host.split(':')[1]
     const tries = [
       `curl -sS http://localhost.example:${port}/`,

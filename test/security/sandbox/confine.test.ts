@@ -56,13 +56,13 @@ describeWithBubblewrap('what one call is held to: hidden paths', () => {
     expect(await said(command, { masked }, shell)).toBe('grep: ./.env: Permission denied\nprivate\nplain\n')
     expect(readFileSync(join(root, '.env'), 'utf8')).toBe('SECRET=1\n')
     expect(readdirSync(join(root, 'private'))).toEqual(['inner'])
-    const told = await shell.run('echo x > .env', { confine: { masked } })
-    expect(told.blocked).toEqual([expect.stringContaining('refused')])
+    const result = await shell.run('echo x > .env', { confine: { masked } })
+    expect(result.blocked).toEqual([expect.stringContaining('refused')])
     // Held to one call, not to the shell.
     expect(await said('cat .env', {}, shell)).toBe('SECRET=1\n')
   })
 
-  it('SEC-110 also in the background, behind a link, and outside the workspace', async () => {
+  it('SEC-110 also in the background, through a link, and outside the workspace', async () => {
     const shell = shellWith()
     const masked = [join(root, '.env')]
     const job = await shell.start('cat .env; echo done', { confine: { masked } })
@@ -295,7 +295,7 @@ describeWithBubblewrap('further roots', () => {
   })
 })
 
-describeWithBubblewrap('protected places below and beside', () => {
+describeWithBubblewrap('protected places below and next to the workspace', () => {
   it('SEC-128 nested repositories take commits of git commands alone, and nothing else', async () => {
     const names = ['sub', 'a/b/c/d/e/f/deep', 'node_modules/x/bare-bones']
     for (const name of names) {

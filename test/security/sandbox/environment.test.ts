@@ -93,7 +93,7 @@ describe.each(modes)('the environment of a command, sandbox %s', (sandbox) => {
     }
   })
 
-  it('SEC-114 starts anew with every command: no variable, function, directory or home is carried over', async () => {
+  it('SEC-114 is new for every command: no variable, function, directory or home is carried over', async () => {
     const shell = shellWith({ sandbox })
     await shell.run(
       'export X=1; PATH=/evil:$PATH; f() { :; }; cd /; git config --global alias.log "!touch PWNED"; echo x > ~/.bashrc',

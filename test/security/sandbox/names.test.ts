@@ -29,7 +29,7 @@ function controlFiles(root: string): string[] {
     .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1))
 }
 
-/** A command that shows by a file in `signal/`, which git ignores, that it runs, and goes on when the test says so. */
+/** A command that shows by a file in `signal/`, which git ignores, that it runs, and continues when the test says so. */
 const waits = 'touch signal/started; until [ -e signal/go ]; do sleep 0.02; done'
 
 async function whileRunning(
@@ -63,7 +63,7 @@ describeWithBubblewrap('names that a command must not make', () => {
     })
   })
 
-  it('cannot be made by any tool, and the model is told which were refused', async () => {
+  it('cannot be made by any tool, and the model learns which were refused', async () => {
     const make = [
       ...[
         'touch $n',

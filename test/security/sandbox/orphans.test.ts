@@ -77,7 +77,7 @@ describe('a host that is killed with SIGKILL (SEC-132, I5)', () => {
     await expect.poll(() => readdirSync(ledgerDir)).toEqual([])
   })
 
-  it('gets a new watcher when somebody kills it', async () => {
+  it('gets a new watcher when its watcher is killed', async () => {
     const ledgerDir = join(place, 'ledger')
     const word = randomUUID()
     const shell = { root: place, ledgerDir, sandbox: 'off', env: { ORPHAN_WORD: word } } as const

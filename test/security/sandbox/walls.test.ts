@@ -247,7 +247,7 @@ for (const { who, front, uid } of users) {
       ])
     })
 
-    it('SEC-130 a workspace behind a link or dots is the real one; the machine and the home are refused', async () => {
+    it('SEC-130 a workspace named through a link or dots is the real one; the machine and the home are refused', async () => {
       symlinkSync(root, join(place, 'link'))
       for (const given of [join(place, 'link'), `${root}/../work/.`]) {
         const [outcome] = await run(['pwd; echo x > x'], {}, given)

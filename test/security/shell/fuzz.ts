@@ -16,7 +16,7 @@ export type FuzzReport = {
   readonly executed: number
   /** Scripts that ran something and are nevertheless not understood, hence asked about. */
   readonly refused: number
-  /** Scripts that ran a marker which is not a unit: only a doubt stands for it. */
+  /** Scripts that ran a marker which is not a unit: only a doubt covers it. */
   readonly onlyDoubted: number
   /** Scripts without any doubt. */
   readonly clear: number
@@ -220,7 +220,7 @@ function runBash(root: string, file: string, log: string): Promise<boolean> {
       try {
         process.kill(-child.pid, 'SIGKILL')
       } catch (error) {
-        // Nobody is left in the group.
+        // No process is left in the group.
         if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
       }
       child.stdio[3]?.destroy()

@@ -8,7 +8,7 @@ import { byPrompt, call, open } from '../../contract/subagents.js'
 
 const anything: AgentDefinition = { name: 'anything', description: 'Has all tools.', prompt: 'Do it.' }
 
-/** `Hand on` is handed from one to the next until nobody may; the last one writes. */
+/** `Hand on` is handed from one to the next until no agent may; the last one writes. */
 function chain(levels: number) {
   return byPrompt(({ prompt, turn, results }) => {
     const level = Number(/\d+/.exec(prompt)?.[0] ?? 0)

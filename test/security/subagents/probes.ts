@@ -100,7 +100,7 @@ export function probeWatch(leading: readonly string[]): {
   }
 }
 
-/** Without a person to say yes, whoever is above must have been able to do it by itself. */
+/** Without a user who approves, the caller must have been able to do it by itself. */
 export function expectNoMore(below: readonly Ran[], above: readonly Ran[], where: string): void {
   for (const [at, { ran }] of below.entries())
     if (ran) expect(above[at], `probe ${at} ${where}`).toEqual({ ran: true, asked: false })

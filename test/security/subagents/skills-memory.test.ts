@@ -40,7 +40,7 @@ const setting = fc.record({
 
 type Way = 'plain' | 'loaded' | 'recalled' | number
 
-/** What becomes of every probe: after a skill was loaded, beside a memory, or in the skill that so many skills lead to. */
+/** What becomes of every probe: after a skill was loaded, with a memory, or in the skill that so many skills lead to. */
 async function outcomes(agent: Agent, workspace: string, options: SessionOptions, way: Way): Promise<Ran[]> {
   const skills = typeof way === 'number' ? way : 0
   let seen = ''

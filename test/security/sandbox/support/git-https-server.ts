@@ -13,7 +13,7 @@ export type GitServer = {
   branches(): string
 }
 
-/** An empty repository behind HTTPS, served by git's own CGI program, which takes pushes. */
+/** An empty repository over HTTPS, served by git's own CGI program, which takes pushes. */
 export async function startGitServer(address: string): Promise<GitServer> {
   const directory = await temporaryDirectory()
   const repository = join(directory, 'remote.git')

@@ -1,4 +1,4 @@
-// A host in a process of its own: opens a shell as it is told, runs what it is told, and prints what came of it.
+// A host in a process of its own: opens a shell with the given options, runs the given commands, and prints the results.
 // node host.mjs COMPILED_DIRECTORY JSON     one request
 // node host.mjs COMPILED_DIRECTORY          requests as lines of standard input
 import { writeSync } from 'node:fs'
