@@ -112,20 +112,16 @@ function deep(levels: number): unknown {
 }
 
 describe('an untrusted schema', () => {
-  it.each(hostile)(
-    'is checked with bounded work: %s',
-    (_, schema, value) => {
-      // An endless check would never return, and the test would reach its time limit.
-      let outcome: unknown
-      try {
-        outcome = compileJsonSchema(schema).check(value)
-      } catch (error) {
-        outcome = error
-      }
-      expect(outcome).toBeDefined()
-    },
-    20_000,
-  )
+  it.each(hostile)('is checked with bounded work: %s', (_, schema, value) => {
+    // An endless check would never return, and the test would reach its time limit.
+    let outcome: unknown
+    try {
+      outcome = compileJsonSchema(schema).check(value)
+    } catch (error) {
+      outcome = error
+    }
+    expect(outcome).toBeDefined()
+  })
 
   it('still has its patterns enforced, with the same messages', () => {
     const { check } = compileJsonSchema({

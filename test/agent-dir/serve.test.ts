@@ -19,7 +19,7 @@ const counting = () => scriptedModel((_, n) => `answer ${n + 1}`)
 
 describe('serveAgentDir', () => {
   it('fires every second, keeps its history over a restart, and stops cleanly', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const dir = await agentDir({ 'schedules/tick.md': schedule('* * * * * *') })
     const work = await directoryWith({})

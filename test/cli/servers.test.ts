@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openPlace } from './drive.js'
 
-const limit = 60_000
+const limit = 120_000
 const broken = `mcp_servers "broken" { command = "${process.execPath}" args = ["-e", "console.error('no token'); process.exit(4)"] }`
 const report =
   /mcp server broken is unavailable: it ended with exit code 4; it said: no token; its command is: \S*node -e console/

@@ -5,7 +5,7 @@ import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import type { JsonValue } from '../../src/tool/json.js'
 import { calls, openSession, toolResults } from './open-session.js'
 
-const limit = 60_000
+const limit = 120_000
 
 const files = {
   'a.txt': 'one\n',

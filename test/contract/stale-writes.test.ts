@@ -8,7 +8,7 @@ import type { JsonValue } from '../../src/tool/json.js'
 import { calls, type Opened, openSession, type Script, toolResults } from './open-session.js'
 import { byPrompt, call } from './subagents.js'
 
-const limit = 60_000
+const limit = 120_000
 
 const open: SessionOptions = { permissionPolicy: { defaultDecision: 'allow' } }
 const read = (path = 'a.txt'): [string, JsonValue] => ['read', { file_path: path }]

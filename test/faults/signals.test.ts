@@ -37,7 +37,7 @@ describe('FT-26: a host that receives a signal to stop', () => {
       expect(closed?.['left']).toEqual([])
       expect(await waitForProcesses(word, (left) => left === 0)).toEqual([])
     },
-    30_000,
+    120_000,
   )
 
   it('whose output has no reader any more stops too', async () => {

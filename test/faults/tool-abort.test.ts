@@ -56,7 +56,7 @@ describe('FT-14: a command that is aborted', () => {
       }
       console.info(`FT-14: ${rounds} aborts of a command that ${_}`)
     },
-    60_000,
+    120_000,
   )
 
   it('with others at the same time: all of them end together', async () => {

@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 describe.each(formats)('the stored format $name', (format) => {
   it('has golden files of every version, and this version writes what the newest of them have', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const places = await placesIn(base)
     await format.write(places)
@@ -46,7 +46,7 @@ describe.each(formats)('the stored format $name', (format) => {
   })
 
   for (const version of versionsOf(format))
-    it(`is read as ${version} wrote it`, { timeout: 60_000 }, async () => {
+    it(`is read as ${version} wrote it`, { timeout: 120_000 }, async () => {
       const places = await placesIn(base)
       // Opening a session may write to its store.
       await cp(goldenDirectory(format, version), places.target, { recursive: true })

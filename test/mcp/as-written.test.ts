@@ -23,7 +23,7 @@ import { describeWithBubblewrap } from '../security/sandbox/support/needs-bubble
 import { temporaryDirectory } from '../support/temporary-directory.js'
 import { eventually } from './support.js'
 
-const limit = 60_000
+const limit = 120_000
 const world = fileURLToPath(new URL('world-server.mjs', import.meta.url))
 const server: McpServerOptions = { name: 'world', command: process.execPath, args: [world] }
 /** Where the server and Node are: a sandbox may hide them. */

@@ -16,7 +16,7 @@ import {
 } from '../contract/open-session.js'
 import { badServer } from './support.js'
 
-const limit = 60_000
+const limit = 120_000
 const world = fileURLToPath(new URL('world-server.mjs', import.meta.url))
 /** A server with so many tools, with descriptions of so many characters; the model is shown the first 200 of them. */
 const serverWith = (count: number, length = 10, name = 'world') => ({

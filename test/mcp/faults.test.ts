@@ -4,7 +4,7 @@ import type { Session } from '../../src/session/session.js'
 import { calls, makeWorkspace, openSession, toolResults } from '../contract/open-session.js'
 import { badServer, eventually } from './support.js'
 
-const limit = 30_000
+const limit = 120_000
 const unhandled: unknown[] = []
 const note = (reason: unknown): void => void unhandled.push(reason)
 beforeAll(() => void process.on('unhandledRejection', note))

@@ -4,7 +4,7 @@ import { openSession } from '../contract/open-session.js'
 import { startHost } from '../support/host-process.js'
 import { badEntry, badServer, eventually, processesWith } from './support.js'
 
-const limit = 60_000
+const limit = 120_000
 const newWord = (): string => `orphan-${randomBytes(6).toString('hex')}`
 
 describe('no process of a server is left', { timeout: limit }, () => {

@@ -16,7 +16,7 @@ import { byPrompt, call as taskCall } from '../contract/subagents.js'
 import { startHttp } from './http-server.js'
 import { badEntry, badServer, eventually, processesWith } from './support.js'
 
-const limit = 30_000
+const limit = 120_000
 const few = { builtinTools: ['read'] as const }
 const call = calls(['mcp__bad__echo', { message: 'x' }])
 /** Waits until the session has seen that the server's tools changed. */

@@ -4,7 +4,7 @@ import { serveMcp } from '../../src/session/serve-mcp.js'
 import type { Session } from '../../src/session/session.js'
 import { openSession } from '../contract/open-session.js'
 
-const limit = 30_000
+const limit = 120_000
 
 /** Another agent's client, on the official library, connected to this session. */
 async function connected(session: Session, options?: Parameters<typeof serveMcp>[2]) {

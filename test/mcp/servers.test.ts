@@ -17,7 +17,7 @@ import {
 import { startEverything } from './everything-http.js'
 import { badEntry, badServer, entryOf } from './support.js'
 
-const limit = 60_000
+const limit = 120_000
 const allow = { permissionPolicy: { allow: ['mcp__*'] } }
 const everything = { name: 'every', command: process.execPath, args: [entryOf('everything'), 'stdio'] }
 

@@ -51,7 +51,7 @@ describe.each<[string, (place: string) => SessionStore]>([
       expect(again.text).toBe('There are three.')
       expect(model.requests).toHaveLength(1)
     },
-    60_000,
+    120_000,
   )
 
   it('is not resumed once its prompt was rewound', async () => {

@@ -14,7 +14,7 @@ import { eventually, processesWith } from '../mcp/support.js'
 import { startHost } from '../support/host-process.js'
 import { badPeer, kinds, never, type PeerEvent, startPeer } from './support.js'
 
-const limit = 60_000
+const limit = 120_000
 const all: SessionOptions = { permissionPolicy: { defaultDecision: 'allow' }, instructionFiles: false }
 const newWord = (): string => `peer-${randomBytes(6).toString('hex')}`
 

@@ -18,7 +18,7 @@ function questionIn(terminal: Terminal): string | undefined {
 }
 
 async function nextQuestion(terminal: Terminal, before?: string): Promise<string> {
-  for (const endsAt = Date.now() + 30_000; Date.now() < endsAt; ) {
+  for (const endsAt = Date.now() + 100_000; Date.now() < endsAt; ) {
     const question = questionIn(terminal)
     if (question !== undefined && question !== before) return question
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -35,7 +35,7 @@ async function leave(terminal: Terminal): Promise<void> {
 
 const isThere = (place: Place, path: string): boolean => existsSync(join(place.root, path))
 
-describe.runIf(hasScript)('approvals in a real terminal', { timeout: 90_000 }, () => {
+describe.runIf(hasScript)('approvals in a real terminal', { timeout: 120_000 }, () => {
   it('approves the call that the question names, with several calls in one answer', async () => {
     const place = await openPlace(files)
     const toolCalls = [write, remove, bash('touch one'), bash('rm -f src/a.txt'), bash('touch two')]

@@ -83,7 +83,7 @@ export function openLine(place: Place, line: string, columns = 80, rows = 30): T
         }
         const timer = setTimeout(
           () => reject(new Error(`never seen: ${String(wanted)}\n${terminal.text()}`)),
-          30_000,
+          100_000,
         )
         watchers.add(look)
         look()

@@ -93,7 +93,7 @@ export function sitDown(place: Place, argv: readonly string[], options: Terminal
         const timer = setTimeout(() => {
           give()
           reject(new Error(`never seen: ${String(wanted)}\n--- the screen\n${terminal.text()}\n---`))
-        }, 40_000)
+        }, 100_000)
         watchers.add(look)
         look()
       }),

@@ -54,7 +54,7 @@ describe.each(['handle', 'compare'] as const)('random trees with links, by %s', 
   const method = process.platform === 'linux' ? wanted : 'compare'
 
   it('reading agrees with the real path, and nothing from outside is ever seen', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     await fc.assert(
       fc.asyncProperty(

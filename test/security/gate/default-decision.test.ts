@@ -13,7 +13,7 @@ import {
 } from '../../contract/open-session.js'
 import { byPrompt, call } from '../../contract/subagents.js'
 
-const limit = 60_000
+const limit = 120_000
 
 const files = {
   'docs/a.md': 'the word marmalade is public\n',

@@ -7,7 +7,7 @@ import type { SessionOptions } from '../../../src/session/options.js'
 import { scriptedModel } from '../../../src/testing/scripted-model.js'
 import { bash, calls, type Opened, openSession, toolResults } from '../../contract/open-session.js'
 
-const limit = 60_000
+const limit = 120_000
 
 /** Rules that cover every command here, and no file. */
 const commands: PermissionPolicy = {

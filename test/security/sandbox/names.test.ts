@@ -41,7 +41,7 @@ async function whileRunning(
   const { server, session, root } = await openSession([bash(`${waits}; ${command}`), 'done'], options, files)
   makeRepository(root)
   const running = session.send('go')
-  await vi.waitUntil(() => existsSync(join(root, 'signal/started')), { timeout: 60_000, interval: 10 })
+  await vi.waitUntil(() => existsSync(join(root, 'signal/started')), { timeout: 120_000, interval: 10 })
   try {
     look(root)
   } finally {

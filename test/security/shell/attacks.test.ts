@@ -24,7 +24,7 @@ async function openAttacked(options: SessionOptions): Promise<{ session: Session
   makeRepository(root)
   await symlink('.env', join(root, 'link'))
   const model = byPrompt(({ prompt, turn, results }) =>
-    turn === 0 ? call('bash', { command: prompt, timeout: 10_000 }) : `result: ${results.join('\n')}`,
+    turn === 0 ? call('bash', { command: prompt, timeout: 110_000 }) : `result: ${results.join('\n')}`,
   )
   const agent = await Agent.create({}, { userDir, env: {} })
   whenDone(() => agent.close())

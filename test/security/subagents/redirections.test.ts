@@ -33,7 +33,7 @@ describe('read-only agents', () => {
       const model = byPrompt(({ prompt, turn, results }) => {
         const from = Number(/from (\d+)/.exec(prompt)?.[1] ?? 0)
         const command = turn < inOneTask ? writers[from + turn] : undefined
-        if (command !== undefined) return call('bash', { command, timeout: 10_000 })
+        if (command !== undefined) return call('bash', { command, timeout: 110_000 })
         answers.push(...results)
         return 'done'
       })
