@@ -2,23 +2,23 @@ import type { Stats } from 'node:fs'
 import { lstat, opendir } from 'node:fs/promises'
 import type { DirectoryEntry, FileKind } from '../../tool/runtime.js'
 import { DirectoryTooLargeError, FileKindError, FileNotFoundError } from './errors.js'
-import type { Place } from './open-contained.js'
 import { type OpenDirectory, type OpenMethod, openDirectory } from './open-directory.js'
+import type { OpenEntry } from './open-entry.js'
 import { tolerate } from './system-error.js'
 
 /** The entries of the directory at a place, by name. Links are listed as links, never followed. */
 export async function listDirectory(
-  place: Place,
+  entry: OpenEntry,
   method: OpenMethod,
   limit: number,
 ): Promise<DirectoryEntry[]> {
-  if (place.stat === undefined) throw new FileNotFoundError(place.asWritten)
-  if (!place.stat.isDirectory())
-    throw new FileKindError(place.asWritten, 'is not a directory; read it instead')
-  const directory = await openDirectory(method, place.directory.at(place.name), { follow: false })
+  if (entry.stat === undefined) throw new FileNotFoundError(entry.asWritten)
+  if (!entry.stat.isDirectory())
+    throw new FileKindError(entry.asWritten, 'is not a directory; read it instead')
+  const directory = await openDirectory(method, entry.directory.at(entry.name), { follow: false })
   try {
     const entries = await entriesOf(directory, limit)
-    if (entries === undefined) throw new DirectoryTooLargeError(place.asWritten, limit)
+    if (entries === undefined) throw new DirectoryTooLargeError(entry.asWritten, limit)
     return entries.length > maxSized ? entries : await withSizes(directory, entries)
   } finally {
     await directory.close()

@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { FileSystemError } from './errors.js'
-import { keysInUse } from './keyed-lock.js'
+import { lockedKeys } from './keyed-lock.js'
 import { createLocalFiles } from './local-files.js'
 
 let top = ''
@@ -40,7 +40,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   expect(leftovers()).toEqual([])
-  expect(keysInUse()).toBe(0)
+  expect(lockedKeys()).toBe(0)
 })
 
 describe('local files', () => {

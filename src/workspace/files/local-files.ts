@@ -1,47 +1,48 @@
 import { randomBytes } from 'node:crypto'
-import { realpathSync, statSync } from 'node:fs'
+import { realpathSync, type Stats, statSync } from 'node:fs'
 import { rmdir, unlink } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { CapstanError } from '../../tool/errors.js'
-import type { FileStat, RuntimeFiles, WriteOptions, WriteOutcome } from '../../tool/runtime.js'
+import type { RuntimeFiles, WriteOptions, WriteOutcome } from '../../tool/runtime.js'
 import { isInside } from '../inside.js'
 import { type Access, authorise, type Permit, refuseCarrying } from './access.js'
 import { changeFiles } from './change-files.js'
-import { changing, type Step } from './changing.js'
 import { type Area, type ContainedPath, containPath, type Root, rootOfReal } from './contained-path.js'
 import { decodeText } from './decode-text.js'
 import { FileKindError, FileNotFoundError, FileTooLargeError, PathInvalidError } from './errors.js'
 import { linkedGitDirectories } from './linked-git.js'
 import { kindOf, listDirectory } from './list-directory.js'
+import { lockEntries, type Target } from './lock-entries.js'
 import { moveFile } from './move-file.js'
-import { type Place, realPathOf, type Want, withPlace } from './open-contained.js'
 import { bestMethod, type OpenMethod } from './open-directory.js'
+import { type OpenEntry, openEntry, realPathOf, type Want } from './open-entry.js'
 import { styleOf } from './path-style.js'
 import { protect } from './protected-path.js'
 import { readSlice, readWhole, stopIfAborted } from './read-file.js'
 import { refuseRange } from './refuse-range.js'
 import { replaceFile, syncDirectory } from './replace-file.js'
+import { fromSystem } from './system-error.js'
 import { versionOf } from './version.js'
 
 export type LocalFilesOptions = {
   readonly root: string
-  /** Further directories that paths may lie in, written as absolute paths. */
+  /** Further directories that paths can be in, as absolute paths. */
   readonly roots?: readonly string[]
-  /** Directories that were opened while the session runs, as real paths; asked at each use. */
+  /** Returns directories that were opened while the session runs, as real paths. Called at each use. */
   readonly opened?: () => readonly string[]
-  /** The session's scratch directory; without a path as long as nothing was put there. */
+  /** The session's scratch directory; `path` is undefined until something is written there. */
   readonly scratch?: { readonly path: string | undefined }
-  /** Names (at any depth) and paths from the root that no tool may write, beside `.git`, `.capstan` and `.mcp.json`. */
+  /** Names (at any depth) and paths from the root that no tool can write, in addition to `.git`, `.capstan` and `.mcp.json`. */
   readonly protect?: readonly string[]
-  /** Absolute paths that nothing may carry along when it is moved or removed. */
+  /** Absolute paths that must not be moved or removed with a directory above them. */
   readonly protectPaths?: readonly string[]
   readonly permit?: Permit
-  /** The largest file that is read or written as a whole. */
+  /** The maximum size of a file that is read or written as a whole. */
   readonly maxFileBytes?: number
   readonly maxEntries?: number
-  /** False: acknowledge before the disk has it. */
+  /** False: a write is acknowledged before it is on the disk. */
   readonly durable?: boolean
-  /** For tests: the way other platforms go. */
+  /** For tests: the method that other platforms use. */
   readonly method?: OpenMethod
 }
 
@@ -50,20 +51,20 @@ export type ForCall = { readonly permit?: Permit; readonly signal?: AbortSignal 
 type LocalWriteOptions = WriteOptions & { readonly mode?: number }
 
 export interface LocalFiles extends RuntimeFiles {
-  /** How the gap between check and use is closed here. */
+  /** How the gap between check and use is closed on this platform. */
   readonly method: OpenMethod
-  /** `mode` is for a file that is made; one that is there keeps its own. */
+  /** Writes a file. `mode` applies to a new file; an existing file keeps its own mode. */
   write(path: string, data: string | Uint8Array, options?: LocalWriteOptions): Promise<WriteOutcome>
-  /** The real path that a path leads to, or would if it existed. Judged by containment only. */
+  /** Returns the real path that a path leads to, or would lead to if it existed. Checks containment only. */
   resolve(path: string): Promise<string>
-  /** When the file at a path last changed in any way, which no program can set back; in milliseconds since 1970. */
+  /** Returns the time of the last change of the file (ctime, which no program can set back), in milliseconds since 1970. */
   changedAt(path: string): Promise<number>
-  /** The same files as one call may use them. */
+  /** Returns these files with the permissions and the signal of one call. */
   forCall(call: ForCall): LocalFiles
 }
 
 /**
- * Files on this machine's disk, held inside their roots.
+ * Creates access to files on this machine's disk that is confined to its roots.
  *
  * @example
  * const files = createLocalFiles({ root: '/srv/project' })
@@ -86,7 +87,7 @@ export function createLocalFiles(options: LocalFilesOptions): LocalFiles {
   return filesFor(access, limits, undefined)
 }
 
-/** The paths that lie below the root, from there. */
+/** Returns the paths that are below the root, relative to it. */
 function belowRoot(root: string, paths: readonly string[] = []): string[] {
   return paths
     .filter((path) => path !== root && isInside(root, path))
@@ -102,27 +103,38 @@ const toMoveHere: Want = { kind: 'write', follow: false, makeParents: true }
 
 function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefined): LocalFiles {
   const { area } = access
-  const at = <T>(path: string, want: Want, use: (place: Place) => Promise<T>): Promise<T> =>
-    withPlace(access, admitted(area, path, signal), want, use)
+
+  const stat = async (path: string): Promise<Stats> => {
+    const entry = await openEntry(access, admitted(area, path, signal), toRead)
+    await entry.directory.close()
+    if (entry.stat === undefined) throw new FileNotFoundError(path)
+    return entry.stat
+  }
 
   const read: LocalFiles['read'] = async (path, options = {}) => {
     const maxBytes = Math.min(options.maxBytes ?? limits.bytes, limits.bytes)
-    return at(path, toRead, (place) => readWhole(place, { maxBytes, signal }))
+    const entry = await openEntry(access, admitted(area, path, signal), toRead)
+    try {
+      return await readWhole(entry, { maxBytes, signal })
+    } catch (thrown) {
+      throw fromSystem(thrown, path)
+    } finally {
+      await entry.directory.close()
+    }
   }
 
   return {
     root: area.workspace.path,
     method: access.method,
     resolve: async (path) => realPathOf(access, containPath(area, path), true),
-    changedAt: async (path) =>
-      at(path, toRead, async ({ stat, asWritten }) => {
-        if (stat === undefined) throw new FileNotFoundError(asWritten)
-        return stat.ctimeMs
-      }),
+    changedAt: async (path) => (await stat(path)).ctimeMs,
     forCall: (call) =>
       filesFor({ ...access, permit: both(access.permit, call.permit) }, limits, call.signal ?? signal),
 
-    stat: async (path) => at(path, toRead, async (place) => describe(place)),
+    stat: async (path) => {
+      const found = await stat(path)
+      return { kind: kindOf(found), size: found.size, mtimeMs: found.mtimeMs, mode: found.mode & 0o7777 }
+    },
     whyNotRead: async (path) => {
       try {
         await authorise(access, 'read', containPath(area, path).absolute, path)
@@ -132,72 +144,95 @@ function filesFor(access: Access, limits: Limits, signal: AbortSignal | undefine
         throw thrown
       }
     },
-    list: async (path) => at(path, toRead, (place) => listDirectory(place, access.method, limits.entries)),
+    list: async (path) => {
+      const entry = await openEntry(access, admitted(area, path, signal), toRead)
+      try {
+        return await listDirectory(entry, access.method, limits.entries)
+      } catch (thrown) {
+        throw fromSystem(thrown, path)
+      } finally {
+        await entry.directory.close()
+      }
+    },
     read,
     readText: async (path, options) => decodeText(path, (await read(path, options)).bytes),
     readRange: async (path, start, end) => {
       refuseRange(path, start, end)
-      return at(path, toRead, (place) => readSlice(place, start, end, { maxBytes: limits.bytes, signal }))
+      const entry = await openEntry(access, admitted(area, path, signal), toRead)
+      try {
+        return await readSlice(entry, start, end, { maxBytes: limits.bytes, signal })
+      } catch (thrown) {
+        throw fromSystem(thrown, path)
+      } finally {
+        await entry.directory.close()
+      }
     },
 
     write: async (path, data, options: LocalWriteOptions = {}) => {
       const target = admitted(area, path, signal)
       if (/[\\/]$/.test(path))
         throw new FileKindError(path, 'ends in a slash, so it names a directory; name a file')
-      // A copy now: the caller may change its bytes while the write waits its turn.
+      // Copied now: the caller may change its bytes while the write waits for the lock.
       const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data.slice()
       if (bytes.length > limits.bytes)
         throw new FileTooLargeError(path, bytes.length, limits.bytes, 'Write less at once.')
-      return changing(access, [[target, toWrite]], async ([place]) => {
-        const replacement = {
+      const { entries, release } = await lockEntries(access, [[target, toWrite]])
+      try {
+        const [entry] = entries
+        const { created } = await replaceFile(entry, {
           bytes,
           ifVersion: options.ifVersion,
           durable: access.durable,
           temporaryName: temporaryName(),
           mode: options.mode,
           signal,
-        }
-        const { created } = await replaceFile(place, replacement)
-        return {
-          path: shortPath(area, place.realPath),
-          bytes: bytes.length,
-          created,
-          version: await versionOf(bytes),
-        }
-      })
+        })
+        const version = await versionOf(bytes)
+        return { path: shortPath(area, entry.realPath), bytes: bytes.length, created, version }
+      } catch (thrown) {
+        throw fromSystem(thrown, path)
+      } finally {
+        await release()
+      }
     },
     remove: async (path) => {
-      const target = admitted(area, path, signal)
-      await changing(access, [[target, toRemove]], ([place]) => removeAt(access, place))
+      const { entries, release } = await lockEntries(access, [[admitted(area, path, signal), toRemove]])
+      try {
+        await removeEntry(access, entries[0])
+      } catch (thrown) {
+        throw fromSystem(thrown, path)
+      } finally {
+        await release()
+      }
     },
     move: async (from, to) => {
-      const source: Step = [admitted(area, from, signal), toRemove]
-      const target: Step = [admitted(area, to, signal), toMoveHere]
-      await changing(access, [source, target], ([a, b]) =>
-        moveFile(access, a, b, { temporaryName: temporaryName(), signal }),
-      )
+      const source: Target = [admitted(area, from, signal), toRemove]
+      const target: Target = [admitted(area, to, signal), toMoveHere]
+      const { entries, release } = await lockEntries(access, [source, target])
+      try {
+        await moveFile(access, ...entries, { temporaryName: temporaryName(), signal })
+      } catch (thrown) {
+        throw fromSystem(thrown, to)
+      } finally {
+        await release()
+      }
     },
     change: async (changes) => {
       for (const { path } of changes) admitted(area, path, signal)
-      // From here on without the signal: half a change is worse than a late one.
+      // Without the signal from here on: half a change is worse than a late one.
       await changeFiles(filesFor(access, limits, undefined), changes)
     },
   }
 }
 
-async function removeAt(access: Access, place: Place): Promise<void> {
-  if (place.stat === undefined) throw new FileNotFoundError(place.asWritten)
-  const match = rootOfReal(access.area, place.realPath)
-  if (match !== undefined) refuseCarrying(access, match, place.asWritten)
-  const path = place.directory.at(place.name)
-  // Only an empty directory: taking a whole tree away is a command, to be judged as one.
-  await (place.stat.isDirectory() ? rmdir(path) : unlink(path))
-  if (access.durable) await syncDirectory(place)
-}
-
-function describe({ stat, asWritten }: Place): FileStat {
-  if (stat === undefined) throw new FileNotFoundError(asWritten)
-  return { kind: kindOf(stat), size: stat.size, mtimeMs: stat.mtimeMs, mode: stat.mode & 0o7777 }
+async function removeEntry(access: Access, entry: OpenEntry): Promise<void> {
+  if (entry.stat === undefined) throw new FileNotFoundError(entry.asWritten)
+  const match = rootOfReal(access.area, entry.realPath)
+  if (match !== undefined) refuseCarrying(access, match, entry.asWritten)
+  const path = entry.directory.at(entry.name)
+  // Only an empty directory: removing a whole tree is a command, which rules judge.
+  await (entry.stat.isDirectory() ? rmdir(path) : unlink(path))
+  if (access.durable) await syncDirectory(entry)
 }
 
 function admitted(area: Area, path: string, signal: AbortSignal | undefined): ContainedPath {
@@ -210,13 +245,13 @@ function both(first: Permit, second: Permit | undefined): Permit {
   return (kind, realPath) => first(kind, realPath) ?? second(kind, realPath)
 }
 
-/** Relative where it can be: that is how paths are written back to the tools. */
+/** Returns a path relative to the workspace where possible, as tools write it. */
 function shortPath(area: Area, realPath: string): string {
   const match = rootOfReal(area, realPath)
   return match?.root.kind === 'workspace' ? match.names.join('/') : realPath
 }
 
-/** Unguessable, and of one shape, so that what a killed process leaves behind can be recognised. */
+/** Returns an unguessable name with a fixed suffix, so that files that a killed process left can be recognised. */
 function temporaryName(): string {
   return `.${randomBytes(12).toString('hex')}.capstan-tmp`
 }

@@ -15,7 +15,7 @@ import {
   PathNotPermittedError,
   PathProtectedError,
 } from './errors.js'
-import { withKeyedLock } from './keyed-lock.js'
+import { acquireLock } from './keyed-lock.js'
 import {
   childrenOf,
   createTree,
@@ -87,7 +87,12 @@ export function createMemoryFiles(options: MemoryFilesOptions = {}): MemoryFiles
       const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data.slice()
       if (bytes.length > world.maxBytes)
         throw new FileTooLargeError(path, bytes.length, world.maxBytes, 'Write less at once.')
-      return withKeyedLock([lockKey(world, target)], () => write(world, target, bytes, ifVersion))
+      const release = await acquireLock([lockKey(world, target)])
+      try {
+        return await write(world, target, bytes, ifVersion)
+      } finally {
+        release()
+      }
     },
     remove: async (path) => remove(world, admit(world, 'write', path)),
     move: async (from, to) => move(world, admit(world, 'write', from), admit(world, 'write', to)),

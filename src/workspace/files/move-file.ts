@@ -5,8 +5,8 @@ import { type Access, authorise, refuseCarrying } from './access.js'
 import { rootOfReal } from './contained-path.js'
 import { DirectoryTooLargeError, FileExistsError, FileNotFoundError, FileSystemError } from './errors.js'
 import { entriesOf } from './list-directory.js'
-import { type OpenFile, openRegular, type Place } from './open-contained.js'
 import { openDirectory } from './open-directory.js'
+import { type OpenEntry, type OpenFile, openRegular } from './open-entry.js'
 import { chunkBytes, stopIfAborted } from './read-file.js'
 import { syncDirectory } from './replace-file.js'
 import { errnoOf } from './system-error.js'
@@ -17,7 +17,12 @@ export type MoveOptions = { readonly temporaryName: string; readonly signal?: Ab
  * Gives what is at one place the name of another. Nothing is replaced. A link is moved as a link. The caller holds the locks on
  * both paths; another process that creates the target in the last instant is not held off.
  */
-export async function moveFile(access: Access, from: Place, to: Place, options: MoveOptions): Promise<void> {
+export async function moveFile(
+  access: Access,
+  from: OpenEntry,
+  to: OpenEntry,
+  options: MoveOptions,
+): Promise<void> {
   if (from.stat === undefined) throw new FileNotFoundError(from.asWritten)
   await refuseUnmovable(access, from)
   // The same file under two spellings of its name may be renamed to the other spelling.
@@ -35,7 +40,7 @@ export async function moveFile(access: Access, from: Place, to: Place, options: 
 }
 
 /** What is moved can be read at its new place: so all of it must be readable, and nothing protected may go along. */
-async function refuseUnmovable(access: Access, from: Place): Promise<void> {
+async function refuseUnmovable(access: Access, from: OpenEntry): Promise<void> {
   refuseCarrying(access, await authorise(access, 'read', from.realPath, from.asWritten), from.asWritten)
   if (!from.stat?.isDirectory()) return
   const budget = { entries: maxEntries }
@@ -47,7 +52,7 @@ const deepest = 100
 
 async function authoriseTree(
   access: Access,
-  from: Place,
+  from: OpenEntry,
   at: string,
   realPath: string,
   budget: { entries: number },
@@ -72,7 +77,12 @@ async function authoriseTree(
 }
 
 /** From scratch into the workspace may be from one file system to another: then the bytes are carried over. */
-async function copyAcross(access: Access, from: Place, to: Place, options: MoveOptions): Promise<void> {
+async function copyAcross(
+  access: Access,
+  from: OpenEntry,
+  to: OpenEntry,
+  options: MoveOptions,
+): Promise<void> {
   if (rootOfReal(access.area, to.realPath) === undefined)
     throw new FileSystemError(to.asWritten, 'EXDEV', 'cannot be moved there')
   const temporary = to.directory.at(options.temporaryName)

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { FileContent } from '../../tool/runtime.js'
 import { FileAbortedError, FileTooLargeError } from './errors.js'
-import { type OpenFile, openRegular, type Place } from './open-contained.js'
+import { type OpenEntry, type OpenFile, openRegular } from './open-entry.js'
 import { versionBytes } from './version.js'
 
 export type ReadLimits = { readonly maxBytes: number; readonly signal?: AbortSignal | undefined }
 
-/** The whole file at a place. The version is of the very bytes that are returned, also when the file changes meanwhile. */
-export async function readWhole(place: Place, limits: ReadLimits): Promise<FileContent> {
-  const file = await openRegular(place)
+/** The whole file at a entry. The version is of the very bytes that are returned, also when the file changes meanwhile. */
+export async function readWhole(entry: OpenEntry, limits: ReadLimits): Promise<FileContent> {
+  const file = await openRegular(entry)
   try {
-    refuseLarge(place.asWritten, file.stat.size, limits.maxBytes)
-    const bytes = await readToEnd(file, file.stat.size, place.asWritten, limits)
+    refuseLarge(entry.asWritten, file.stat.size, limits.maxBytes)
+    const bytes = await readToEnd(file, file.stat.size, entry.asWritten, limits)
     return { bytes, size: bytes.length, version: digest(createHash('sha256').update(bytes)) }
   } finally {
     file.close()
@@ -20,20 +20,20 @@ export async function readWhole(place: Place, limits: ReadLimits): Promise<FileC
 
 /** The bytes from `start` to `end`, fewer where the file ends before. Only they are ever in memory. */
 export async function readSlice(
-  place: Place,
+  entry: OpenEntry,
   start: number,
   end: number,
   limits: ReadLimits,
 ): Promise<Uint8Array> {
-  const file = await openRegular(place)
+  const file = await openRegular(entry)
   try {
     const length = Math.max(0, Math.min(end, file.stat.size) - start)
     if (length > limits.maxBytes)
-      throw new FileTooLargeError(place.asWritten, length, limits.maxBytes, readLess)
+      throw new FileTooLargeError(entry.asWritten, length, limits.maxBytes, readLess)
     const bytes = new Uint8Array(length)
     let filled = 0
     while (filled < length) {
-      stopIfAborted(limits.signal, place.asWritten)
+      stopIfAborted(limits.signal, entry.asWritten)
       const bytesRead = await file.read(bytes, filled, Math.min(chunkBytes, length - filled), start + filled)
       if (bytesRead === 0) break
       filled += bytesRead
@@ -45,8 +45,8 @@ export async function readSlice(
 }
 
 /** The version of the file at a place, in memory that does not grow with it. */
-export async function versionAt(place: Place): Promise<string> {
-  const file = await openRegular(place)
+export async function versionAt(entry: OpenEntry): Promise<string> {
+  const file = await openRegular(entry)
   try {
     const hash = createHash('sha256')
     const chunk = new Uint8Array(chunkBytes)

@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises'
 import { FileChangedError, FileReadOnlyError, PathUnstableError } from './errors.js'
-import { type Place, refuseIrregular } from './open-contained.js'
+import { type OpenEntry, refuseIrregular } from './open-entry.js'
 import { chunkBytes, stopIfAborted, versionAt } from './read-file.js'
 import { errnoOf, tolerate } from './system-error.js'
 
@@ -25,63 +25,66 @@ export type Replacement = {
  * rename, and what they do in the instant after that is lost.
  */
 export async function replaceFile(
-  place: Place,
+  entry: OpenEntry,
   replacement: Replacement,
 ): Promise<{ readonly created: boolean }> {
-  const existing = await checkTarget(place, replacement.ifVersion)
-  stopIfAborted(replacement.signal, place.asWritten)
-  const temporary = place.directory.at(replacement.temporaryName)
+  const existing = await checkTarget(entry, replacement.ifVersion)
+  stopIfAborted(replacement.signal, entry.asWritten)
+  const temporary = entry.directory.at(replacement.temporaryName)
   const isPlain = existing === undefined && replacement.mode === undefined
   const file = await open(temporary, createFlags, isPlain ? 0o666 : 0o600)
   let published = false
   try {
-    await fill(place, file, existing, replacement)
+    await fill(entry, file, existing, replacement)
     await file.close()
-    stopIfAborted(replacement.signal, place.asWritten)
-    await refuseSurprise(place, existing, replacement)
-    published = await publish(place, temporary, replacement)
+    stopIfAborted(replacement.signal, entry.asWritten)
+    await refuseSurprise(entry, existing, replacement)
+    published = await publish(entry, temporary, replacement)
   } finally {
     await file.close()
     // Whatever went wrong is being thrown already; a temporary file that cannot be removed adds nothing to that.
     if (!published) await unlink(temporary).catch(() => undefined)
   }
-  if (replacement.durable) await syncDirectory(place)
+  if (replacement.durable) await syncDirectory(entry)
   return { created: existing === undefined }
 }
 
 /** Makes a changed name durable. Some file systems cannot, and say so with these codes: then there is nothing to wait for. */
-export async function syncDirectory(place: Place): Promise<void> {
-  await place.directory.sync().catch(tolerate(['EINVAL', 'ENOTSUP', 'EPERM', 'EISDIR'], undefined))
+export async function syncDirectory(entry: OpenEntry): Promise<void> {
+  await entry.directory.sync().catch(tolerate(['EINVAL', 'ENOTSUP', 'EPERM', 'EISDIR'], undefined))
 }
 
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
 
-async function checkTarget(place: Place, ifVersion: string | null | undefined): Promise<Stats | undefined> {
-  const { stat } = place
+async function checkTarget(
+  entry: OpenEntry,
+  ifVersion: string | null | undefined,
+): Promise<Stats | undefined> {
+  const { stat } = entry
   if (stat === undefined) {
-    if (typeof ifVersion === 'string') throw new FileChangedError(place.asWritten, ifVersion, undefined)
+    if (typeof ifVersion === 'string') throw new FileChangedError(entry.asWritten, ifVersion, undefined)
     return undefined
   }
-  refuseIrregular(place.asWritten, stat)
+  refuseIrregular(entry.asWritten, stat)
   if (ifVersion !== undefined) {
-    const version = await versionAt(place)
-    if (version !== ifVersion) throw new FileChangedError(place.asWritten, ifVersion, version)
+    const version = await versionAt(entry)
+    if (version !== ifVersion) throw new FileChangedError(entry.asWritten, ifVersion, version)
   }
-  if ((stat.mode & 0o200) === 0) throw new FileReadOnlyError(place.asWritten)
+  if ((stat.mode & 0o200) === 0) throw new FileReadOnlyError(entry.asWritten)
   return stat
 }
 
 async function fill(
-  place: Place,
+  entry: OpenEntry,
   file: FileHandle,
   existing: Stats | undefined,
   replacement: Replacement,
 ): Promise<void> {
   // Before a byte is in it: with `compare` the directory may have been swapped while the file was created.
-  if (!(await place.directory.isSame())) throw new PathUnstableError(place.asWritten)
+  if (!(await entry.directory.isSame())) throw new PathUnstableError(entry.asWritten)
   const { bytes } = replacement
   for (let written = 0; written < bytes.length; ) {
-    stopIfAborted(replacement.signal, place.asWritten)
+    stopIfAborted(replacement.signal, entry.asWritten)
     // A full disk shows as a short write first, and as an error only on the next one.
     const { bytesWritten } = await file.write(bytes, written, Math.min(chunkBytes, bytes.length - written))
     written += bytesWritten
@@ -103,17 +106,17 @@ async function keepOwnerAndMode(file: FileHandle, existing: Stats): Promise<void
 
 /** Looks once more, right before the step that cannot be taken back. */
 async function refuseSurprise(
-  place: Place,
+  entry: OpenEntry,
   existing: Stats | undefined,
   replacement: Replacement,
 ): Promise<void> {
-  if (!(await place.directory.isSame())) throw new PathUnstableError(place.asWritten)
-  const now = await lstat(place.directory.at(place.name)).catch(tolerate(['ENOENT'], undefined))
-  if (now?.isDirectory()) refuseIrregular(place.asWritten, now)
+  if (!(await entry.directory.isSame())) throw new PathUnstableError(entry.asWritten)
+  const now = await lstat(entry.directory.at(entry.name)).catch(tolerate(['ENOENT'], undefined))
+  if (now?.isDirectory()) refuseIrregular(entry.asWritten, now)
   const { ifVersion } = replacement
   if (typeof ifVersion !== 'string') return
   if (now === undefined || existing === undefined || !isUntouched(existing, now)) {
-    throw new FileChangedError(place.asWritten, ifVersion, undefined)
+    throw new FileChangedError(entry.asWritten, ifVersion, undefined)
   }
 }
 
@@ -126,10 +129,10 @@ function isUntouched(before: Stats, now: Stats): boolean {
   )
 }
 
-async function publish(place: Place, temporary: string, { ifVersion }: Replacement): Promise<boolean> {
-  const target = place.directory.at(place.name)
+async function publish(entry: OpenEntry, temporary: string, { ifVersion }: Replacement): Promise<boolean> {
+  const target = entry.directory.at(entry.name)
   const linked = ifVersion === null ? await linkNew(temporary, target) : 'unable'
-  if (linked === 'exists') throw new FileChangedError(place.asWritten, null, undefined)
+  if (linked === 'exists') throw new FileChangedError(entry.asWritten, null, undefined)
   if (linked === 'made') await unlink(temporary)
   else await rename(temporary, target)
   return true

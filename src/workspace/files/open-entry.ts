@@ -16,42 +16,46 @@ import { nowhere, openNearest, openParent } from './open-parent.js'
 import { protectedBy } from './protected-path.js'
 import { fromSystem, tolerate } from './system-error.js'
 
-/** What a path led to: an open directory that is inside a root, and a name in it that need not exist. */
-export type Place = {
+/** What a path leads to: an open directory that is inside a root, and a name in it that need not exist. */
+export type OpenEntry = {
   readonly asWritten: string
   readonly directory: OpenDirectory
   readonly name: string
   readonly realPath: string
   readonly root: Root
-  /** What is there, links not followed; undefined when nothing is. */
+  /** What has this name, without following links; undefined when nothing has. */
   readonly stat: Stats | undefined
 }
 
 export type Want = {
   readonly kind: 'read' | 'write'
-  /** Whether a link at the end of the path is followed (to somewhere inside) or is itself what is meant. */
+  /** Whether a link at the end of the path is followed (to a target inside a root) or is itself what is meant. */
   readonly follow: boolean
-  /** Whether directories on the way are made. */
+  /** Whether missing directories on the way are created. */
   readonly makeParents?: boolean
 }
 
 /**
- * Goes to a path and works there. The directory is opened, its real path checked, and the work goes through that open directory,
- * so what was checked is what is used however the tree is changed meanwhile (`open-directory.ts` says how far that holds where).
+ * Opens the directory that a path leads to and checks its real path. All work goes through that open directory, so what was
+ * checked is what is used, also when the tree changes at the same time (`open-directory.ts` says how far that holds on each
+ * platform). The caller closes `directory`.
+ *
+ * @example
+ * const entry = await openEntry(access, path, { kind: 'read', follow: true })
+ * try {
+ *   return await readWhole(entry, limits)
+ * } finally {
+ *   await entry.directory.close()
+ * }
  */
-export async function withPlace<T>(
-  access: Access,
-  path: ContainedPath,
-  want: Want,
-  use: (place: Place) => Promise<T>,
-): Promise<T> {
+export async function openEntry(access: Access, path: ContainedPath, want: Want): Promise<OpenEntry> {
   refuseProtectedText(access, path, want)
   try {
     let target = path.absolute
     for (let hop = 0; hop < maxHops; hop++) {
-      const step = await stepTo(access, path, target, want, use)
-      if ('done' in step) return step.done
-      target = step.linkTo
+      const found = await openTarget(access, path, target, want)
+      if ('directory' in found) return found
+      target = found.linkTo
     }
   } catch (thrown) {
     throw fromSystem(thrown, path.asWritten)
@@ -59,16 +63,18 @@ export async function withPlace<T>(
   throw new PathUnstableError(path.asWritten)
 }
 
-/** The real path that a path leads to, or would if it existed. Judged by containment alone. */
+/** Returns the real path that a path leads to, or would lead to if it existed. Checks containment only. */
 export async function realPathOf(access: Access, path: ContainedPath, follow: boolean): Promise<string> {
-  // Nothing is done there, hence nothing needs to stay open: one question is enough where there is an answer.
+  // Nothing is used at the path, so nothing needs to stay open: one system call is enough where it has an answer.
   const real = follow ? await realpath(path.absolute).catch(() => undefined) : undefined
   if (real === path.absolute) access.looked.path = real
   if (real !== undefined && !real.includes('\ufffd') && rootOfReal(access.area, real) !== undefined)
     return real
-  const anyone: Access = { ...access, permit: () => undefined }
+  const unrestricted: Access = { ...access, permit: () => undefined }
   try {
-    return await withPlace(anyone, path, { kind: 'read', follow }, async (place) => place.realPath)
+    const { directory, realPath } = await openEntry(unrestricted, path, { kind: 'read', follow })
+    await directory.close()
+    return realPath
   } catch (thrown) {
     if (thrown instanceof FileNotFoundError) return missingRealPath(access, path)
     throw thrown
@@ -78,31 +84,31 @@ export async function realPathOf(access: Access, path: ContainedPath, follow: bo
 /** A regular file that is open for reading. */
 export type OpenFile = {
   readonly stat: Stats
-  /** How many bytes were read; none at the end. Without a position it goes on where it was. */
+  /** Returns the number of bytes read; 0 at the end. Without a position it continues after the last read. */
   read(into: Uint8Array, offset: number, length: number, position: number | null): Promise<number>
   close(): void
 }
 
-/** Opens the regular file at a place. Nothing else is opened: a pipe would hang, a device would act. */
-export async function openRegular(place: Place): Promise<OpenFile> {
-  if (place.stat === undefined) throw new FileNotFoundError(place.asWritten)
-  refuseIrregular(place.asWritten, place.stat)
-  // It was looked at a moment ago, so that there is nothing to wait for before its bytes.
-  const fd = openSync(place.directory.at(place.name), readFlags)
+/** Opens the regular file at an entry. Nothing else is opened: a pipe would block, a device would act. */
+export async function openRegular(entry: OpenEntry): Promise<OpenFile> {
+  if (entry.stat === undefined) throw new FileNotFoundError(entry.asWritten)
+  refuseIrregular(entry.asWritten, entry.stat)
+  // Its metadata was read a moment ago and is in memory, so opening it does not block.
+  const fd = openSync(entry.directory.at(entry.name), readFlags)
   let isOpen = true
   const close = (): void => {
-    // Closed twice, it could be the next one's.
+    // The number may belong to another file after it was closed once.
     if (isOpen) closeSync(fd)
     isOpen = false
   }
   try {
     const stat = fstatSync(fd)
-    refuseIrregular(place.asWritten, stat)
-    if (!(await place.directory.isSame())) throw new PathUnstableError(place.asWritten)
+    refuseIrregular(entry.asWritten, stat)
+    if (!(await entry.directory.isSame())) throw new PathUnstableError(entry.asWritten)
     return {
       stat,
       read: async (into, offset, length, position) =>
-        // Like opening it, reading a small file is over sooner than somebody else could be asked to do it.
+        // Reading a small file takes less time than handing it to another thread.
         stat.size <= smallSize
           ? readSync(fd, into, offset, length, position)
           : (await readFrom(fd, into, offset, length, position)).bytesRead,
@@ -126,22 +132,21 @@ export function refuseIrregular(path: string, stat: Stats): void {
   )
 }
 
-// A followed link ends at a real path; more hops are needed only when somebody changes the tree at that very moment.
+// A followed link ends at a real path; more hops are needed only when the tree changes at the same moment.
 const maxHops = 10
 const readFlags =
   constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
 
-type Step<T> = { readonly done: T } | { readonly linkTo: string }
+type Link = { readonly linkTo: string }
 
-async function stepTo<T>(
+async function openTarget(
   access: Access,
   path: ContainedPath,
   target: string,
   want: Want,
-  use: (place: Place) => Promise<T>,
-): Promise<Step<T>> {
-  // The first look may wait for a disk, so it does not hold anybody up. What follows is about what was just looked at: the system
-  // has it in memory, and all of it is checked through the open directory whatever this look saw.
+): Promise<OpenEntry | Link> {
+  // The first look may wait for a disk, so it does not block this thread. The calls after it are about what was just looked at: the
+  // system has that in memory. Everything is checked through the open directory, whatever this look found.
   if (access.looked.path !== target) await lstat(target).catch(() => undefined)
   access.looked.path = undefined
   const isRoot = rootOfReal(access.area, target)?.names.length === 0
@@ -152,6 +157,7 @@ async function stepTo<T>(
     isRoot ? '' : basename(target),
     want,
   )
+  let entry: OpenEntry | undefined
   try {
     const name = isRoot ? '.' : basename(target)
     const at = directory.at(name)
@@ -162,19 +168,20 @@ async function stepTo<T>(
       : await spelledByDisk(access, stat, join(directory.realPath, name), at)
     const { root } = await authorise(access, want.kind, realPath, path.asWritten)
     const realName = isRoot ? '.' : basename(realPath)
-    return { done: await use({ asWritten: path.asWritten, directory, name: realName, realPath, root, stat }) }
+    entry = { asWritten: path.asWritten, directory, name: realName, realPath, root, stat }
+    return entry
   } finally {
-    await directory.close()
+    if (entry === undefined) await directory.close()
   }
 }
 
-/** By its text alone a protected path is refused before anything is touched: it may not exist yet. */
+/** Refuses a protected path by its text, before anything is touched: it may not exist yet. */
 function refuseProtectedText(access: Access, path: ContainedPath, want: Want): void {
   const name = want.kind === 'write' ? protectedBy(access.protection, path.names) : undefined
   if (name !== undefined) throw new PathProtectedError(path.asWritten, name)
 }
 
-/** Case and Unicode form as the disk has them, where a volume takes several spellings for one name. */
+/** Returns case and Unicode form as the disk has them, where a volume takes several spellings for one name. */
 async function spelledByDisk(
   access: Access,
   stat: Stats | undefined,
@@ -185,7 +192,7 @@ async function spelledByDisk(
   return takesSpellings && stat !== undefined && !stat.isSymbolicLink() ? realpath(at) : realPath
 }
 
-/** Outside and missing get the same answer: a link must not be a way to learn what exists elsewhere. */
+/** Targets that are outside and targets that are missing get the same error: a link must not show what exists elsewhere. */
 async function linkTarget(access: Access, path: ContainedPath, at: string): Promise<string> {
   const target = await realpath(at).catch(tolerate(['ENOENT', 'EACCES', 'ENOTDIR'], undefined))
   if (target === undefined || rootOfReal(access.area, target) === undefined) {
@@ -194,7 +201,7 @@ async function linkTarget(access: Access, path: ContainedPath, at: string): Prom
   return target
 }
 
-/** Where a path would be made whose directories do not exist yet. */
+/** Returns the real path of an entry whose directories do not exist yet. */
 async function missingRealPath(access: Access, path: ContainedPath): Promise<string> {
   const { directory, missing } = await openNearest(access, path, dirname(path.absolute))
   await directory.close()
