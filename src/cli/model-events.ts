@@ -16,7 +16,7 @@ export function modelEventText(event: AgentEvent): string | undefined {
   }
 }
 
-function whose({ agent }: { readonly agent?: string }): string {
+function whose({ agent }: { readonly agent?: string | undefined }): string {
   return agent === undefined ? '' : `${agent}: `
 }
 

@@ -22,57 +22,57 @@ import { Stopped } from './stopped.js'
  * Asks whoever must agree: for a verdict of the rules or the watchdog, and for the tool's own policy. Nobody there: refused, with
  * the words that would have made it pass. The arguments that were shown are the arguments that run.
  */
-export async function seekApproval(passage: CallState, tool: AnyGovernedTool, ready: Ready): Promise<void> {
-  passage.step = 'approval'
+export async function seekApproval(state: CallState, tool: AnyGovernedTool, ready: Ready): Promise<void> {
+  state.step = 'approval'
   // The host's own calls are privileged, and there is nobody to ask about them.
-  if (passage.request.origin === 'host') {
-    if (passage.insisted === undefined) return
-    throw new Stopped(`Refused: ${passage.insisted}. Nobody is asked about a call of the host's own.`)
+  if (state.request.origin === 'host') {
+    if (state.insisted === undefined) return
+    throw new Stopped(`Refused: ${state.insisted}. Nobody is asked about a call of the host's own.`)
   }
-  if (tool.mustAsk !== undefined) passage.insisted ??= tool.mustAsk(ready.args)
-  await pinFiles(passage, tool, ready)
-  const policy = await askPolicy(passage, tool, ready)
+  if (tool.mustAsk !== undefined) state.insisted ??= tool.mustAsk(ready.args)
+  await pinFiles(state, tool, ready)
+  const policy = await askPolicy(state, tool, ready)
   const reasons = [
-    ...verdictReasons(passage),
-    ...(passage.insisted === undefined ? [] : [passage.insisted]),
+    ...verdictReasons(state),
+    ...(state.insisted === undefined ? [] : [state.insisted]),
     ...(policy === undefined ? [] : [policy.reason ?? `the tool "${tool.name}" asks for approval`]),
   ]
-  if (reasons.length > 0) await askPerson(passage, tool, ready, reasons, policy)
+  if (reasons.length > 0) await askPerson(state, tool, ready, reasons, policy)
 }
 
 /**
  * Whom an agent that works inside this call asks: the same handler or person. A handler that fails ends the run that it belongs to, and
  * so does nobody being there: an approval that was never given must not look like a tool that failed.
  */
-export function approvalsInside(passage: CallState): ToolApprovalsOptions {
+export function approvalsInside(state: CallState): ToolApprovalsOptions {
   return {
     async handler(asked) {
-      const { parts } = passage
+      const { parts } = state
       try {
         if (parts.approvals !== undefined) return await parts.approvals.handler(asked)
         if (parts.onAsk === undefined) throw new ToolApprovalRequiredError(asked)
-        const request = await askFromInside(passage, asked)
-        const answer = readAnswer(await whileThinking(passage, parts.onAsk(request)))
+        const request = await askFromInside(state, asked)
+        const answer = readAnswer(await whileThinking(state, parts.onAsk(request)))
         const { approved, message } = answer
         return (
           approved || { approved, ...(message !== undefined && { rejectMessage: rejectionText(answer) }) }
         )
       } catch (error) {
-        passage.fatal ??= { error }
+        state.fatal ??= { error }
         throw error
       }
     },
   }
 }
 
-async function askFromInside(passage: CallState, asked: ToolApprovalRequest): Promise<AskRequest> {
+async function askFromInside(state: CallState, asked: ToolApprovalRequest): Promise<AskRequest> {
   const { toolName, args, toolCallId, internalCallId, run } = asked
   return {
     id: internalCallId,
     key: await approvalKey({
       tool: toolName,
       args: serializeToolOutput(args),
-      cwd: placeOf(passage),
+      cwd: placeOf(state),
       session: run.sessionId ?? '',
       agent: run.agentId,
     }),
@@ -81,7 +81,7 @@ async function askFromInside(passage: CallState, asked: ToolApprovalRequest): Pr
     subjects: [],
     reasons: [asked.reason ?? `the tool "${toolName}" asks for approval`],
     rules: [],
-    notes: [`asked by the agent "${run.agentId}" inside a call of "${passage.request.name}"`],
+    notes: [`asked by the agent "${run.agentId}" inside a call of "${state.request.name}"`],
     run,
     ...(toolCallId !== undefined && { toolCallId }),
   }
@@ -98,85 +98,85 @@ export function toolCallIdOf({ providerCallId, toolCallId }: GateCall): { toolCa
  * ask, the handler is asked once, in the words of the policy.
  */
 async function askPolicy(
-  passage: CallState,
+  state: CallState,
   tool: AnyGovernedTool,
   ready: Ready,
 ): Promise<ToolApprovalRequest | undefined> {
-  const { parts, request } = passage
+  const { parts, request } = state
   const policy = tool.approval as ToolApprovalPolicy<unknown> | undefined
-  if (policy === undefined && passage.requested === undefined) return undefined
+  if (policy === undefined && state.requested === undefined) return undefined
   const context = {
     toolName: tool.name,
     args: ready.args,
-    rawArgs: passage.text,
-    internalCallId: passage.id,
-    run: passage.run ?? { agentId: 'capstan', runId: passage.id },
+    rawArgs: state.text,
+    internalCallId: state.id,
+    run: state.run ?? { agentId: 'capstan', runId: state.id },
     ...toolCallIdOf(request),
   }
   const own = await evaluateApproval(policy, context)
-  const asked = passage.requested === undefined ? own : { ...context, ...passage.requested, ...own }
+  const asked = state.requested === undefined ? own : { ...context, ...state.requested, ...own }
   if (asked === undefined || (parts.approvals === undefined && parts.onAsk !== undefined)) return asked
   if (parts.approvals === undefined) {
     const error = new ToolApprovalRequiredError(asked)
-    refuse(passage, tool, ready, [asked.reason ?? 'the tool asks for approval'], undefined)
+    refuse(state, tool, ready, [asked.reason ?? 'the tool asks for approval'], undefined)
     throw new Stopped(error.message, { fatal: { error } })
   }
-  const outcome = await whileThinking(passage, decideApproval(asked, parts.approvals))
+  const outcome = await whileThinking(state, decideApproval(asked, parts.approvals))
   if (!outcome.approved) throw new Stopped(outcome.message, { rejected: true })
-  passage.approval = 'policy'
+  state.approval = 'policy'
   return undefined
 }
 
 async function askPerson(
-  passage: CallState,
+  state: CallState,
   tool: AnyGovernedTool,
   ready: Ready,
   reasons: readonly string[],
   policy: ToolApprovalRequest | undefined,
 ): Promise<void> {
-  const { parts } = passage
-  const advice = policy === undefined ? adviceFor(passage) : undefined
+  const { parts } = state
+  const advice = policy === undefined ? adviceFor(state) : undefined
   if (parts.onAsk === undefined) {
-    refuse(passage, tool, ready, reasons, advice)
+    refuse(state, tool, ready, reasons, advice)
     throw new Stopped(noUser(reasons, advice))
   }
-  const found = policy === undefined ? rulesFor(passage, suggestRule) : undefined
+  const found = policy === undefined ? rulesFor(state, suggestRule) : undefined
   const suggestion = found !== undefined && 'rules' in found ? found : undefined
   const offered = suggestion === undefined ? {} : { suggestion: suggestion.rules }
-  const diff = await guarded(passage, 'the diff', parts.diffFor?.(tool, ready.args))
+  const diff = await guarded(state, 'the diff', parts.diffFor?.(tool, ready.args))
   const notes = [
-    ...(passage.expanded === undefined ? [] : approvalNotes(passage.expanded)),
+    ...(state.expanded === undefined ? [] : approvalNotes(state.expanded)),
     ...serverNotes(tool),
-    ...emitNotes(passage),
-    ...pinNotes(passage),
+    ...untrustedNotes(state),
+    ...pinNotes(state),
   ]
   const request: AskRequest = {
-    id: passage.id,
-    key: await keyFor(passage, ready),
+    id: state.id,
+    key: await keyFor(state, ready),
     toolName: tool.name,
     args: ready.args,
     subjects: ready.subjects,
     reasons,
-    ...uncoveredCommands(passage),
-    rules: rulesThatAsk(passage),
+    ...uncoveredCommands(state),
+    rules: rulesThatAsk(state),
     notes,
-    ...(passage.request.toolCallId === undefined ? {} : { toolCallId: passage.request.toolCallId }),
+    ...(state.request.toolCallId === undefined ? {} : { toolCallId: state.request.toolCallId }),
     ...offered,
     ...(advice === undefined ? {} : { advice }),
     ...(diff === undefined ? {} : { diff }),
-    ...(passage.run === undefined ? {} : { run: passage.run }),
-    ...(passage.insisted === undefined ? {} : { inPerson: true }),
+    ...(state.run === undefined ? {} : { run: state.run }),
+    ...(state.insisted === undefined ? {} : { inPerson: true }),
   }
-  const answer = readAnswer(await whileThinking(passage, parts.onAsk(request)))
+  const answer = readAnswer(await whileThinking(state, parts.onAsk(request)))
   if (!answer.approved) {
     const own = answer.message === undefined ? policy?.rejectMessage : undefined
     throw new Stopped(own ?? rejectionText(answer))
   }
-  passage.approval = 'once'
+  state.approval = 'once'
   if (answer.keep === undefined || suggestion === undefined || parts.keepRule === undefined) return
   const scope = answer.keep === 'always' ? 'project' : 'session'
   for (const rule of suggestion.rules) await parts.keepRule({ ...rule, source: scope }, scope)
-  passage.approval = answer.keep
+  state.approval = answer.keep
 }
 
 /** A person thinks: whoever counts the time of the call is told. */
@@ -193,13 +193,13 @@ async function whileThinking<Answer>(
 }
 
 /** What a file says can change while a person thinks: the call is for what it said before, and the tool holds to that. */
-async function pinFiles(passage: CallState, tool: AnyGovernedTool, { args }: Ready): Promise<void> {
+async function pinFiles(state: CallState, tool: AnyGovernedTool, { args }: Ready): Promise<void> {
   const paths = tool.pins?.(args) ?? []
-  const { fileDigest } = passage.parts
+  const { fileDigest } = state.parts
   if (paths.length === 0 || fileDigest === undefined) return
   const pins = new Map<string, string>()
   for (const path of paths) pins.set(path, (await fileDigest(path)) ?? '')
-  passage.pins = pins
+  state.pins = pins
 }
 
 function pinNotes({ pins = new Map() }: CallState): string[] {
@@ -212,8 +212,8 @@ function serverNotes({ mcp, description }: AnyGovernedTool): string[] {
 }
 
 /** Where the idea may have come from (SEC-186). */
-function emitNotes({ heard: { from } }: CallState): string[] {
-  return from === undefined ? [] : [`The model has read what "${from}" brought from outside.`]
+function untrustedNotes({ untrusted: { tool } }: CallState): string[] {
+  return tool === undefined ? [] : [`The model has read untrusted text from "${tool}".`]
 }
 
 function refuse(
@@ -232,17 +232,17 @@ function refuse(
 }
 
 /** What the answer is for: this call of this agent, with these arguments. */
-function keyFor(passage: CallState, { args }: Ready): Promise<string> {
-  const { request, run } = passage
+function keyFor(state: CallState, { args }: Ready): Promise<string> {
+  const { request, run } = state
   const { agentId = '', sessionId = '' } = run ?? {}
   // As text, since arguments may hold what JSON cannot: a date, a URL.
   return approvalKey({
     tool: request.name,
     args: serializeToolOutput(args),
-    cwd: placeOf(passage),
+    cwd: placeOf(state),
     session: sessionId,
     agent: agentId,
-    ...(passage.pins !== undefined && { files: Object.fromEntries(passage.pins) }),
+    ...(state.pins !== undefined && { files: Object.fromEntries(state.pins) }),
   })
 }
 
@@ -251,9 +251,9 @@ function placeOf({ expanded }: CallState): string {
 }
 
 /** The rules that would let the call pass, for the error message of a refusal; undefined when other than rules refuse it. */
-export function adviceFor(passage: CallState): RuleSuggestion | undefined {
-  if (passage.watchdog?.action === 'ask' || passage.insisted !== undefined) return undefined
-  return rulesFor(passage, adviseRules)
+export function adviceFor(state: CallState): RuleSuggestion | undefined {
+  if (state.watchdog?.action === 'ask' || state.insisted !== undefined) return undefined
+  return rulesFor(state, adviseRules)
 }
 
 /** What a reader can do about a refusal, as a sentence. */

@@ -10,7 +10,7 @@ export type AskRequest = {
   /** A digest of tool, arguments, workspace, session and agent: the same question has the same key, and no other has. */
   readonly key: string
   /** The provider's id of the call, when it gave one. */
-  readonly toolCallId?: string
+  readonly toolCallId?: string | undefined
   readonly toolName: string
   /** The very arguments that will run when the answer is yes. */
   readonly args: unknown
@@ -18,33 +18,33 @@ export type AskRequest = {
   /** Why it is asked: the rules, the watchdog, the tool's own policy. */
   readonly reasons: readonly string[]
   /** Those of `reasons` that only say that no rule covers a command: a user who sees the commands need not read each of them. */
-  readonly uncoveredCommands?: readonly string[]
+  readonly uncoveredCommands?: readonly string[] | undefined
   /** The rules that asked. */
   readonly rules: readonly Rule[]
   /** What else to know: files that run by themselves later, and the like. */
   readonly notes: readonly string[]
   /** What changes in files, for tools that can say. */
-  readonly diff?: string
+  readonly diff?: string | undefined
   /** The rules that `session` or `always` would add; absent when none is safe to offer. */
-  readonly suggestion?: readonly Rule[]
+  readonly suggestion?: readonly Rule[] | undefined
   /**
    * What a user could write into the rules so that the same call passes, also where `suggestion` offers nothing, or why no rule
    * helps. Absent when something other than rules asks.
    */
-  readonly advice?: RuleSuggestion
+  readonly advice?: RuleSuggestion | undefined
   /** A person must answer: no lane and no time-out may approve the call instead. */
-  readonly inPerson?: boolean
+  readonly inPerson?: boolean | undefined
   /** Whose call it is: a child's question names the child. */
-  readonly run?: RunIdentity
+  readonly run?: RunIdentity | undefined
 }
 
 export type AskAnswer = {
   /** `session` and `always` add the suggested rule, for this session or for the project. */
   readonly decision: 'once' | 'session' | 'always' | 'reject'
   /** Why the user rejects the call; the model reads it. */
-  readonly message?: string
+  readonly message?: string | undefined
   /** No user decided (a time-out, a hook): the model reads the message as it is. */
-  readonly automatic?: boolean
+  readonly automatic?: boolean | undefined
 }
 
 export type AskHandler = (request: AskRequest) => AskAnswer | Promise<AskAnswer>
@@ -54,15 +54,15 @@ export type RefusedAsk = {
   readonly toolName: string
   readonly args: unknown
   readonly reasons: readonly string[]
-  readonly suggestion?: readonly Rule[]
+  readonly suggestion?: readonly Rule[] | undefined
 }
 
 /** What an answer comes to. Anything but a clear yes is a no. */
 export function readAnswer(answer: unknown): {
   readonly approved: boolean
-  readonly keep?: 'session' | 'always'
-  readonly message?: string
-  readonly automatic?: boolean
+  readonly keep?: 'session' | 'always' | undefined
+  readonly message?: string | undefined
+  readonly automatic?: boolean | undefined
 } {
   const told = typeof answer === 'object' && answer !== null ? (answer as Partial<AskAnswer>) : {}
   const message = typeof told.message === 'string' ? { message: told.message } : {}

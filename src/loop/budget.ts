@@ -10,7 +10,7 @@ export type BudgetDecision =
       readonly resource: string
       readonly consumed: number
       readonly limit: number
-      readonly message?: string
+      readonly message?: string | undefined
     }
   | { readonly decision: 'deny'; readonly resource?: string; readonly reason?: string }
   | null
@@ -26,7 +26,7 @@ export type GuardUsage = Usage & {
   readonly cache_read_tokens: number
   readonly cache_write_tokens: number
   /** Absent when the model's price is not known. */
-  readonly costUsd?: number
+  readonly costUsd?: number | undefined
 }
 
 /** Decides what a session may spend. Every method may be left out, and may be async. */
@@ -35,9 +35,9 @@ export interface BudgetGuard {
   recordAfterLlm?(sessionId: string, usage: GuardUsage): void | Promise<void>
   checkBeforeTool?(sessionId: string, toolName: string): BudgetDecision | Promise<BudgetDecision>
   /** How long a check may take. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** What holds when the guard itself fails: the default lets the call pass and reports it. */
-  readonly onError?: 'allow' | 'deny'
+  readonly onError?: 'allow' | 'deny' | undefined
 }
 
 export interface Budget {

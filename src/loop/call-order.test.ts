@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JudgedSubject } from '../authority/call.js'
-import { callInOrder } from './call-order.js'
+import { CallOrder, type CallSlot } from './call-order.js'
 
 type Claim = { reads?: readonly string[]; writes?: readonly string[]; command?: boolean; alone?: boolean }
 
-/** Only what an order looks at. */
+/** Only the fields that an order reads. */
 function subjectsOf({ reads = [], writes = [], command }: Claim): JudgedSubject[] {
   const path = (fs: 'read' | 'write', at: string): JudgedSubject =>
     ({ kind: 'path', fs, path: { path: at }, origin: 'tool', inside: true }) as unknown as JudgedSubject
@@ -26,8 +26,28 @@ function conflict(one: Claim, other: Claim): boolean {
   return meet(one.writes, other.writes) || meet(one.writes, other.reads) || meet(one.reads, other.writes)
 }
 
-/** What a call of these tests gives. */
+/** What a call of these tests returns. */
 type Ended = { at: number; said?: string; fatal?: Error }
+
+/** Makes calls in one order, as a round does. */
+async function callInOrder<Item, Result extends { readonly fatal?: unknown }>(
+  items: readonly Item[],
+  maxAtOnce: number,
+  call: (item: Item, slot: CallSlot, over: boolean) => Promise<Result>,
+): Promise<Result[]> {
+  const order = new CallOrder(maxAtOnce)
+  const callOne = async (item: Item): Promise<Result> => {
+    const slot = order.add()
+    try {
+      const result = await call(item, slot, !(await slot.enter()))
+      if (result.fatal !== undefined) order.end()
+      return result
+    } finally {
+      slot.exit()
+    }
+  }
+  return Promise.all(items.map(callOne))
+}
 
 const tick = (turns: number): Promise<void> =>
   turns === 0
@@ -35,7 +55,7 @@ const tick = (turns: number): Promise<void> =>
     : new Promise<void>((resolve) => setImmediate(resolve)).then(() => tick(turns - 1))
 
 describe('the calls of one round', () => {
-  it('never run at once when they stand in each other’s way, keep their order then, and all run', async () => {
+  it('never run at once when they conflict, run in their order then, and all run', async () => {
     const path = fc.constantFrom('/w', '/w/a', '/w/ab', '/w/a/x', '/w/b')
     const paths = fc.array(path, { maxLength: 2 })
     const call = fc.record({
@@ -45,30 +65,30 @@ describe('the calls of one round', () => {
         command: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
         alone: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, fc.constant(true)),
       }),
-      /** How long it takes to know what it touches, and to work. */
+      /** Ticks until it states what it touches, and ticks of work. */
       thinks: fc.nat(3),
       works: fc.nat(3),
-      /** Some end before they have said what they touch. */
+      /** Some end before they have stated what they touch. */
       refused: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
     })
     await fc.assert(
       fc.asyncProperty(
         fc.array(call, { maxLength: 8 }),
         fc.integer({ min: 0, max: 5 }),
-        async (calls, most) => {
+        async (calls, maxAtOnce) => {
           const running = new Set<number>()
           const started: number[] = []
           let active = 0
           let maxActive = 0
           const results = await callInOrder(
             calls.map((one, at) => ({ ...one, at })),
-            most,
-            async ({ claim, thinks, works, refused, at }, place): Promise<Ended> => {
+            maxAtOnce,
+            async ({ claim, thinks, works, refused, at }, slot): Promise<Ended> => {
               maxActive = Math.max(maxActive, ++active)
               await tick(thinks)
               if (!refused) {
-                place.announce(subjectsOf(claim), claim.alone)
-                expect(await place.turn()).toBe(true)
+                slot.announce(subjectsOf(claim), claim.alone)
+                expect(await slot.turn()).toBe(true)
                 for (const other of running) expect(conflict(claim, calls[other]?.claim ?? {})).toBe(false)
                 running.add(at)
                 started.push(at)
@@ -83,11 +103,11 @@ describe('the calls of one round', () => {
           expect([...started].sort((a, b) => a - b)).toEqual(
             calls.flatMap(({ refused }, at) => (refused ? [] : [at])),
           )
-          for (const [place, later] of started.entries())
-            for (const earlier of started.slice(place + 1))
+          for (const [index, later] of started.entries())
+            for (const earlier of started.slice(index + 1))
               if (earlier < later)
                 expect(conflict(calls[earlier]?.claim ?? {}, calls[later]?.claim ?? {})).toBe(false)
-          expect(maxActive).toBeLessThanOrEqual(Math.max(1, most))
+          expect(maxActive).toBeLessThanOrEqual(Math.max(1, maxAtOnce))
         },
       ),
     )
@@ -96,7 +116,7 @@ describe('the calls of one round', () => {
   it.each<[string, Claim, Claim, boolean]>([
     ['two that read', { reads: ['/w/a'] }, { reads: ['/w/a'] }, true],
     ['two that write different files', { writes: ['/w/a'] }, { writes: ['/w/b'] }, true],
-    ['one beside another of a longer name', { writes: ['/w/a'] }, { writes: ['/w/ab'] }, true],
+    ['one and another of a longer name', { writes: ['/w/a'] }, { writes: ['/w/ab'] }, true],
     ['a command and one that touches no file', { command: true }, {}, true],
     ['two that touch no file', {}, {}, true],
     ['two that write one file', { writes: ['/w/a'] }, { writes: ['/w/a'] }, false],
@@ -109,9 +129,9 @@ describe('the calls of one round', () => {
   ])('%s', async (_, first, second, atOnce) => {
     let both = false
     let running = 0
-    await callInOrder([first, second], 2, async (claim, place) => {
-      place.announce(subjectsOf(claim), claim.alone === true)
-      await place.turn()
+    await callInOrder([first, second], 2, async (claim, slot) => {
+      slot.announce(subjectsOf(claim), claim.alone === true)
+      await slot.turn()
       running++
       both ||= running === 2
       await tick(3)
@@ -121,24 +141,24 @@ describe('the calls of one round', () => {
     expect(both).toBe(atOnce)
   })
 
-  it('wait for earlier ones that have not yet said what they touch', async () => {
+  it('wait for earlier calls that have not yet stated what they touch', async () => {
     const order: string[] = []
-    await callInOrder(['slow', 'quick'], 2, async (name, place) => {
+    await callInOrder(['slow', 'quick'], 2, async (name, slot) => {
       if (name === 'slow') await tick(5)
-      place.announce(subjectsOf({ writes: [`/w/${name}`] }), false)
-      await place.turn()
+      slot.announce(subjectsOf({ writes: [`/w/${name}`] }), false)
+      await slot.turn()
       order.push(name)
       return {}
     })
     expect(order).toEqual(['slow', 'quick'])
   })
 
-  it('are told that it is over when one of them ends the round; none starts after that, and each has its result', async () => {
+  it('do not start after one of them has ended the round, and each has a result', async () => {
     const started: number[] = []
-    const results = await callInOrder([0, 1, 2, 3], 2, async (at, place, over): Promise<Ended> => {
+    const results = await callInOrder([0, 1, 2, 3], 2, async (at, slot, over): Promise<Ended> => {
       if (over) return { at, said: 'over' }
-      place.announce(subjectsOf({ writes: ['/w/same'] }), false)
-      if (!(await place.turn())) return { at, said: 'ended' }
+      slot.announce(subjectsOf({ writes: ['/w/same'] }), false)
+      if (!(await slot.turn())) return { at, said: 'ended' }
       started.push(at)
       return { at, said: 'ran', ...(at === 0 && { fatal: new Error('stop') }) }
     })
@@ -146,11 +166,11 @@ describe('the calls of one round', () => {
     expect(results.map(({ said }) => said)).toEqual(['ran', 'ended', 'over', 'over'])
   })
 
-  it('do not hold others up by failing', async () => {
+  it('do not block others by failing', async () => {
     const ran: number[] = []
-    const calls = callInOrder([0, 1], 2, async (at, place) => {
-      place.announce(subjectsOf({ writes: ['/w/same'] }), false)
-      await place.turn()
+    const calls = callInOrder([0, 1], 2, async (at, slot) => {
+      slot.announce(subjectsOf({ writes: ['/w/same'] }), false)
+      await slot.turn()
       if (at === 0) throw new Error('broken')
       ran.push(at)
       return {}
@@ -160,7 +180,7 @@ describe('the calls of one round', () => {
     expect(ran).toEqual([1])
   })
 
-  it('may be none', async () => {
+  it('can be none', async () => {
     expect(await callInOrder([], 4, () => Promise.reject(new Error('never')))).toEqual([])
   })
 })

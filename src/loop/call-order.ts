@@ -1,107 +1,108 @@
 import type { JudgedSubject } from '../authority/call.js'
 
-/** The place of one call among the calls of its round. */
-export interface Place {
-  /** What the call will touch; told as soon as it is known, before anybody is asked. */
+/** The position of one call among the calls that run with it. */
+export interface CallSlot {
+  /** Waits until fewer calls run than the order allows at once. False: the order was ended before. */
+  enter(): Promise<boolean>
+  /** States what the call will touch, as soon as that is known and before a user is asked. */
   announce(subjects: readonly JudgedSubject[], alone: boolean): void
-  /** Resolves when the call may start: to false when the round was ended before that. */
+  /** Waits until no earlier call conflicts with this one. False: the order was ended before. */
   turn(): Promise<boolean>
-  /** The call has ended, however. */
+  /** The call touches nothing any more: calls that conflict with it can start. */
   leave(): void
-}
-
-interface CallOrder {
-  /** The next place; calls take theirs in the order in which the model wrote them. */
-  place(): Place
-  /** No call that has not started may start any more. */
-  end(): void
+  /** Leaves, and makes room for a call that waits to enter. */
+  exit(): void
 }
 
 /**
- * Lets the calls of one round run at the same time as long as they do not get into each other's way. A call waits for those before
- * it that write what it touches, or touch what it writes; commands, which may touch anything, wait for all of them. It only ever
- * waits for earlier calls, so nothing can lock up, and what two calls do to one file happens in the order they were written in.
+ * Orders calls that run at the same time. At most `maxAtOnce` are entered at a time. A call waits for the calls added before it that
+ * write what it touches, or touch what it writes; commands, which can touch anything, wait for all of them. A call waits for earlier
+ * calls only, so there is no deadlock, and two calls that change one file change it in the order in which they were added.
+ *
+ * @example
+ * const slot = order.add()
+ * try {
+ *   if (await slot.enter()) await call(slot)
+ * } finally {
+ *   slot.exit()
+ * }
  */
-function createCallOrder(): CallOrder {
-  const held: Held[] = []
-  let ended = false
-  let waiting: (() => void)[] = []
+export class CallOrder {
+  readonly #maxAtOnce: number
+  readonly #held: Held[] = []
+  readonly #entering: (() => void)[] = []
+  #entered = 0
+  #ended = false
+  #waiting: (() => void)[] = []
 
-  const wake = (): void => {
-    const all = waiting
-    waiting = []
-    for (const one of all) one()
+  constructor(maxAtOnce: number) {
+    this.#maxAtOnce = Math.max(1, maxAtOnce)
   }
-  const blocked = (own: Held): boolean => {
-    for (const other of held) {
+
+  /** Adds a call after all calls that were added before. */
+  add(): CallSlot {
+    const own: Held = { claim: undefined, entered: false, left: false }
+    this.#held.push(own)
+    return {
+      enter: async () => {
+        if (this.#entered >= this.#maxAtOnce)
+          await new Promise<void>((resolve) => this.#entering.push(resolve))
+        else this.#entered++
+        own.entered = true
+        return !this.#ended
+      },
+      announce: (subjects, alone) => {
+        own.claim = claimOf(subjects, alone)
+        this.#wake()
+      },
+      turn: async () => {
+        while (!this.#ended && this.#isBlocked(own))
+          await new Promise<void>((resolve) => this.#waiting.push(resolve))
+        return !this.#ended
+      },
+      leave: () => {
+        own.left = true
+        this.#wake()
+      },
+      exit: () => {
+        own.left = true
+        this.#wake()
+        if (own.entered) this.#makeRoom()
+        own.entered = false
+      },
+    }
+  }
+
+  /** Ends the order: calls that have not started do not start. They still enter, so that each has a result. */
+  end(): void {
+    this.#ended = true
+    this.#wake()
+  }
+
+  #isBlocked(own: Held): boolean {
+    for (const other of this.#held) {
       if (other === own) return false
       if (!other.left && (other.claim === undefined || conflict(other.claim, own.claim))) return true
     }
     return false
   }
 
-  return {
-    place() {
-      const own: Held = { claim: undefined, left: false }
-      held.push(own)
-      return {
-        announce(subjects, alone) {
-          own.claim = claimOf(subjects, alone)
-          wake()
-        },
-        async turn() {
-          while (!ended && blocked(own)) await new Promise<void>((resolve) => waiting.push(resolve))
-          return !ended
-        },
-        leave() {
-          own.left = true
-          wake()
-        },
-      }
-    },
-    end() {
-      ended = true
-      wake()
-    },
+  #wake(): void {
+    const all = this.#waiting
+    this.#waiting = []
+    for (const resolve of all) resolve()
+  }
+
+  /** Hands the room to the next call that waits, so that no later one can take it first. */
+  #makeRoom(): void {
+    const next = this.#entering.shift()
+    if (next === undefined) this.#entered--
+    else next()
   }
 }
 
-/**
- * Makes calls in their order, at most `most` at a time, each with its place. Once one of them says that it ends the round, the others
- * are still asked, so that each has its result, and are told that it is over.
- */
-export async function callInOrder<Item, Result extends { readonly fatal?: unknown }>(
-  items: readonly Item[],
-  most: number,
-  call: (item: Item, place: Place, over: boolean) => Promise<Result>,
-): Promise<Result[]> {
-  const order = createCallOrder()
-  const queue = items.map((item) => ({ item, place: order.place() }))
-  const results: Result[] = []
-  let over = false
-  let next = 0
-  const work = async (): Promise<void> => {
-    for (let at = next++; at < queue.length; at = next++) {
-      const { item, place } = queue[at] as (typeof queue)[number]
-      try {
-        const result = await call(item, place, over)
-        results[at] = result
-        if (result.fatal !== undefined && !over) {
-          over = true
-          order.end()
-        }
-      } finally {
-        // After the end is told: who waits for this call must not start.
-        place.leave()
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(Math.max(1, most), items.length) }, work))
-  return results
-}
-
-/** `claim` is undefined until the call has said what it touches. */
-type Held = { claim: Claim | undefined; left: boolean }
+/** `claim` is undefined until the call has stated what it touches. */
+type Held = { claim: Claim | undefined; entered: boolean; left: boolean }
 type Claim = {
   readonly alone: boolean
   readonly reads: readonly string[]

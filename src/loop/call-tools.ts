@@ -3,17 +3,17 @@ import type { ToolCallStreamEvent } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { toToolResult } from '../tool/tool-result.js'
-import { callInOrder, type Place } from './call-order.js'
+import { CallOrder } from './call-order.js'
 import { RunError } from './errors.js'
-import type { CallRecord, GateOutcome, Step } from './gate-parts.js'
+import type { GateOutcome, Step } from './gate-parts.js'
 import type { CallingAnswer, UnfinishedRound } from './run-parts.js'
 import type { RunState } from './run-state.js'
 import { envelopesOf, toolMessage } from './tool-message.js'
 
 /**
- * Runs the calls of one answer: as many at once as is allowed and they do not stand in each other's way. Every call has its result
- * in the conversation afterwards, in the order the model wrote them. What ends the run is thrown only then; nothing new starts
- * after it, and what had started is waited for.
+ * Runs the calls of one answer, at most `maxParallelTasks` at a time and conflicting ones in order. Afterwards every call has its result in
+ * the conversation, in the order in which the model wrote the calls. What ends the run is thrown only then: no call starts after it,
+ * and calls that have started are awaited.
  */
 export async function callTools(
   state: RunState,
@@ -21,19 +21,18 @@ export async function callTools(
   settled?: UnfinishedRound['settled'],
 ): Promise<void> {
   const { toolCalls } = answer
-  const ended = await callInOrder(
-    toolCalls,
-    state.limits.maxParallelTasks,
-    async (call, place, over): Promise<Ended> => {
-      const envelope = settled?.get(call.id)
-      return envelope === undefined ? one(state, answer, call, place, over) : { envelope, fromBefore: true }
-    },
-  )
+  const order = new CallOrder(state.limits.maxParallelTasks)
+  const ending: (Ended | Promise<Ended>)[] = []
+  for (const call of toolCalls) {
+    const envelope = settled?.get(call.id)
+    ending.push(envelope === undefined ? callOne(state, answer, call, order) : { envelope, fromBefore: true })
+  }
+  const ended = await Promise.all(ending)
   const fatal = ended.find((outcome) => outcome.fatal !== undefined)?.fatal
-  await keep(state, toolCalls, ended, fatal)
+  await saveResults(state, toolCalls, ended, fatal)
 }
 
-/** Answers calls that do not run at all. */
+/** Answers calls that do not run, with the reason. */
 export async function refuseCalls(state: RunState, { toolCalls }: ModelAnswer, why: string): Promise<void> {
   const refused = toolCalls.map((call) => ({
     ...call,
@@ -43,60 +42,63 @@ export async function refuseCalls(state: RunState, { toolCalls }: ModelAnswer, w
 }
 
 type Ended = Pick<GateOutcome, 'envelope' | 'fatal'> & {
-  readonly endedAt?: Step
-  readonly fromBefore?: true
+  readonly endedAt?: Step | undefined
+  readonly fromBefore?: true | undefined
 }
 
-async function one(
+async function callOne(
   state: RunState,
   answer: CallingAnswer,
   call: ModelToolCall,
-  place: Place,
-  over: boolean,
+  order: CallOrder,
 ): Promise<Ended> {
-  const refusal = reasonNotToRun(state, answer, call, over)
   const { emit } = state.parts
-  if (refusal !== undefined) {
-    const envelope = errorEnvelope(`Tool "${call.name}" was not run: ${refusal}.`)
-    emitEnd(state, call, envelope)
-    return { envelope }
-  }
-  emit({ type: 'tool_execution_start', toolId: call.id, toolName: call.name, args: call.input })
+  const slot = order.add()
   let ended = false
-  const outcome = await state.parts.gate?.call({
-    name: call.name,
-    input: { text: call.input },
-    origin: 'model',
-    toolCallId: call.id,
-    ...(call.callId !== undefined && { providerCallId: call.callId }),
-    turn: state.rounds,
-    signal: state.signal,
-    place,
-    progress: (partial) => {
-      if (ended) return
-      const text = serializeToolOutput(partial)
-      const whole = typeof partial !== 'string' && ({ whole: true } as const)
-      emit({ type: 'tool_output_delta', toolId: call.id, toolName: call.name, text, ...whole })
-    },
-    emitStreamEvent: (event, callId) => {
-      if (!ended) emitInside(state, call, event, callId)
-    },
-  })
-  // A tool that was left behind is not heard any more.
-  ended = true
-  if (outcome === undefined) return { envelope: errorEnvelope('No tools can be called here.') }
-  const { envelope, record } = outcome
-  for (const message of record.notices ?? []) emit({ type: 'notice', source: call.name, message })
-  if (envelope.type === 'error' && denied.has(record.endedAt))
-    emit({
-      type: 'permission_denied',
-      toolId: call.id,
-      toolName: call.name,
-      reason: envelope.error_text,
-      ...pathsOf(record),
+  try {
+    const refusal = reasonNotToRun(state, answer, call, !(await slot.enter()))
+    if (refusal !== undefined) {
+      const envelope = errorEnvelope(`Tool "${call.name}" was not run: ${refusal}.`)
+      emitEnd(state, call, envelope)
+      return { envelope }
+    }
+    emit({ type: 'tool_execution_start', toolId: call.id, toolName: call.name, args: call.input })
+    const outcome = await state.parts.gate?.call({
+      name: call.name,
+      input: { text: call.input },
+      origin: 'model',
+      toolCallId: call.id,
+      providerCallId: call.callId,
+      turn: state.rounds,
+      signal: state.signal,
+      slot,
+      progress: (partial) => {
+        if (!ended) emitOutput(state, call, partial)
+      },
+      emitStreamEvent: (event, callId) => {
+        if (!ended) emitInside(state, call, event, callId)
+      },
     })
-  emitEnd(state, call, envelope, record)
-  return { ...outcome, endedAt: record.endedAt }
+    // What an abandoned tool still reports is dropped.
+    ended = true
+    if (outcome === undefined) return { envelope: errorEnvelope('No tools can be called here.') }
+    const { envelope, record } = outcome
+    for (const message of record.notices ?? []) emit({ type: 'notice', source: call.name, message })
+    if (envelope.type === 'error' && denied.has(record.endedAt))
+      emit({
+        type: 'permission_denied',
+        toolId: call.id,
+        toolName: call.name,
+        reason: envelope.error_text,
+        paths: record.paths,
+      })
+    emitEnd(state, call, envelope, record.paths)
+    if (outcome.fatal !== undefined) order.end()
+    return { ...outcome, endedAt: record.endedAt }
+  } finally {
+    // After `end`: a call that waits for this one must not start.
+    slot.exit()
+  }
 }
 
 const denied: ReadonlySet<Step> = new Set<Step>([
@@ -117,7 +119,7 @@ function reasonNotToRun(
   if (over) return 'the run was ended by another call'
   if (state.signal.aborted) return 'the run was aborted'
   const unfinished = finish === 'length' || finish === 'content_filter'
-  // A call that was cut off may still look whole: half a file is not what was meant.
+  // A call that was cut off may still parse: half a file is not what the model meant.
   if (unfinished && call === toolCalls.at(-1))
     return finish === 'length'
       ? 'your answer reached the output limit while you wrote this call. Write less at once, in several calls'
@@ -125,7 +127,13 @@ function reasonNotToRun(
   return undefined
 }
 
-/** Field by field: what works inside a tool speaks for itself alone. Without an id nobody could tell who did. */
+function emitOutput({ parts }: RunState, call: ModelToolCall, partial: unknown): void {
+  const text = serializeToolOutput(partial)
+  const whole = typeof partial === 'string' ? undefined : true
+  parts.emit({ type: 'tool_output_delta', toolId: call.id, toolName: call.name, text, whole })
+}
+
+/** Copies field by field: an agent inside a tool cannot set other fields of the event. Without an id its events cannot be told apart. */
 function emitInside(
   { parts }: RunState,
   call: ModelToolCall,
@@ -139,7 +147,7 @@ function emitInside(
     toolName: call.name,
     callId,
     agentId,
-    ...(typeof agentName === 'string' && { agentName }),
+    agentName: typeof agentName === 'string' ? agentName : undefined,
     event,
   })
 }
@@ -148,7 +156,7 @@ function emitEnd(
   { parts }: RunState,
   call: ModelToolCall,
   envelope: Envelope,
-  record?: Pick<CallRecord, 'paths'>,
+  paths?: readonly string[] | undefined,
 ): void {
   const { output, exitCode } = toToolResult(call.name, envelope)
   parts.emit({
@@ -159,15 +167,11 @@ function emitEnd(
     exitCode,
     isError: envelope.type === 'error',
     metadata: envelope.metadata,
-    ...pathsOf(record),
+    paths,
   })
 }
 
-function pathsOf(record: Pick<CallRecord, 'paths'> | undefined): Pick<CallRecord, 'paths'> {
-  return record?.paths === undefined ? {} : { paths: record.paths }
-}
-
-async function keep(
+async function saveResults(
   state: RunState,
   calls: readonly ModelToolCall[],
   ended: readonly Ended[],
@@ -194,7 +198,7 @@ async function keep(
     stop ??= {
       error: new RunError(
         'malformed_calls',
-        `The model wrote arguments that are no JSON ${state.malformed} times in a row (maxParseRetries is ${maxParseRetries}), so the run was stopped.`,
+        `The model wrote arguments that are not JSON ${state.malformed} times in a row (maxParseRetries is ${maxParseRetries}), so the run was stopped.`,
       ),
     }
   if (stop !== undefined) throw stop.error

@@ -6,13 +6,13 @@ import type { Usage } from './usage.js'
 
 /** What is known of a message beside what it says. */
 export type MessageFacts = {
-  readonly usage?: Usage
+  readonly usage?: Usage | undefined
   /** US dollars; absent when the price of the model is not known. */
-  readonly costUsd?: number
-  readonly model?: { readonly provider: string; readonly id: string }
-  readonly metadata?: JsonObject
+  readonly costUsd?: number | undefined
+  readonly model?: { readonly provider: string; readonly id: string } | undefined
+  readonly metadata?: JsonObject | undefined
   /** For results of tools: what each part of the message was made from. */
-  readonly envelopes?: readonly Envelope[]
+  readonly envelopes?: readonly Envelope[] | undefined
 }
 
 /** What was said so far. Messages are only ever appended, and none is changed once it is there. */

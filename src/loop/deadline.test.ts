@@ -1,17 +1,29 @@
 import { describe, expect, it } from 'vitest'
-import { withDeadline } from './deadline.js'
+import { type DeadlineOptions, type Ended, startDeadline } from './deadline.js'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
-describe('withDeadline', () => {
-  it('gives the result of work that ends in time', async () => {
+async function withDeadline<Result>(
+  work: (signal: AbortSignal) => Promise<Result>,
+  options: DeadlineOptions,
+): Promise<Ended<Result>> {
+  const deadline = startDeadline(options)
+  try {
+    return await deadline.settle(work(deadline.signal))
+  } finally {
+    deadline.stop()
+  }
+}
+
+describe('startDeadline', () => {
+  it('returns the result of work that ends in time', async () => {
     expect(await withDeadline(async () => 7, { timeoutMs: 1000, graceMs: 10 })).toEqual({
       how: 'done',
       result: 7,
     })
   })
 
-  it('tells the work when its time is up, and takes what it says within the grace', async () => {
+  it('aborts the work when its time is up, and returns its result when it ends within the grace period', async () => {
     const work = (signal: AbortSignal): Promise<string> =>
       new Promise((resolve) =>
         signal.addEventListener('abort', () => resolve(`stopped: ${signal.reason.message}`)),
@@ -22,7 +34,7 @@ describe('withDeadline', () => {
     })
   })
 
-  it('leaves work behind that does not stop', async () => {
+  it('abandons work that does not stop', async () => {
     expect(await withDeadline(never, { timeoutMs: 5, graceMs: 5 })).toEqual({ how: 'timeout' })
     const controller = new AbortController()
     const ended = withDeadline(never, {
@@ -34,7 +46,7 @@ describe('withDeadline', () => {
     expect(await ended).toEqual({ how: 'aborted' })
   })
 
-  it('takes a month for what it is, not for an instant', async () => {
+  it('treats a month as a long limit, not as none at all', async () => {
     const work = (): Promise<number> => new Promise((resolve) => setTimeout(() => resolve(7), 20))
     expect(await withDeadline(work, { timeoutMs: 30 * 24 * 3600 * 1000, graceMs: 5 })).toEqual({
       how: 'done',
@@ -42,18 +54,17 @@ describe('withDeadline', () => {
     })
   })
 
-  it('never starts work once the signal is aborted', async () => {
-    let started = false
-    const work = async (): Promise<void> => {
-      started = true
-    }
-    expect(await withDeadline(work, { signal: AbortSignal.abort(), timeoutMs: 5, graceMs: 5 })).toEqual({
+  it('is aborted from the start when the signal is', async () => {
+    const aborted: boolean[] = []
+    const work = async (signal: AbortSignal): Promise<void> => void aborted.push(signal.aborted)
+    await withDeadline(work, { signal: AbortSignal.abort(), timeoutMs: 1000, graceMs: 5 })
+    expect(aborted).toEqual([true])
+    expect(await withDeadline(never, { signal: AbortSignal.abort(), timeoutMs: 1000, graceMs: 5 })).toEqual({
       how: 'aborted',
     })
-    expect(started).toBe(false)
   })
 
-  it('leaves no listener on the signal it was given', async () => {
+  it('leaves no listener on the signal of its caller', async () => {
     const controller = new AbortController()
     let listeners = 0
     const { signal } = controller

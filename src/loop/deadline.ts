@@ -1,51 +1,67 @@
-/** How work ended that may be stopped from outside: with a result, or left behind after its deadline or an abort. */
+/** How work under a deadline ended: with a result, or abandoned after the deadline or an abort. */
 export type Ended<Result> =
   | { readonly how: 'done'; readonly result: Result }
   | { readonly how: 'timeout' | 'aborted' }
 
+/** A time limit and an abort signal for one piece of work. The caller stops it when the work has ended. */
 export type Deadline = {
+  /** Aborted when the time is up or the caller's signal is aborted. The reason says which. */
+  readonly signal: AbortSignal
+  /**
+   * Waits for work. Work that ends within the grace period after the abort has stopped properly, and its result counts, partial as it
+   * may be. Work that continues is abandoned, and its result is dropped.
+   */
+  settle<Result>(work: Promise<Result>): Promise<Ended<Result>>
+  stop(): void
+}
+
+export type DeadlineOptions = {
   readonly signal?: AbortSignal | undefined
-  /** How long the work may take; `Infinity` for as long as it likes. */
+  /** How long the work may take; `Infinity` for no limit. */
   readonly timeoutMs: number
-  /** How long it may take to stop once it was told to. */
+  /** How long the work may take to stop after the abort. */
   readonly graceMs: number
 }
 
 const maxTimerMs = 2 ** 31 - 1
 
 /**
- * Runs work under a deadline and a signal. The work gets a signal that is aborted when either strikes. Work that ends within the
- * grace has stopped properly and its result counts, partial as it may be; work that goes on all the same is left behind, and
- * what it still says is dropped. Work that has not started when the signal is aborted never starts.
+ * Starts the clock of a piece of work.
+ *
+ * @example
+ * const deadline = startDeadline({ signal, timeoutMs: 30_000, graceMs: 1_000 })
+ * try {
+ *   const ended = await deadline.settle(work(deadline.signal))
+ * } finally {
+ *   deadline.stop()
+ * }
  */
-export async function withDeadline<Result>(
-  work: (signal: AbortSignal) => Promise<Result>,
-  { signal, timeoutMs, graceMs }: Deadline,
-): Promise<Ended<Result>> {
-  if (signal?.aborted) return { how: 'aborted' }
+export function startDeadline({ signal, timeoutMs, graceMs }: DeadlineOptions): Deadline {
   const own = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
   let grace: ReturnType<typeof setTimeout> | undefined
-  let leave: (ended: Ended<Result>) => void = () => undefined
-  const stop = (how: 'timeout' | 'aborted', reason: DOMException): void => {
+  let abandon: (ended: Ended<never>) => void = () => undefined
+  const abandoned = new Promise<Ended<never>>((resolve) => {
+    abandon = resolve
+  })
+  const abort = (how: 'timeout' | 'aborted', reason: DOMException): void => {
     if (own.signal.aborted) return
     own.abort(reason)
-    grace = setTimeout(() => leave({ how }), graceMs)
+    grace = setTimeout(() => abandon({ how }), graceMs)
   }
-  const onAbort = (): void => stop('aborted', new DOMException('the run was aborted', 'AbortError'))
+  const onAbort = (): void => abort('aborted', new DOMException('the run was aborted', 'AbortError'))
   const onTimeout = (): void =>
-    stop('timeout', new DOMException(`it ran longer than ${timeoutMs} ms`, 'TimeoutError'))
-  // A timer takes no more than that; longer is as good as no limit.
-  if (timeoutMs <= maxTimerMs) timer = setTimeout(onTimeout, timeoutMs)
+    abort('timeout', new DOMException(`it ran longer than ${timeoutMs} ms`, 'TimeoutError'))
+  // A timer cannot take more than that; a longer limit is the same as none.
+  const timer = timeoutMs <= maxTimerMs ? setTimeout(onTimeout, timeoutMs) : undefined
+  if (signal?.aborted) onAbort()
   signal?.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await new Promise<Ended<Result>>((resolve, reject) => {
-      leave = resolve
-      work(own.signal).then((result) => resolve({ how: 'done', result }), reject)
-    })
-  } finally {
-    clearTimeout(timer)
-    clearTimeout(grace)
-    signal?.removeEventListener('abort', onAbort)
+  return {
+    signal: own.signal,
+    settle: (work) => Promise.race([work.then((result) => ({ how: 'done' as const, result })), abandoned]),
+    stop() {
+      clearTimeout(timer)
+      clearTimeout(grace)
+      signal?.removeEventListener('abort', onAbort)
+    },
   }
 }

@@ -59,7 +59,7 @@ type EventOfRun =
       readonly toolName: string
       readonly toolId: string
       /** The id that the gate gave the call. */
-      readonly callId?: string
+      readonly callId?: string | undefined
     } & AgentToolEvent)
   /** Something odd that did not stop the run: a hook that failed, a note of the sandbox. */
   | Notice
@@ -72,7 +72,7 @@ export type Notice = {
   readonly source: string
   readonly message: string
   /** What the notice is about, for programs that add advice of their own. */
-  readonly code?: NoticeCode
+  readonly code?: NoticeCode | undefined
 }
 export type NoticeCode = 'rules_unconfirmed' | 'mcp_file_unconfirmed'
 
@@ -102,7 +102,7 @@ export type RunSummary = {
   /** Of everything that was asked of models while the run was active: its rounds, its subagents, side questions, summaries, objects. */
   readonly usage: Usage
   /** US dollars for the same; absent when no price is known. */
-  readonly costUsd?: number
+  readonly costUsd?: number | undefined
   /** Why it ended: `stop`, `length`, `content_filter`, a stop condition, or because it was a command. */
   readonly finish: ModelAnswer['finish'] | 'stop_condition' | 'command'
   readonly verificationStatus: VerificationStatus
@@ -141,7 +141,7 @@ export type VerificationEvent =
       readonly status: VerificationStatus
       readonly required: boolean
       readonly durationMs: number
-      readonly exitCode?: number
+      readonly exitCode?: number | undefined
     }
   | {
       readonly type: 'verification_end'
@@ -157,9 +157,9 @@ export type ModelRetry = {
   /** The pause before the next attempt. */
   readonly delayMs: number
   readonly reason: string
-  readonly status?: number
+  readonly status?: number | undefined
   /** The subagent whose request it was. */
-  readonly agent?: string
+  readonly agent?: string | undefined
 }
 
 /** What happens when a model fails. */
@@ -175,7 +175,7 @@ export type ModelChange =
       readonly reason: string
       readonly code: string
       /** The subagent whose turn it is. */
-      readonly agent?: string
+      readonly agent?: string | undefined
     }
   /** Too many requests failed in a row: the model is not asked for this time. */
   | {
@@ -185,19 +185,19 @@ export type ModelChange =
       readonly openMs: number
       readonly reason: string
       /** The subagent whose request failed last. */
-      readonly agent?: string
+      readonly agent?: string | undefined
     }
 
 export type AgentToolEvent = {
   readonly agentId: string
-  readonly agentName?: string
+  readonly agentName?: string | undefined
   readonly event: unknown
 }
 
 /** What clients choose icons and labels by; absent for a tool that the session does not have. */
 export type ToolFacts = { readonly kind?: ToolKind; readonly title?: string }
 /** The absolute paths that a call touches; absent when it touches none. */
-type TouchedPaths = { readonly paths?: readonly string[] }
+type TouchedPaths = { readonly paths?: readonly string[] | undefined }
 
 export type ToolEvent =
   /** The model has begun to write a call. */
@@ -217,7 +217,7 @@ export type ToolEvent =
       readonly toolName: string
       readonly text: string
       /** The text is JSON that stands for itself, and takes the place of what came before. */
-      readonly whole?: true
+      readonly whole?: true | undefined
     } & ToolFacts)
   | ({
       readonly type: 'tool_end'
@@ -244,16 +244,16 @@ export type ConfirmationEvent =
       readonly toolName: string
       readonly args: unknown
       readonly reasons: readonly string[]
-      readonly timeoutMs?: number
+      readonly timeoutMs?: number | undefined
       /** The rules that a yes for the session or for good would add, as `onAsk` has them; absent when none is safe to offer. */
-      readonly suggestion?: readonly Rule[]
+      readonly suggestion?: readonly Rule[] | undefined
     } & ToolFacts &
       TouchedPaths)
   | {
       readonly type: 'confirmation_received'
       readonly toolId: string
       readonly approved: boolean
-      readonly reason?: string
+      readonly reason?: string | undefined
     }
   | {
       readonly type: 'confirmation_timeout'
@@ -264,8 +264,8 @@ export type ConfirmationEvent =
       readonly type: 'user_question'
       readonly questions: readonly Question[]
       /** The subagent that asks, and its task. */
-      readonly agent?: string
-      readonly taskId?: string
+      readonly agent?: string | undefined
+      readonly taskId?: string | undefined
     }
 
 export type ContextEvent =
@@ -277,7 +277,7 @@ export type ContextEvent =
       readonly beforeTokens: number
       readonly afterTokens: number
       readonly percentBefore: number
-      readonly summary?: string
+      readonly summary?: string | undefined
     }
   | { readonly type: 'compaction_failed'; readonly error: string }
   /** The provider charged for input that an earlier request had already sent. */
@@ -328,7 +328,7 @@ export type SubagentEvent =
       readonly agent: string
       readonly output: string
       readonly success: boolean
-      readonly error?: string
+      readonly error?: string | undefined
     }
 
 /** What is remembered and recalled while a run is at work. */
@@ -349,7 +349,7 @@ export type MemoryEvent =
     }
   | {
       readonly type: 'memories_searched'
-      readonly query?: string
+      readonly query?: string | undefined
       readonly tags: readonly string[]
       readonly resultCount: number
     }
@@ -407,16 +407,16 @@ export type ClusterEvent =
       readonly type: 'budget_threshold_hit'
       readonly resource: string
       readonly kind: 'soft' | 'hard'
-      readonly consumed?: number
-      readonly limit?: number
-      readonly message?: string
+      readonly consumed?: number | undefined
+      readonly limit?: number | undefined
+      readonly message?: string | undefined
     }
   | { readonly type: 'passivation_requested'; readonly reason: string; readonly deadlineMs?: number }
   | {
       readonly type: 'peer_invocation'
       readonly fromSessionId: string
-      readonly fromTenantId?: string
-      readonly correlationId?: string
+      readonly fromTenantId?: string | undefined
+      readonly correlationId?: string | undefined
     }
 
 export type AgentEventType = AgentEvent['type']

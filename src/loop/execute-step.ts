@@ -2,100 +2,121 @@ import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { approvalsInside, toolCallIdOf } from './approval-step.js'
-import { type Ended, withDeadline } from './deadline.js'
+import { startDeadline } from './deadline.js'
 import type { CallState, Ready } from './gate.js'
 import { writtenPaths } from './write-order.js'
 
-/** An abort is over within two seconds, also with a tool that does not listen. */
+/** An abort takes at most two seconds, also with a tool that ignores its signal. */
 const stopGraceMs = 1_750
-/** One for all: making an exception costs more than a whole check. */
+/** One for all calls: creating an exception costs more than a whole check. */
 const callIsOver = new DOMException('the call is over', 'AbortError')
 
 /**
- * Runs the work under its deadline, in its lane, with a runtime that ends with the call. `checked` is what was judged: arguments that
- * are no longer that do not run.
+ * Runs the tool in its turn, in its lane and under its deadline, with a runtime that ends with the call. `checked` is what was judged, as
+ * JSON text: arguments that differ from it do not run.
  */
 export async function execute(
-  passage: CallState,
+  state: CallState,
   tool: AnyGovernedTool,
   ready: Ready,
   checked: string,
 ): Promise<Envelope> {
-  passage.step = 'execute'
-  const { parts, request } = passage
-  const usualMs = tool.ownTime ? undefined : parts.toolTimeoutMs
-  const ownMs = request.timeoutMs ?? usualMs ?? Number.POSITIVE_INFINITY
-  const starting = () =>
-    parts.starting?.({
-      callId: passage.id,
-      toolName: tool.name,
-      origin: request.origin,
-      args: checked,
-      idempotent: tool.idempotent,
-      ...(request.toolCallId !== undefined && { toolCallId: request.toolCallId }),
-      ...(request.inside !== undefined && { inside: request.inside }),
-    })
-  const run = async (laneMs = Number.POSITIVE_INFINITY): Promise<Envelope> => {
-    const timeoutMs = tool.ownTime ? ownMs : Math.min(ownMs, laneMs)
-    const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
-    let started = false
-    let stopped: AbortSignal | undefined
-    const work = async (signal: AbortSignal): Promise<Envelope> => {
-      stopped = signal
-      // What was judged, shown and approved is what runs: nobody on the way may have changed it.
-      if (serializeToolOutput(ready.args) !== checked)
-        return errorEnvelope('Refused: the arguments changed while the call was judged.')
-      await starting()
-      started = true
-      if (alive !== undefined)
-        signal.addEventListener('abort', () => alive.abort(signal.reason), { once: true })
-      return ready.run(await contextFor(passage, signal, alive?.signal ?? signal))
-    }
-    let ended: Ended<Envelope>
-    try {
-      const graceMs = parts.stopGraceMs ?? stopGraceMs
-      ended = await withDeadline(work, { signal: request.signal, timeoutMs, graceMs })
-    } finally {
-      // A tool that was left behind, or kept its runtime, can do nothing more with it.
-      alive?.abort(callIsOver)
-    }
-    if (ended.how === 'done')
-      return stopped !== undefined && isTimeout(stopped)
-        ? stoppedInTime(request.name, timeoutMs, ended.result)
-        : ended.result
-    const why =
-      ended.how === 'timeout'
-        ? `did not finish within ${timeoutMs} ms`
-        : 'was stopped because the run was aborted'
-    if (!started) return errorEnvelope(`Tool "${request.name}" was not run: the run was aborted.`)
-    return errorEnvelope(`Tool "${request.name}" ${why}; what it had already done may remain.`, {
-      duration_ms: elapsed(passage),
-      ...(ended.how === 'timeout' && { timed_out: true }),
-    })
-  }
-  if (request.place !== undefined && !(await request.place.turn()))
+  state.step = 'execute'
+  const { parts, request } = state
+  const work: Work = { state, tool, ready, checked }
+  if (request.slot !== undefined && !(await request.slot.turn()))
     return errorEnvelope(`Tool "${request.name}" was not run: the run was ended by another call.`)
-  const leave = await enterWriteOrder(passage)
+  const leave = await enterWriteOrder(state)
   try {
-    if (parts.lane === undefined) return await run()
+    if (parts.lane === undefined) return await runHere(work)
     const { origin, signal } = request
-    const call = { tool, args: checked, origin, starting, ...(signal !== undefined && { signal }) }
-    return await parts.lane(call, run)
+    const call = { tool, args: checked, origin, signal, starting: () => reportStart(work) }
+    return await parts.lane(call, (laneMs) => runHere(work, laneMs))
   } finally {
     leave?.()
   }
 }
 
+type Work = {
+  readonly state: CallState
+  readonly tool: AnyGovernedTool
+  readonly ready: Ready
+  readonly checked: string
+}
+
+/** Runs the tool in this process, within the time limits of the call and of its lane. */
+async function runHere(work: Work, laneMs = Number.POSITIVE_INFINITY): Promise<Envelope> {
+  const { state, tool, ready, checked } = work
+  const { parts, request } = state
+  const notRun = `Tool "${request.name}" was not run: the run was aborted.`
+  if (request.signal?.aborted) return errorEnvelope(notRun)
+  // What was judged, shown and approved is what runs: no step may have changed it.
+  if (serializeToolOutput(ready.args) !== checked)
+    return errorEnvelope('Refused: the arguments changed while the call was judged.')
+  const defaultMs = tool.ownTime ? undefined : parts.toolTimeoutMs
+  const ownMs = request.timeoutMs ?? defaultMs ?? Number.POSITIVE_INFINITY
+  const timeoutMs = tool.ownTime ? ownMs : Math.min(ownMs, laneMs)
+  const graceMs = parts.stopGraceMs ?? stopGraceMs
+  const deadline = startDeadline({ signal: request.signal, timeoutMs, graceMs })
+  const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
+  const progress = { started: false }
+  try {
+    const begun = await deadline.settle(begin(work, deadline.signal, alive, progress))
+    const ended = begun.how === 'done' ? await deadline.settle(ready.run(begun.result)) : begun
+    if (ended.how === 'done')
+      return isTimeout(deadline.signal)
+        ? resultAfterTimeout(request.name, timeoutMs, ended.result)
+        : ended.result
+    if (!progress.started) return errorEnvelope(notRun)
+    const isLate = ended.how === 'timeout'
+    const why = isLate ? `did not finish within ${timeoutMs} ms` : 'was stopped because the run was aborted'
+    return errorEnvelope(`Tool "${request.name}" ${why}; what it had already done may remain.`, {
+      duration_ms: elapsed(state),
+      ...(isLate && { timed_out: true }),
+    })
+  } finally {
+    deadline.stop()
+    // A tool that was abandoned, or saved its runtime, can do nothing more with it.
+    alive?.abort(callIsOver)
+  }
+}
+
+/** Records that the work begins, and creates what the tool works with. */
+async function begin(
+  work: Work,
+  signal: AbortSignal,
+  alive: AbortController | undefined,
+  progress: { started: boolean },
+): Promise<ToolCallContext> {
+  await reportStart(work)
+  progress.started = true
+  if (alive !== undefined) signal.addEventListener('abort', () => alive.abort(signal.reason), { once: true })
+  return contextFor(work.state, signal, alive?.signal ?? signal)
+}
+
+function reportStart({ state, tool, checked }: Work): void | Promise<void> {
+  const { parts, request } = state
+  return parts.starting?.({
+    callId: state.id,
+    toolCallId: request.toolCallId,
+    toolName: tool.name,
+    origin: request.origin,
+    args: checked,
+    idempotent: tool.idempotent,
+    inside: request.inside,
+  })
+}
+
 /**
- * Waits for the session's earlier calls that write the same files. A call inside a call that writes does not wait: the outer call
+ * Waits for the session's earlier calls that write the same files. A call inside a call that writes does not wait, because the outer call
  * would wait for it in turn.
  */
-async function enterWriteOrder(passage: CallState): Promise<(() => void) | undefined> {
-  const { parts, request, expanded } = passage
+async function enterWriteOrder(state: CallState): Promise<(() => void) | undefined> {
+  const { parts, request, expanded } = state
   if (parts.writes === undefined || request.insideWriter === true || expanded === undefined) return undefined
   const paths = writtenPaths(expanded.subjects)
   if (paths.length === 0) return undefined
-  passage.writer = true
+  state.writer = true
   return parts.writes.enter(paths, request.signal)
 }
 
@@ -103,21 +124,21 @@ function isTimeout({ reason }: AbortSignal): boolean {
   return reason instanceof DOMException && reason.name === 'TimeoutError'
 }
 
-/** It heard that its time was up, and ended. What it says may be a part, or all of it: the model must know that it is late. */
-function stoppedInTime(name: string, timeoutMs: number, envelope: Envelope): Envelope {
+/** The tool ended after it was stopped for its time limit. Its result may be a part or all of it: the model must know that it is late. */
+function resultAfterTimeout(name: string, timeoutMs: number, envelope: Envelope): Envelope {
   const text = envelope.type === 'error' ? envelope.error_text : serializeToolOutput(envelope.data)
   return errorEnvelope(
-    `Tool "${name}" did not finish within ${timeoutMs} ms (toolTimeoutMs) and was told to stop. What it gave then:\n${text}`,
+    `Tool "${name}" did not finish within ${timeoutMs} ms (toolTimeoutMs) and was stopped. Its output until then:\n${text}`,
     { ...envelope.metadata, timed_out: true },
   )
 }
 
 async function contextFor(
-  passage: CallState,
+  state: CallState,
   signal: AbortSignal,
   alive: AbortSignal,
 ): Promise<ToolCallContext> {
-  const { parts, request, authority, expanded, run } = passage
+  const { parts, request, authority, expanded, run } = state
   const runtime =
     authority &&
     expanded &&
@@ -127,27 +148,27 @@ async function contextFor(
       signal: alive,
       origin: request.origin,
       request,
-      writer: passage.writer === true || request.insideWriter === true,
+      writer: state.writer === true || request.insideWriter === true,
       endRun: (error) => {
-        passage.fatal ??= { error }
+        state.fatal ??= { error }
       },
     }))
-  return {
+  const context: ToolCallContext = {
     signal,
     now: parts.now,
-    ...(runtime === undefined ? {} : { runtime }),
-    ...(run === undefined ? {} : { run }),
-    ...(passage.pins === undefined ? {} : { pins: passage.pins }),
-    approvals: approvalsInside(passage),
+    approvals: approvalsInside(state),
     ...toolCallIdOf(request),
-    ...(request.progress === undefined ? {} : { progress: request.progress }),
-    ...(request.emitStreamEvent === undefined
-      ? {}
-      : { emitStreamEvent: (event) => request.emitStreamEvent?.(event, passage.id) }),
   }
+  if (runtime !== undefined) context.runtime = runtime
+  if (run !== undefined) context.run = run
+  if (state.pins !== undefined) context.pins = state.pins
+  if (request.progress !== undefined) context.progress = request.progress
+  if (request.emitStreamEvent !== undefined)
+    context.emitStreamEvent = (event) => request.emitStreamEvent?.(event, state.id)
+  return context
 }
 
-/** Milliseconds since the call came to the gate; none when the clock fails, which the record has said already. */
+/** Returns the milliseconds since the call came to the gate; 0 when the clock fails, which the record already says. */
 export function elapsed({ parts, start }: CallState): number {
   try {
     return Math.max(0, Math.round(parts.now() - start))

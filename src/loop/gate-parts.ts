@@ -21,7 +21,7 @@ import type { CallWatch, ToolRuntime } from '../tool/runtime.js'
 import type { Subject } from '../tool/subject.js'
 import type { AskHandler } from './ask.js'
 import type { Spill } from './bound-output.js'
-import type { Place } from './call-order.js'
+import type { CallSlot } from './call-order.js'
 import type { WriteOrder } from './write-order.js'
 
 /** Who calls. It decides only which of the middle steps apply. */
@@ -33,22 +33,22 @@ export type GateCall = {
   /** What a model wrote, or a value from code. */
   readonly input: { readonly text: string } | { readonly value: unknown }
   readonly origin: CallOrigin
-  readonly toolCallId?: string
+  readonly toolCallId?: string | undefined
   /** The provider's second id: policies and middleware are told this one in place of `toolCallId`. */
-  readonly providerCallId?: string
-  readonly turn?: number
-  readonly signal?: AbortSignal
-  readonly timeoutMs?: number
-  /** Its place among the calls it runs beside. */
-  readonly place?: Place
+  readonly providerCallId?: string | undefined
+  readonly turn?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number | undefined
+  /** Its position among the calls that run with it. */
+  readonly slot?: CallSlot | undefined
   /** The tool of this name in another form: judged, shown and recorded as the tool. */
-  readonly form?: AnyGovernedTool
+  readonly form?: AnyGovernedTool | undefined
   /** Its id is that of a call inside another, which can be gone on with. */
-  readonly inside?: boolean
+  readonly inside?: boolean | undefined
   /** It is made inside a call that writes files, and does not wait for other writing calls. */
-  readonly insideWriter?: boolean
+  readonly insideWriter?: boolean | undefined
   /** Told while the call waits for a yes. */
-  readonly watch?: CallWatch
+  readonly watch?: CallWatch | undefined
   /** Events of an agent that works inside the call, with the id that the gate gave the call. */
   emitStreamEvent?(event: ToolCallStreamEvent, callId: string): void | Promise<void>
 } & Pick<ToolCallContext, 'progress'>
@@ -73,7 +73,7 @@ export type Step =
 /** What was decided and what came of it: for the log, the trace and the events. */
 export type CallRecord = {
   readonly callId: string
-  readonly toolCallId?: string
+  readonly toolCallId?: string | undefined
   readonly toolName: string
   readonly origin: CallOrigin
   /** As JSON text. */
@@ -84,24 +84,24 @@ export type CallRecord = {
   readonly startedAtMs: number
   readonly durationMs: number
   /** Whose call it was: a run's id, or `host`. */
-  readonly runId?: string
+  readonly runId?: string | undefined
   /** The absolute paths that it touched, or would have touched. */
-  readonly paths?: readonly string[]
-  readonly verdict?: Verdict
-  readonly rules?: readonly Rule[]
-  readonly watchdog?: Verdict
+  readonly paths?: readonly string[] | undefined
+  readonly verdict?: Verdict | undefined
+  readonly rules?: readonly Rule[] | undefined
+  readonly watchdog?: Verdict | undefined
   /** How it was approved: `once`, `session`, `always`, or by the tool's own policy. */
-  readonly approval?: string
+  readonly approval?: string | undefined
   readonly envelope: Envelope
   /** What went wrong around the call without stopping it, such as a hook that only watches. */
-  readonly notices?: readonly string[]
+  readonly notices?: readonly string[] | undefined
 }
 
 export type GateOutcome = {
   readonly envelope: Envelope
   readonly record: CallRecord
   /** Set when the run must end as well. */
-  readonly fatal?: { readonly error: unknown }
+  readonly fatal?: { readonly error: unknown } | undefined
 }
 
 export type HookCall = {
@@ -110,12 +110,12 @@ export type HookCall = {
   readonly origin: CallOrigin
   readonly callId: string
   /** The provider's id of the call, when it gave one. */
-  readonly toolCallId?: string
+  readonly toolCallId?: string | undefined
   /** The arguments as JSON text. */
-  readonly rawArgs?: string
+  readonly rawArgs?: string | undefined
   /** What it touches, also where links lead. */
-  readonly subjects?: readonly Subject[]
-  readonly signal?: AbortSignal
+  readonly subjects?: readonly Subject[] | undefined
+  readonly signal?: AbortSignal | undefined
 }
 export type HookVerdict =
   /** `approval`: the handler for tools' own approval policies must agree, as if the tool's policy asked. */
@@ -138,40 +138,40 @@ export type GateParts = {
   /** What holds for a call of this tool: rules, limits, and a grant of the tool's own requirements inside the agent's. */
   authorityFor(tool: AnyGovernedTool): Authority
   /** Where a path that a tool names leads inside the workspace; undefined when it leads out or cannot be determined. */
-  readonly realPath?: PathLookup['realPath']
+  readonly realPath?: PathLookup['realPath'] | undefined
   /** Where a path that a command names leads, wherever that is. Absent: `realPath` is asked. */
-  readonly followLinks?: PathLookup['followLinks']
+  readonly followLinks?: PathLookup['followLinks'] | undefined
   /** Looks for a file below a directory that a command names. Absent: directories are not looked into. */
-  readonly findBelow?: FindBelow
+  readonly findBelow?: FindBelow | undefined
   /** The digest of a file's content; undefined when it cannot be read. */
   readonly fileDigest?: (path: string) => Promise<string | undefined>
-  readonly manifest?: Manifest
-  readonly watchdog?: Watchdog
-  readonly watchdogTimeoutMs?: number
+  readonly manifest?: Manifest | undefined
+  readonly watchdog?: Watchdog | undefined
+  readonly watchdogTimeoutMs?: number | undefined
   /** Absent: nobody is there, and what must be asked is refused. */
-  readonly onAsk?: AskHandler
+  readonly onAsk?: AskHandler | undefined
   /** The handler for tools' own approval policies; without it `onAsk` is asked. */
-  readonly approvals?: ToolApprovalsOptions
+  readonly approvals?: ToolApprovalsOptions | undefined
   /** Keeps a rule that a person agreed to. */
-  readonly keepRule?: (rule: Rule, scope: 'session' | 'project') => void | Promise<void>
+  readonly keepRule?: ((rule: Rule, scope: 'session' | 'project') => void | Promise<void>) | undefined
   /** What a call would change in files, for the person who decides. */
   readonly diffFor?: (tool: AnyGovernedTool, args: unknown) => Promise<string | undefined>
-  readonly middleware?: readonly AgentMiddleware[]
+  readonly middleware?: readonly AgentMiddleware[] | undefined
   /** Gates: what it throws, or does not answer in time, blocks the call. */
   readonly before?: (call: HookCall) => HookVerdict | Promise<HookVerdict>
   /** Watches: what it throws is a notice in the record. */
   readonly after?: (call: HookCall & { readonly envelope: Envelope }) => void | Promise<void>
   /** How long hooks, budget and diff may take. */
-  readonly guardTimeoutMs?: number
+  readonly guardTimeoutMs?: number | undefined
   /** Words when a call must not be made. */
   readonly budget?: (call: {
     readonly toolName: string
     readonly args: unknown
   }) => string | undefined | Promise<string | undefined>
   /** Told right before the work begins; what it throws keeps it from beginning. */
-  readonly starting?: (call: StartingCall) => void | Promise<void>
+  readonly starting?: ((call: StartingCall) => void | Promise<void>) | undefined
   /** Absent: calls that write the same file may run at the same time. */
-  readonly writes?: WriteOrder
+  readonly writes?: WriteOrder | undefined
   /** Queues a call, or sends it elsewhere. */
   readonly lane?: (
     call: LaneCall,
@@ -182,13 +182,13 @@ export type GateParts = {
   readonly runtimeFor?: (call: RuntimeRequest) => ToolRuntime | undefined | Promise<ToolRuntime | undefined>
   readonly spill: Spill
   /** For tools that name no limit of their own. */
-  readonly outputLimits?: OutputLimits
+  readonly outputLimits?: OutputLimits | undefined
   /** What it throws ends the run: a call that cannot be recorded must not be followed by more. */
-  readonly record?: (record: CallRecord) => void | Promise<void>
+  readonly record?: ((record: CallRecord) => void | Promise<void>) | undefined
   /** Whose calls they are; a function is asked at the beginning of each. */
-  readonly run?: RunIdentity | (() => RunIdentity)
-  readonly toolTimeoutMs?: number
-  readonly stopGraceMs?: number
+  readonly run?: (RunIdentity | (() => RunIdentity)) | undefined
+  readonly toolTimeoutMs?: number | undefined
+  readonly stopGraceMs?: number | undefined
   now(): number
   newId(): string
 }
@@ -199,20 +199,20 @@ export type LaneCall = {
   /** As JSON text. */
   readonly args: string
   readonly origin: CallOrigin
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** To be called before somebody else may begin with it; what it throws keeps them from it. */
   starting(): void | Promise<void>
 }
 
 export type StartingCall = {
   readonly callId: string
-  readonly toolCallId?: string
+  readonly toolCallId?: string | undefined
   readonly toolName: string
   readonly origin: CallOrigin
   /** As JSON text. */
   readonly args: string
   readonly idempotent: boolean
-  readonly inside?: boolean
+  readonly inside?: boolean | undefined
 }
 
 export type RuntimeRequest = {

@@ -40,16 +40,41 @@ export interface Gate {
 }
 
 /**
- * Makes the gate of a session from its parts. A call is resolved, parsed, checked once, held to its grant, judged by rules and
- * watchdog, approved where that is asked for, run under a deadline, bounded, and recorded. Each step may end it with words that
- * say what was wrong and what to do next.
+ * Creates the gate of a session. A call is resolved, parsed, checked once, held to its grant, judged by rules and watchdog, approved where
+ * that is required, run under a deadline, bounded and recorded. Each step can end the call, with a text that says what was wrong
+ * and what to do next.
+ *
+ * @example
+ * const gate = createGate({ tools, authorityFor, spill, now: Date.now, newId: randomUUID })
+ * const { envelope } = await gate.call({ name: 'read', input: { value: { file_path: 'a.txt' } }, origin: 'host' })
  */
 export function createGate(parts: GateParts): Gate {
   const refused: RefusedAsk[] = []
   const governed = new WeakMap<AnyTool, Promise<AnyGovernedTool>>()
-  const heard: CallState['heard'] = {}
+  const untrusted: CallState['untrusted'] = {}
   return {
-    call: (request) => passGate(request, parts, { refused, governed, heard }),
+    async call(request) {
+      const begun = begin(parts)
+      const state: CallState = {
+        request,
+        parts,
+        refused,
+        governed,
+        untrusted,
+        ...begun,
+        step: 'resolve',
+        text: '',
+      }
+      const { envelope, fatal } = await runSteps(state)
+      request.slot?.leave()
+      const record = recordOf(state, envelope)
+      try {
+        await parts.record?.(record)
+      } catch (error) {
+        return { envelope, record, fatal: { error } }
+      }
+      return { envelope, record, fatal }
+    },
     takeRefusedAsks: () => refused.splice(0),
   }
 }
@@ -61,131 +86,107 @@ export type CallState = {
   readonly refused: RefusedAsk[]
   readonly governed: WeakMap<AnyTool, Promise<AnyGovernedTool>>
   /** The last tool whose words came from outside: what the model does next may be their doing. */
-  readonly heard: { from?: string }
+  readonly untrusted: { tool?: string | undefined }
   readonly id: string
   readonly start: number
-  readonly run?: RunIdentity
+  readonly run?: RunIdentity | undefined
   readonly notices: string[]
   step: Step
   /** The arguments as JSON text. */
   text: string
   /** What a model wrote, as it was read; absent for values from code. */
-  written?: { readonly value: unknown }
-  tool?: AnyGovernedTool
-  authority?: Authority
-  expanded?: ExpandedCall
-  decision?: Decision
-  watchdog?: Verdict
+  written?: { readonly value: unknown } | undefined
+  tool?: AnyGovernedTool | undefined
+  authority?: Authority | undefined
+  expanded?: ExpandedCall | undefined
+  decision?: Decision | undefined
+  watchdog?: Verdict | undefined
   /** Why a person must decide, whatever rules and handlers say. */
-  insisted?: string
+  insisted?: string | undefined
   /** A hook wants the approvals handler to decide. */
-  requested?: ApprovalTexts
-  approval?: string
+  requested?: ApprovalTexts | undefined
+  approval?: string | undefined
   /** What the files were that decide what the call does. */
-  pins?: ReadonlyMap<string, string>
+  pins?: ReadonlyMap<string, string> | undefined
   /** It is in the session's order of writing calls. */
-  writer?: boolean
+  writer?: boolean | undefined
   /** What happened inside the call that must end the run. */
-  fatal?: { readonly error: unknown }
+  fatal?: { readonly error: unknown } | undefined
 }
 
 export type Ready = Preparation & { ok: true }
-
-async function passGate(
-  request: GateCall,
-  parts: GateParts,
-  shared: Pick<CallState, 'refused' | 'governed' | 'heard'>,
-): Promise<GateOutcome> {
-  const passage: CallState = {
-    request,
-    parts,
-    ...shared,
-    ...begin(parts),
-    step: 'resolve',
-    text: '',
-  }
-  const { envelope, fatal } = await walk(passage)
-  request.place?.leave()
-  const record = recordOf(passage, envelope)
-  try {
-    await parts.record?.(record)
-  } catch (error) {
-    return { envelope, record, fatal: { error } }
-  }
-  return { envelope, record, ...(fatal === undefined ? {} : { fatal }) }
-}
 
 /** A clock or id source that fails must not make the gate reject: the call goes on without, and its record says so. */
 function begin({ newId, now, run }: GateParts): Pick<CallState, 'id' | 'start' | 'run' | 'notices'> {
   try {
     const identity = typeof run === 'function' ? run() : run
-    return { id: newId(), start: now(), notices: [], ...(identity !== undefined && { run: identity }) }
+    return { id: newId(), start: now(), notices: [], run: identity }
   } catch (error) {
     return { id: 'call', start: 0, notices: [`the host gave no id or time: ${messageOf(error)}`] }
   }
 }
 
-type Walked = { readonly envelope: Envelope; readonly fatal?: { readonly error: unknown } }
+type Passed = Pick<GateOutcome, 'envelope' | 'fatal'>
 
-async function walk(passage: CallState): Promise<Walked> {
+async function runSteps(state: CallState): Promise<Passed> {
   try {
-    const tool = await resolve(passage)
-    const written = parse(passage)
-    const value = await rewriteInput(passage, written)
-    let ready = await judgeArguments(passage, tool, value)
-    const changed = await beforeHooks(passage, ready)
+    const tool = await resolve(state)
+    const written = parse(state)
+    const value = await rewriteInput(state, written)
+    let ready = await judgeArguments(state, tool, value)
+    const changed = await beforeHooks(state, ready)
     // What a hook changed is a new call: it is checked and judged like any other, from there.
     if (changed !== undefined) {
-      passage.text = serializeToolOutput(changed.args)
-      ready = await judgeArguments(passage, tool, changed.args)
+      state.text = serializeToolOutput(changed.args)
+      ready = await judgeArguments(state, tool, changed.args)
     }
     const checked = serializeToolOutput(ready.args)
-    await seekApproval(passage, tool, ready)
-    await judgeAgain(passage, tool)
-    await checkBudget(passage, ready)
-    const envelope = await execute(passage, tool, ready, checked)
-    const finished = await finish(passage, tool, ready, envelope)
-    return { envelope: finished, ...(passage.fatal !== undefined && { fatal: passage.fatal }) }
+    await seekApproval(state, tool, ready)
+    await judgeAgain(state, tool)
+    await checkBudget(state, ready)
+    const envelope = await execute(state, tool, ready, checked)
+    const finished = await finish(state, tool, ready, envelope)
+    return { envelope: finished, fatal: state.fatal }
   } catch (thrown) {
-    if (!(thrown instanceof Stopped)) return broken(passage, thrown)
+    if (!(thrown instanceof Stopped)) return broken(state, thrown)
     const { envelope, fatal } = thrown
-    return fatal === undefined ? refused(passage, envelope) : { envelope, fatal }
+    return fatal === undefined ? refused(state, envelope) : { envelope, fatal }
   }
 }
 
 /** Middleware sees what the model gets, whether the call ran or not. */
-async function refused(passage: CallState, envelope: Envelope): Promise<Walked> {
-  const { step } = passage
+async function refused(state: CallState, envelope: Envelope): Promise<Passed> {
+  const { step } = state
   try {
-    return { envelope: await rewriteOutput(passage, passage.tool, envelope) }
+    return { envelope: await rewriteOutput(state, state.tool, envelope) }
   } catch (thrown) {
-    return broken(passage, thrown)
+    return broken(state, thrown)
   } finally {
-    passage.step = step
+    state.step = step
   }
 }
 
 /** A part of the host broke: its guard, its store, its hook. The call did not pass. */
-function broken({ step }: CallState, thrown: unknown): Walked {
+function broken({ step }: CallState, thrown: unknown): Passed {
   const text = `The call was refused because the step "${step}" failed: ${messageOf(thrown)}`
   return { envelope: errorEnvelope(text), fatal: { error: thrown } }
 }
 
-async function resolve(passage: CallState): Promise<AnyGovernedTool> {
-  const { request, parts, governed } = passage
+async function resolve(state: CallState): Promise<AnyGovernedTool> {
+  const { request, parts, governed } = state
   const found = parts.tools.get(request.name, request.origin)
-  const tool = found === undefined ? undefined : await currentOf(passage, found)
+  const tool = found === undefined ? undefined : await currentOf(state, found)
   if (tool === undefined)
     throw new Stopped(describeUnknownTool(request.name, parts.tools.names(request.origin)))
   if (request.form !== undefined) {
-    passage.tool = request.form
+    state.tool = request.form
     return request.form
   }
   const known = governed.get(tool) ?? governTool(tool)
   governed.set(tool, known)
   try {
-    passage.tool = await known
-    return passage.tool
+    state.tool = await known
+    return state.tool
   } catch (error) {
     // A tool that a host wrote must not end the run; it may be well again at the next call.
     governed.delete(tool)
@@ -205,14 +206,14 @@ async function currentOf({ request }: CallState, tool: AnyTool): Promise<AnyTool
 }
 
 /** Text is what a model wrote; a value comes from code. */
-function parse(passage: CallState): unknown {
-  passage.step = 'parse'
-  const { input } = passage.request
+function parse(state: CallState): unknown {
+  state.step = 'parse'
+  const { input } = state.request
   if ('value' in input) {
-    passage.text = serializeToolOutput(input.value ?? {})
+    state.text = serializeToolOutput(input.value ?? {})
     return input.value ?? {}
   }
-  return readWritten(passage, input.text)
+  return readWritten(state, input.text)
 }
 
 function parseText(name: string, text: string): unknown {
@@ -223,50 +224,50 @@ function parseText(name: string, text: string): unknown {
   }
 }
 
-async function rewriteInput(passage: CallState, value: unknown): Promise<unknown> {
-  passage.step = 'input'
-  const { request, parts } = passage
+async function rewriteInput(state: CallState, value: unknown): Promise<unknown> {
+  state.step = 'input'
+  const { request, parts } = state
   if (!parts.middleware?.some((one) => one.onToolInput)) return value
   const applied = applyToolInput(parts.middleware, {
     toolName: request.name,
-    args: passage.text,
+    args: state.text,
     turn: request.turn ?? 0,
-    internalCallId: passage.id,
+    internalCallId: state.id,
     ...toolCallIdOf(request),
   })
   const text = await whileRunning(request.signal, applied)
-  if (text === passage.text) return value
-  passage.text = text
+  if (text === state.text) return value
+  state.text = text
   return parseText(request.name, text)
 }
 
 /** Everything that is decided about arguments by code alone; nobody is asked yet. */
-async function judgeArguments(passage: CallState, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
-  const ready = await validate(passage, tool, value)
+async function judgeArguments(state: CallState, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
+  const ready = await validate(state, tool, value)
   const before = serializeToolOutput(ready.args)
-  checkCapability(passage)
-  applyRules(passage)
-  await askWatchdog(passage, ready)
+  checkCapability(state)
+  applyRules(state)
+  await askWatchdog(state, ready)
   if (serializeToolOutput(ready.args) !== before)
     throw new Stopped('Refused: the watchdog changed the arguments it was shown.')
   return ready
 }
 
 /** Once: the value that comes out is the one that is judged, approved and run. */
-async function validate(passage: CallState, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
-  passage.step = 'validate'
-  const prepared = await prepareWritten(passage, tool, value)
+async function validate(state: CallState, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
+  state.step = 'validate'
+  const prepared = await prepareWritten(state, tool, value)
   if (!prepared.ok) throw new Stopped(prepared.envelope.error_text)
   if (tool.unchecked !== undefined)
-    passage.notices.push(`the arguments were not checked, the schema cannot be used: ${tool.unchecked}`)
-  passage.authority = passage.parts.authorityFor(tool)
-  const call = callOf(passage, tool, prepared)
-  passage.expanded = await withContainedFiles(
-    await expandOnDisk(call, passage.authority.book.scope, passage.parts),
-    passage.authority,
-    passage.parts.findBelow,
+    state.notices.push(`the arguments were not checked, the schema cannot be used: ${tool.unchecked}`)
+  state.authority = state.parts.authorityFor(tool)
+  const call = callOf(state, tool, prepared)
+  state.expanded = await withContainedFiles(
+    await expandOnDisk(call, state.authority.book.scope, state.parts),
+    state.authority,
+    state.parts.findBelow,
   )
-  passage.request.place?.announce(passage.expanded.subjects, tool.kind === 'execute')
+  state.request.slot?.announce(state.expanded.subjects, tool.kind === 'execute')
   return prepared
 }
 
@@ -283,23 +284,23 @@ function callOf({ run }: CallState, tool: AnyGovernedTool, { args, subjects }: R
 }
 
 /** Before anything is asked: no approval can give what is not granted. */
-function checkCapability(passage: CallState): void {
-  passage.step = 'capability'
-  const { expanded, authority } = passage
+function checkCapability(state: CallState): void {
+  state.step = 'capability'
+  const { expanded, authority } = state
   if (expanded?.invalid !== undefined) throw new Stopped(`The call can never run: ${expanded.invalid}.`)
   const refusal = expanded && authority?.grant && checkSubjects(authority.grant, expanded.subjects)
   if (refusal !== undefined) throw new Stopped(refusal.message, { code: 'outside_grant' })
 }
 
 /** The host's own calls are privileged: they are not judged by rules, and still held to everything else. */
-function applyRules(passage: CallState): void {
-  passage.step = 'rules'
-  const { expanded, authority, request } = passage
+function applyRules(state: CallState): void {
+  state.step = 'rules'
+  const { expanded, authority, request } = state
   if (request.origin === 'host' || expanded === undefined || authority === undefined) return
-  passage.decision = decide(expanded, authority)
-  const { verdict } = passage.decision
+  state.decision = decide(expanded, authority)
+  const { verdict } = state.decision
   if (verdict.action !== 'deny') return
-  const how = deniedByDefault(passage.decision) ? howToAllow(adviceFor(passage)) : undefined
+  const how = deniedByDefault(state.decision) ? howToAllow(adviceFor(state)) : undefined
   throw new Stopped(`Refused: ${verdict.reason}.${how === undefined ? '' : ` ${how}`}`)
 }
 
@@ -313,9 +314,9 @@ function deniedByDefault({ refusal, rules, limits, inherited }: Decision): boole
 }
 
 /** May only narrow. For the host's own calls a watchdog may refuse, and has nobody to ask. */
-async function askWatchdog(passage: CallState, ready: Ready): Promise<void> {
-  passage.step = 'watchdog'
-  const { parts, expanded, request, run } = passage
+async function askWatchdog(state: CallState, ready: Ready): Promise<void> {
+  state.step = 'watchdog'
+  const { parts, expanded, request, run } = state
   if (parts.watchdog === undefined || expanded === undefined) return
   const call = {
     tool: request.name,
@@ -327,23 +328,23 @@ async function askWatchdog(passage: CallState, ready: Ready): Promise<void> {
   const { watchdogTimeoutMs: timeoutMs } = parts
   const asked = runWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })
   const verdict = await whileRunning(request.signal, asked)
-  passage.watchdog = verdict
+  state.watchdog = verdict
   if (verdict.action === 'deny') throw new Stopped(`Refused by the watchdog: ${verdict.reason}.`)
 }
 
-async function beforeHooks(passage: CallState, ready: Ready): Promise<{ args: unknown } | undefined> {
-  passage.step = 'hooks'
-  const { parts } = passage
+async function beforeHooks(state: CallState, ready: Ready): Promise<{ args: unknown } | undefined> {
+  state.step = 'hooks'
+  const { parts } = state
   if (parts.before === undefined) return undefined
   const before = serializeToolOutput(ready.args)
-  const verdict = await guarded(passage, 'a hook', parts.before(hookCall(passage, ready)))
+  const verdict = await guarded(state, 'a hook', parts.before(hookCall(state, ready)))
   if (verdict.action === 'block') throw new Stopped(`Blocked by ${verdict.by ?? 'a hook'}: ${verdict.reason}`)
   if (verdict.action === 'skip') throw new Stopped(verdict.output, { skipped: true })
   if (verdict.action !== 'change' && verdict.action !== 'continue')
     throw new Stopped('Blocked: a hook gave an answer that cannot be understood.')
-  if (verdict.ask !== undefined) passage.insisted = verdict.ask
+  if (verdict.ask !== undefined) state.insisted = verdict.ask
   if (verdict.action === 'change') return { args: verdict.args }
-  if (verdict.approval !== undefined) passage.requested = verdict.approval
+  if (verdict.approval !== undefined) state.requested = verdict.approval
   // Changing what it was shown is not the way to change a call: it would run unchecked.
   if (serializeToolOutput(ready.args) !== before)
     throw new Stopped('Blocked: a hook changed the arguments it was shown.')
@@ -373,30 +374,30 @@ function linkTargets({ subjects }: ExpandedCall): Subject[] {
 }
 
 /** While a person was thinking, rules or mode may have changed: a deny counts, whatever they answered. */
-async function judgeAgain(passage: CallState, tool: AnyGovernedTool): Promise<void> {
-  const now = passage.parts.authorityFor(tool)
-  if (passage.approval !== undefined) await refuseChangedTool(passage, tool)
+async function judgeAgain(state: CallState, tool: AnyGovernedTool): Promise<void> {
+  const now = state.parts.authorityFor(tool)
+  if (state.approval !== undefined) await refuseChangedTool(state, tool)
   // A parent may have changed without its child noticing.
-  if (now === passage.authority && now.parent === undefined) return
-  passage.authority = now
-  checkCapability(passage)
-  applyRules(passage)
+  if (now === state.authority && now.parent === undefined) return
+  state.authority = now
+  checkCapability(state)
+  applyRules(state)
 }
 
 /** The approval is for the tool as it was shown. */
-async function refuseChangedTool(passage: CallState, tool: AnyGovernedTool): Promise<void> {
-  if (tool.current === undefined || (await currentOf(passage, tool)) === tool) return
+async function refuseChangedTool(state: CallState, tool: AnyGovernedTool): Promise<void> {
+  if (tool.current === undefined || (await currentOf(state, tool)) === tool) return
   throw new Stopped(
     `Refused: the server changed the tool "${tool.name}" while the call waited for approval. Call it again.`,
   )
 }
 
-async function checkBudget(passage: CallState, ready: Ready): Promise<void> {
-  passage.step = 'budget'
-  const { parts, request } = passage
+async function checkBudget(state: CallState, ready: Ready): Promise<void> {
+  state.step = 'budget'
+  const { parts, request } = state
   if (parts.budget === undefined) return
   const refusal = await guarded(
-    passage,
+    state,
     'the budget',
     parts.budget({ toolName: request.name, args: ready.args }),
   )
@@ -405,25 +406,25 @@ async function checkBudget(passage: CallState, ready: Ready): Promise<void> {
 
 /** The work is done: from here on nothing may make it look as if it had not been. */
 async function finish(
-  passage: CallState,
+  state: CallState,
   tool: AnyGovernedTool,
   ready: Ready,
   envelope: Envelope,
 ): Promise<Envelope> {
-  const { parts } = passage
-  passage.step = 'bound'
+  const { parts } = state
+  state.step = 'bound'
   const limits = tool.limits ?? parts.outputLimits ?? {}
   const bounded = await boundOutput(tool.name, envelope, limits, parts.spill)
-  const rewritten = await rewriteOutput(passage, tool, bounded)
-  const shown = rewritten === bounded ? bounded : await boundAgain(passage, tool, rewritten, limits)
-  passage.step = 'done'
-  if (shown.metadata['untrusted'] === true && passage.request.origin !== 'host')
-    passage.heard.from = tool.name
+  const rewritten = await rewriteOutput(state, tool, bounded)
+  const shown = rewritten === bounded ? bounded : await boundAgain(state, tool, rewritten, limits)
+  state.step = 'done'
+  if (shown.metadata['untrusted'] === true && state.request.origin !== 'host')
+    state.untrusted.tool = tool.name
   if (parts.after === undefined) return shown
   try {
-    await guarded(passage, 'a hook', parts.after({ ...hookCall(passage, ready), envelope: shown }))
+    await guarded(state, 'a hook', parts.after({ ...hookCall(state, ready), envelope: shown }))
   } catch (error) {
-    passage.notices.push(
+    state.notices.push(
       `a hook after the call failed: ${error instanceof Stopped ? 'it did not answer' : messageOf(error)}`,
     )
   }
@@ -442,19 +443,19 @@ function boundAgain(
 
 const noteBytes = 1_024
 
-function recordOf(passage: CallState, envelope: Envelope): CallRecord {
-  const { request, decision, watchdog, approval, step, notices } = passage
+function recordOf(state: CallState, envelope: Envelope): CallRecord {
+  const { request, decision, watchdog, approval, step, notices } = state
   return {
-    callId: passage.id,
+    callId: state.id,
     toolName: request.name,
     origin: request.origin,
-    args: passage.text,
+    args: state.text,
     endedAt: step,
-    startedAtMs: passage.start,
-    durationMs: elapsed(passage),
+    startedAtMs: state.start,
+    durationMs: elapsed(state),
     envelope,
-    ...touched(passage),
-    ...(passage.run?.runId === undefined ? {} : { runId: passage.run.runId }),
+    ...touched(state),
+    ...(state.run?.runId === undefined ? {} : { runId: state.run.runId }),
     ...(request.toolCallId === undefined ? {} : { toolCallId: request.toolCallId }),
     ...(decision === undefined ? {} : { verdict: decision.verdict, rules: decidingRules(decision) }),
     ...(watchdog === undefined ? {} : { watchdog }),

@@ -12,12 +12,12 @@ import { errorPrefix, modelText } from './tool-message.js'
  * failure stays a failure. Without a tool it is the refusal of a call that names none.
  */
 export async function rewriteOutput(
-  passage: CallState,
+  state: CallState,
   tool: AnyGovernedTool | undefined,
   envelope: Envelope,
 ): Promise<Envelope> {
-  passage.step = 'output'
-  const { parts, request } = passage
+  state.step = 'output'
+  const { parts, request } = state
   if (!parts.middleware?.some((one) => one.onToolOutput ?? one.onResult)) return envelope
   const result = modelText(envelope)
   const content =
@@ -26,10 +26,10 @@ export async function rewriteOutput(
     parts.middleware,
     {
       toolName: request.name,
-      args: passage.text,
+      args: state.text,
       result: content === undefined ? result : toolResultContentToText(content),
       turn: request.turn ?? 0,
-      internalCallId: passage.id,
+      internalCallId: state.id,
       ...(content === undefined ? {} : { structuredResult: content }),
       ...toolCallIdOf(request),
     },

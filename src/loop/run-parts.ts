@@ -46,35 +46,35 @@ export type RunParts = {
   /** The models that are asked when that one cannot answer, in this order. */
   fallbacks?(): readonly Model[]
   /** The circuit breakers of the models; absent: there are none. */
-  readonly circuits?: Circuits
+  readonly circuits?: Circuits | undefined
   /** How failed requests are retried. */
-  readonly retry?: RetryTiming
+  readonly retry?: RetryTiming | undefined
   readonly conversation: Conversation
   /** The first part of every request; the same for as long as the session lives. */
   instructions(): string | undefined | Promise<string | undefined>
   /** What the model is shown in this round; only ever longer than before. `goal` is what the user asked for. */
   tools?(goal: string, turn: number): readonly ToolDefinition[] | Promise<readonly ToolDefinition[]>
   /** Absent: calls are answered with a refusal. */
-  readonly gate?: Gate
-  readonly limits?: RunLimits
+  readonly gate?: Gate | undefined
+  readonly limits?: RunLimits | undefined
   /** The name of the option that `maxToolRounds` came from, for the message. */
-  readonly roundsOption?: string
+  readonly roundsOption?: string | undefined
   readonly request?: Pick<
     Partial<CompletionRequest>,
     'temperature' | 'maxTokens' | 'toolChoice' | 'additionalParams' | 'documents' | 'outputSchema'
   >
   /** What the first request alone is made with. */
-  readonly firstRequest?: Pick<CompletionRequest, 'toolChoice'>
-  readonly middleware?: readonly AgentMiddleware[]
-  readonly budget?: Budget
-  readonly compaction?: CompactionSettings
-  readonly stopWhen?: readonly StopCondition[]
+  readonly firstRequest?: Pick<CompletionRequest, 'toolChoice'> | undefined
+  readonly middleware?: readonly AgentMiddleware[] | undefined
+  readonly budget?: Budget | undefined
+  readonly compaction?: CompactionSettings | undefined
+  readonly stopWhen?: readonly StopCondition[] | undefined
   /** Messages that came in while the run was at work; taken at the next safe point. */
   takeSteering?(): readonly UserMessage[]
   /** Each answer as the run takes it, after middleware; just before its `turn_end`. What it throws ends the run. */
   answered?(answer: ModelAnswer): void | Promise<void>
   /** A request with images or documents that the model does not take is refused. Without it they are left out. */
-  readonly strictCapabilities?: boolean
+  readonly strictCapabilities?: boolean | undefined
   /** After each round whose calls have all ended and are in the conversation. */
   roundDone?(done: RoundDone): void | Promise<void>
   /**
@@ -85,16 +85,16 @@ export type RunParts = {
   /** Lets hooks see. What it throws is a notice, except from `pre_compact`, which it stops. */
   observe?(event: ObservedEvent, payload: Readonly<Record<string, unknown>>): void | Promise<void>
   /** What is kept with the prompt. */
-  readonly promptFacts?: MessageFacts
+  readonly promptFacts?: MessageFacts | undefined
   /** What an earlier run had used up that this one goes on from. */
-  readonly before?: RunTotals
+  readonly before?: RunTotals | undefined
   /** The answer that the conversation ends with, whose calls are still to be made. Never with a prompt. */
-  readonly unfinished?: UnfinishedRound
+  readonly unfinished?: UnfinishedRound | undefined
   /** The text of the answer that the conversation ends with, when nobody has looked at the work yet. Never with a prompt. */
-  readonly unseen?: string
+  readonly unseen?: string | undefined
   emit(event: AgentEvent): void
   readonly signal: AbortSignal
-  readonly sessionId?: string
+  readonly sessionId?: string | undefined
   now(): number
 }
 
@@ -110,7 +110,7 @@ export type CallingAnswer = Pick<ModelAnswer, 'text' | 'toolCalls' | 'finish'>
 
 export type RunTotals = {
   readonly usage: Usage
-  readonly costUsd?: number
+  readonly costUsd?: number | undefined
   readonly rounds: number
   readonly toolRounds: number
   readonly toolCallsCount: number

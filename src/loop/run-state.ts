@@ -38,7 +38,7 @@ export type RunState = {
   usage: Usage
   costUsd: number | undefined
   /** The model that gave the last answer. */
-  answeredBy?: Model
+  answeredBy?: Model | undefined
   /** What the model has answered since it last called a tool. */
   text: string
   continuations: number

@@ -16,7 +16,7 @@ export type RunOutcome = {
   readonly finish: ModelAnswer['finish'] | 'stop_condition'
   readonly usage: Usage
   /** Absent when the model's price is not known. */
-  readonly costUsd?: number
+  readonly costUsd?: number | undefined
   readonly rounds: number
   readonly toolCallsCount: number
   /** What this run added to the conversation, its prompt included. */

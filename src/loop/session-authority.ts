@@ -16,20 +16,20 @@ export type SessionAuthorityOptions = {
   /** Where the session lives, at this moment; a new object when that has changed. */
   scope(): Scope
   /** What the agent declares in addition to its tools. Its rules come before those of the policy, which win where both are as specific. */
-  readonly manifest?: Manifest
+  readonly manifest?: Manifest | undefined
   /** The tools the agent has: each extends what it asks for. */
   tools(): readonly AnyTool[]
   /** What nothing may exceed. Absent: wide open. */
-  readonly ceiling?: RequirementSet
-  readonly policy?: PermissionPolicy
+  readonly ceiling?: RequirementSet | undefined
+  readonly policy?: PermissionPolicy | undefined
   /** Of the project's rule file. */
-  readonly projectRules?: readonly Rule[]
-  readonly sessionRules?: readonly Rule[]
-  readonly mode?: ModeName
+  readonly projectRules?: readonly Rule[] | undefined
+  readonly sessionRules?: readonly Rule[] | undefined
+  readonly mode?: ModeName | undefined
   /** For a subagent: what holds for its parent, asked for at every call so that the parent's later changes bind too. */
-  readonly parent?: (child: Delegation) => Authority
+  readonly parent?: ((child: Delegation) => Authority) | undefined
   /** Whether what a person agreed to in this session lets its subagents pass, too. */
-  readonly delegateApprovals?: boolean
+  readonly delegateApprovals?: boolean | undefined
 }
 
 /** What a child says of itself when it asks what its parent leaves it. */

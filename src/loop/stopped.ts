@@ -7,17 +7,17 @@ export type RefusalCode = 'outside_grant'
 export class Stopped {
   readonly envelope: Envelope
   /** What must also end the run: an approval that nobody can give, middleware that threw. */
-  readonly fatal?: { readonly error: unknown }
+  readonly fatal?: { readonly error: unknown } | undefined
 
   constructor(
     text: string,
     options: {
-      readonly skipped?: boolean
+      readonly skipped?: boolean | undefined
       /** The tool's own approval policy was told no. */
-      readonly rejected?: boolean
+      readonly rejected?: boolean | undefined
       /** What stopped the call, for programs: `metadata.code` of the envelope. */
       readonly code?: RefusalCode | undefined
-      readonly fatal?: { readonly error: unknown }
+      readonly fatal?: { readonly error: unknown } | undefined
     } = {},
   ) {
     this.envelope = options.skipped

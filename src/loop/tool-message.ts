@@ -7,7 +7,7 @@ import { serializeToolOutput } from '../tool/serialize.js'
 /** One call of a round, with what became of it. */
 export type AnsweredCall = {
   readonly id: string
-  readonly callId?: string
+  readonly callId?: string | undefined
   readonly name: string
   readonly envelope: Envelope
 }

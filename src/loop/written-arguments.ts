@@ -7,16 +7,16 @@ import type { CallState } from './gate.js'
 import { Stopped } from './stopped.js'
 
 /** Reads what a model wrote, mended where it was not quite JSON; the record says what was mended. */
-export function readWritten(passage: CallState, written: string): unknown {
-  passage.text = written
+export function readWritten(state: CallState, written: string): unknown {
+  state.text = written
   try {
     const { value, text, repairs } = readToolArgs(written)
-    passage.text = text
-    passage.notices.push(...repairs.map((repair) => `the arguments were not JSON: ${repair}`))
-    passage.written = { value }
+    state.text = text
+    state.notices.push(...repairs.map((repair) => `the arguments were not JSON: ${repair}`))
+    state.written = { value }
     return value
   } catch (error) {
-    throw new Stopped(`The arguments of tool "${passage.request.name}" are not JSON. ${messageOf(error)}`)
+    throw new Stopped(`The arguments of tool "${state.request.name}" are not JSON. ${messageOf(error)}`)
   }
 }
 
@@ -25,14 +25,14 @@ export function readWritten(passage: CallState, written: string): unknown {
  * shown, recorded and run. What comes from code fits or does not.
  */
 export async function prepareWritten(
-  passage: CallState,
+  state: CallState,
   tool: AnyGovernedTool,
   value: unknown,
 ): Promise<Preparation> {
-  if (passage.written?.value !== value) return tool.prepare(value)
+  if (state.written?.value !== value) return tool.prepare(value)
   const { prepared, read } = await prepareAsWritten(tool, value)
   if (read === undefined) return prepared
-  passage.text = serializeToolOutput(read.value)
-  passage.notices.push(...read.coercions)
+  state.text = serializeToolOutput(read.value)
+  state.notices.push(...read.coercions)
   return prepared
 }

@@ -1,6 +1,6 @@
-import { callInOrder } from '../loop/call-order.js'
+import { callInside } from '../loop/call-inside.js'
 import type { Gate } from '../loop/gate.js'
-import type { GateCall, GateOutcome, RuntimeRequest } from '../loop/gate-parts.js'
+import type { GateCall, RuntimeRequest } from '../loop/gate-parts.js'
 import type { AnyGovernedTool } from '../tool/contract.js'
 import { errorEnvelope } from '../tool/envelope.js'
 import type { CallWatch, Invocation, RuntimeSession, RuntimeTools } from '../tool/runtime.js'
@@ -74,41 +74,13 @@ function toolServices(parts: EngineParts, outer: RuntimeRequest, gate: () => Gat
     hidden: () => parts.shelf.hidden(),
     offer: (names) => parts.shelf.offer(names),
     hasDataForm: (tool) => dataFormOf(parts, tool) !== undefined,
-    async callAll(invocations, options = {}) {
-      const signal =
-        options.signal === undefined ? outer.signal : AbortSignal.any([outer.signal, options.signal])
-      const waits = joinedWatch(options.watch ?? outer.request.watch)
-      const ended = await callInOrder(
-        invocations,
-        options.maxConcurrency ?? defaultConcurrency,
-        async (invocation, place): Promise<Pick<GateOutcome, 'envelope' | 'fatal'>> => {
-          const { tool, args } = invocation
-          if (signal.aborted)
-            return { envelope: errorEnvelope(`Tool "${tool}" was not run: the run was aborted.`) }
-          return waits.during((watch) =>
-            gate().call({
-              name: tool,
-              input: { value: args },
-              origin: outer.origin,
-              signal,
-              place,
-              insideWriter: outer.writer,
-              ...(watch !== undefined && { watch }),
-              ...insideOf(parts, outer, invocation),
-              ...(outer.request.turn !== undefined && { turn: outer.request.turn }),
-            }),
-          )
-        },
-      )
-      // What must end the run ends it, however deep inside it happened.
-      const fatal = ended.find((one) => one.fatal !== undefined)?.fatal
-      if (fatal !== undefined) outer.endRun(fatal.error)
-      return ended.map(({ envelope }) => envelope)
-    },
+    callAll: (invocations, options = {}) =>
+      callInside(gate(), outer, invocations, {
+        ...options,
+        identify: (invocation) => insideOf(parts, outer, invocation),
+      }),
   }
 }
-
-const defaultConcurrency = 8
 
 function dataFormOf({ shelf }: EngineParts, name: string): AnyGovernedTool | undefined {
   const tool = shelf.get(name)
@@ -134,38 +106,4 @@ function stepServices({ keeper }: EngineParts, { request }: RuntimeRequest): Pic
   const { toolCallId, origin } = request
   if (keeper === undefined || toolCallId === undefined || origin !== 'model') return {}
   return { steps: () => keeper.stepsOf(toolCallId) }
-}
-
-/** Several calls wait for a yes when all that have not ended do. */
-function joinedWatch(watch: CallWatch | undefined) {
-  let open = 0
-  let waiting = 0
-  let told = false
-  const tell = (): void => {
-    const waits = waiting > 0 && waiting === open
-    if (waits === told) return
-    told = waits
-    watch?.waiting(waits)
-  }
-  return {
-    async during<Result>(call: (watch: CallWatch | undefined) => Promise<Result>): Promise<Result> {
-      if (watch === undefined) return call(undefined)
-      let own = false
-      const wait = (waits: boolean): void => {
-        if (waits === own) return
-        own = waits
-        waiting += waits ? 1 : -1
-        tell()
-      }
-      open++
-      tell()
-      try {
-        return await call({ waiting: wait })
-      } finally {
-        wait(false)
-        open--
-        tell()
-      }
-    },
-  }
 }

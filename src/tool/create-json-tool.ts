@@ -50,13 +50,12 @@ export function builtInTool<Args = JsonObject, Returned = unknown>(
 }
 
 function toolWith<Args, Returned>(
-  { execute, ...rest }: CreateJsonToolOptions<Args, Returned>,
+  options: CreateJsonToolOptions<Args, Returned>,
   schema: () => ReturnType<typeof compileJsonSchema>,
 ): GovernedTool<Args, Unwrapped<Returned>> {
   return assembleTool<Args, Unwrapped<Returned>>({
-    ...rest,
+    ...options,
     // The schema is the caller's promise that what passes it is an `Args`.
     validate: (args) => schema().check(args) as Validation<Args>,
-    perform: ({ value }, context) => execute(value, context),
   })
 }

@@ -92,7 +92,7 @@ export function createTool(options: CreateToolOptions<AnySchema, AnySchema | und
     name,
     parameters: parameters ?? parametersOf(input, name),
     validate: (args) => validateWith(input, args),
-    perform: ({ value }, context) => execute(value, context),
+    execute,
     ...(output === undefined ? {} : { finish: (result) => checkOutput(name, output, result) }),
   })
 }

@@ -10,13 +10,7 @@ import {
   type ToolKind,
   toolKinds,
 } from './contract.js'
-import {
-  type Envelope,
-  type EnvelopeMetadata,
-  errorEnvelope,
-  outputEnvelope,
-  returnedEnvelope,
-} from './envelope.js'
+import { type EnvelopeMetadata, errorEnvelope, outputEnvelope, returnedEnvelope } from './envelope.js'
 import { CapstanError, messageOf } from './errors.js'
 import { frozenCopy } from './frozen-copy.js'
 import type { JsonSchema } from './json.js'
@@ -52,8 +46,8 @@ type ToolParts<Args, Output> = GovernedOptions<Args> & {
   description: string
   parameters: JsonSchema
   validate: Validate<Args>
-  /** The work itself, on what was checked; gives the output or an envelope of it, or throws. */
-  perform(checked: Checked<Args>, context: ToolCallContext): unknown
+  /** Does the work with the checked arguments. Returns the output or an envelope of it, or throws. */
+  execute(args: Args, context: ToolCallContext): unknown
   /** What is left of the work's result after its output schema. */
   finish?(output: unknown): Output | Promise<Output>
 }
@@ -63,7 +57,7 @@ const toolName = /^[A-Za-z0-9_.:-]{1,128}$/
 /** Puts the parts together as one object that satisfies the typed API and the governed contract. */
 export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): GovernedTool<Args, Output> {
   assertParts(parts)
-  const { name, description, validate } = parts
+  const { name, description, validate, execute } = parts
   const parameters = frozenCopy(parts.parameters)
   const definition = Object.freeze({ name, description, parameters })
   const touches = (args: Args): readonly Subject[] => parts.touches?.(args) ?? []
@@ -90,9 +84,9 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
       const checked = 'then' in pending ? await pending : pending
       if (!checked.ok) throw new ToolInputError(name, checked.problems, args, checked.cause)
       context.signal?.throwIfAborted()
-      const performed = await perform(parts, checked, context)
-      if (!performed.ok) throw new CapstanError('tool_failed', performed.error)
-      return performed.data
+      const result = await readResult(parts, await execute(inputOf(checked), context))
+      if (!result.ok) throw new CapstanError('tool_failed', result.error)
+      return result.data
     },
     prepare: (args) => prepare(parts, touches, args),
     async execute(args, context) {
@@ -123,7 +117,7 @@ export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
       if (!checked.ok || tool.parseApprovalArgs === undefined) return checked
       return { ok: true, value: tool.parseApprovalArgs(checked.value), source: checked.value }
     },
-    perform: ({ value, source = value }, context) => tool.call(source, context),
+    execute: (args, context) => tool.call(args, context),
     touches: (args) => tool.touches?.(args) ?? [],
     ...(requires === undefined ? {} : { requires }),
     ...(kind === undefined ? {} : { kind }),
@@ -144,15 +138,29 @@ function prepare<Args, Output>(
   touches: (args: Args) => readonly Subject[],
   args: unknown,
 ): Preparation<Args, Output> | Promise<Preparation<Args, Output>> {
+  const { execute } = parts
   const proceed = (validation: Validation<Args>): Preparation<Args, Output> => {
     if (!validation.ok)
       return { ok: false, envelope: errorEnvelope(describeProblems(parts.name, validation.problems, args)) }
-    const subjects = touches(validation.value)
     return {
       ok: true,
       args: validation.value,
-      subjects,
-      run: (context = {}) => run(parts, validation, context),
+      subjects: touches(validation.value),
+      run: async (context = {}) => {
+        if (context.signal?.aborted)
+          return errorEnvelope(`Tool "${parts.name}" was not run: the run was aborted.`)
+        let start: number | undefined
+        try {
+          start = clock(context)
+          const result = await readResult(parts, await execute(inputOf(validation), context))
+          const metadata = { ...result.metadata, ...timing(context, start) }
+          if (!result.ok) return errorEnvelope(result.error, metadata)
+          // Without data it would not be an envelope any more after it was JSON.
+          return outputEnvelope(result.data === undefined ? (null as Output) : result.data, metadata)
+        } catch (thrown) {
+          return errorEnvelope(messageOf(thrown), { ...timing(context, start), ...codeOf(thrown) })
+        }
+      },
     }
   }
   const refuse = (thrown: unknown): Preparation<Args, Output> => ({
@@ -169,47 +177,33 @@ function prepare<Args, Output>(
   }
 }
 
-async function run<Args, Output>(
-  parts: ToolParts<Args, Output>,
-  checked: Checked<Args>,
-  context: ToolCallContext,
-): Promise<Envelope<Output>> {
-  let start = 0
-  const timed = (): { duration_ms: number } => ({
-    duration_ms: Math.max(0, Math.round(clock(context) - start)),
-  })
-  try {
-    if (context.signal?.aborted)
-      return errorEnvelope(`Tool "${parts.name}" was not run: the run was aborted.`)
-    start = clock(context)
-    const performed = await perform(parts, checked, context)
-    const metadata = { ...performed.metadata, ...timed() }
-    if (!performed.ok) return errorEnvelope(performed.error, metadata)
-    // An envelope without data would not be one any more once it has been JSON.
-    return outputEnvelope(performed.data === undefined ? (null as Output) : performed.data, metadata)
-  } catch (thrown) {
-    return errorEnvelope(messageOf(thrown), {
-      ...(start === 0 ? {} : timed()),
-      ...(thrown instanceof CapstanError && { error_code: thrown.code }),
-    })
-  }
+/** What the tool is called with: what the arguments were parsed from, where the tool parses for itself. */
+function inputOf<Args>(checked: Checked<Args>): Args {
+  // Only `governTool` sets `source`, and its tools take any value.
+  return 'source' in checked ? (checked.source as Args) : checked.value
 }
 
 function clock({ now }: ToolCallContext): number {
   return now === undefined ? performance.now() : now()
 }
 
-/** What the work came to, taken out of the envelope if the tool returned one. */
-type Performed<Output> =
+function timing(context: ToolCallContext, start: number | undefined): { duration_ms?: number } {
+  return start === undefined ? {} : { duration_ms: Math.max(0, Math.round(clock(context) - start)) }
+}
+
+function codeOf(thrown: unknown): { error_code?: string } {
+  return thrown instanceof CapstanError ? { error_code: thrown.code } : {}
+}
+
+/** The result of the work, taken out of the envelope if the tool returned one. */
+type Result<Output> =
   | { readonly ok: true; readonly data: Output; readonly metadata?: EnvelopeMetadata }
   | { readonly ok: false; readonly error: string; readonly metadata: EnvelopeMetadata }
 
-async function perform<Args, Output>(
+async function readResult<Args, Output>(
   parts: ToolParts<Args, Output>,
-  checked: Checked<Args>,
-  context: ToolCallContext,
-): Promise<Performed<Output>> {
-  const returned = await parts.perform(checked, context)
+  returned: unknown,
+): Promise<Result<Output>> {
   const envelope = returnedEnvelope(returned)
   if (envelope === undefined) return { ok: true, data: await finished(parts, returned) }
   const { metadata } = envelope

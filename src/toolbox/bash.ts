@@ -8,12 +8,12 @@ import { createOutputDeltas } from './output-deltas.js'
 import { requireService } from './require-service.js'
 
 export type BashArgs = {
-  command?: string
-  timeout?: number
-  background?: boolean
-  job_id?: string
-  action?: 'output' | 'kill'
-  from?: number
+  command?: string | undefined
+  timeout?: number | undefined
+  background?: boolean | undefined
+  job_id?: string | undefined
+  action?: 'output' | 'kill' | undefined
+  from?: number | undefined
 }
 
 const defaultTimeoutMs = 120_000
@@ -226,7 +226,7 @@ function stateOf({ id, running, exitCode }: ShellJob): string {
 function jobMetadata({ id, running, exitCode }: ShellJob): {
   job_id: string
   running: boolean
-  job_exit_code?: number
+  job_exit_code?: number | undefined
 } {
   return { job_id: id, running, ...(exitCode === null ? {} : { job_exit_code: exitCode }) }
 }

@@ -9,7 +9,7 @@ import { MissingServiceError, requireService } from './require-service.js'
 
 export type BatchArgs = {
   invocations: { tool: string; args?: JsonObject }[]
-  max_concurrency?: number
+  max_concurrency?: number | undefined
 }
 
 const name = 'batch'

@@ -10,13 +10,13 @@ import { MissingServiceError, requireService } from './require-service.js'
 export type GenerateObjectArgs = {
   schema: JsonObject
   prompt: string
-  schema_name?: string
-  schema_description?: string
-  system?: string
-  mode?: 'auto' | 'tool' | 'prompt'
-  max_repair_attempts?: number
-  include_raw_text?: boolean
-  timeout_ms?: number
+  schema_name?: string | undefined
+  schema_description?: string | undefined
+  system?: string | undefined
+  mode?: 'auto' | 'tool' | 'prompt' | undefined
+  max_repair_attempts?: number | undefined
+  include_raw_text?: boolean | undefined
+  timeout_ms?: number | undefined
 }
 
 /** Has the model write data that fits a schema, apart from the conversation. */

@@ -9,14 +9,14 @@ import { spilledOutput } from './spilled.js'
 
 export type GrepArgs = {
   pattern: string
-  path?: string
-  glob?: string
-  context?: number
-  before?: number
-  after?: number
-  ignore_case?: boolean
+  path?: string | undefined
+  glob?: string | undefined
+  context?: number | undefined
+  before?: number | undefined
+  after?: number | undefined
+  ignore_case?: boolean | undefined
   '-i'?: boolean
-  output_mode?: 'content' | 'files_with_matches' | 'count'
+  output_mode?: 'content' | 'files_with_matches' | 'count' | undefined
 }
 
 const maxMatches = 200

@@ -30,13 +30,13 @@ export type LineWindow = {
   /** Whether anything follows the last line. */
   readonly more: boolean
   /** How many lines there are; known only when the end was reached. */
-  readonly total?: number
+  readonly total?: number | undefined
   readonly endings: { readonly lf: number; readonly crlf: number }
   readonly finalNewline: boolean
   /** Some bytes were no UTF-8 and are shown as replacement characters. */
   readonly lossy: boolean
   /** The first line with a NUL in it: no text from there on. The window ends before it. */
-  readonly nulAt?: number
+  readonly nulAt?: number | undefined
 }
 
 const chunkBytes = 1024 * 1024
@@ -80,7 +80,7 @@ type State = {
   endings: { lf: number; crlf: number }
   finalNewline: boolean
   lossy: boolean
-  nulAt?: number
+  nulAt?: number | undefined
   /** Nothing more is shown; bytes were left over. */
   full: boolean
 }

@@ -126,7 +126,7 @@ type Plan = {
   readonly patch: NamedPatch
   readonly change: FileChange
   readonly applied: AppliedHunks
-  readonly before?: TextFile
+  readonly before?: TextFile | undefined
 }
 
 async function planFor(context: ToolCallContext, patch: NamedPatch): Promise<Plan> {

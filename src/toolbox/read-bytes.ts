@@ -6,7 +6,11 @@ import { cutAtCharacter, isContinuation } from './line-window.js'
 import { pathText } from './path-text.js'
 import { byteOrderMark, decodeUtf8 } from './text-file.js'
 
-type ByteRange = { readonly file_path: string; readonly start_byte?: number; readonly end_byte?: number }
+type ByteRange = {
+  readonly file_path: string
+  readonly start_byte?: number | undefined
+  readonly end_byte?: number | undefined
+}
 
 /** The text of a byte range, without line numbers. Its edges move inward to whole characters. */
 export async function readByteRange(

@@ -14,10 +14,10 @@ import { requireService } from './require-service.js'
 
 export type ReadArgs = {
   file_path: string
-  offset?: number
-  limit?: number
-  start_byte?: number
-  end_byte?: number
+  offset?: number | undefined
+  limit?: number | undefined
+  start_byte?: number | undefined
+  end_byte?: number | undefined
 }
 
 const maxBytes = 200 * 1024

@@ -5,9 +5,9 @@ import { nothing, readGitNames, readName, refuseUnsafe, withoutPrefixes } from '
 /** What a diff does to one file. */
 export type FilePatch = {
   /** The file as it is before; absent: there is none, or the diff names no file at all. */
-  readonly from?: string
+  readonly from?: string | undefined
   /** The file as it is afterwards; absent: it is removed, or the diff names no file at all. */
-  readonly to?: string
+  readonly to?: string | undefined
   readonly change: 'modify' | 'create' | 'delete' | 'rename'
   readonly hunks: readonly Hunk[]
   /** What the diff says and the patch does not do. */

@@ -150,7 +150,7 @@ function notText({ url, body, truncated }: NetResponse, type: string): WebFetchE
 function answer(
   { url, status, body, truncated }: NetResponse,
   type: string,
-  page: { readonly text: string; readonly title?: string; readonly cut: boolean },
+  page: { readonly text: string; readonly title?: string | undefined; readonly cut: boolean },
 ): OutputEnvelope<string> {
   const notes = [
     ...(truncated ? [`only its first ${maxRawBytes} bytes were read`] : []),

@@ -11,11 +11,11 @@ import { WebSearchError, type WebSearchProvider, type WebSearchResult } from './
 
 export type WebSearchOptions = {
   /** Where searches go. With several, each session keeps one of them, chosen by its id. */
-  readonly providers?: readonly WebSearchProvider[]
+  readonly providers?: readonly WebSearchProvider[] | undefined
   /** How many searches a session may make. Default: 25. */
-  readonly maxCalls?: number
+  readonly maxCalls?: number | undefined
   /** How long one may take. Default: 15 seconds. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 type WebSearchArgs = { query: string; max_results?: number }

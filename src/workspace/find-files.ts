@@ -15,7 +15,7 @@ export type FindFilesOptions = {
   /** The names of the files that are wanted. */
   readonly names: RegExp
   /** A folder that has this file, in whatever case, is one thing, and is looked at no further. */
-  readonly main?: string
+  readonly main?: string | undefined
   readonly maxBytes: number
   readonly maxDepth: number
   /** The real paths that were found before: what is linked into several directories is found once. */
@@ -29,7 +29,7 @@ export type FoundFile = {
   readonly realPath: string
   readonly text: string
   /** The real path of its folder, when it is the main file of one. */
-  readonly folder?: string
+  readonly folder?: string | undefined
 }
 export type FindProblem = { readonly problem: string }
 

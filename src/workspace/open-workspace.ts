@@ -39,24 +39,26 @@ export type WorkspaceOptions = {
   /** The directory that a session is rooted in. It must exist. */
   readonly root: string
   /** Further directories that belong to it. */
-  readonly roots?: readonly string[]
+  readonly roots?: readonly string[] | undefined
   /** The directories that `{ad-hoc}` and `{user-data}` mean, at this moment; a new object when that has changed. */
-  readonly places?: () => OpenPlaces
+  readonly places?: (() => OpenPlaces) | undefined
   /** `auto` (the default) confines commands where the machine can, and says once where it cannot. */
-  readonly sandbox?: SandboxMode
-  readonly sandboxOptions?: Omit<SandboxOptions, 'network' | 'scratch' | 'scratchBase'>
+  readonly sandbox?: SandboxMode | undefined
+  readonly sandboxOptions?: Omit<SandboxOptions, 'network' | 'scratch' | 'scratchBase'> | undefined
   /** Variables passed to commands, beside the fixed harmless list. */
-  readonly env?: Readonly<Record<string, string>>
-  readonly path?: string
+  readonly env?: Readonly<Record<string, string>> | undefined
+  readonly path?: string | undefined
   /** Hosts that commands may reach, and the private addresses that may be reached: all, or those of the named hosts. */
-  readonly network?: { readonly allowHosts?: readonly string[]; readonly allowPrivate?: AllowPrivate }
+  readonly network?:
+    | { readonly allowHosts?: readonly string[]; readonly allowPrivate?: AllowPrivate }
+    | undefined
   /** Files and directories that no tool and no command may read or change, such as the session store. */
-  readonly closed?: readonly string[]
+  readonly closed?: readonly string[] | undefined
   /** Where scratch directories are made. */
-  readonly scratchDir?: string
+  readonly scratchDir?: string | undefined
   /** Where this host keeps track of the processes it started. */
-  readonly ledgerDir?: string
-  readonly onNotice?: (text: string) => void
+  readonly ledgerDir?: string | undefined
+  readonly onNotice?: ((text: string) => void) | undefined
 }
 
 /** Directories outside the workspace that a host opened for tools that declare them. Real paths. */

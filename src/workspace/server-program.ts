@@ -12,24 +12,24 @@ export type ServerProgram = {
   /** Its words; no shell reads them. */
   readonly argv: readonly [string, ...string[]]
   /** Relative to the root of the workspace; absent: the root. Inside the workspace, unless the program runs as the user. */
-  readonly cwd?: string
+  readonly cwd?: string | undefined
   /** The variables of its entry. */
-  readonly env?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>> | undefined
   /** Where programs are looked for. */
-  readonly path?: string
+  readonly path?: string | undefined
   /**
    * `workspace`: in a sandbox, or not at all. `off`: as the user would start it, with network and the user's home. Absent: as commands of
    * the workspace run.
    */
-  readonly sandbox?: 'workspace' | 'off'
+  readonly sandbox?: 'workspace' | 'off' | undefined
   /** The entry came with the workspace: its directory must be inside. */
-  readonly fromWorkspace?: boolean
+  readonly fromWorkspace?: boolean | undefined
   /** Hosts it may reach when it is confined, private ones too where they are named. None: no network. */
-  readonly allowHosts?: readonly string[]
+  readonly allowHosts?: readonly string[] | undefined
   /** Directories of the workspace it may write to when it is confined; `.` is all of it. None: it only reads. */
-  readonly writable?: readonly string[]
+  readonly writable?: readonly string[] | undefined
   /** Places it sees although the sandbox hides what is around them, such as the directory it is installed in. */
-  readonly readOnly?: readonly string[]
+  readonly readOnly?: readonly string[] | undefined
 }
 
 /** A server is a principal of its own: what it is granted comes from its configuration alone, not from what commands may do. */

@@ -340,7 +340,7 @@ describe('SEC-186: what a tool says', { timeout: limit }, () => {
     })
     await session.send('go')
     expect(
-      asked.map(({ notes }) => notes.some((note) => note.includes('"mcp__bad__echo" brought from outside'))),
+      asked.map(({ notes }) => notes.some((note) => note.includes('untrusted text from "mcp__bad__echo"'))),
     ).toEqual([false, true])
   })
 })

@@ -5,9 +5,9 @@ export type CompactionSettings = {
   /** The share of the model's window from which on it happens. */
   readonly threshold: number
   /** How many of the user's last turns stay word for word. */
-  readonly tailTurns?: number
+  readonly tailTurns?: number | undefined
   /** The share of the usable window that they may take. */
-  readonly tailShare?: number
+  readonly tailShare?: number | undefined
 }
 
 export const defaultCompaction = {

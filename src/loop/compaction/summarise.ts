@@ -10,7 +10,7 @@ import { transcripts } from './transcript.js'
 export type Ask = (
   parts: RunParts,
   prompt?: UserMessage,
-) => Promise<{ readonly text: string; readonly usage: Usage; readonly costUsd?: number }>
+) => Promise<{ readonly text: string; readonly usage: Usage; readonly costUsd?: number | undefined }>
 
 /** One message that stands for the head of a conversation. Its cost is the run's. */
 export async function summarise(

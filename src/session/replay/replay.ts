@@ -165,7 +165,7 @@ export class Replay {
     const used = new Set<ToolResultPart>()
     return {
       call: async (request) => {
-        request.place?.leave()
+        request.slot?.leave()
         const part = this.#resultFor(request, used)
         if (part !== undefined) used.add(part)
         const envelope = this.#envelopeOf(part)

@@ -2,18 +2,18 @@ import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
 export type GitArgs = {
   command: string
-  subcommand?: 'list' | 'create' | 'remove'
-  name?: string
-  path?: string
-  ref?: string
-  force?: boolean
-  target?: string
-  max_count?: number
-  message?: string
-  include_untracked?: boolean
-  remote_name?: string
-  new_branch?: boolean
-  base?: string
+  subcommand?: 'list' | 'create' | 'remove' | undefined
+  name?: string | undefined
+  path?: string | undefined
+  ref?: string | undefined
+  force?: boolean | undefined
+  target?: string | undefined
+  max_count?: number | undefined
+  message?: string | undefined
+  include_untracked?: boolean | undefined
+  remote_name?: string | undefined
+  new_branch?: boolean | undefined
+  base?: string | undefined
 }
 
 const gitCommands = ['status', 'log', 'branch', 'checkout', 'diff', 'stash', 'remote', 'worktree'] as const

@@ -5,7 +5,7 @@ import { visibleLine, visibleText } from '../untrusted-text.js'
 export type ReadableOptions = { readonly format: 'markdown' | 'text'; readonly baseUrl: string }
 export type ReadablePage = {
   readonly text: string
-  readonly title?: string
+  readonly title?: string | undefined
   /** The page had more than is converted. */
   readonly cut: boolean
 }

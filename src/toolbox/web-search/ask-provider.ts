@@ -35,7 +35,7 @@ export async function askProvider(
   url: URL,
   { fetch, signal }: WebSearchRequest,
   request: Pick<NetRequest, 'method' | 'headers' | 'body'> & {
-    readonly advice?: Readonly<Record<number, string>>
+    readonly advice?: Readonly<Record<number, string>> | undefined
   },
 ): Promise<NetResponse> {
   const { advice = {}, ...rest } = request

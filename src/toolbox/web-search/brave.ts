@@ -11,7 +11,7 @@ export function braveSearch({
   baseUrl = 'https://api.search.brave.com',
 }: {
   readonly apiKey: string
-  readonly baseUrl?: string
+  readonly baseUrl?: string | undefined
 }): WebSearchProvider {
   const at = endpoint('brave', baseUrl, '/res/v1/web/search')
   const key = checkKey('brave', apiKey)

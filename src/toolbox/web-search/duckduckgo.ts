@@ -12,7 +12,7 @@ const turnedAway =
 export function duckDuckGoSearch({
   baseUrl = 'https://html.duckduckgo.com',
 }: {
-  readonly baseUrl?: string
+  readonly baseUrl?: string | undefined
 } = {}): WebSearchProvider {
   const at = endpoint('duckduckgo', baseUrl, '/html/')
   return {

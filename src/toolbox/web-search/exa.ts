@@ -10,7 +10,7 @@ export function exaSearch({
   baseUrl = 'https://api.exa.ai',
 }: {
   readonly apiKey: string
-  readonly baseUrl?: string
+  readonly baseUrl?: string | undefined
 }): WebSearchProvider {
   const at = endpoint('exa', baseUrl, '/search')
   const key = checkKey('exa', apiKey)

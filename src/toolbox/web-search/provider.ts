@@ -25,7 +25,7 @@ export type WebSearchRequest = {
 export interface WebSearchProvider {
   readonly name: string
   /** The hosts it reaches through `fetch`, each with its port; what is not listed is refused there. */
-  readonly hosts?: readonly string[]
+  readonly hosts?: readonly string[] | undefined
   search(request: WebSearchRequest): Promise<readonly WebSearchResult[]>
 }
 

@@ -9,7 +9,7 @@ export function tavilySearch({
   baseUrl = 'https://api.tavily.com',
 }: {
   readonly apiKey: string
-  readonly baseUrl?: string
+  readonly baseUrl?: string | undefined
 }): WebSearchProvider {
   const at = endpoint('tavily', baseUrl, '/search')
   const key = checkKey('tavily', apiKey)

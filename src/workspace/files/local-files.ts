@@ -27,23 +27,23 @@ import { versionOf } from './version.js'
 export type LocalFilesOptions = {
   readonly root: string
   /** Further directories that paths can be in, as absolute paths. */
-  readonly roots?: readonly string[]
+  readonly roots?: readonly string[] | undefined
   /** Returns directories that were opened while the session runs, as real paths. Called at each use. */
-  readonly opened?: () => readonly string[]
+  readonly opened?: (() => readonly string[]) | undefined
   /** The session's scratch directory; `path` is undefined until something is written there. */
   readonly scratch?: { readonly path: string | undefined }
   /** Names (at any depth) and paths from the root that no tool can write, in addition to `.git`, `.capstan` and `.mcp.json`. */
-  readonly protect?: readonly string[]
+  readonly protect?: readonly string[] | undefined
   /** Absolute paths that must not be moved or removed with a directory above them. */
-  readonly protectPaths?: readonly string[]
-  readonly permit?: Permit
+  readonly protectPaths?: readonly string[] | undefined
+  readonly permit?: Permit | undefined
   /** The maximum size of a file that is read or written as a whole. */
-  readonly maxFileBytes?: number
-  readonly maxEntries?: number
+  readonly maxFileBytes?: number | undefined
+  readonly maxEntries?: number | undefined
   /** False: a write is acknowledged before it is on the disk. */
-  readonly durable?: boolean
+  readonly durable?: boolean | undefined
   /** For tests: the method that other platforms use. */
-  readonly method?: OpenMethod
+  readonly method?: OpenMethod | undefined
 }
 
 export type ForCall = { readonly permit?: Permit; readonly signal?: AbortSignal }

@@ -32,15 +32,15 @@ import { versionOf } from './version.js'
 
 export type MemoryFilesOptions = {
   /** The virtual path of the root. */
-  readonly root?: string
+  readonly root?: string | undefined
   /** What is there at the start, by path from the root. */
-  readonly files?: Readonly<Record<string, string | Uint8Array>>
-  readonly protect?: readonly string[]
-  readonly permit?: Permit
-  readonly maxFileBytes?: number
-  readonly maxEntries?: number
+  readonly files?: Readonly<Record<string, string | Uint8Array>> | undefined
+  readonly protect?: readonly string[] | undefined
+  readonly permit?: Permit | undefined
+  readonly maxFileBytes?: number | undefined
+  readonly maxEntries?: number | undefined
   /** The time of a change; without it each change is one millisecond after the last. */
-  readonly clock?: () => number
+  readonly clock?: (() => number) | undefined
 }
 
 export interface MemoryFiles extends RuntimeFiles {

@@ -32,7 +32,7 @@ export type Want = {
   /** Whether a link at the end of the path is followed (to a target inside a root) or is itself what is meant. */
   readonly follow: boolean
   /** Whether missing directories on the way are created. */
-  readonly makeParents?: boolean
+  readonly makeParents?: boolean | undefined
 }
 
 /**

@@ -7,7 +7,7 @@ import { FileKindError, FileNotFoundError, PathOutsideError, PathUnstableError }
 import { type OpenDirectory, openDirectory } from './open-directory.js'
 import { errnoOf, tolerate } from './system-error.js'
 
-export type ParentWant = { readonly kind: 'read' | 'write'; readonly makeParents?: boolean }
+export type ParentWant = { readonly kind: 'read' | 'write'; readonly makeParents?: boolean | undefined }
 
 export const nowhere = 'is a link that leads to nothing inside the workspace'
 

@@ -11,11 +11,11 @@ export type InstructionOptions = {
   /** The real path of the workspace. */
   readonly root: string
   /** A directory with the user's own instructions for every project. */
-  readonly userDir?: string
+  readonly userDir?: string | undefined
   /** The names to look for in each directory, the first that is there counts. */
-  readonly fileNames?: readonly string[]
+  readonly fileNames?: readonly string[] | undefined
   /** How much text may come from all of them together. */
-  readonly maxBytes?: number
+  readonly maxBytes?: number | undefined
 }
 
 export const defaultInstructionNames = ['AGENTS.md', 'CLAUDE.md'] as const

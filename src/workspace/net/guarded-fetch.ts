@@ -17,13 +17,13 @@ export type GuardedFetchOptions = {
   /** The grant and the rules speak here, for every hop. */
   readonly permitHost: PermitHost
   /** Loopback and private addresses may be reached, or those of the named hosts alone; metadata services never. */
-  readonly allowPrivate?: AllowPrivate
-  readonly maxRedirects?: number
+  readonly allowPrivate?: AllowPrivate | undefined
+  readonly maxRedirects?: number | undefined
   /** The most a body may have, decoded; a request may ask for less, not for more. */
-  readonly maxBytes?: number
+  readonly maxBytes?: number | undefined
   /** The most a fetch may take, redirects and body included; a request may ask for less, not for more. */
-  readonly timeoutMs?: number
-  readonly userAgent?: string
+  readonly timeoutMs?: number | undefined
+  readonly userAgent?: string | undefined
 }
 
 /** What tests replace to stand in for the internet on loopback; every check stays as it is in production. */

@@ -12,10 +12,10 @@ import { sendOnce } from './send-once.js'
 
 export type GuardedStreamOptions = {
   readonly permitHost: PermitHost
-  readonly allowPrivate?: AllowPrivate
+  readonly allowPrivate?: AllowPrivate | undefined
   /** The most that may come between two blank lines of an event stream, or in any other body. */
   readonly maxBytes: number
-  readonly userAgent?: string
+  readonly userAgent?: string | undefined
 }
 
 /** `fetch` in the shape that libraries take, for conversations whose answers are streams without an end. */

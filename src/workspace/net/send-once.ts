@@ -24,8 +24,8 @@ export async function sendOnce(
   const literal = addresses.length === 1 && addresses[0]?.address === host
   const options: RequestOptions & {
     rejectUnauthorized: boolean
-    ca?: string
-    servername?: string
+    ca?: string | undefined
+    servername?: string | undefined
     autoSelectFamily: boolean
   } = {
     method,

@@ -5,8 +5,8 @@ import type { Address } from './resolve.js'
  * connections for one destination alone, whose every connection was opened under the same checks.
  */
 export type Wire = {
-  readonly reach?: (address: string) => Address
-  readonly trustedCertificates?: string
+  readonly reach?: ((address: string) => Address) | undefined
+  readonly trustedCertificates?: string | undefined
   /** An agent of Node's. */
-  readonly agent?: object
+  readonly agent?: object | undefined
 }

@@ -45,7 +45,7 @@ export interface RuleFiles {
 export type LoadedRules = {
   readonly rules: readonly Rule[]
   /** The file in the workspace, when there is one. */
-  readonly workspace?: ProjectRules
+  readonly workspace?: ProjectRules | undefined
 }
 
 /** A rule file that cannot be read; nothing runs on rules that are only half known. */

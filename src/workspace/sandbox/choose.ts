@@ -13,23 +13,23 @@ export type SandboxMode = 'auto' | 'required' | 'off'
 
 export type SandboxOptions = {
   /** Places shown read-only although they lie in a hidden one, such as toolchains in a home directory. */
-  readonly readOnly?: readonly string[]
-  readonly writable?: readonly string[]
+  readonly readOnly?: readonly string[] | undefined
+  readonly writable?: readonly string[] | undefined
   /** Places to hide beside home directories, `/run`, `/tmp` and the like. */
-  readonly hidden?: readonly string[]
+  readonly hidden?: readonly string[] | undefined
   /**
    * The session's own scratch directory, once there is one: writable, at its real path. Asked at the start of each command; one
    * that is made later is seen by the next command.
    */
   readonly scratch?: () => string | undefined
   /** The directory of all sessions' scratch directories, which is hidden. Made if missing, so that it is hidden from the start. */
-  readonly scratchBase?: string
+  readonly scratchBase?: string | undefined
   /** Names in the workspace to protect beside `protectedNames`: `.git`, `.mcp.json`, `.vscode`, `.npmrc` and the like. */
-  readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[]
+  readonly protect?: readonly { readonly name: string; readonly kind: 'file' | 'directory' }[] | undefined
   /** Where bubblewrap is, when it is not in one of the usual places. */
-  readonly bubblewrap?: string
+  readonly bubblewrap?: string | undefined
   /** Absent: no network at all. */
-  readonly network?: SandboxNetwork
+  readonly network?: SandboxNetwork | undefined
 }
 
 export type Choice = {

@@ -17,7 +17,7 @@ export type HostRule = {
   /** Only names below it, not itself. */
   readonly below: boolean
   /** Absent: every port. */
-  readonly ports?: readonly number[]
+  readonly ports?: readonly number[] | undefined
 }
 
 /** Reads an allow-list. An empty one allows nothing. */

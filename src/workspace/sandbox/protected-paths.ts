@@ -12,7 +12,7 @@ export type ProtectedName = {
   readonly name: string
   readonly kind: 'file' | 'directory'
   /** Held only where it exists; otherwise a command may make it. */
-  readonly whenPresent?: boolean
+  readonly whenPresent?: boolean | undefined
 }
 
 /**

@@ -19,8 +19,8 @@ export type ProxyOptions = {
   /** What rules deny to this command, whatever else allows it. */
   readonly deniesHost?: ((host: string, port: number) => boolean) | undefined
   readonly checkHost: CheckHost
-  readonly maxConnections?: number
-  readonly idleMs?: number
+  readonly maxConnections?: number | undefined
+  readonly idleMs?: number | undefined
 }
 
 export type FilteringProxy = {

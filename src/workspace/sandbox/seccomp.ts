@@ -37,7 +37,7 @@ type Abi = {
   readonly socket: number
   readonly refused: readonly number[]
   /** Calls from this number on belong to yet another table (x32). */
-  readonly foreignFrom?: number
+  readonly foreignFrom?: number | undefined
 }
 
 /** In this order: add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd, kexec_load, init_module, finit_module, kexec_file_load. */

@@ -15,9 +15,9 @@ export type ScratchOptions = {
   /** Where scratch directories are made. Of this user alone, or shared and sticky like `/tmp`. */
   readonly baseDir: string
   /** How many bytes `write` may put there in all. */
-  readonly maxBytes?: number
+  readonly maxBytes?: number | undefined
   /** What the sweep of directories left by dead processes did. */
-  readonly onSweep?: (report: SweepReport) => void
+  readonly onSweep?: ((report: SweepReport) => void) | undefined
 }
 
 export interface Scratch extends RuntimeScratch {

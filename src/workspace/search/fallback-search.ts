@@ -15,7 +15,7 @@ import { walk } from './walk.js'
 export type FallbackSearchOptions = {
   readonly root: string
   readonly permit: PermitRead
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
 }
 
 /**

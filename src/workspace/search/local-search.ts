@@ -18,10 +18,10 @@ export type LocalSearchOptions = {
   readonly root: string
   /** Asked for every file before it appears in a result. */
   readonly permit: PermitRead
-  readonly threads?: number
-  readonly deadlineMs?: number
+  readonly threads?: number | undefined
+  readonly deadlineMs?: number | undefined
   /** Another ripgrep than the packaged one. */
-  readonly ripgrep?: string
+  readonly ripgrep?: string | undefined
 }
 
 /**

@@ -9,14 +9,14 @@ export type RipgrepOptions = {
   readonly maxThreads: number
   /** Takes the output as it comes; `false` means enough, and ends the process. */
   readonly onOutput: (chunk: Buffer) => boolean
-  readonly binary?: string
+  readonly binary?: string | undefined
 }
 
 export type RipgrepEnd = {
   /** 0: something found, 1: nothing, 2: an error, or something could not be read; null: it was stopped. */
   readonly exitCode: number | null
   readonly errorText: string
-  readonly stopped?: 'deadline' | 'aborted' | 'enough'
+  readonly stopped?: 'deadline' | 'aborted' | 'enough' | undefined
 }
 
 /** Runs ripgrep without a shell, without configuration, in a process group of its own, and never longer than the deadline. */

@@ -5,7 +5,7 @@ export type Escape = {
   readonly inside: string | undefined
   readonly repeatable: boolean
   /** The one character it stands for, if it does. */
-  readonly literal?: string
+  readonly literal?: string | undefined
   readonly next: number
 }
 

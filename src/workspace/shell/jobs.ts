@@ -11,7 +11,7 @@ export type JobOptions = {
   readonly graceMs: number
   readonly killMs: number
   /** How many ended jobs are remembered. */
-  readonly keepEnded?: number
+  readonly keepEnded?: number | undefined
 }
 
 const readBytes = 64 * 1024

@@ -26,24 +26,24 @@ export type LocalShellOptions = {
   /** The workspace: where commands run and, in a sandbox, all they can write to. */
   readonly root: string
   /** Further directories of the workspace: writable and protected like `root`, and a command may run in them. */
-  readonly roots?: readonly string[]
+  readonly roots?: readonly string[] | undefined
   /** Where this host keeps track of its processes; the same directory for every session of the host. */
   readonly ledgerDir: string
   readonly sandbox: SandboxMode
-  readonly sandboxOptions?: SandboxOptions
+  readonly sandboxOptions?: SandboxOptions | undefined
   /** Variables passed to commands, beside the fixed harmless list. */
-  readonly env?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>> | undefined
   /** Where programs are looked for; a fixed list when absent. */
-  readonly path?: string
-  readonly limits?: ResourceLimits
+  readonly path?: string | undefined
+  readonly limits?: ResourceLimits | undefined
   /** With the sandbox `off`: programs have the environment of the user, and `open` takes any working directory. */
-  readonly asUser?: boolean
+  readonly asUser?: boolean | undefined
   /** Makes a new private file for a long output and gives its path; by default one that goes away with the shell. */
-  readonly scratchFile?: (label: string) => Promise<string>
+  readonly scratchFile?: ((label: string) => Promise<string>) | undefined
   /** Told once when there is no sandbox although one was wanted. */
-  readonly onNotice?: (text: string) => void
-  readonly now?: () => number
-  readonly graceMs?: number
+  readonly onNotice?: ((text: string) => void) | undefined
+  readonly now?: (() => number) | undefined
+  readonly graceMs?: number | undefined
 }
 
 export type ConfinedShellOptions = ShellOptions & { readonly confine?: CallConfinement | undefined }

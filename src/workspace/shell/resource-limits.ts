@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 
 /** Limits of each single process of a command. What is left out is as the host has it. */
 export type ResourceLimits = {
-  readonly cpuSeconds?: number
-  readonly fileBytes?: number
-  readonly openFiles?: number
+  readonly cpuSeconds?: number | undefined
+  readonly fileBytes?: number | undefined
+  readonly openFiles?: number | undefined
   /** Only inside a sandbox and not for root: elsewhere it would count all processes of the user. */
-  readonly processes?: number
+  readonly processes?: number | undefined
 }
 
 export const defaultLimits: ResourceLimits = { fileBytes: 4 * 1024 ** 3, openFiles: 4096 }

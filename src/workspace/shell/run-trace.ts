@@ -22,9 +22,9 @@ export type RunTrace = {
   /** The same for all runs of a host. */
   readonly hostMark?: number | undefined
   /** The named pipe of the run's output: finds those that neither carry the token nor the mark. */
-  readonly pipe?: string
+  readonly pipe?: string | undefined
   /** Processes found earlier that nothing else would lead to again. */
-  readonly known?: readonly ProcessEntry[]
+  readonly known?: readonly ProcessEntry[] | undefined
   /** The leader keeps a pid namespace: when it dies the kernel kills the rest, so it must get no polite signal. */
   readonly namespaced: boolean
 }
@@ -125,7 +125,7 @@ function isMarked({ mark, marks, hostMark }: RunTrace, read: () => number | unde
 
 export type FindOptions = {
   /** Somebody still has the output pipe open: look for who. */
-  readonly pipeHeld?: boolean
+  readonly pipeHeld?: boolean | undefined
   /** How long ago the run began, when it was short: then only younger processes need to be looked at. */
   readonly youngMs?: number | undefined
 }
