@@ -36,12 +36,14 @@ describe('compileGlob', () => {
     ['[!a-c]x', 'bx', false],
     ['[^a-c]x', 'dx', true],
     ['[]]x', ']x', true],
-    ['[ab', '[ab', true],
     ['{a,b}.ts', 'b.ts', true],
     ['{a,b}.ts', 'c.ts', false],
     ['*.{ts,{js,mjs}}', 'x.mjs', true],
     ['src/{a,b/c}/*', 'src/b/c/d', true],
-    ['{a', '{a', true],
+    ['\\[ab', '[ab', true],
+    ['\\{a', '{a', true],
+    ['a**b', 'axxb', true],
+    ['a**b', 'a/b', false],
     ['\\*.ts', '*.ts', true],
     ['\\*.ts', 'a.ts', false],
     ['!*.ts', 'a.ts', false],
@@ -54,16 +56,24 @@ describe('compileGlob', () => {
     expect(compileGlob(pattern).matches(path)).toBe(fits)
   })
 
-  it.each([[''], ['!'], ['a'.repeat(2_000)], ['a\0b'], ['../x'], ['a/../../x'], ['{a,b}'.repeat(10)]])(
-    'refuses %j',
-    (pattern) => {
-      expect(() => compileGlob(pattern)).toThrow(expect.objectContaining({ code: 'search_pattern_invalid' }))
-    },
-  )
+  it.each([
+    [''],
+    ['!'],
+    ['a'.repeat(2_000)],
+    ['a\0b'],
+    ['../x'],
+    ['a/../../x'],
+    ['{a,b}'.repeat(10)],
+    ['[ab'],
+    ['{a'],
+    ['*a'.repeat(200)],
+  ])('refuses %j', (pattern) => {
+    expect(() => compileGlob(pattern)).toThrow(expect.objectContaining({ code: 'search_pattern_invalid' }))
+  })
 
-  it('takes linear time on patterns that make backtracking matchers hang', () => {
-    const glob = compileGlob(`${'*a'.repeat(200)}*b`)
-    const paths = compileGlob(`${'**/a/'.repeat(100)}b`)
+  it('takes little time for patterns that make backtracking matchers hang', () => {
+    const glob = compileGlob(`${'*a'.repeat(31)}*b`)
+    const paths = compileGlob(`${'**/a/'.repeat(32)}b`)
     expect(glob.matches('a'.repeat(4_000))).toBe(false)
     expect(paths.matches('a/'.repeat(1_000))).toBe(false)
   })

@@ -1,23 +1,23 @@
+import { type GlobToken, globLimits, matchesGlob, parseGlob } from '../../authority/glob.js'
+import { PatternError } from '../../authority/pattern-error.js'
 import { SearchError } from './errors.js'
-import { endOfClass, matchSegment, parseSegment, type Segment } from './glob-segment.js'
 
 export type Glob = {
-  /** Takes a path with forward slashes, relative to where the pattern is anchored. */
+  /** Takes a path with forward slashes, relative to the directory that the pattern is anchored at. */
   readonly matches: (path: string) => boolean
-  /** Patterns for file names such that every match has a name that fits one; undefined when no such list is known. */
+  /** Patterns for file names, of which every match fits at least one; undefined when there is no such list. */
   readonly names: readonly string[] | undefined
 }
 
+/** The names of a path: each the tokens of one name, or `**` for any number of names. */
 type PathPattern = readonly (Segment | '**')[]
-
-const maxLength = 1_024
-const maxAlternatives = 64
+type Segment = readonly GlobToken[]
 
 /**
- * A pattern as in .gitignore: without a slash it fits a name at any depth, with one it is anchored; `*` and `?` stop at a slash, `**`
- * does not; `[a-z]`, `[!a]`, `{a,b}` and `\` work as usual; dot files are files like others. A leading `!` turns it around.
+ * Compiles a pattern as in .gitignore: without a slash it fits a name at any depth, with one it is anchored; `*` and `?` stop at a
+ * slash, `**` does not; `[a-z]`, `[!a]`, `{a,b}` and `\\` work as usual; dot files are files like others. A leading `!` inverts it.
  *
- * Matching takes time proportional to pattern times path, whatever the pattern: a model may write it.
+ * A model may write the pattern, so matching takes time proportional to pattern times path, whatever the pattern.
  */
 export function compileGlob(pattern: string): Glob {
   if (!pattern.startsWith('!')) return compilePositive(pattern)
@@ -25,60 +25,83 @@ export function compileGlob(pattern: string): Glob {
   return { matches: (path) => !matches(path), names: undefined }
 }
 
-/** The same where a leading `!` means something else, or itself. */
+/** Compiles a pattern in which a leading `!` has no meaning of its own. */
 export function compilePositive(pattern: string): Glob {
-  check(pattern)
-  const patterns = expandBraces(pattern).map(parsePath)
+  const problem = problemOf(pattern)
+  if (problem !== undefined) throw invalid(pattern, problem)
+  const patterns = readSequences(pattern).map(toPath)
   return { matches: matcherOf(patterns), names: namesOf(patterns) }
 }
 
-function check(pattern: string): void {
-  const problem =
-    pattern === ''
-      ? 'it is empty'
-      : pattern.length > maxLength
-        ? `it is longer than ${maxLength} characters`
-        : pattern.includes('\0')
-          ? 'it contains a NUL character'
-          : pattern.split('/').includes('..')
-            ? 'it contains "..", which could leave the directory'
-            : undefined
-  if (problem !== undefined) {
-    const shown = JSON.stringify(pattern.slice(0, 100))
-    throw new SearchError('search_pattern_invalid', `The glob ${shown} cannot be used: ${problem}.`)
+function problemOf(pattern: string): string | undefined {
+  if (pattern === '') return 'it is empty'
+  if (pattern.length > globLimits.length) return `it is longer than ${globLimits.length} characters`
+  return pattern.split('/').includes('..') ? 'it contains "..", which could leave the directory' : undefined
+}
+
+function readSequences(pattern: string): GlobToken[][] {
+  try {
+    return parseGlob(pattern)
+  } catch (thrown) {
+    if (thrown instanceof PatternError) throw invalid(pattern, thrown.message)
+    throw thrown
   }
 }
 
-function parsePath(pattern: string): PathPattern {
-  const parts = pattern.split('/')
+function invalid(pattern: string, problem: string): SearchError {
+  const shown = JSON.stringify(pattern.slice(0, 100))
+  return new SearchError('search_pattern_invalid', `The glob ${shown} cannot be used: ${problem}.`)
+}
+
+function toPath(tokens: readonly GlobToken[]): PathPattern {
+  const parts = splitAtSlashes(tokens)
   const anchored = parts.length > 1
-  if (parts[0] === '') parts.shift()
-  if (parts.at(-1) === '') parts[parts.length - 1] = '**'
-  const kept = parts.filter((part) => part !== '' && (part !== '.' || !anchored))
-  const segments = kept.map((part) => (part === '**' ? ('**' as const) : parseSegment(part)))
+  if (anchored && parts[0]?.length === 0) parts.shift()
+  if (parts.at(-1)?.length === 0) parts[parts.length - 1] = [{ kind: 'deep' }]
+  const named = parts.filter((part) => part.length > 0 && !(anchored && isDot(part)))
+  const segments = named.map((part) =>
+    part.length === 1 && part[0]?.kind === 'deep' ? '**' : toSegment(part),
+  )
   return anchored ? segments : ['**', ...segments]
+}
+
+function splitAtSlashes(tokens: readonly GlobToken[]): GlobToken[][] {
+  const parts: GlobToken[][] = [[]]
+  for (const token of tokens) {
+    if (token.kind === 'slash') parts.push([])
+    else parts.at(-1)?.push(token)
+  }
+  return parts
+}
+
+function isDot([first, second]: readonly GlobToken[]): boolean {
+  return first?.kind === 'char' && first.char === '.' && second === undefined
+}
+
+/** Inside a name, `**` means the same as `*`. */
+function toSegment(tokens: readonly GlobToken[]): Segment {
+  return tokens.map((token) => (token.kind === 'deep' ? { kind: 'star' } : token))
 }
 
 function matcherOf(patterns: readonly PathPattern[]): (path: string) => boolean {
   if (patterns.some((pattern) => pattern.length > 0 && pattern.every((part) => part === '**')))
     return () => true
-  const onlyNames = patterns.every(
-    (pattern) => pattern.length === 2 && pattern[0] === '**' && pattern[1] !== '**',
+  const names = patterns.flatMap(([first, second, ...rest]) =>
+    first === '**' && second !== undefined && second !== '**' && rest.length === 0 ? [second] : [],
   )
-  if (onlyNames) {
-    const segments = patterns.map((pattern) => pattern[1] as Segment)
+  // Most patterns are for names alone, and a search has many paths.
+  if (names.length === patterns.length)
     return (path) => {
       const name = path.slice(path.lastIndexOf('/') + 1)
-      return segments.some((segment) => matchSegment(segment, name))
+      return names.some((segment) => matchesGlob(segment, name, false))
     }
-  }
   return (path) => {
     const parts = path.split('/')
     return patterns.some((pattern) => matchPath(pattern, parts))
   }
 }
 
-/** Greedy with one point of return: only the last `**` can ever need to take more. */
+/** Matches greedily and returns to the last `**` only: no earlier one can ever need to take more. */
 function matchPath(pattern: PathPattern, parts: readonly string[]): boolean {
   let at = 0
   let part = 0
@@ -87,12 +110,12 @@ function matchPath(pattern: PathPattern, parts: readonly string[]): boolean {
   while (part < parts.length) {
     const wanted = pattern[at]
     if (wanted === '**') {
-      // At the end it stands for what is inside, so it takes at least one part, and then any number.
+      // At the end it means what is inside, so it takes at least one part.
       if (at === pattern.length - 1) return true
       starAt = at
       starPart = part
       at += 1
-    } else if (wanted !== undefined && matchSegment(wanted, parts[part] ?? '')) {
+    } else if (wanted !== undefined && matchesGlob(wanted, parts[part] ?? '', false)) {
       at += 1
       part += 1
     } else if (starAt >= 0) {
@@ -110,57 +133,21 @@ function namesOf(patterns: readonly PathPattern[]): readonly string[] | undefine
   const names: string[] = []
   for (const pattern of patterns) {
     const last = pattern.at(-1)
-    if (last === undefined || last === '**' || last.plain === undefined) return undefined
-    names.push(last.plain)
+    const name = last === undefined || last === '**' ? undefined : plainText(last)
+    if (name === undefined) return undefined
+    names.push(name)
   }
   return names
 }
 
-/** `a{b,c{d,e}}` in all its readings. An unclosed brace is a brace. */
-function expandBraces(pattern: string): string[] {
-  const done: string[] = []
-  const open = [pattern]
-  while (open.length > 0) {
-    const next = open.shift() ?? ''
-    const group = findGroup(next)
-    if (group === undefined) done.push(next)
-    else for (const choice of group.choices) open.push(group.before + choice + group.after)
-    if (open.length + done.length > maxAlternatives) {
-      throw new SearchError(
-        'search_pattern_invalid',
-        `The glob ${JSON.stringify(pattern.slice(0, 100))} has more than ${maxAlternatives} alternatives.`,
-      )
-    }
+/** Returns the source of a segment that consists of letters, digits and `. _ - * ?`; undefined for others. */
+function plainText(segment: Segment): string | undefined {
+  let text = ''
+  for (const token of segment) {
+    if (token.kind === 'star') text += '*'
+    else if (token.kind === 'any') text += '?'
+    else if (token.kind === 'char' && /[\w.-]/.test(token.char)) text += token.char
+    else return undefined
   }
-  return done
-}
-
-function findGroup(
-  pattern: string,
-): { readonly before: string; readonly choices: readonly string[]; readonly after: string } | undefined {
-  let depth = 0
-  let start = -1
-  let choiceStart = 0
-  let choices: string[] = []
-  for (let index = 0; index < pattern.length; index += 1) {
-    const char = pattern[index]
-    if (char === '\\') index += 1
-    else if (char === '[') index = endOfClass(pattern, index) ?? index
-    else if (char === '{') {
-      if (depth === 0) {
-        start = index
-        choiceStart = index + 1
-        choices = []
-      }
-      depth += 1
-    } else if (depth > 0 && (char === '}' || char === ',')) {
-      if (char === '}') depth -= 1
-      if (depth === 0 || (depth === 1 && char === ',')) {
-        choices.push(pattern.slice(choiceStart, index))
-        choiceStart = index + 1
-      }
-      if (depth === 0) return { before: pattern.slice(0, start), choices, after: pattern.slice(index + 1) }
-    }
-  }
-  return undefined
+  return text
 }
