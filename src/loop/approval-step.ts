@@ -19,15 +19,15 @@ import { guarded, whileRunning } from './guarded.js'
 import { Stopped } from './stopped.js'
 
 /**
- * Asks whoever must agree: for a verdict of the rules or the watchdog, and for the tool's own policy. Nobody there: refused, with
- * the words that would have made it pass. The arguments that were shown are the arguments that run.
+ * Asks for the approvals that a call needs: for a verdict of the rules or the watchdog, and for the tool's own policy. Without a
+ * user the call is refused, with the rules that would allow it. The arguments that were shown are the arguments that run.
  */
 export async function seekApproval(state: CallState, tool: AnyGovernedTool, ready: Ready): Promise<void> {
   state.step = 'approval'
-  // The host's own calls are privileged, and there is nobody to ask about them.
+  // The host's own calls are privileged, and no user is asked about them.
   if (state.request.origin === 'host') {
     if (state.insisted === undefined) return
-    throw new Stopped(`Refused: ${state.insisted}. Nobody is asked about a call of the host's own.`)
+    throw new Stopped(`Refused: ${state.insisted}. No user is asked about calls of the host.`)
   }
   if (tool.mustAsk !== undefined) state.insisted ??= tool.mustAsk(ready.args)
   await pinFiles(state, tool, ready)
@@ -41,8 +41,8 @@ export async function seekApproval(state: CallState, tool: AnyGovernedTool, read
 }
 
 /**
- * Whom an agent that works inside this call asks: the same handler or person. A handler that fails ends the run that it belongs to, and
- * so does nobody being there: an approval that was never given must not look like a tool that failed.
+ * Creates the approvals handler for an agent that works inside this call: the same handler or user. A handler that fails ends the
+ * run that it belongs to, and so does a missing one: an approval that was never given must not look like a tool that failed.
  */
 export function approvalsInside(state: CallState): ToolApprovalsOptions {
   return {
@@ -52,7 +52,7 @@ export function approvalsInside(state: CallState): ToolApprovalsOptions {
         if (parts.approvals !== undefined) return await parts.approvals.handler(asked)
         if (parts.onAsk === undefined) throw new ToolApprovalRequiredError(asked)
         const request = await askFromInside(state, asked)
-        const answer = readAnswer(await whileThinking(state, parts.onAsk(request)))
+        const answer = readAnswer(await whileWaiting(state, parts.onAsk(request)))
         const { approved, message } = answer
         return (
           approved || { approved, ...(message !== undefined && { rejectMessage: rejectionText(answer) }) }
@@ -87,15 +87,15 @@ async function askFromInside(state: CallState, asked: ToolApprovalRequest): Prom
   }
 }
 
-/** The id of a call as policies, middleware and tools are told it. */
+/** Returns the id of a call as policies, middleware and tools see it. */
 export function toolCallIdOf({ providerCallId, toolCallId }: GateCall): { toolCallId?: string } {
   const id = providerCallId ?? toolCallId
   return id === undefined ? {} : { toolCallId: id }
 }
 
 /**
- * The request of the tool's own policy, or of a hook, that is still open: undefined when neither asks, or its handler agreed. When both
- * ask, the handler is asked once, in the words of the policy.
+ * Returns the open request of the tool's own policy or of a hook; undefined when neither asks, or its handler agreed. When both ask,
+ * the handler is asked once, with the texts of the policy.
  */
 async function askPolicy(
   state: CallState,
@@ -121,7 +121,7 @@ async function askPolicy(
     refuse(state, tool, ready, [asked.reason ?? 'the tool asks for approval'], undefined)
     throw new Stopped(error.message, { fatal: { error } })
   }
-  const outcome = await whileThinking(state, decideApproval(asked, parts.approvals))
+  const outcome = await whileWaiting(state, decideApproval(asked, parts.approvals))
   if (!outcome.approved) throw new Stopped(outcome.message, { rejected: true })
   state.approval = 'policy'
   return undefined
@@ -167,7 +167,7 @@ async function askPerson(
     ...(state.run === undefined ? {} : { run: state.run }),
     ...(state.insisted === undefined ? {} : { inPerson: true }),
   }
-  const answer = readAnswer(await whileThinking(state, parts.onAsk(request)))
+  const answer = readAnswer(await whileWaiting(state, parts.onAsk(request)))
   if (!answer.approved) {
     const own = answer.message === undefined ? policy?.rejectMessage : undefined
     throw new Stopped(own ?? rejectionText(answer))
@@ -179,8 +179,8 @@ async function askPerson(
   state.approval = answer.keep
 }
 
-/** A person thinks: whoever counts the time of the call is told. */
-async function whileThinking<Answer>(
+/** Waits for a user, and reports that to the watch, which counts the time of the call. */
+async function whileWaiting<Answer>(
   { request }: CallState,
   answer: Answer | Promise<Answer>,
 ): Promise<Answer> {
@@ -192,7 +192,7 @@ async function whileThinking<Answer>(
   }
 }
 
-/** What a file says can change while a person thinks: the call is for what it said before, and the tool holds to that. */
+/** A file can change while a user decides. The approval is for its content before that, and the tool checks it. */
 async function pinFiles(state: CallState, tool: AnyGovernedTool, { args }: Ready): Promise<void> {
   const paths = tool.pins?.(args) ?? []
   const { fileDigest } = state.parts
@@ -206,12 +206,12 @@ function pinNotes({ pins = new Map() }: CallState): string[] {
   return [...pins].map(([path, digest]) => `It runs ${path} as it is now (${digest || 'it cannot be read'})`)
 }
 
-/** A model reads only the beginning of what a server says of its tool; who decides sees all of it. */
+/** A model reads only the beginning of a server's description of its tool; the user who decides reads all of it. */
 function serverNotes({ mcp, description }: AnyGovernedTool): string[] {
   return mcp === undefined ? [] : [`The MCP server "${mcp.server}" says of it: ${description}`]
 }
 
-/** Where the idea may have come from (SEC-186). */
+/** Says where the model's idea may come from (SEC-186). */
 function untrustedNotes({ untrusted: { tool } }: CallState): string[] {
   return tool === undefined ? [] : [`The model has read untrusted text from "${tool}".`]
 }
@@ -231,7 +231,7 @@ function refuse(
   })
 }
 
-/** What the answer is for: this call of this agent, with these arguments. */
+/** Returns the key of what is approved: this call of this agent, with these arguments. */
 function keyFor(state: CallState, { args }: Ready): Promise<string> {
   const { request, run } = state
   const { agentId = '', sessionId = '' } = run ?? {}
@@ -250,13 +250,13 @@ function placeOf({ expanded }: CallState): string {
   return expanded?.scope.variables.workspace?.[0] ?? ''
 }
 
-/** The rules that would let the call pass, for the error message of a refusal; undefined when other than rules refuse it. */
+/** Returns the rules that would allow the call, for the message of a refusal; undefined when something other than rules refuses it. */
 export function adviceFor(state: CallState): RuleSuggestion | undefined {
   if (state.watchdog?.action === 'ask' || state.insisted !== undefined) return undefined
   return rulesFor(state, adviseRules)
 }
 
-/** What a reader can do about a refusal, as a sentence. */
+/** Returns a sentence that says what to do about a refusal. */
 export function howToAllow(advice: RuleSuggestion | undefined): string | undefined {
   if (advice === undefined) return undefined
   if ('refused' in advice) return `No rule can allow this call: ${advice.refused}.`
@@ -264,7 +264,7 @@ export function howToAllow(advice: RuleSuggestion | undefined): string | undefin
   return `To allow it, add ${rules} to the allow list of the policy.`
 }
 
-/** A subagent's call may be asked about by its parents' rules as well: the rules that are found answer all of them. */
+/** The rules of parents can require approval of a subagent's call too: the returned rules satisfy all of them. */
 function rulesFor(
   { expanded, decision, authority }: CallState,
   find: typeof suggestRule,
@@ -296,7 +296,7 @@ function rulesThatAsk({ decision }: CallState): Rule[] {
   return [...new Set(asking)]
 }
 
-/** Every thing that must be asked about, each in its own words: a person decides on all of them at once. */
+/** Returns a reason for each subject that needs approval: a user decides on all of them at once. */
 function verdictReasons({ decision, watchdog }: CallState): string[] {
   if (decision?.verdict.action !== 'ask' && watchdog?.action !== 'ask') return []
   const judged =

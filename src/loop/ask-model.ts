@@ -36,7 +36,7 @@ async function mended(state: RunState, ask: Ask, error: ModelError): Promise<boo
   return error.code === 'model_request_refused' && quarantine(state, error)
 }
 
-/** The answer as it stands in the conversation from here on. One that says nothing leaves nothing there. */
+/** Appends the answer to the conversation. An empty answer is not appended. */
 export async function keepAnswer({ parts, answeredBy }: RunState, answer: ModelAnswer): Promise<void> {
   const { content, response, usage } = answer
   if (content.length === 0) return

@@ -57,19 +57,19 @@ export type RefusedAsk = {
   readonly suggestion?: readonly Rule[] | undefined
 }
 
-/** What an answer comes to. Anything but a clear yes is a no. */
+/** Reads an answer. Anything but a clear yes is a no. */
 export function readAnswer(answer: unknown): {
   readonly approved: boolean
   readonly keep?: 'session' | 'always' | undefined
   readonly message?: string | undefined
   readonly automatic?: boolean | undefined
 } {
-  const told = typeof answer === 'object' && answer !== null ? (answer as Partial<AskAnswer>) : {}
-  const message = typeof told.message === 'string' ? { message: told.message } : {}
-  if (told.decision === 'once') return { approved: true, ...message }
-  if (told.decision === 'session' || told.decision === 'always')
-    return { approved: true, keep: told.decision, ...message }
-  return { approved: false, ...message, ...(told.automatic === true ? { automatic: true } : {}) }
+  const given = typeof answer === 'object' && answer !== null ? (answer as Partial<AskAnswer>) : {}
+  const message = typeof given.message === 'string' ? given.message : undefined
+  if (given.decision === 'once') return { approved: true, message }
+  if (given.decision === 'session' || given.decision === 'always')
+    return { approved: true, keep: given.decision, message }
+  return { approved: false, message, automatic: given.automatic === true ? true : undefined }
 }
 
 /** What the model reads about a rejected call. */

@@ -44,7 +44,7 @@ export async function boundOutput(
   const text = json ?? serializeToolOutput(data)
   // Cheap first: a character is at most three bytes of UTF-8.
   const fits = text.length * 3 <= maxBytes || byteLength(text) <= maxBytes
-  // What JSON cannot say (a cycle, a bigint) goes on as its text: an envelope must survive the log.
+  // What JSON cannot represent (a cycle, a bigint) is passed on as text: an envelope must survive the log.
   if (fits) return json === undefined ? outputEnvelope(text, metadata) : envelope
   return cut({ head: headOfText(text, maxBytes), bytes: byteLength(text) }, text)
 

@@ -45,17 +45,17 @@ export interface Budget {
   beforeModel(estimatedTokens: number): Promise<void>
   /** `model` is `provider/model`. */
   afterModel(usage: Usage, costUsd: number | undefined, model: string): Promise<void>
-  /** Words when the tool must not be called. */
+  /** Returns the reason when the tool must not be called. */
   beforeTool(toolName: string): Promise<string | undefined>
 }
 
-/** A guard put to work for one session. Asked for anew at every call, since a host may replace it. */
+/** Creates the budget of one session from the host's guard. The guard is read again at every call, because a host may replace it. */
 export function createBudget(
   guard: () => BudgetGuard | undefined,
   sessionId: string,
   emit: (event: AgentEvent) => void,
 ): Budget {
-  /** The refusal, or undefined when the call may go on. */
+  /** Returns the refusal, or undefined when the call is allowed. */
   const judge = async (
     asked: (guard: BudgetGuard) => BudgetDecision | Promise<BudgetDecision>,
   ): Promise<{ resource: string; reason: string } | undefined> => {
@@ -129,9 +129,9 @@ async function inTime<Answer>(answer: Answer | Promise<Answer>, timeoutMs: numbe
 
 function assertDecision(decision: unknown): void {
   if (decision === null || decision === undefined) return
-  const told = typeof decision === 'object' ? (decision as { decision?: unknown }).decision : decision
-  if (told !== 'allow' && told !== 'soft' && told !== 'deny')
-    throw new TypeError(`it answered ${JSON.stringify(told)} instead of "allow", "soft" or "deny"`)
+  const given = typeof decision === 'object' ? (decision as { decision?: unknown }).decision : decision
+  if (given !== 'allow' && given !== 'soft' && given !== 'deny')
+    throw new TypeError(`it answered ${JSON.stringify(given)} instead of "allow", "soft" or "deny"`)
 }
 
 function guardUsage(usage: Usage, costUsd: number | undefined): GuardUsage {

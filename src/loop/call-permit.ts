@@ -24,8 +24,8 @@ export interface CallPermit {
 /**
  * Holds a running tool to its grant and to the rules. The gate has judged what the tool said it would touch; this judges what it
  * does touch, so that a link, a search result, a redirect or a command it never mentioned cannot lead around a rule. What was
- * judged and approved at the gate may be used; anything else must be allowed as it is, since nobody was asked about it.
- * `privileged` calls, the host's own, are held to the grant alone. `lookup` finds out where the paths of a command lead.
+ * judged and approved at the gate can be used; anything else must be allowed by the rules, because no user was asked about it.
+ * `privileged` calls, the host's own, are held to the grant alone. `lookup` resolves where the paths of a command lead.
  */
 export function permitFor(
   call: Call,
@@ -50,7 +50,7 @@ export function permitFor(
     return verdict.action === 'deny' ? why : `${why}, and the call was not approved for it`
   }
   let everywhere: readonly string[] | undefined
-  /** Searches ask for every file they find; where nothing tells one from another, one answer serves all. */
+  /** Searches ask for every file they find. Where no rule distinguishes them, one answer serves all. */
   const readable = (path: string): boolean => {
     everywhere ??= (scope.variables.workspace ?? []).filter(
       (root) =>

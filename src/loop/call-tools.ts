@@ -133,7 +133,7 @@ function emitOutput({ parts }: RunState, call: ModelToolCall, partial: unknown):
   parts.emit({ type: 'tool_output_delta', toolId: call.id, toolName: call.name, text, whole })
 }
 
-/** Copies field by field: an agent inside a tool cannot set other fields of the event. Without an id its events cannot be told apart. */
+/** Copies field by field: an agent inside a tool cannot set other fields of the event. Events without an id are dropped. */
 function emitInside(
   { parts }: RunState,
   call: ModelToolCall,

@@ -4,7 +4,7 @@ import type { Envelope } from '../tool/envelope.js'
 import type { JsonObject } from '../tool/json.js'
 import type { Usage } from './usage.js'
 
-/** What is known of a message beside what it says. */
+/** Facts about a message that are not part of its content. */
 export type MessageFacts = {
   readonly usage?: Usage | undefined
   /** US dollars; absent when the price of the model is not known. */
@@ -15,20 +15,20 @@ export type MessageFacts = {
   readonly envelopes?: readonly Envelope[] | undefined
 }
 
-/** What was said so far. Messages are only ever appended, and none is changed once it is there. */
+/** The messages of a session. Messages are only appended, and never changed. */
 export interface Conversation {
-  /** All of it. */
+  /** All messages. */
   readonly messages: readonly Message[]
-  /** What a model is shown: all of it, or a summary and what came after. Grows at its end between compactions. */
+  /** What a model is shown: all messages, or a summary and the messages after it. Grows at its end between compactions. */
   readonly view: readonly Message[]
-  /** Resolves once the message is as safe as this conversation keeps messages. */
+  /** Resolves when the message is stored as durably as this conversation stores messages. */
   append(message: Message, facts?: MessageFacts): void | Promise<void>
   /**
-   * Shows these to the model from now on; the whole stays. They are the last messages of the old view, some without their large
-   * contents, behind a summary of those before them when `summarised` says so.
+   * Replaces what the model is shown; `messages` stays. The new view is the last messages of the old one, some without their large
+   * contents, after a summary of the earlier ones when `summarised` is true.
    */
   compact(view: readonly Message[], summarised?: boolean): void | Promise<void>
-  /** Begins anew; what was said is gone from both. */
+  /** Removes all messages, from `messages` and `view`. */
   clear(): void | Promise<void>
 }
 

@@ -18,7 +18,7 @@ describe('an event of a run', () => {
     expectTypeOf(read).toBeFunction()
   })
 
-  it('is still told apart by its type', () => {
+  it('is still distinguished by its type', () => {
     const read = (event: AgentEvent): void => {
       if (event.type === 'text_delta') expectTypeOf(event.text).toEqualTypeOf<string>()
       if (event.type === 'turn_start') {

@@ -8,8 +8,8 @@ import type { VerificationStatus } from '../tool/verification.js'
 import type { Usage } from './usage.js'
 
 /**
- * Everything that can be seen of a run while it runs. `type` tells them apart. The fields that most readers look for can be read on
- * every event, and are undefined where an event has none: `text` is only on events that bring new text.
+ * An event of a run. `type` says which. The fields that most readers look for can be read on every event, and are undefined where an
+ * event has none: `text` is only on events that bring new text.
  */
 export type AgentEvent = WithSharedFields<EventOfRun>
 
@@ -77,7 +77,7 @@ export type Notice = {
 export type NoticeCode = 'rules_unconfirmed' | 'mcp_file_unconfirmed'
 
 export type AgentStart = { readonly type: 'agent_start'; readonly runId: string; readonly prompt: string }
-/** The run is done. Its text was streamed already and stands in `result`, so printing `text` of every event prints it once. */
+/** The run is done. Its text was streamed already and is in `result`, so printing `text` of every event prints it once. */
 export type AgentEnd = { readonly type: 'agent_end'; readonly runId: string; readonly result: RunSummary }
 
 /** A piece of the answer or of its reasoning. `whole`: the complete text of the round, which replaces the pieces of it before. */
@@ -216,7 +216,7 @@ export type ToolEvent =
       readonly toolId: string
       readonly toolName: string
       readonly text: string
-      /** The text is JSON that stands for itself, and takes the place of what came before. */
+      /** The text is a whole JSON value that replaces the earlier output. */
       readonly whole?: true | undefined
     } & ToolFacts)
   | ({

@@ -24,17 +24,17 @@ import type { Spill } from './bound-output.js'
 import type { CallSlot } from './call-order.js'
 import type { WriteOrder } from './write-order.js'
 
-/** Who calls. It decides only which of the middle steps apply. */
+/** The origin of a call. It decides only which of the middle steps apply. */
 export type CallOrigin = 'model' | 'host' | 'program' | 'child'
 
 /** One tool call at the gate. */
 export type GateCall = {
   readonly name: string
-  /** What a model wrote, or a value from code. */
+  /** The JSON text that a model wrote, or a value from code. */
   readonly input: { readonly text: string } | { readonly value: unknown }
   readonly origin: CallOrigin
   readonly toolCallId?: string | undefined
-  /** The provider's second id: policies and middleware are told this one in place of `toolCallId`. */
+  /** The provider's second id: policies and middleware get this one in place of `toolCallId`. */
   readonly providerCallId?: string | undefined
   readonly turn?: number | undefined
   readonly signal?: AbortSignal | undefined
@@ -43,11 +43,11 @@ export type GateCall = {
   readonly slot?: CallSlot | undefined
   /** The tool of this name in another form: judged, shown and recorded as the tool. */
   readonly form?: AnyGovernedTool | undefined
-  /** Its id is that of a call inside another, which can be gone on with. */
+  /** `toolCallId` is the id of a call inside another call, which can be resumed. */
   readonly inside?: boolean | undefined
   /** It is made inside a call that writes files, and does not wait for other writing calls. */
   readonly insideWriter?: boolean | undefined
-  /** Told while the call waits for a yes. */
+  /** Called when the call begins and ends to wait for an approval. */
   readonly watch?: CallWatch | undefined
   /** Events of an agent that works inside the call, with the id that the gate gave the call. */
   emitStreamEvent?(event: ToolCallStreamEvent, callId: string): void | Promise<void>
@@ -70,7 +70,7 @@ export type Step =
   | 'output'
   | 'done'
 
-/** What was decided and what came of it: for the log, the trace and the events. */
+/** What was decided about a call and its result: for the log, the trace and the events. */
 export type CallRecord = {
   readonly callId: string
   readonly toolCallId?: string | undefined
@@ -90,10 +90,10 @@ export type CallRecord = {
   readonly verdict?: Verdict | undefined
   readonly rules?: readonly Rule[] | undefined
   readonly watchdog?: Verdict | undefined
-  /** How it was approved: `once`, `session`, `always`, or by the tool's own policy. */
+  /** How it was approved: `once`, `session`, `always`, or `policy` for the tool's own policy. */
   readonly approval?: string | undefined
   readonly envelope: Envelope
-  /** What went wrong around the call without stopping it, such as a hook that only watches. */
+  /** Failures around the call that did not stop it, such as of a hook that only observes. */
   readonly notices?: readonly string[] | undefined
 }
 
@@ -120,22 +120,22 @@ export type HookCall = {
 export type HookVerdict =
   /** `approval`: the handler for tools' own approval policies must agree, as if the tool's policy asked. */
   | { readonly action: 'continue'; readonly ask?: string; readonly approval?: ApprovalTexts }
-  /** `by`: who blocks, when it is not a hook. */
+  /** `by`: what blocks, when it is not a hook. */
   | { readonly action: 'block'; readonly reason: string; readonly by?: string }
   | { readonly action: 'skip'; readonly output: string }
-  /** `ask`: why a person must decide, whatever the rules say. */
+  /** `ask`: why a user must decide, whatever the rules say. */
   | { readonly action: 'change'; readonly args: unknown; readonly ask?: string }
 
 export type ApprovalTexts = Pick<ToolApprovalRequest, 'reason' | 'rejectMessage'>
 
-/** What a gate is made of. Everything that can change during a session is asked for anew at each call. */
+/** What a gate uses. Functions are called again for each call, because their answer can change during a session. */
 export type GateParts = {
   /** The tools that a caller of this origin may use: for a model, only those it was offered. */
   readonly tools: {
     get(name: string, origin: CallOrigin): AnyTool | undefined
     names(origin: CallOrigin): readonly string[]
   }
-  /** What holds for a call of this tool: rules, limits, and a grant of the tool's own requirements inside the agent's. */
+  /** Returns the authority for a call of this tool: rules, limits, and a grant of the tool's own requirements inside the agent's. */
   authorityFor(tool: AnyGovernedTool): Authority
   /** Where a path that a tool names leads inside the workspace; undefined when it leads out or cannot be determined. */
   readonly realPath?: PathLookup['realPath'] | undefined
@@ -148,44 +148,44 @@ export type GateParts = {
   readonly manifest?: Manifest | undefined
   readonly watchdog?: Watchdog | undefined
   readonly watchdogTimeoutMs?: number | undefined
-  /** Absent: nobody is there, and what must be asked is refused. */
+  /** Absent: no user can be asked, and calls that need an approval are refused. */
   readonly onAsk?: AskHandler | undefined
   /** The handler for tools' own approval policies; without it `onAsk` is asked. */
   readonly approvals?: ToolApprovalsOptions | undefined
-  /** Keeps a rule that a person agreed to. */
+  /** Saves a rule that a user agreed to. */
   readonly keepRule?: ((rule: Rule, scope: 'session' | 'project') => void | Promise<void>) | undefined
-  /** What a call would change in files, for the person who decides. */
+  /** Returns what a call would change in files, for the user who decides. */
   readonly diffFor?: (tool: AnyGovernedTool, args: unknown) => Promise<string | undefined>
   readonly middleware?: readonly AgentMiddleware[] | undefined
-  /** Gates: what it throws, or does not answer in time, blocks the call. */
+  /** Called before the call. An error or a timeout blocks the call. */
   readonly before?: (call: HookCall) => HookVerdict | Promise<HookVerdict>
-  /** Watches: what it throws is a notice in the record. */
+  /** Called after the call. An error is a notice in the record. */
   readonly after?: (call: HookCall & { readonly envelope: Envelope }) => void | Promise<void>
   /** How long hooks, budget and diff may take. */
   readonly guardTimeoutMs?: number | undefined
-  /** Words when a call must not be made. */
+  /** Returns the reason when a call must not be made. */
   readonly budget?: (call: {
     readonly toolName: string
     readonly args: unknown
   }) => string | undefined | Promise<string | undefined>
-  /** Told right before the work begins; what it throws keeps it from beginning. */
+  /** Called right before the tool runs. An error prevents that. */
   readonly starting?: ((call: StartingCall) => void | Promise<void>) | undefined
   /** Absent: calls that write the same file may run at the same time. */
   readonly writes?: WriteOrder | undefined
   /** Queues a call, or sends it elsewhere. */
   readonly lane?: (
     call: LaneCall,
-    /** Does the work here, within so many milliseconds when that is said. More than once only where the tool allows it. */
+    /** Runs the tool in this process, within this many milliseconds if given. More than once only where the tool allows it. */
     run: (timeoutMs?: number) => Promise<Envelope>,
   ) => Promise<Envelope>
-  /** The surface for one call; its signal is aborted when the call has ended, however it ended. */
+  /** Creates the runtime for one call. Its signal is aborted when the call has ended, in whatever way. */
   readonly runtimeFor?: (call: RuntimeRequest) => ToolRuntime | undefined | Promise<ToolRuntime | undefined>
   readonly spill: Spill
-  /** For tools that name no limit of their own. */
+  /** The limits of tools that state none. */
   readonly outputLimits?: OutputLimits | undefined
-  /** What it throws ends the run: a call that cannot be recorded must not be followed by more. */
+  /** An error ends the run: no call may follow one that cannot be recorded. */
   readonly record?: ((record: CallRecord) => void | Promise<void>) | undefined
-  /** Whose calls they are; a function is asked at the beginning of each. */
+  /** The run that the calls belong to; a function is called at the beginning of each call. */
   readonly run?: (RunIdentity | (() => RunIdentity)) | undefined
   readonly toolTimeoutMs?: number | undefined
   readonly stopGraceMs?: number | undefined
@@ -200,7 +200,7 @@ export type LaneCall = {
   readonly args: string
   readonly origin: CallOrigin
   readonly signal?: AbortSignal | undefined
-  /** To be called before somebody else may begin with it; what it throws keeps them from it. */
+  /** Must be called before another process runs the tool. An error prevents that. */
   starting(): void | Promise<void>
 }
 
@@ -220,10 +220,10 @@ export type RuntimeRequest = {
   readonly authority: Authority
   readonly signal: AbortSignal
   readonly origin: CallOrigin
-  /** The call that the runtime is for, so that calls made inside it can be told apart. */
+  /** The call that the runtime is for. */
   readonly request: GateCall
   /** The call, or one around it, writes files. */
   readonly writer: boolean
-  /** For a call made inside this one that must end the run as well. */
+  /** Ends the run because of an error in a call made inside this one. */
   endRun(error: unknown): void
 }

@@ -211,7 +211,7 @@ describe('the gate', () => {
 })
 
 describe('asking', () => {
-  it('refuses when nobody is there, with the words that would allow it, and remembers', async () => {
+  it('refuses without a user, with the rules that would allow it, and remembers the refusal', async () => {
     const { text, gate } = setUp()
     expect(await text('write', { path: 'b.txt', text: 'x' })).toMatch(
       /No user can be asked\. To allow it, add "write\(.*b\.txt\)" to the allow list of the policy/,
@@ -258,7 +258,7 @@ describe('asking', () => {
     },
   )
 
-  it('refuses when the arguments change under the one who approves', async () => {
+  it('refuses when the arguments change while they are approved', async () => {
     const onAsk = (request: { args: unknown }): { decision: 'once' } => {
       ;(request.args as { path: string }).path = '.env'
       return { decision: 'once' }
@@ -313,7 +313,7 @@ describe('asking', () => {
     expect(handler).toHaveBeenCalledOnce()
   })
 
-  it('asks the person when there is no such handler, and ends the run when there is nobody at all', async () => {
+  it('asks the user when there is no such handler, and ends the run when there is no user either', async () => {
     expect(
       await setUp({ ...refunds, onAsk: () => ({ decision: 'once' }) }).text('refund', { cents: 500 }),
     ).toBe('"refunded"')
@@ -429,7 +429,7 @@ describe('hooks, middleware and budget', () => {
   })
 })
 
-describe('whoever calls', () => {
+describe('calls of every origin', () => {
   it('the host is not judged by rules nor asked, and held to everything else', async () => {
     const { text } = setUp({ policy: { deny: ['write(**)'] } })
     expect(await text('write', { path: 'b.txt', text: 'xy' }, 'host')).toBe('2')
@@ -590,7 +590,7 @@ describe('running', () => {
     expect(records[0]?.notices).toEqual(['a hook after the call failed: watcher broke'])
   })
 
-  it('gives a tool that was left behind no more access', async () => {
+  it('gives an abandoned tool no more access', async () => {
     const done: string[] = []
     let late: Promise<unknown> = Promise.resolve()
     const stubborn = createJsonTool({
@@ -624,7 +624,7 @@ describe('running', () => {
   })
 })
 
-describe('what a tool does beside what it said', () => {
+describe('what a tool does that it did not state', () => {
   it('is judged at the moment of use: a link to a file that must be asked about', async () => {
     await writeFile(join(root, 'package.json'), '{}')
     await symlink('../package.json', join(root, 'src/link'))
@@ -643,7 +643,7 @@ describe('what a tool does beside what it said', () => {
     )
   })
 
-  it('is refused when it is a command nobody was told of', async () => {
+  it('is refused when it is a command that was not stated', async () => {
     const sneaky = createJsonTool<{ path: string }>({
       name: 'sneaky',
       description: 'd',

@@ -31,11 +31,11 @@ import { rewriteOutput } from './rewrite-output.js'
 import { Stopped } from './stopped.js'
 import { prepareWritten, readWritten } from './written-arguments.js'
 
-/** The path that every tool call walks, whoever calls. */
+/** The path of every tool call, whatever its origin. */
 export interface Gate {
-  /** Never rejects: whatever happens, there is an envelope, and a record of what was decided. */
+  /** Never rejects: there is always an envelope, and a record of what was decided. */
   call(request: GateCall): Promise<GateOutcome>
-  /** The calls that were refused because no user could be asked, since this was last asked for. */
+  /** Returns the calls that were refused because no user could be asked, since the last call of this method. */
   takeRefusedAsks(): readonly RefusedAsk[]
 }
 
@@ -79,13 +79,13 @@ export function createGate(parts: GateParts): Gate {
   }
 }
 
-/** One call on its way: what each step found out for those behind it. */
+/** The state of one call: what each step found out for the steps after it. */
 export type CallState = {
   readonly request: GateCall
   readonly parts: GateParts
   readonly refused: RefusedAsk[]
   readonly governed: WeakMap<AnyTool, Promise<AnyGovernedTool>>
-  /** The last tool whose words came from outside: what the model does next may be their doing. */
+  /** The last tool that returned untrusted text, which may have influenced what the model does next. */
   readonly untrusted: { tool?: string | undefined }
   readonly id: string
   readonly start: number
@@ -94,29 +94,29 @@ export type CallState = {
   step: Step
   /** The arguments as JSON text. */
   text: string
-  /** What a model wrote, as it was read; absent for values from code. */
+  /** What a model wrote, parsed; absent for values from code. */
   written?: { readonly value: unknown } | undefined
   tool?: AnyGovernedTool | undefined
   authority?: Authority | undefined
   expanded?: ExpandedCall | undefined
   decision?: Decision | undefined
   watchdog?: Verdict | undefined
-  /** Why a person must decide, whatever rules and handlers say. */
+  /** Why a user must decide, whatever rules and handlers say. */
   insisted?: string | undefined
   /** A hook wants the approvals handler to decide. */
   requested?: ApprovalTexts | undefined
   approval?: string | undefined
-  /** What the files were that decide what the call does. */
+  /** Digests of the files whose content decides what the call does, by path. */
   pins?: ReadonlyMap<string, string> | undefined
-  /** It is in the session's order of writing calls. */
+  /** It takes part in the session's order of writing calls. */
   writer?: boolean | undefined
-  /** What happened inside the call that must end the run. */
+  /** An error inside the call that must end the run. */
   fatal?: { readonly error: unknown } | undefined
 }
 
 export type Ready = Preparation & { ok: true }
 
-/** A clock or id source that fails must not make the gate reject: the call goes on without, and its record says so. */
+/** A clock or id source that fails must not make the gate reject: the call continues without, and its record says so. */
 function begin({ newId, now, run }: GateParts): Pick<CallState, 'id' | 'start' | 'run' | 'notices'> {
   try {
     const identity = typeof run === 'function' ? run() : run
@@ -135,7 +135,7 @@ async function runSteps(state: CallState): Promise<Passed> {
     const value = await rewriteInput(state, written)
     let ready = await judgeArguments(state, tool, value)
     const changed = await beforeHooks(state, ready)
-    // What a hook changed is a new call: it is checked and judged like any other, from there.
+    // A call that a hook changed is a new call: it is checked and judged like any other.
     if (changed !== undefined) {
       state.text = serializeToolOutput(changed.args)
       ready = await judgeArguments(state, tool, changed.args)
@@ -154,7 +154,7 @@ async function runSteps(state: CallState): Promise<Passed> {
   }
 }
 
-/** Middleware sees what the model gets, whether the call ran or not. */
+/** Passes a refusal to middleware: it sees what the model gets, whether the call ran or not. */
 async function refused(state: CallState, envelope: Envelope): Promise<Passed> {
   const { step } = state
   try {
@@ -166,7 +166,7 @@ async function refused(state: CallState, envelope: Envelope): Promise<Passed> {
   }
 }
 
-/** A part of the host broke: its guard, its store, its hook. The call did not pass. */
+/** A part of the host failed: its guard, its store, its hook. The call is refused. */
 function broken({ step }: CallState, thrown: unknown): Passed {
   const text = `The call was refused because the step "${step}" failed: ${messageOf(thrown)}`
   return { envelope: errorEnvelope(text), fatal: { error: thrown } }
@@ -188,13 +188,13 @@ async function resolve(state: CallState): Promise<AnyGovernedTool> {
     state.tool = await known
     return state.tool
   } catch (error) {
-    // A tool that a host wrote must not end the run; it may be well again at the next call.
+    // A tool that a host wrote must not end the run; it may work again at the next call.
     governed.delete(tool)
     throw new Stopped(messageOf(error))
   }
 }
 
-/** A server may have changed its tool since the model was shown it: the call is judged and run as what the tool is now. */
+/** Returns the current definition of a tool: its server may have changed it since the model was shown it. */
 async function currentOf({ request }: CallState, tool: AnyTool): Promise<AnyTool | undefined> {
   if (tool.current === undefined) return tool
   try {
@@ -205,7 +205,7 @@ async function currentOf({ request }: CallState, tool: AnyTool): Promise<AnyTool
   }
 }
 
-/** Text is what a model wrote; a value comes from code. */
+/** Parses the text of a model; a value from code is taken as it is. */
 function parse(state: CallState): unknown {
   state.step = 'parse'
   const { input } = state.request
@@ -241,7 +241,7 @@ async function rewriteInput(state: CallState, value: unknown): Promise<unknown> 
   return parseText(request.name, text)
 }
 
-/** Everything that is decided about arguments by code alone; nobody is asked yet. */
+/** Decides about the arguments by code alone, before a user is asked. */
 async function judgeArguments(state: CallState, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
   const ready = await validate(state, tool, value)
   const before = serializeToolOutput(ready.args)
@@ -253,7 +253,7 @@ async function judgeArguments(state: CallState, tool: AnyGovernedTool, value: un
   return ready
 }
 
-/** Once: the value that comes out is the one that is judged, approved and run. */
+/** Validates once: the validated value is the one that is judged, approved and run. */
 async function validate(state: CallState, tool: AnyGovernedTool, value: unknown): Promise<Ready> {
   state.step = 'validate'
   const prepared = await prepareWritten(state, tool, value)
@@ -283,7 +283,7 @@ function callOf({ run }: CallState, tool: AnyGovernedTool, { args, subjects }: R
   }
 }
 
-/** Before anything is asked: no approval can give what is not granted. */
+/** Refuses what is outside the grant before a user is asked: no approval can give it. */
 function checkCapability(state: CallState): void {
   state.step = 'capability'
   const { expanded, authority } = state
@@ -292,7 +292,7 @@ function checkCapability(state: CallState): void {
   if (refusal !== undefined) throw new Stopped(refusal.message, { code: 'outside_grant' })
 }
 
-/** The host's own calls are privileged: they are not judged by rules, and still held to everything else. */
+/** Applies the rules. The host's own calls are privileged: they skip the rules, and nothing else. */
 function applyRules(state: CallState): void {
   state.step = 'rules'
   const { expanded, authority, request } = state
@@ -304,7 +304,7 @@ function applyRules(state: CallState): void {
   throw new Stopped(`Refused: ${verdict.reason}.${how === undefined ? '' : ` ${how}`}`)
 }
 
-/** Whether a rule of the session's own would be enough: nothing else denies the call. */
+/** Whether a rule of the session would be enough to allow the call: nothing else denies it. */
 function deniedByDefault({ refusal, rules, limits, inherited }: Decision): boolean {
   return (
     refusal === undefined &&
@@ -313,7 +313,7 @@ function deniedByDefault({ refusal, rules, limits, inherited }: Decision): boole
   )
 }
 
-/** May only narrow. For the host's own calls a watchdog may refuse, and has nobody to ask. */
+/** Asks the watchdog, which can only narrow the verdict. It can refuse the host's own calls, but not ask about them. */
 async function askWatchdog(state: CallState, ready: Ready): Promise<void> {
   state.step = 'watchdog'
   const { parts, expanded, request, run } = state
@@ -345,7 +345,7 @@ async function beforeHooks(state: CallState, ready: Ready): Promise<{ args: unkn
   if (verdict.ask !== undefined) state.insisted = verdict.ask
   if (verdict.action === 'change') return { args: verdict.args }
   if (verdict.approval !== undefined) state.requested = verdict.approval
-  // Changing what it was shown is not the way to change a call: it would run unchecked.
+  // A hook changes a call by its verdict. Changed in place, the arguments would run unchecked.
   if (serializeToolOutput(ready.args) !== before)
     throw new Stopped('Blocked: a hook changed the arguments it was shown.')
   return undefined
@@ -364,7 +364,7 @@ function hookCall({ request, id, expanded, text }: CallState, { args }: Ready): 
   }
 }
 
-/** Where the links lead that a call names, as subjects of their own. */
+/** Returns the targets of the links that a call names, as subjects of their own. */
 function linkTargets({ subjects }: ExpandedCall): Subject[] {
   return subjects.flatMap((subject) =>
     subject.kind === 'path' && subject.leadsTo !== undefined
@@ -373,7 +373,7 @@ function linkTargets({ subjects }: ExpandedCall): Subject[] {
   )
 }
 
-/** While a person was thinking, rules or mode may have changed: a deny counts, whatever they answered. */
+/** Judges again: while a user decided, rules or mode may have changed. A deny counts, whatever the user answered. */
 async function judgeAgain(state: CallState, tool: AnyGovernedTool): Promise<void> {
   const now = state.parts.authorityFor(tool)
   if (state.approval !== undefined) await refuseChangedTool(state, tool)
@@ -384,7 +384,7 @@ async function judgeAgain(state: CallState, tool: AnyGovernedTool): Promise<void
   applyRules(state)
 }
 
-/** The approval is for the tool as it was shown. */
+/** Refuses a tool that its server changed since it was shown: the approval is for that definition. */
 async function refuseChangedTool(state: CallState, tool: AnyGovernedTool): Promise<void> {
   if (tool.current === undefined || (await currentOf(state, tool)) === tool) return
   throw new Stopped(
@@ -404,7 +404,7 @@ async function checkBudget(state: CallState, ready: Ready): Promise<void> {
   if (refusal !== undefined) throw new Stopped(`Refused by the budget: ${refusal}`)
 }
 
-/** The work is done: from here on nothing may make it look as if it had not been. */
+/** Bounds, rewrites and reports the result. The tool has run: no failure here may hide that. */
 async function finish(
   state: CallState,
   tool: AnyGovernedTool,
@@ -431,7 +431,7 @@ async function finish(
   return shown
 }
 
-/** What middleware returned is bounded too. A text that was cut before has a note at its end, which must fit. */
+/** Bounds what middleware returned. A text that was cut before has a note at its end, which must fit. */
 function boundAgain(
   { parts }: CallState,
   tool: AnyGovernedTool,
@@ -464,7 +464,7 @@ function recordOf(state: CallState, envelope: Envelope): CallRecord {
   }
 }
 
-/** Paths that are only a guess are left out. */
+/** Returns the paths that the call touches, without those that are only a guess. */
 function touched({ expanded }: CallState): Pick<CallRecord, 'paths'> {
   if (expanded === undefined) return {}
   const paths = new Set<string>()
@@ -476,7 +476,7 @@ function touched({ expanded }: CallState): Pick<CallRecord, 'paths'> {
 
 const maxPaths = 50
 
-/** The rules that decided about each thing the call touches. */
+/** Returns the rules that decided about each subject of the call. */
 function decidingRules({ rules, limits, inherited }: Decision): Rule[] {
   return [rules, ...limits, ...inherited].flatMap(({ subjects }) =>
     subjects.flatMap(({ rule }) => (rule === undefined ? [] : [rule])),

@@ -3,7 +3,7 @@ import { Stopped } from './stopped.js'
 
 const guardTimeoutMs = 60_000
 
-/** Waits for a part of the host, but not past the run's abort and not without end: a guard that does not answer, blocks. */
+/** Waits for a guard of the host until the run is aborted or the time is up: a guard that does not answer blocks the call. */
 export async function guarded<Answer>(
   { request, parts }: CallState,
   who: string,
@@ -14,7 +14,7 @@ export async function guarded<Answer>(
   return until(request.signal, timeoutMs, `Blocked: ${who} did not answer within ${timeoutMs} ms.`, answer)
 }
 
-/** Waits for a person: as long as they like, but not past the run's abort. */
+/** Waits for a user without a time limit, until the run is aborted. */
 export function whileRunning<Answer>(
   signal: AbortSignal | undefined,
   answer: Answer | Promise<Answer>,
@@ -22,7 +22,7 @@ export function whileRunning<Answer>(
   return until(signal, undefined, '', answer)
 }
 
-/** Waits for the host once the work is done. What was done is to be told, so an abort leaves it a moment; undefined when that is over. */
+/** Waits for the host after the tool has run. After an abort it has a moment left to report that; undefined when that is over. */
 export async function afterWork<Answer extends object>(
   signal: AbortSignal | undefined,
   answer: Promise<Answer>,

@@ -35,7 +35,7 @@ export class SequentialIdGenerator implements IdGenerator {
   }
 }
 
-/** Stands still, or moves on by the same step whenever it is asked. */
+/** A clock that always returns the same time, or advances by a fixed step with each reading. */
 export class FixedClock implements Clock {
   #now: number
   readonly #step: number

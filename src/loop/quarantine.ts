@@ -4,9 +4,9 @@ import { gaugeOf } from './context-gauge.js'
 import type { RunState } from './run-state.js'
 
 /**
- * A provider that refuses a request will refuse it for ever as long as the same thing stands in it, and with it every later one. What
- * came since its last answer is suspected: images and documents at once, outputs of tools from the second refusal on. They are left
- * out of what the model is shown, never out of the history. Gives whether anything was, and the request is worth another try.
+ * Removes what a provider may have refused from the view of the conversation. A provider that refuses a request refuses every later one
+ * with the same content. What was added since its last answer is suspected: images and documents at once, outputs of tools from
+ * the second refusal on. The history keeps all of it. Returns whether anything was removed, so that the request can be tried again.
  */
 export async function quarantine(state: RunState, error: ModelError): Promise<boolean> {
   const { conversation, emit } = state.parts

@@ -8,11 +8,11 @@ const times = (repetition: Repetition, count: number, input = '{}') =>
   Array.from({ length: count }, () => repetition.note('look', input, same))
 
 describe('the same call again and again', () => {
-  it('passes so many times, is told so many times, and then ends the run', () => {
+  it('passes up to the threshold, is warned about as often, and then ends the run', () => {
     const repetition = createRepetition(3)
     expect(times(repetition, 3)).toEqual([same, same, same])
-    const told = times(repetition, 3)
-    expect(told.map((envelope) => envelope.type === 'output' && envelope.data)).toEqual([
+    const warned = times(repetition, 3)
+    expect(warned.map((envelope) => envelope.type === 'output' && envelope.data)).toEqual([
       expect.stringContaining('nothing new\n[You have made this same call of "look" 4 times'),
       expect.stringContaining('5 times'),
       expect.stringContaining('6 times'),
@@ -71,7 +71,7 @@ describe('the same call again and again', () => {
     expect(repetition.note('read', '{}', other)).not.toBe(other)
   })
 
-  it('tells the same failure as a failure, and keeps what belongs to a result', () => {
+  it('warns about a failure in a failure, and keeps the metadata of a result', () => {
     const repetition = createRepetition(1)
     const failed = errorEnvelope('not there', { exit_code: 2 })
     repetition.note('read', '{}', failed)

@@ -6,14 +6,14 @@ import { RunError } from './errors.js'
 
 export interface Repetition {
   /**
-   * Takes note of a call and its result. The same call with the same result again and again gets a word to the model; with a new
-   * result it is progress. Throws once the model goes on regardless and nothing else that it does is new either: whoever mends
-   * something between two checks that fail alike is at work.
+   * Counts a call and its result. The same call with the same result several times gets a warning to the model; with a new result it is
+   * progress. Throws when the model continues regardless and nothing else that it does is new either: a model that fixes something
+   * between two checks that fail alike makes progress.
    */
   note(name: string, input: string, envelope: Envelope): Envelope
 }
 
-/** `threshold` calls are let pass; then the model is told, and after as many again it is stopped. */
+/** Allows `threshold` equal calls; then the model is warned, and after as many again the run is stopped. */
 export function createRepetition(threshold: number): Repetition {
   if (threshold === Number.POSITIVE_INFINITY) return { note: (_name, _input, envelope) => envelope }
   const seen = new Map<string, Seen>()
@@ -39,12 +39,12 @@ export function createRepetition(threshold: number): Repetition {
           'repeated_calls',
           `The model made the same call of "${name}" ${times} times with the same result and was stopped. Raise duplicateToolCallThreshold (${threshold}) if that is wanted.`,
         )
-      return told(envelope, name, times)
+      return withWarning(envelope, name, times)
     },
   }
 }
 
-/** `inVain` counts those since which nothing new was done or found out; `news` is when that was. */
+/** `inVain` counts the calls since the last new result; `news` says when that was. */
 type Seen = {
   readonly result: string
   readonly times: number
@@ -54,19 +54,19 @@ type Seen = {
 
 const maxRemembered = 256
 
-/** Long texts are told apart by their digest: hundreds of whole outputs are not worth keeping for that. */
+/** Long texts are compared by their digest, so that hundreds of whole outputs need not stay in memory. */
 function brief(text: string): string {
   return text.length <= maxPlainLength ? text : createHash('sha256').update(text).digest('base64')
 }
 
 const maxPlainLength = 256
 
-function told(envelope: Envelope, name: string, times: number): Envelope {
-  const word = `You have made this same call of "${name}" ${times} times, and the result was the same each time. Do something else, or say what keeps you from going on.`
-  if (envelope.type === 'error') return errorEnvelope(`${envelope.error_text}\n${word}`, envelope.metadata)
+function withWarning(envelope: Envelope, name: string, times: number): Envelope {
+  const warning = `You have made this same call of "${name}" ${times} times, and the result was the same each time. Do something else, or say what keeps you from continuing.`
+  if (envelope.type === 'error') return errorEnvelope(`${envelope.error_text}\n${warning}`, envelope.metadata)
   const { data, metadata } = envelope
   // Images stay images: as text they would fill the context.
   return isToolResultContentArray(data)
-    ? outputEnvelope([...data, { type: 'text', text: `[${word}]` }], metadata)
-    : outputEnvelope(`${serializeToolOutput(data)}\n[${word}]`, metadata)
+    ? outputEnvelope([...data, { type: 'text', text: `[${warning}]` }], metadata)
+    : outputEnvelope(`${serializeToolOutput(data)}\n[${warning}]`, metadata)
 }

@@ -22,11 +22,11 @@ export const defaultLimits = {
   ...defaultAnswerLimits,
 } as const satisfies RunLimits
 
-/** Where a run stands. */
+/** The state of a run. */
 export type RunState = {
   readonly parts: RunParts
   readonly limits: RunLimits & Required<Pick<RunLimits, keyof typeof defaultLimits>>
-  /** Aborted when the run is cancelled, and when it meets a limit of time; the reason says which. */
+  /** Aborted when the run is cancelled or reaches a time limit; the reason says which. */
   readonly signal: AbortSignal
   readonly startedAt: number
   readonly repetition: Repetition
@@ -47,9 +47,9 @@ export type RunState = {
 
 export type RunClock = {
   readonly signal: AbortSignal
-  /** The time of a round begins. */
+  /** Starts the time limit of a round. */
   round(): void
-  /** No round is at work. */
+  /** Stops the time limit of the round. */
   rest(): void
   stop(): void
 }
@@ -78,14 +78,14 @@ export function textOf({ content }: UserMessage): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** The usage of an answer, added to the run's. */
+/** Adds the usage of an answer to the run's, and returns it. */
 export function countAnswer(state: RunState, used: ModelAnswer['usage']): Usage {
   const usage = usageOf(used)
   state.usage = addUsage(state.usage, usage)
   return usage
 }
 
-/** Ends the run at its own limits of time, and when its caller says so. Timers of its own, so that each limit has its words. */
+/** Starts the time limits of a run and follows the signal of its caller. Each limit has a timer, and so a message, of its own. */
 export function startClock({ signal, limits = {} }: RunParts): RunClock {
   const own = new AbortController()
   // Every call of a round listens, and many may run at once.

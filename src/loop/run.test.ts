@@ -233,15 +233,21 @@ describe('limits', () => {
 })
 
 describe('repetition', () => {
-  it('is told to the model first and stopped later, by call and result together', async () => {
+  it('is a warning to the model first and stopped later, by call and result together', async () => {
     const same = setUp(
       scriptedModel(() => call('echo', { n: 1 })),
       { limits: { duplicateToolCallThreshold: 2 } },
     )
     await expect(same.start()).rejects.toMatchObject({ code: 'repeated_calls' })
-    const told = results(same.conversation.messages)
-    expect(told).toHaveLength(5)
-    expect(told.map((text) => text.includes('the same each time'))).toEqual([false, false, true, true, false])
+    const texts = results(same.conversation.messages)
+    expect(texts).toHaveLength(5)
+    expect(texts.map((text) => text.includes('the same each time'))).toEqual([
+      false,
+      false,
+      true,
+      true,
+      false,
+    ])
   })
 
   it('is no repetition when the result is new', async () => {
@@ -257,7 +263,7 @@ describe('repetition', () => {
   })
 })
 
-describe('going on without a call', () => {
+describe('continuing without a call', () => {
   it('happens when the answer was cut off, and the parts are one text', async () => {
     const model = scriptedModel([{ text: 'one two', finish: 'length' }, ' three'])
     expect((await setUp(model).start()).text).toBe('one two three')
@@ -451,7 +457,7 @@ describe('the calls of a round', () => {
 
 describe('cancelling', () => {
   it.each(['before', 'while the model speaks', 'while a tool runs', 'while a call waits'])(
-    'leaves a conversation that can go on: %s',
+    'leaves a conversation that can continue: %s',
     async (when) => {
       const never = tool(
         'never',
@@ -491,7 +497,7 @@ describe('cancelling', () => {
     },
   )
 
-  it('leaves a model behind that does not listen', async () => {
+  it('abandons a model that ignores its signal', async () => {
     const deaf: Model = { ...scriptedModel([]), answer: () => new Promise(() => undefined) }
     const made = setUp(deaf)
     const ended = made.start()
@@ -501,7 +507,7 @@ describe('cancelling', () => {
 })
 
 describe('middleware', () => {
-  it('replaces requests and answers, and nobody sees what was replaced', async () => {
+  it('replaces requests and answers, and nothing shows what was replaced', async () => {
     const model = scriptedModel(['the secret is 7'])
     const { start, events } = setUp(model, {
       middleware: [
@@ -564,20 +570,23 @@ describe('the budget', () => {
     ['throws', () => Promise.reject(new Error('boom'))],
     ['answers nonsense', () => ({}) as never],
     ['does not answer', () => new Promise<never>(() => undefined)],
-  ])('lets calls pass when the guard %s, tells it, and refuses when told to', async (_, checkBeforeLlm) => {
-    for (const onError of ['allow', 'deny'] as const) {
-      const events: AgentEvent[] = []
-      const budget = createBudget(
-        () => ({ checkBeforeLlm, onError, timeoutMs: 20 }),
-        's',
-        (event) => events.push(event),
-      )
-      const ended = setUp(scriptedModel(['ok']), { budget }).start()
-      if (onError === 'allow') expect((await ended).text).toBe('ok')
-      else await expect(ended).rejects.toMatchObject({ code: 'budget_exhausted' })
-      expect(types(events)).toContain('notice')
-    }
-  })
+  ])(
+    'allows calls when the guard %s, reports it, and refuses with onError deny',
+    async (_, checkBeforeLlm) => {
+      for (const onError of ['allow', 'deny'] as const) {
+        const events: AgentEvent[] = []
+        const budget = createBudget(
+          () => ({ checkBeforeLlm, onError, timeoutMs: 20 }),
+          's',
+          (event) => events.push(event),
+        )
+        const ended = setUp(scriptedModel(['ok']), { budget }).start()
+        if (onError === 'allow') expect((await ended).text).toBe('ok')
+        else await expect(ended).rejects.toMatchObject({ code: 'budget_exhausted' })
+        expect(types(events)).toContain('notice')
+      }
+    },
+  )
 })
 
 describe('a model that fails', () => {
@@ -588,7 +597,7 @@ describe('a model that fails', () => {
     expect(JSON.stringify(conversation.messages.at(-1))).toContain('half an')
   })
 
-  it('tells a cache that was missed', async () => {
+  it('reports a cache that was missed', async () => {
     const usage = (cached: number): NonNullable<ScriptedStep['usage']> => ({
       inputTokens: 5_000,
       outputTokens: 1,

@@ -10,7 +10,7 @@ import type { CallingAnswer, RunParts, UnfinishedRound } from './run-parts.js'
 import { beginRun, type RunClock, type RunState, startClock } from './run-state.js'
 import type { Usage } from './usage.js'
 
-/** What a run came to. */
+/** The outcome of a run. */
 export type RunOutcome = {
   readonly text: string
   readonly finish: ModelAnswer['finish'] | 'stop_condition'
@@ -19,14 +19,14 @@ export type RunOutcome = {
   readonly costUsd?: number | undefined
   readonly rounds: number
   readonly toolCallsCount: number
-  /** What this run added to the conversation, its prompt included. */
+  /** The messages that this run added to the conversation, its prompt included. */
   readonly messages: readonly Message[]
 }
 
 /**
- * The one loop: the model answers, its calls walk the gate, and so on until it calls no tool, a limit is met, or the run is
- * aborted. The prompt is in the conversation before the model is asked; whatever happens, every call that was written there has a
- * result. Without a prompt it goes on from where the conversation stands.
+ * Runs the one loop: the model answers, its calls pass the gate, and so on until it calls no tool, a limit is reached, or the run is
+ * aborted. The prompt is in the conversation before the model is asked, and every call in the conversation gets a result. Without a
+ * prompt the run continues from the end of the conversation.
  */
 export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOutcome> {
   const clock = startClock(parts)
@@ -36,14 +36,14 @@ export async function run(parts: RunParts, prompt?: UserMessage): Promise<RunOut
     clock.signal.throwIfAborted()
     if (prompt !== undefined) await parts.conversation.append(prompt, parts.promptFacts)
     const finish = await rounds(state, clock)
-    // It ends here whatever is found.
-    if (finish === 'stop_condition') await lookAtWork(state, clock, finish)
-    // What came too late for this run is read in the next.
+    // The run ends here, whatever the check finds.
+    if (finish === 'stop_condition') await checkWork(state, clock, finish)
+    // Messages that came too late for this run are read in the next.
     await takeSteering(state)
     return outcomeOf(state, finish, parts.conversation.messages.slice(before))
   } catch (error) {
-    await keepSteering(state)
-    // What an aborted run throws on its way out is only the noise of stopping.
+    await saveSteering(state)
+    // The errors of an aborted run are only a consequence of the abort.
     throw clock.signal.aborted ? clock.signal.reason : error
   } finally {
     clock.stop()
@@ -69,7 +69,7 @@ async function rounds(state: RunState, clock: RunClock): Promise<RunOutcome['fin
     const answer = await askModel(state, run)
     await keepAnswer(state, answer)
     if (answer.toolCalls.length === 0) {
-      if (await goesOn(state, answer)) continue
+      if (await continues(state, answer)) continue
       if (await isSentBack(state, clock, answer.finish)) continue
       return answer.finish
     }
@@ -82,7 +82,7 @@ async function rounds(state: RunState, clock: RunClock): Promise<RunOutcome['fin
   }
 }
 
-/** The calls of an answer, and what comes behind them. True when the run is to stop there. */
+/** Makes the calls of an answer and ends the round. Returns true when the run must stop there. */
 async function finishRound(
   state: RunState,
   answer: CallingAnswer,
@@ -103,8 +103,8 @@ async function finishRound(
   return false
 }
 
-/** Whether there is more to come although no tool was called: a message came in, or the answer was cut off, or there was none. */
-async function goesOn(state: RunState, answer: ModelAnswer): Promise<boolean> {
+/** Whether the run continues although no tool was called: a message arrived, or the answer was cut off or empty. */
+async function continues(state: RunState, answer: ModelAnswer): Promise<boolean> {
   state.text += answer.text
   if (await takeSteering(state)) {
     state.text = ''
@@ -120,24 +120,24 @@ async function goesOn(state: RunState, answer: ModelAnswer): Promise<boolean> {
   }
   state.continuations++
   const text = cutOff
-    ? 'Your answer was cut off by the output limit. Go on exactly where it stopped, without repeating anything.'
+    ? 'Your answer was cut off by the output limit. Continue exactly where it stopped, without repeating anything.'
     : 'Your last answer was empty. Answer in words, or call a tool.'
   await state.parts.conversation.append({ role: 'user', content: [{ type: 'text', text }] })
   return true
 }
 
-/** Whether whoever looks at the work, or speaks up meanwhile, sends the model back to it. */
+/** Whether the check of the work, or a message that arrived meanwhile, sends the model back to work. */
 async function isSentBack(state: RunState, clock: RunClock, finish: ModelAnswer['finish']): Promise<boolean> {
   if (state.parts.beforeDone === undefined) return false
-  const message = await lookAtWork(state, clock, finish)
+  const message = await checkWork(state, clock, finish)
   if (message !== undefined) await state.parts.conversation.append(message)
-  const goesOn = (await takeSteering(state)) || message !== undefined
-  if (goesOn) state.text = ''
-  return goesOn
+  const isSent = (await takeSteering(state)) || message !== undefined
+  if (isSent) state.text = ''
+  return isSent
 }
 
-/** What is looked at has time limits of its own: it is no part of a round. */
-async function lookAtWork(
+/** Checks the work, outside of the time limit of a round: the check has time limits of its own. */
+async function checkWork(
   { parts, text, signal }: RunState,
   clock: RunClock,
   finish: RunOutcome['finish'],
@@ -161,8 +161,8 @@ async function takeSteering({ parts }: RunState): Promise<boolean> {
   return messages.length > 0
 }
 
-/** Whoever was told that their message is taken finds it in the history, whatever became of the run. */
-async function keepSteering(state: RunState): Promise<void> {
+/** Saves the messages that were accepted while a run failed: their senders find them in the history. */
+async function saveSteering(state: RunState): Promise<void> {
   try {
     await takeSteering(state)
   } catch (error) {

@@ -55,7 +55,7 @@ export interface SessionAuthority {
   addRule(rule: Rule): void
   readonly mode: ModeName | undefined
   setMode(mode: ModeName | undefined): void
-  /** What is odd about the policy: patterns that match more than they seem to. */
+  /** Warnings about the policy: patterns that match more than they seem to. */
   readonly warnings: readonly string[]
 }
 
@@ -162,7 +162,7 @@ class LiveAuthority implements SessionAuthority {
     return sharedRuleBooks({ rules, scope, defaultDecision, explicitDefault }, this.#mode)
   }
 
-  /** A child has at most what its parent has: the parent's grant cuts its own, and the parent's rules hold beside its own. */
+  /** A child has at most the authority of its parent: the parent's grant cuts its own, and the parent's rules apply as well. */
   #authority(
     { books, scope }: Pick<State, 'books' | 'scope'>,
     grant: Grant,

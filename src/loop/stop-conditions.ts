@@ -1,7 +1,7 @@
 import type { ModelToolCall } from '../model/model.js'
 import type { Usage } from './usage.js'
 
-/** Where a run stands after a round. */
+/** The state of a run after a round. */
 export type RunProgress = {
   readonly rounds: number
   readonly toolCallsCount: number

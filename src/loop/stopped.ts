@@ -6,14 +6,14 @@ export type RefusalCode = 'outside_grant'
 /** Ends a call at a step of the gate. Thrown inside the gate only; outside there are envelopes. */
 export class Stopped {
   readonly envelope: Envelope
-  /** What must also end the run: an approval that nobody can give, middleware that threw. */
+  /** An error that must also end the run: an approval that no user can give, middleware that threw. */
   readonly fatal?: { readonly error: unknown } | undefined
 
   constructor(
     text: string,
     options: {
       readonly skipped?: boolean | undefined
-      /** The tool's own approval policy was told no. */
+      /** The handler of the tool's own approval policy refused. */
       readonly rejected?: boolean | undefined
       /** What stopped the call, for programs: `metadata.code` of the envelope. */
       readonly code?: RefusalCode | undefined

@@ -12,12 +12,12 @@ export type AnsweredCall = {
   readonly envelope: Envelope
 }
 
-/** What the model reads of a round's calls, in the order it made them. */
+/** Returns the message with the results of a round's calls, in the order of the calls. */
 export function toolMessage(calls: readonly AnsweredCall[]): ToolMessage {
   return { role: 'tool', content: calls.map(resultPart) }
 }
 
-/** The same calls as facts of that message: what a log has of them beside what the model reads. */
+/** Returns the envelopes of the calls as facts of that message, for the log. */
 export function envelopesOf(calls: readonly AnsweredCall[]): { readonly envelopes: readonly Envelope[] } {
   return { envelopes: calls.map(({ envelope }) => envelope) }
 }
@@ -46,7 +46,7 @@ export function blocksOf(envelope: Envelope): ToolResultContent[] | undefined {
 
 /** An envelope in the words that a model gets: the data or the error, and where the rest of a long output is. */
 export function modelText(envelope: Envelope): string {
-  // Servers refuse the sign of zero, or end the text there; its picture stands for it.
+  // Servers refuse the sign of zero, or end the text there; its picture is sent instead.
   return plainText(envelope).replaceAll('\0', '\u2400')
 }
 
@@ -65,7 +65,7 @@ function plainText(envelope: Envelope): string {
   return [headText(data), ...cutNote(envelope)].join('\n')
 }
 
-/** What tells a model that it does not see all of an output, and where the rest is. */
+/** Returns a note for the model that it does not see all of an output, and where the rest is. */
 function cutNote({ metadata: { truncated, output_path } }: Envelope): string[] {
   if (truncated !== true) return []
   if (output_path === undefined) return ['[The output was truncated.]']
@@ -77,7 +77,7 @@ function oneLine(path: string): string {
   return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path
 }
 
-/** A head that is text stands as text, with the figures beside it behind: as JSON every line break would cost more. */
+/** Returns a head that is text as text, with the figures after it: as JSON every line break would cost more. */
 function headText(data: unknown): string {
   if (!isRecord(data) || typeof data['head'] !== 'string') return serializeToolOutput(data)
   const { head, ...figures } = data

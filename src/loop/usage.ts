@@ -19,17 +19,17 @@ export const noUsage: Usage = {
   reasoningTokens: 0,
 }
 
-/** What a provider said, with what it left out as nothing and nonsense as nothing. */
-export function usageOf(told: ModelUsage): Usage {
-  const promptTokens = count(told.inputTokens)
-  const completionTokens = count(told.outputTokens)
+/** Returns the usage that a provider reported. Missing and invalid figures count as 0. */
+export function usageOf(reported: ModelUsage): Usage {
+  const promptTokens = count(reported.inputTokens)
+  const completionTokens = count(reported.outputTokens)
   return {
     promptTokens,
     completionTokens,
-    totalTokens: count(told.totalTokens) || promptTokens + completionTokens,
-    cacheReadTokens: count(told.cachedInputTokens),
-    cacheWriteTokens: count(told.cacheWriteTokens ?? told.cacheCreationInputTokens),
-    reasoningTokens: count(told.reasoningTokens),
+    totalTokens: count(reported.totalTokens) || promptTokens + completionTokens,
+    cacheReadTokens: count(reported.cachedInputTokens),
+    cacheWriteTokens: count(reported.cacheWriteTokens ?? reported.cacheCreationInputTokens),
+    reasoningTokens: count(reported.reasoningTokens),
   }
 }
 

@@ -100,7 +100,7 @@ describe('limits of number', () => {
   it('maxParseRetries stops a model that cannot write JSON', async () => {
     const broken = { toolCalls: [{ name: 'ls', input: '{"path": nonsense!!' }] }
     const { session, server } = await openSession([broken, broken, broken, 'never'], { maxParseRetries: 1 })
-    await expect(session.send('x')).rejects.toThrow(/no JSON 2 times in a row/)
+    await expect(session.send('x')).rejects.toThrow(/not JSON 2 times in a row/)
     expect(server.requests).toHaveLength(2)
   })
 

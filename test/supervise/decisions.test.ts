@@ -161,7 +161,7 @@ describe('a decision', () => {
     await session.send('Go')
     expect(toolResults(server, 1)[0]).toContain('No user can be asked')
     const { output, exitCode } = await session.tool('bash', { command: 'echo a' })
-    expect(output).toContain("Nobody is asked about a call of the host's own")
+    expect(output).toContain('No user is asked about calls of the host')
     expect(exitCode).not.toBe(0)
   })
 

@@ -1,7 +1,7 @@
 import type { Message } from '../../tool/completion.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
 
-/** Messages as plain text for the one who summarises them, in pieces that are each no longer than `maxCharacters`. */
+/** Returns messages as plain text to be summarised, in pieces of at most `maxCharacters`. */
 export function transcripts(messages: readonly Message[], maxCharacters: number): string[] {
   const pieces: string[] = []
   let piece = ''
