@@ -38,6 +38,7 @@ export type AskRequest = {
   readonly run?: RunIdentity | undefined
 }
 
+/** A user's answer to a request for approval. Anything but a known decision is a rejection. */
 export type AskAnswer = {
   /** `session` and `always` add the suggested rule, for this session or for the project. */
   readonly decision: 'once' | 'session' | 'always' | 'reject'
@@ -47,6 +48,7 @@ export type AskAnswer = {
   readonly automatic?: boolean | undefined
 }
 
+/** Asks a user to approve a call. The call waits for the answer. */
 export type AskHandler = (request: AskRequest) => AskAnswer | Promise<AskAnswer>
 
 /** A call that was refused because no user could be asked, with the rule that would have allowed it. */

@@ -3,6 +3,7 @@ import { BudgetExhaustedError } from './errors.js'
 import type { AgentEvent } from './events.js'
 import { snakeUsage, type Usage } from './usage.js'
 
+/** The answer of a budget guard: allow, warn (`soft`) or deny. */
 export type BudgetDecision =
   | { readonly decision: 'allow' }
   | {

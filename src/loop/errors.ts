@@ -1,6 +1,7 @@
 import type { Message } from '../tool/completion.js'
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
+/** All codes of errors that end a run. */
 export const runErrorCodes = [
   'cancelled',
   'run_timeout',
@@ -12,6 +13,7 @@ export const runErrorCodes = [
   'blocked_by_hook',
   'budget_exhausted',
 ] as const
+/** Why a run failed. Codes do not change; the messages next to them may. */
 export type RunErrorCode = (typeof runErrorCodes)[number]
 
 /** A run ended before its answer: it was cancelled, or met one of its limits. The message names the limit and its option. */

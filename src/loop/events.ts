@@ -115,6 +115,7 @@ export type RunSummary = {
   readonly verificationSummaryText: string
 }
 
+/** The outcome of a verification, in figures. */
 export type VerificationSummary = {
   readonly status: VerificationStatus
   readonly report_count: number
@@ -126,6 +127,7 @@ export type VerificationSummary = {
   readonly failed_subjects: readonly string[]
 }
 
+/** An event of a verification and of its checks. */
 export type VerificationEvent =
   | { readonly type: 'verification_start'; readonly subject: string; readonly checkCount: number }
   | {
@@ -419,6 +421,7 @@ export type ClusterEvent =
       readonly correlationId?: string | undefined
     }
 
+/** The `type` of an event. */
 export type AgentEventType = AgentEvent['type']
 
 /** Events about requests that failed: a run that is not shown itself passes them to the run that it belongs to. */

@@ -97,6 +97,7 @@ export type CallRecord = {
   readonly notices?: readonly string[] | undefined
 }
 
+/** The result of a call at the gate, and its record. */
 export type GateOutcome = {
   readonly envelope: Envelope
   readonly record: CallRecord
@@ -104,6 +105,7 @@ export type GateOutcome = {
   readonly fatal?: { readonly error: unknown } | undefined
 }
 
+/** A call as hooks see it. */
 export type HookCall = {
   readonly toolName: string
   readonly args: unknown
@@ -117,6 +119,7 @@ export type HookCall = {
   readonly subjects?: readonly Subject[] | undefined
   readonly signal?: AbortSignal | undefined
 }
+/** What a hook before a call decides. */
 export type HookVerdict =
   /** `approval`: the handler for tools' own approval policies must agree, as if the tool's policy asked. */
   | { readonly action: 'continue'; readonly ask?: string; readonly approval?: ApprovalTexts }
@@ -215,6 +218,7 @@ export type StartingCall = {
   readonly inside?: boolean | undefined
 }
 
+/** The call that a runtime is created for. */
 export type RuntimeRequest = {
   readonly call: Call
   readonly authority: Authority

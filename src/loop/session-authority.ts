@@ -12,6 +12,7 @@ import type { AnyGovernedTool, AnyTool } from '../tool/contract.js'
 import type { RequirementSet } from '../tool/requirement.js'
 import { sharedRuleBooks } from './shared-rule-books.js'
 
+/** What the authority of a session is made from. */
 export type SessionAuthorityOptions = {
   /** Where the session lives, at this moment; a new object when that has changed. */
   scope(): Scope

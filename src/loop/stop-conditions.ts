@@ -16,6 +16,7 @@ export type RunProgress = {
 /** Asked after every round that called tools. True ends the run with what it has. */
 export type StopCondition = (progress: RunProgress) => boolean | Promise<boolean>
 
+/** Stops a run after this many rounds. */
 export function stopAfterRounds(rounds: number): StopCondition {
   return (progress) => progress.rounds >= rounds
 }
@@ -25,10 +26,12 @@ export function stopAfterTool(name: string): StopCondition {
   return ({ calls }) => calls.some((call) => call.name === name)
 }
 
+/** Stops a run when it has used this many tokens. */
 export function stopAfterTokens(tokens: number): StopCondition {
   return ({ usage }) => usage.totalTokens >= tokens
 }
 
+/** Stops a run when all conditions hold. */
 export function stopWhenAll(...conditions: readonly StopCondition[]): StopCondition {
   return async (progress) => {
     for (const condition of conditions) if (!(await condition(progress))) return false
@@ -36,6 +39,7 @@ export function stopWhenAll(...conditions: readonly StopCondition[]): StopCondit
   }
 }
 
+/** Stops a run when at least one condition holds. */
 export function stopWhenAny(...conditions: readonly StopCondition[]): StopCondition {
   return async (progress) => {
     for (const condition of conditions) if (await condition(progress)) return true

@@ -18,7 +18,6 @@ const pending: readonly string[] = [
   'src/cli',
   'src/commands',
   'src/hooks',
-  'src/loop',
   'src/mcp',
   'src/memory',
   'src/queue',
