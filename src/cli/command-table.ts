@@ -43,6 +43,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/serve.js')).command,
   },
   {
+    name: 'server',
+    summary: 'serve sessions over HTTP: web apps, other languages, several clients',
+    load: async () => (await import('./commands/server.js')).command,
+  },
+  {
     name: 'check',
     summary: 'Check an agent directory and list every problem',
     load: async () => (await import('./commands/check.js')).command,

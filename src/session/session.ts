@@ -352,6 +352,23 @@ export class Session extends QueueSurface {
     await changeMode(coreOf(this), authority, mode)
   }
 
+  /** The mode that applies now; undefined when there is none. */
+  async mode(): Promise<ModeName | undefined> {
+    return coreOf(this).mode()
+  }
+
+  /** The model of the next round, as `provider/model`. */
+  modelName(): string {
+    const { provider, id } = coreOf(this).model()
+    return `${provider}/${id}`
+  }
+
+  /** Changes the model from the next round on, in the store too. `name` is `provider/model` of the configuration. */
+  async setModel(name: string): Promise<void> {
+    coreOf(this).assertOpen()
+    await coreOf(this).setModel(name)
+  }
+
   /** Tells the session's hooks, and the run at work, what happens around it. */
   async emitClusterEvent(event: ClusterEvent): Promise<void> {
     await emitCluster(coreOf(this), event)

@@ -22,10 +22,13 @@ export const floors: Readonly<Record<string, number>> = {
   supervise: 7,
   session: 8,
   agent: 9,
-  cli: 10,
   acp: 10,
+  server: 10,
+  client: 10,
   inspect: 10,
   testing: 10,
+  // It runs the server.
+  cli: 11,
 }
 
 /** What breaks the order of the floors, in words; type-only imports count, since they tie two folders together too. */

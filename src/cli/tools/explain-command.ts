@@ -1,10 +1,10 @@
+import { explainCall } from '../../session/explain-call.js'
 import type { Args } from '../args.js'
-
+import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { withSession } from '../setup/with-session.js'
 import { safeJson, safeText } from '../terminal/safe-text.js'
-import { explainCall } from './explain-call.js'
 import { readArguments } from './read-arguments.js'
 
 /** Prints what the rules decide about a call of the model, with the verdict as the exit code. Nothing is run. */
@@ -12,7 +12,9 @@ export async function explainCommand(args: Args, io: Io): Promise<number> {
   const name = args.required(0, 'TOOL', '"capstan tools list" lists the tools.')
   const given = readArguments(args.positionals.slice(1))
   return withSession(args, io, async (session) => {
-    const { action, text } = await explainCall(session, name, given)
+    const { action, text } = await explainCall(session, name, given).catch((error: unknown) => {
+      throw error instanceof TypeError ? new UsageError(error.message) : error
+    })
     await write(
       io.stdout,
       args.has('json') ? `${safeJson({ tool: name, action, text })}\n` : `${safeText(text)}\n`,

@@ -42,7 +42,7 @@ export function restoredEvents(state: RunsOfLog, run: RunRow): RunEvent[] {
 }
 
 /** Above every number that a process gives: for events that are added to the stream of a run after its process ended. */
-const sequencesPerProcess = 1_000_000_000
+export const sequencesPerProcess = 1_000_000_000
 
 /** The text and the reasoning of an answer, each under the number of its last piece. */
 function textsOf(

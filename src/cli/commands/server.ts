@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { workspaceRoot } from '../../agent/workspace-root.js'
+import type { Args } from '../args.js'
+import type { Command } from '../command.js'
+import { CommandLineError, UsageError } from '../errors.js'
+import { exitCodes } from '../exit-codes.js'
+import { type Io, write } from '../io.js'
+import { readDuration } from '../setup/duration.js'
+import { prepare } from '../setup/prepare.js'
+import { sessionFlags } from '../setup/session-flags.js'
+import { safeLine } from '../terminal/safe-text.js'
+
+const otherFlags = ['session', 'continue', 'agent', 'directory']
+
+export const command: Command = {
+  usage: ['[--port N] [--workspace DIR …]'],
+  description: `Serves the HTTP API of an agent until it gets SIGTERM or SIGINT. Runs that are active then can finish for a while; the others are
+suspended, and the next server continues them. Every request needs the token: "Authorization: Bearer TOKEN".`,
+  options: [
+    { name: 'port', value: 'n', summary: 'the port; 0 picks a free one, 4747 by default' },
+    { name: 'host', value: 'address', summary: 'the address to listen on; 127.0.0.1 by default' },
+    {
+      name: 'workspace',
+      value: 'dir',
+      repeatable: true,
+      summary: 'a directory that sessions can work in; the current one by default',
+    },
+    {
+      name: 'token-file',
+      value: 'file',
+      summary:
+        'the file of the token, created when absent; ~/.capstan/server-token by default. CAPSTAN_SERVER_TOKEN takes precedence',
+    },
+    {
+      name: 'drain',
+      value: 'duration',
+      summary: 'how long active runs can finish after the stop; 10s by default',
+    },
+    { name: 'json', summary: 'print the address and the path of the token file as JSON' },
+    ...sessionFlags.filter(({ name }) => !otherFlags.includes(name)),
+  ],
+  examples: [
+    { line: 'capstan server', comment: 'serve the current directory on port 4747' },
+    {
+      line: 'capstan server --port 0 --workspace api --workspace web',
+      comment: 'two workspaces, any free port',
+    },
+  ],
+  async run(args, io) {
+    const port = readPort(args)
+    const workspaces = directoriesOf(args, io)
+    const prepared = await prepare(args.with({ directory: workspaces[0] ?? '.' }), io)
+    try {
+      const notes = [...prepared.warnings, ...prepared.notes]
+      for (const note of notes) await write(io.stderr, `${safeLine(note, 500)}\n`)
+      return await serve(args, io, { port, workspaces, prepared })
+    } finally {
+      await prepared.close()
+    }
+  },
+}
+
+type Setup = {
+  readonly port: number
+  readonly workspaces: readonly string[]
+  readonly prepared: Awaited<ReturnType<typeof prepare>>
+}
+
+async function serve(args: Args, io: Io, { port, workspaces, prepared }: Setup): Promise<number> {
+  const { createServer, listen } = await import('../../server/index.js')
+  const tokenFile = resolve(io.cwd, args.value('token-file') ?? join(prepared.userDir, 'server-token'))
+  const token = await readToken(io, tokenFile)
+  const host = args.value('host') ?? '127.0.0.1'
+  const { sessionStore: _, ...session } = prepared.options
+  const server = createServer(prepared.agent, {
+    token: token.value,
+    workspaces,
+    session,
+    allowedHosts: [host],
+    ...(prepared.store !== undefined && { store: prepared.store }),
+    onError: (error) => void write(io.stderr, `error: ${safeLine(String(error), 1_000)}\n`),
+  })
+  const listening = await listen(server, { port, host }).catch((cause: unknown) => {
+    throw new CommandLineError(
+      `Cannot listen on ${host}:${port}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      'Choose another port with --port; 0 picks a free one.',
+    )
+  })
+  const { url } = listening
+  const place = token.file === undefined ? 'CAPSTAN_SERVER_TOKEN' : token.file
+  await write(io.stderr, `The token is in ${safeLine(place, 500)}.\n`)
+  const said = { url, tokenFile: token.file ?? null }
+  await write(io.stdout, args.has('json') ? `${JSON.stringify(said)}\n` : `Listening on ${url}\n`)
+  await untilStopped(io.signal)
+  const drain = args.value('drain')
+  await write(io.stderr, 'Stopping.\n')
+  await server.close({ drainMs: drain === undefined ? 10_000 : readDuration('drain', drain) })
+  await listening.close()
+  return exitCodes.done
+}
+
+function readPort(args: Args): number {
+  const port = args.count('port', 0) ?? 4747
+  if (port > 65_535) throw new UsageError(`--port takes a number up to 65535, not ${port}.`)
+  return port
+}
+
+function directoriesOf(args: Args, io: Io): readonly string[] {
+  const given = args.values('workspace')
+  return (given.length === 0 ? ['.'] : given).map((path) => workspaceRoot(path, io.cwd))
+}
+
+/** The token of the environment, or that of the file, which is made when there is none. */
+async function readToken(
+  io: Io,
+  file: string,
+): Promise<{ readonly value: string; readonly file?: string | undefined }> {
+  const given = io.env['CAPSTAN_SERVER_TOKEN']?.trim()
+  if (given !== undefined && given !== '') return { value: checkedToken(given, 'CAPSTAN_SERVER_TOKEN') }
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  try {
+    // Two servers that start at once must not both make one: the second reads that of the first.
+    await writeFile(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'EEXIST') throw error
+  }
+  const { mode } = await stat(file)
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+    await write(io.stderr, `warning: other users can read ${safeLine(file, 500)}. Run: chmod 600 FILE\n`)
+  return { value: checkedToken((await readFile(file, 'utf8')).trim(), file), file }
+}
+
+function checkedToken(token: string, from: string): string {
+  if (/^[!-~]{16,1024}$/.test(token)) return token
+  throw new CommandLineError(
+    `The token in ${from} cannot be used.`,
+    'It must have at least 16 printable characters without spaces. Remove the file to have a new one made.',
+  )
+}
+
+function untilStopped(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done()
+    else signal.addEventListener('abort', () => done(), { once: true })
+  })
+}

@@ -1,0 +1,223 @@
+import type { RunEvent } from '../session/run-events.js'
+import type { Session } from '../session/session.js'
+import { isRecord } from '../tool/json.js'
+import { type AgUiEvent, createAgUiWriter } from './ag-ui-writer.js'
+import { answerApproval } from './approval-routes.js'
+import { sessionOf } from './chat.js'
+import { followRun } from './follow-run.js'
+import type { Principal } from './options.js'
+import { ProblemError } from './problem.js'
+import { listOf, type Route, type RouteContext, text } from './route.js'
+import type { ServerCore } from './server-core.js'
+import { eventStreamResponse, type ServerSentEvent } from './sse.js'
+
+/** The Agent-User Interaction Protocol. The id of the thread is the id of the session. */
+export const agUiRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v1/ag-ui',
+    action: 'agUi',
+    summary:
+      'Run an agent, or continue after interrupts, as clients of AG-UI 1.0 do. The session is created on first use.',
+    tag: 'dialects',
+    access: 'caller',
+    body: {
+      type: 'object',
+      properties: {
+        threadId: text({ minLength: 1, maxLength: 200 }),
+        runId: text({ minLength: 1, maxLength: 200 }),
+        messages: listOf({ type: 'object', additionalProperties: true }),
+        resume: listOf({ type: 'object', additionalProperties: true }),
+      },
+      required: ['threadId', 'runId', 'messages'],
+      additionalProperties: true,
+    },
+    responses: {
+      200: {
+        description: 'Events of AG-UI. The stream ends at an interrupt; the next request carries the answer.',
+        type: 'text/event-stream',
+        schema: text(),
+      },
+    },
+    problems: [
+      'session_not_found',
+      'approval_not_found',
+      'run_not_found',
+      'too_many_runs',
+      'too_many_streams',
+      'server_stopping',
+    ],
+    handle: agUi,
+  },
+]
+
+async function agUi({ core, principal, body }: RouteContext): Promise<Response> {
+  const [threadId, runId] = [String(body['threadId']), String(body['runId'])]
+  const session = await sessionOf(core, principal, threadId)
+  await core.authorize(principal, 'agUi', session)
+  const resume = Array.isArray(body['resume']) ? body['resume'] : []
+  const place =
+    resume.length > 0
+      ? await answerInterrupts(core, principal, session, resume)
+      : { runId: await startFrom(core, principal, session, body['messages'], runId), sequence: 0 }
+  return agUiResponse(core, principal, session, place, { threadId, runId })
+}
+
+async function startFrom(
+  core: ServerCore,
+  principal: Principal,
+  session: Session,
+  messages: unknown,
+  runId: string,
+): Promise<string> {
+  const last: unknown = Array.isArray(messages)
+    ? messages.findLast((one: unknown) => isRecord(one) && one['role'] === 'user')
+    : undefined
+  const prompt = isRecord(last) ? textOf(last['content']) : ''
+  if (prompt === '') throw new ProblemError('invalid_request', 'The last message of the user has no text.')
+  return (await core.startRun(principal, session, { prompt }, `ag-ui ${runId}`)).id
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .flatMap((part: unknown) => (isRecord(part) && part['type'] === 'text' ? [String(part['text'])] : []))
+    .join('\n')
+}
+
+/** Where a run is continued. An interrupt names it in its id, so any process that has the store can continue it. */
+type Place = { readonly runId: string; readonly sequence: number }
+
+/** A repeated answer has no effect: it only continues the stream from the same place again. */
+async function answerInterrupts(
+  core: ServerCore,
+  principal: Principal,
+  session: Session,
+  resume: readonly unknown[],
+): Promise<Place> {
+  await core.authorize(principal, 'answerApproval', session)
+  let place: Place | undefined
+  for (const entry of resume) {
+    if (!isRecord(entry)) continue
+    const known = readInterruptId(entry['interruptId'])
+    if (known === undefined || (await session.runSnapshot(known.runId)) === null)
+      throw new ProblemError('approval_not_found', 'There is no interrupt of this id.')
+    place = known
+    const payload = isRecord(entry['payload']) ? entry['payload'] : {}
+    const isResolved = entry['status'] === 'resolved'
+    if (known.kind === 'question') {
+      const answers = Array.isArray(payload['answers']) ? payload['answers'] : []
+      core.questions.answer(session.sessionId, known.id, {
+        answers: answers.map((one) => (Array.isArray(one) ? one.map(String) : [String(one)])),
+      })
+      continue
+    }
+    const approved = isResolved && payload['approved'] === true
+    const reason = typeof payload['reason'] === 'string' ? payload['reason'] : undefined
+    try {
+      await answerApproval(core, session, known.id, approved ? 'once' : 'reject', reason)
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== 'already_answered') throw error
+    }
+  }
+  if (place === undefined) throw new ProblemError('invalid_request', 'resume has no answers.')
+  return place
+}
+
+function readInterruptId(
+  given: unknown,
+): (Place & { readonly kind: 'approval' | 'question'; readonly id: string }) | undefined {
+  const [, kind, sequence, runId, id] =
+    /^(approval|question):(\d{1,15}):([^:]+):(.+)$/.exec(String(given)) ?? []
+  if (runId === undefined || id === undefined) return undefined
+  return {
+    kind: kind === 'question' ? 'question' : 'approval',
+    sequence: Number(sequence),
+    runId: decodeURIComponent(runId),
+    id,
+  }
+}
+
+function agUiResponse(
+  core: ServerCore,
+  principal: Principal,
+  session: Session,
+  place: Place,
+  request: { readonly threadId: string; readonly runId: string },
+): Response {
+  const release = core.usage.take(principal, 'streams')
+  const hold = core.pool.hold(session.sessionId)
+  const closed = core.metrics.streamOpened()
+  const leaving = new AbortController()
+  const source = followRun(session, place.runId, {
+    from: place.sequence,
+    signal: AbortSignal.any([leaving.signal, core.stopping.signal]),
+    store: core.pool.store,
+    resume: (run) => core.resumeForReader(session, run),
+  })
+  return eventStreamResponse(written(core, session, source, place, request), {
+    heartbeatMs: core.limits.heartbeatMs,
+    signal: core.stopping.signal,
+    onClose: () => {
+      leaving.abort()
+      release()
+      hold()
+      closed()
+    },
+  })
+}
+
+async function* written(
+  core: ServerCore,
+  session: Session,
+  source: AsyncGenerator<RunEvent, void, undefined>,
+  place: Place,
+  request: { readonly threadId: string; readonly runId: string },
+): AsyncGenerator<ServerSentEvent, void, undefined> {
+  const writer = createAgUiWriter(request, place.runId)
+  let last = place.sequence
+  yield* sent(writer.start())
+  for (;;) {
+    const waiting = writer.waiting()
+    const next = waiting === 'all' ? 'quiet' : await nextOrQuiet(source, waiting === 'some')
+    if (next === 'quiet') {
+      yield* sent(
+        writer.pause({
+          idOf: (kind, id) => `${kind}:${last}:${encodeURIComponent(place.runId)}:${id}`,
+          approvals: session.pendingConfirmations(),
+          questions: core.questions.list(session.sessionId),
+        }),
+      )
+      await source.return()
+      return
+    }
+    if (next.done === true) {
+      yield* sent(writer.close())
+      return
+    }
+    last = next.value.sequence
+    yield* sent(writer.write(next.value.event))
+  }
+}
+
+/** The calls of a round ask at about the same time: a call that runs on is not waited for any longer. */
+const quietMs = 150
+
+async function nextOrQuiet(
+  source: AsyncGenerator<RunEvent, void, undefined>,
+  someWait: boolean,
+): Promise<IteratorResult<RunEvent, void> | 'quiet'> {
+  if (!someWait) return source.next()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const quiet = new Promise<'quiet'>((resolve) => {
+    timer = setTimeout(() => resolve('quiet'), quietMs)
+  })
+  const next = await Promise.race([source.next(), quiet])
+  clearTimeout(timer)
+  return next
+}
+
+function* sent(events: readonly AgUiEvent[]): Generator<ServerSentEvent, void, undefined> {
+  for (const event of events) yield { data: JSON.stringify(event) }
+}

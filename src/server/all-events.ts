@@ -1,0 +1,149 @@
+import type { RunEvent } from '../session/run-events.js'
+import type { Session } from '../session/session.js'
+import { followRun } from './follow-run.js'
+import type { Principal } from './options.js'
+import { ProblemError } from './problem.js'
+import type { RouteContext } from './route.js'
+import type { ServerCore } from './server-core.js'
+import { eventStreamResponse, type ServerSentEvent } from './sse.js'
+
+/**
+ * The events of all sessions of the caller on one stream. The id of an event has the place in each run that was active then, so a reader
+ * resumes all of them exactly, in another process too.
+ */
+export async function watchAll({ core, principal, request, query }: RouteContext): Promise<Response> {
+  const cursor = readCursor(request.headers.get('last-event-id') ?? query.get('from'))
+  const release = core.usage.take(principal, 'streams')
+  const closed = core.metrics.streamOpened()
+  const all = new AllEvents(core, principal, cursor)
+  await all.start()
+  return eventStreamResponse(all.events(), {
+    heartbeatMs: core.limits.heartbeatMs,
+    signal: core.stopping.signal,
+    onClose: () => {
+      all.stop()
+      release()
+      closed()
+    },
+  })
+}
+
+/** When the reader left, and the last number that it has of each run. */
+type Cursor = { readonly atMs: number; readonly runs: ReadonlyMap<string, number> }
+
+class AllEvents {
+  readonly #core: ServerCore
+  readonly #principal: Principal
+  readonly #cursor: Cursor | undefined
+  readonly #leaving = new AbortController()
+  /** The last number of each run that is followed, by session and run. */
+  readonly #places: Map<string, number>
+  readonly #followed = new Set<string>()
+  readonly #ready: Ready[] = []
+  #wake: () => void = () => undefined
+  #unlisten: () => void = () => undefined
+
+  constructor(core: ServerCore, principal: Principal, cursor: Cursor | undefined) {
+    this.#core = core
+    this.#principal = principal
+    this.#cursor = cursor
+    this.#places = new Map(cursor?.runs)
+  }
+
+  async start(): Promise<void> {
+    this.#unlisten = this.#core.onStart((session, runId) => {
+      if (this.#canSee(session)) void this.#follow(session, runId, 0)
+    })
+    for (const [key, from] of this.#cursor?.runs ?? []) {
+      const [sessionId = '', runId = ''] = key.split('/').map(decodeURIComponent)
+      const session = await this.#core.pool.find(this.#principal, sessionId).catch(() => undefined)
+      if (session !== undefined) void this.#follow(session, runId, from)
+    }
+    for (const session of this.#core.pool.open().filter((one) => this.#canSee(one)))
+      for (const { id, status, createdAtMs } of await session.runs()) {
+        const isNew = this.#cursor !== undefined && createdAtMs >= this.#cursor.atMs
+        if (status === 'running' || status === 'queued' || isNew) void this.#follow(session, id, 0)
+      }
+  }
+
+  stop(): void {
+    this.#unlisten()
+    this.#leaving.abort()
+    for (const { taken } of this.#ready.splice(0)) taken()
+    this.#wake()
+  }
+
+  async *events(): AsyncGenerator<ServerSentEvent, void, undefined> {
+    while (!this.#leaving.signal.aborted) {
+      const next = this.#ready.shift()
+      if (next === undefined) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+        continue
+      }
+      const { key, sessionId, runId, isLast, one, taken } = next
+      if (isLast) this.#places.delete(key)
+      else if (one.event.type !== 'events_missed') this.#places.set(key, one.sequence)
+      const data = { sessionId, runId, sequence: one.sequence, event: one.event }
+      yield { id: this.#id(), data: JSON.stringify(data) }
+      taken()
+    }
+  }
+
+  /** One event of each run waits here at most: a slow reader holds them up and costs no memory. */
+  async #follow(session: Session, runId: string, from: number): Promise<void> {
+    const { sessionId } = session
+    const key = [sessionId, runId].map(encodeURIComponent).join('/')
+    if (this.#followed.has(key)) return
+    this.#followed.add(key)
+    this.#places.set(key, from)
+    const { signal } = this.#leaving
+    const source = followRun(session, runId, {
+      from,
+      signal,
+      store: this.#core.pool.store,
+      resume: (run) => this.#core.resumeForReader(session, run),
+    })
+    for await (const one of source) {
+      if (signal.aborted) return
+      const isLast = ['agent_end', 'error', 'agent_cancelled'].includes(one.event.type)
+      await new Promise<void>((taken) => {
+        this.#ready.push({ key, sessionId, runId, isLast, one, taken })
+        this.#wake()
+      })
+    }
+  }
+
+  #canSee(session: Session): boolean {
+    return (session.tenantId ?? undefined) === this.#principal.tenantId
+  }
+
+  #id(): string {
+    const runs = [...this.#places].map(([key, sequence]) => `${key}=${sequence}`)
+    return [this.#core.now(), ...runs].join('&')
+  }
+}
+
+type Ready = {
+  readonly key: string
+  readonly sessionId: string
+  readonly runId: string
+  readonly isLast: boolean
+  readonly one: RunEvent
+  taken(): void
+}
+
+function readCursor(given: string | null): Cursor | undefined {
+  if (given === null || given === '') return undefined
+  const [at = '', ...runs] = given.split('&')
+  const places = runs.map((one) => /^([^=/]+\/[^=/]+)=(\d{1,15})$/.exec(one))
+  if (!/^\d{1,15}$/.test(at) || places.some((one) => one === null) || places.length > maxRuns)
+    throw new ProblemError('invalid_request', 'The id of the last event is not valid.')
+  return {
+    atMs: Number(at),
+    runs: new Map(places.flatMap((one) => (one === null ? [] : [[one[1] ?? '', Number(one[2])]]))),
+  }
+}
+
+const maxRuns = 1_000

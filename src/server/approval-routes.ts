@@ -1,0 +1,165 @@
+import { formatRule } from '../authority/rule.js'
+import type { PendingConfirmation } from '../session/confirmations.js'
+import type { Session } from '../session/session.js'
+import { ProblemError } from './problem.js'
+import { json, listOf, objectOf, type Route, ref, type SessionContext, text } from './route.js'
+import type { ServerCore } from './server-core.js'
+import { optionalText } from './session-routes.js'
+
+const tag = 'approvals'
+
+/** Approvals and questions that wait for a user. */
+export const approvalRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/approvals',
+    action: 'listApprovals',
+    summary: 'List the calls that wait for an approval.',
+    tag,
+    access: 'session',
+    responses: {
+      200: {
+        description: 'The approvals.',
+        schema: objectOf({ approvals: listOf(ref('Approval')) }, ['approvals']),
+      },
+    },
+    handle: async ({ session }) =>
+      json(200, { approvals: session.pendingConfirmations().map(shownApproval) }),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/approvals/{callId}',
+    action: 'answerApproval',
+    summary: 'Approve or reject a call, once.',
+    tag,
+    access: 'session',
+    body: objectOf(
+      {
+        decision: text({ enum: ['once', 'session', 'always', 'reject'] }),
+        message: text({ maxLength: 4_000 }),
+      },
+      ['decision'],
+    ),
+    responses: { 200: { description: 'The decision was taken.', schema: ref('Decision') } },
+    problems: ['approval_not_found', 'already_answered'],
+    async handle({ core, session, params, body }) {
+      const callId = params['callId'] ?? ''
+      const decision = decisionOf(body['decision'])
+      const runId = await answerApproval(core, session, callId, decision, optionalText(body['message']))
+      return json(200, { callId, decision, ...(runId !== undefined && { runId }) })
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/questions',
+    action: 'listQuestions',
+    summary: 'List the questions of the model that wait for answers.',
+    tag,
+    access: 'session',
+    responses: {
+      200: {
+        description: 'The questions.',
+        schema: objectOf({ questions: listOf(ref('Question')) }, ['questions']),
+      },
+    },
+    handle: async ({ core, session }) => json(200, { questions: core.questions.list(session.sessionId) }),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/questions/{questionId}',
+    action: 'answerQuestion',
+    summary: 'Answer a question, once: one list of answers for each of its questions.',
+    tag,
+    access: 'session',
+    body: objectOf({ answers: { type: 'array', items: listOf(text()) } }, ['answers']),
+    responses: {
+      200: {
+        description: 'The answers were taken.',
+        schema: objectOf({ questionId: text() }, ['questionId']),
+      },
+    },
+    problems: ['question_not_found', 'already_answered'],
+    handle: answerQuestion,
+  },
+]
+
+async function answerQuestion({ core, session, params, body }: SessionContext): Promise<Response> {
+  const questionId = params['questionId'] ?? ''
+  const answers = Array.isArray(body['answers'])
+    ? body['answers'].map((one) => (Array.isArray(one) ? one.map(String) : []))
+    : []
+  const pending = core.questions.list(session.sessionId).find((one) => one.questionId === questionId)
+  if (pending !== undefined && pending.questions.length !== answers.length)
+    throw new ProblemError('invalid_request', `There must be ${pending.questions.length} lists of answers.`)
+  const outcome = core.questions.answer(session.sessionId, questionId, { answers })
+  if (outcome === 'unknown') throw new ProblemError('question_not_found')
+  if (outcome === 'already_answered') throw new ProblemError('already_answered')
+  return json(200, { questionId })
+}
+
+export type Decision = 'once' | 'session' | 'always' | 'reject'
+
+/**
+ * Answers an approval. One that was asked by a process that has ended is answered by resuming its run, when it was the last that the run
+ * waits for: gives the run that continues it then.
+ */
+export async function answerApproval(
+  core: ServerCore,
+  session: Session,
+  callId: string,
+  decision: Decision,
+  message?: string | undefined,
+): Promise<string | undefined> {
+  const pending = session.pendingConfirmations().find(({ toolId }) => toolId === callId)
+  const isTaken =
+    pending !== undefined &&
+    (await session.confirmToolUse(
+      callId,
+      decision !== 'reject',
+      message,
+      decision === 'reject' ? undefined : decision,
+    ))
+  if (!isTaken) {
+    const given = core.answerTo(session.sessionId, callId)
+    const wasAsked = given !== undefined || (await core.wasAsked(session, callId))
+    if (!wasAsked) throw new ProblemError('approval_not_found')
+    throw new ProblemError('already_answered', undefined, {
+      fields: given === undefined ? {} : { decision: given },
+    })
+  }
+  core.rememberAnswer(session.sessionId, callId, decision)
+  if (pending.fromBefore !== true) return undefined
+  if (session.pendingConfirmations().some(({ fromBefore }) => fromBefore === true)) return undefined
+  const cut = (await session.runs()).findLast(({ status }) => status === 'interrupted')
+  const resumed = cut === undefined ? undefined : await core.resumeForReader(session, cut)
+  return resumed !== undefined && 'runId' in resumed ? resumed.runId : undefined
+}
+
+function decisionOf(given: unknown): Decision {
+  if (given === 'once' || given === 'session' || given === 'always') return given
+  return 'reject'
+}
+
+function shownApproval({
+  toolId,
+  toolName,
+  args,
+  reasons,
+  request,
+  digest,
+  remainingMs,
+  fromBefore,
+}: PendingConfirmation): Record<string, unknown> {
+  return {
+    callId: toolId,
+    toolName,
+    args,
+    reasons,
+    rules: request.suggestion?.map(formatRule) ?? [],
+    notes: request.notes,
+    diff: request.diff,
+    digest,
+    remainingMs,
+    fromBefore,
+  }
+}

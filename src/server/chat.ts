@@ -1,0 +1,233 @@
+import { createHash } from 'node:crypto'
+import type { AgentEvent } from '../loop/events.js'
+import type { Attachment } from '../session/request.js'
+import { earlierEvents, type RunEvent } from '../session/run-events.js'
+import type { Session } from '../session/session.js'
+import { readUiApprovals, type UiApprovals } from '../session/ui-approvals.js'
+import type { UiMessageChunk } from '../session/ui-message-chunk.js'
+import { toUiMessageChunks } from '../session/ui-message-stream.js'
+import { isRecord } from '../tool/json.js'
+import { answerApproval } from './approval-routes.js'
+import { earlierInChain, followRun } from './follow-run.js'
+import type { Principal } from './options.js'
+import { ProblemError } from './problem.js'
+import { listOf, type Route, type RouteContext, text } from './route.js'
+import type { ServerCore } from './server-core.js'
+import { eventStreamResponse, type ServerSentEvent } from './sse.js'
+
+const stream = {
+  description:
+    'A UI message stream of the AI SDK. It ends at an approval; the next request carries the answer.',
+  type: 'text/event-stream',
+  schema: text(),
+}
+const tag = 'dialects'
+
+/** The protocol of `useChat` of the AI SDK. The id of the chat is the id of the session. */
+export const chatRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v1/chat',
+    action: 'chat',
+    summary:
+      'Send a message, or the answers to approvals, as `useChat` does. The session is created on first use.',
+    tag,
+    access: 'caller',
+    body: {
+      type: 'object',
+      properties: {
+        id: text({ minLength: 1, maxLength: 200 }),
+        messages: listOf({ type: 'object', additionalProperties: true }),
+        trigger: text(),
+        messageId: { type: ['string', 'null'] },
+      },
+      required: ['id', 'messages'],
+      additionalProperties: true,
+    },
+    responses: { 200: stream },
+    problems: [
+      'session_not_found',
+      'approval_not_found',
+      'run_not_found',
+      'too_many_runs',
+      'too_many_streams',
+      'server_stopping',
+    ],
+    handle: chat,
+  },
+  {
+    method: 'GET',
+    path: '/v1/chat/{id}/stream',
+    action: 'resumeChat',
+    summary: 'The message that is being written, from its beginning.',
+    tag,
+    access: 'caller',
+    responses: { 200: stream, 204: { description: 'Nothing is running.' } },
+    problems: ['too_many_streams'],
+    async handle({ core, principal, params }) {
+      const session = await core.pool.find(principal, params['id'] ?? '').catch(unknownSession)
+      if (session === undefined) return new Response(null, { status: 204 })
+      await core.authorize(principal, 'resumeChat', session)
+      const last = (await session.runs()).at(-1)
+      const active = (await session.currentRun()) ?? (last?.status === 'interrupted' ? last : undefined)
+      if (active === undefined) return new Response(null, { status: 204 })
+      return uiResponse(core, principal, session, active.id, { from: 0, messageId: active.id })
+    },
+  },
+]
+
+async function chat({ core, principal, body }: RouteContext): Promise<Response> {
+  const { id, messages, trigger } = body
+  const session = await sessionOf(core, principal, String(id))
+  await core.authorize(principal, 'chat', session)
+  const waiting = readUiApprovals(messages)
+  if (waiting !== undefined) return continueChat(core, principal, session, waiting)
+  if (trigger === 'regenerate-message') await rewindLast(session)
+  const { prompt, attachments, key } = lastUserMessage(messages)
+  // A request that is sent again must not start a second run; a message that is answered anew is another request.
+  const run = await core.startRun(
+    principal,
+    session,
+    { prompt, attachments },
+    trigger === 'regenerate-message' ? undefined : key,
+  )
+  return uiResponse(core, principal, session, run.id, { from: 0, messageId: run.id })
+}
+
+async function continueChat(
+  core: ServerCore,
+  principal: Principal,
+  session: Session,
+  { runId, sequence, messageId = runId, answers }: UiApprovals,
+): Promise<Response> {
+  await core.authorize(principal, 'answerApproval', session)
+  if ((await session.runSnapshot(runId)) === null) throw new ProblemError('run_not_found')
+  for (const { approvalId, approved, reason } of answers)
+    try {
+      await answerApproval(core, session, approvalId, approved ? 'once' : 'reject', reason)
+    } catch (error) {
+      // A request that is sent again finds its answers given.
+      if (!(error instanceof ProblemError) || error.code !== 'already_answered') throw error
+    }
+  return uiResponse(core, principal, session, runId, { from: sequence, messageId })
+}
+
+async function uiResponse(
+  core: ServerCore,
+  principal: Principal,
+  session: Session,
+  runId: string,
+  { from, messageId }: { readonly from: number; readonly messageId: string },
+): Promise<Response> {
+  const release = core.usage.take(principal, 'streams')
+  const hold = core.pool.hold(session.sessionId)
+  const closed = core.metrics.streamOpened()
+  const leaving = new AbortController()
+  const earlier = from === 0 ? [] : await earlierInChain(session, runId, from)
+  const seen: Seen = {}
+  const source = followRun(session, runId, {
+    from,
+    signal: AbortSignal.any([leaving.signal, core.stopping.signal]),
+    store: core.pool.store,
+    resume: (run) => core.resumeForReader(session, run),
+  })
+  const events = Object.assign(noticed(source, seen), { [earlierEvents]: () => earlier })
+  const chunks = toUiMessageChunks(events, { endAtApproval: true, messageId })
+  return eventStreamResponse(sent(chunks, seen), {
+    heartbeatMs: core.limits.heartbeatMs,
+    signal: core.stopping.signal,
+    headers: { 'x-vercel-ai-ui-message-stream': 'v1' },
+    onClose: () => {
+      leaving.abort()
+      release()
+      hold()
+      closed()
+    },
+  })
+}
+
+type Seen = { end?: Extract<AgentEvent, { type: 'agent_end' }> | undefined }
+
+async function* noticed(
+  source: AsyncIterable<RunEvent>,
+  seen: Seen,
+): AsyncGenerator<RunEvent, void, undefined> {
+  for await (const one of source) {
+    if (one.event.type === 'agent_end') seen.end = one.event
+    yield one
+  }
+}
+
+async function* sent(
+  chunks: AsyncIterable<UiMessageChunk>,
+  seen: Seen,
+): AsyncGenerator<ServerSentEvent, void, undefined> {
+  for await (const chunk of chunks) {
+    const { end } = seen
+    if (chunk.type === 'finish' && end !== undefined) {
+      const { usage, costUsd } = end.result
+      yield { data: JSON.stringify({ type: 'data-usage', id: 'usage', data: { usage, costUsd } }) }
+    }
+    yield { data: JSON.stringify(chunk) }
+  }
+  yield { data: '[DONE]' }
+}
+
+/** The session of a chat, created on first use. */
+export async function sessionOf(core: ServerCore, principal: Principal, id: string): Promise<Session> {
+  const known = await core.pool.find(principal, id).catch(unknownSession)
+  if (known !== undefined) return known
+  await core.authorize(principal, 'createSession')
+  try {
+    return await core.pool.create(principal, { sessionId: id })
+  } catch (error) {
+    // It is there for another tenant, or was made at the same moment for this one.
+    if (error instanceof ProblemError && error.code === 'session_exists') return core.pool.find(principal, id)
+    throw error
+  }
+}
+
+function unknownSession(error: unknown): undefined {
+  const isUnknown =
+    (error instanceof ProblemError || (error instanceof Error && 'code' in error)) &&
+    error.code === 'session_not_found'
+  if (!isUnknown) throw error
+  return undefined
+}
+
+async function rewindLast(session: Session): Promise<void> {
+  const last = session.messages().findLast(({ role }) => role === 'user')
+  if (last !== undefined) await session.rewind(last.id)
+}
+
+function lastUserMessage(messages: unknown): {
+  readonly prompt: string
+  readonly attachments: readonly Attachment[]
+  readonly key: string | undefined
+} {
+  const last: unknown = Array.isArray(messages)
+    ? messages.findLast((one: unknown) => isRecord(one) && one['role'] === 'user')
+    : undefined
+  const parts: unknown[] = isRecord(last) && Array.isArray(last['parts']) ? last['parts'] : []
+  const prompt = parts
+    .flatMap((part) => (isRecord(part) && part['type'] === 'text' ? [String(part['text'])] : []))
+    .join('\n')
+  const attachments = parts.flatMap(attachmentIn)
+  if (prompt === '' && attachments.length === 0)
+    throw new ProblemError('invalid_request', 'The last message of the user has no text.')
+  const id = isRecord(last) ? last['id'] : undefined
+  const key =
+    typeof id === 'string' ? `chat ${id} ${createHash('sha256').update(prompt).digest('hex')}` : undefined
+  return { prompt, attachments, key }
+}
+
+/** Only content that came with the request: an address would make the server fetch it. */
+function attachmentIn(part: unknown): Attachment[] {
+  if (!isRecord(part) || part['type'] !== 'file') return []
+  const [, mediaType, data] =
+    /^data:([\w.+-]+\/[\w.+-]+);base64,([A-Za-z0-9+/]*={0,2})$/.exec(String(part['url'])) ?? []
+  if (mediaType === undefined || data === undefined)
+    throw new ProblemError('invalid_request', 'A file must be a data URL with base64.')
+  const name = part['filename']
+  return [{ data, mediaType, ...(typeof name === 'string' && { name }) }]
+}

@@ -1,0 +1,54 @@
+import type { SessionOptions } from '../session/options.js'
+import type { ServerOptions } from './options.js'
+import { ProblemError } from './problem.js'
+import type { Body } from './route.js'
+
+/** Options that a client can set by itself: they say how the model works, or take something away from it. */
+const harmless: readonly (keyof SessionOptions & string)[] = [
+  'model',
+  'mode',
+  'temperature',
+  'maxTokens',
+  'thinkingBudget',
+  'role',
+  'guidelines',
+  'responseStyle',
+  'extra',
+  'planningMode',
+  'goalTracking',
+  'builtinTools',
+  'metadata',
+  'maxToolRounds',
+  'maxParallelTasks',
+  'maxExecutionTimeMs',
+  'roundTimeoutMs',
+  'toolTimeoutMs',
+  'requireReadBeforeWrite',
+]
+
+/** Modes that let calls pass without an approval: setting one is an action of its own for `authorize`. */
+export const wideModes: ReadonlySet<unknown> = new Set(['accept-edits', 'full'])
+
+/** The options that a client gave, when it is allowed to set all of them. */
+export function clientOptions(given: Body, { clientOptions: more = [] }: ServerOptions): SessionOptions {
+  for (const [name, value] of Object.entries(given)) {
+    if (name === 'permissionPolicy' && !more.includes(name)) checkNarrow(value)
+    else if (![...harmless, ...more].some((known) => known === name))
+      throw new ProblemError(
+        'option_not_allowed',
+        `The option ${JSON.stringify(name)} cannot be set by a client.`,
+      )
+  }
+  return given
+}
+
+/** A client can add denies and asks; allows are the host's. */
+function checkNarrow(policy: unknown): void {
+  const names = typeof policy === 'object' && policy !== null ? Object.keys(policy) : []
+  const wide = names.find((name) => name !== 'deny' && name !== 'ask')
+  if (wide !== undefined)
+    throw new ProblemError(
+      'option_not_allowed',
+      `permissionPolicy.${wide} cannot be set by a client; deny and ask can.`,
+    )
+}

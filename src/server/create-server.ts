@@ -1,0 +1,225 @@
+import type { Agent } from '../agent/agent.js'
+import { isRecord } from '../tool/json.js'
+import { compileJsonSchema } from '../tool/json-schema.js'
+import { checkSource, corsHeaders, createAuthenticator, preflight } from './admission.js'
+import { agUiRoutes } from './ag-ui.js'
+import { approvalRoutes } from './approval-routes.js'
+import { chatRoutes } from './chat.js'
+import { historyRoutes } from './history-routes.js'
+import { openApiDocument } from './openapi.js'
+import type { Principal, ServerOptions } from './options.js'
+import { ProblemError, problemResponse } from './problem.js'
+import { readBody } from './read-body.js'
+import { type Body, json, type Route, type RouteContext } from './route.js'
+import { runRoutes } from './run-routes.js'
+import { ServerCore } from './server-core.js'
+import { serviceRoutes } from './service-routes.js'
+import { sessionRoutes } from './session-routes.js'
+
+/** A fetch handler, with the life cycle of the server. */
+export interface CapstanServer {
+  (request: Request): Promise<Response>
+  /** The same, for runtimes that look for it under this name. */
+  fetch(request: Request): Promise<Response>
+  /** The OpenAPI 3.1 document. */
+  readonly openapi: Body
+  /**
+   * Takes no more runs. Runs that are active can end for `drainMs`; what is left is suspended, and another process can resume it. The
+   * agent stays open.
+   */
+  close(options?: { readonly drainMs?: number }): Promise<void>
+}
+
+/**
+ * The HTTP API of an agent as a standard fetch handler. It mounts in every framework that takes one, and in `node:http` with
+ * `toNodeListener`.
+ *
+ * @example
+ * const server = createServer(agent, { token: process.env.TOKEN, workspaces: ['/srv/project'] })
+ * const response = await server(new Request('http://localhost/v1/sessions', { headers: { authorization: `Bearer ${token}` } }))
+ */
+export function createServer(agent: Agent, options: ServerOptions): CapstanServer {
+  const core = new ServerCore(agent, options)
+  const authenticate = createAuthenticator(options)
+  const openapi = openApiDocument(
+    allRoutes(() => openapi),
+    version,
+  )
+  const routes = allRoutes(() => openapi).map(compiled)
+
+  const answer = async (request: Request, origin: string | undefined, seen: Seen): Promise<Response> => {
+    const early = preflight(request, origin)
+    if (early !== undefined) return early
+    const url = new URL(request.url)
+    const found = match(routes, request.method, url.pathname)
+    if ('route' in found && found.route.access === 'public') {
+      seen.action = found.route.action
+      return found.route.handle(contextOf(core, request, url, found, nobody, {}))
+    }
+    const principal = await authenticate(request)
+    core.usage.request(principal)
+    if (!('route' in found)) throw refusal(found)
+    const { route } = found
+    seen.action = route.action
+    const body =
+      route.method === 'GET' ? {} : checkedBody(found, await readBody(request, core.limits.maxBodyBytes))
+    checkQuery(route, url.searchParams)
+    const context = contextOf(core, request, url, found, principal, body)
+    if (route.access !== 'session') {
+      await core.authorize(principal, route.action)
+      return route.handle(context)
+    }
+    const session = await core.pool.find(principal, found.params['sessionId'] ?? '')
+    await core.authorize(principal, route.action, session)
+    return route.handle({ ...context, session })
+  }
+
+  const handle = async (request: Request): Promise<Response> => {
+    const seen: Seen = { action: 'unknown' }
+    let origin: string | undefined
+    let response: Response
+    try {
+      origin = checkSource(request, options).origin
+      response = await answer(request, origin, seen)
+    } catch (error) {
+      response = problemResponse(error)
+      if (response.status === 500) core.report(error)
+    }
+    core.metrics.request(seen.action, response.status)
+    if (origin !== undefined)
+      for (const [name, value] of Object.entries(corsHeaders(origin))) response.headers.set(name, value)
+    response.headers.set('x-content-type-options', 'nosniff')
+    return response
+  }
+  const close = ({ drainMs = 0 }: { readonly drainMs?: number } = {}): Promise<void> => core.close(drainMs)
+  return Object.assign(handle, { fetch: handle, openapi, close })
+}
+
+/** Every route of the server: the handler, the checks and the document are made of this table. */
+function allRoutes(document: () => Body): readonly Route[] {
+  return [
+    ...serviceRoutes,
+    {
+      method: 'GET',
+      path: '/v1/openapi.json',
+      action: 'getOpenApi',
+      summary: 'This document.',
+      tag: 'service',
+      access: 'caller',
+      responses: {
+        200: { description: 'The document.', schema: { type: 'object', additionalProperties: true } },
+      },
+      handle: async () => json(200, document()),
+    },
+    ...sessionRoutes,
+    ...runRoutes,
+    ...approvalRoutes,
+    ...historyRoutes,
+    ...chatRoutes,
+    ...agUiRoutes,
+  ]
+}
+
+const version = '1.0.0'
+const nobody: Principal = { id: '' }
+
+type Seen = { action: string }
+type Compiled = Route & {
+  readonly parts: readonly string[]
+  readonly check?: ReturnType<typeof compileJsonSchema> | undefined
+}
+type Found =
+  | { readonly route: Compiled; readonly params: Readonly<Record<string, string>> }
+  | { readonly allow: readonly string[] }
+
+function compiled(route: Route): Compiled {
+  const check = route.body === undefined ? undefined : compileJsonSchema(route.body)
+  return { ...route, parts: route.path.split('/'), check }
+}
+
+function match(routes: readonly Compiled[], method: string, path: string): Found {
+  const given = path.split('/')
+  const allow: string[] = []
+  for (const route of routes) {
+    const params = paramsOf(route.parts, given)
+    if (params === undefined) continue
+    if (route.method === method) return { route, params }
+    allow.push(route.method)
+  }
+  return { allow }
+}
+
+function paramsOf(parts: readonly string[], given: readonly string[]): Record<string, string> | undefined {
+  if (parts.length !== given.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [at, part] of parts.entries()) {
+    const value = given[at] ?? ''
+    if (!part.startsWith('{')) {
+      if (part !== value) return undefined
+    } else {
+      const decoded = decode(value)
+      if (decoded === undefined || decoded === '') return undefined
+      params[part.slice(1, -1)] = decoded
+    }
+  }
+  return params
+}
+
+function decode(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return undefined
+  }
+}
+
+function refusal({ allow }: { readonly allow: readonly string[] }): ProblemError {
+  if (allow.length === 0) return new ProblemError('not_found')
+  return new ProblemError('method_not_allowed', undefined, { headers: { allow: allow.join(', ') } })
+}
+
+function checkedBody({ route }: Extract<Found, { route: Compiled }>, body: unknown): Body {
+  const checked = route.check?.check(body)
+  if (checked?.ok === false) {
+    const [first] = checked.problems
+    const where = first === undefined || first.path.length === 0 ? '' : ` at ${first.path.join('.')}`
+    throw new ProblemError(
+      'invalid_request',
+      `The body is not valid${where}: ${first?.message ?? 'it does not fit'}`,
+    )
+  }
+  const value = checked?.value ?? body
+  if (!isRecord(value)) throw new ProblemError('invalid_request', 'The body must be an object.')
+  return value
+}
+
+function checkQuery({ query = {} }: Route, given: URLSearchParams): void {
+  for (const [name, value] of given) {
+    const schema = query[name]
+    if (schema === undefined)
+      throw new ProblemError('invalid_request', `There is no parameter ${JSON.stringify(name)}.`)
+    if (schema['type'] === 'integer' && !isInRange(Number(value), schema))
+      throw new ProblemError(
+        'invalid_request',
+        `The parameter ${name} is out of range: ${JSON.stringify(value)}.`,
+      )
+    if (schema['type'] === 'boolean' && value !== 'true' && value !== 'false')
+      throw new ProblemError('invalid_request', `The parameter ${name} must be true or false.`)
+  }
+}
+
+function isInRange(value: number, { minimum, maximum }: Body): boolean {
+  if (!Number.isSafeInteger(value)) return false
+  return value >= Number(minimum ?? value) && value <= Number(maximum ?? value)
+}
+
+function contextOf(
+  core: ServerCore,
+  request: Request,
+  url: URL,
+  { params }: Extract<Found, { route: Compiled }>,
+  principal: Principal,
+  body: Body,
+): RouteContext {
+  return { core, request, principal, params, query: url.searchParams, body }
+}

@@ -1,0 +1,113 @@
+import type { AgentEvent } from '../loop/events.js'
+import type { AgentResult } from '../session/agent-result.js'
+import { load } from '../session/journal/restore.js'
+import { restoredEvents, sequencesPerProcess } from '../session/journal/restored-events.js'
+import type { RunEvent } from '../session/run-events.js'
+import type { RunSnapshot } from '../session/runs.js'
+import type { Session } from '../session/session.js'
+import type { SessionStore } from '../store/session-store.js'
+
+export type FollowOptions = {
+  /** The last number that the reader has; 0 for none. */
+  readonly from: number
+  readonly signal: AbortSignal
+  readonly store: SessionStore
+  /** Resumes a run that was cut off; undefined when that is not wanted, or cannot be done now. */
+  readonly resume: (run: RunSnapshot) => Promise<Resumed | undefined>
+}
+
+/** What became of a run that was cut off: another run continues it, or it had given its answer already. */
+export type Resumed = { readonly runId: string } | { readonly result: AgentResult }
+
+/**
+ * The events of a run, from a number on, to its end: through restarts too. The run that resumes another continues its stream; each process
+ * has numbers of its own, so no number is used twice. Events that are not in memory any more are read from the log.
+ */
+export async function* followRun(
+  session: Session,
+  runId: string,
+  { from, signal, store, resume }: FollowOptions,
+): AsyncGenerator<RunEvent, void, undefined> {
+  let last = from
+  let current = runId
+  for (let base = 0; ; base += sequencesPerProcess) {
+    let isFirst = true
+    for await (const one of session.watch(current, { from: Math.max(0, last - base), signal })) {
+      // Another process has the session: this reader comes back when that has ended, or reads there.
+      if (base > 0 && isFirst && isElsewhere(one.event)) return
+      const missed = isFirst && one.event.type === 'events_missed'
+      isFirst = false
+      const events = missed
+        ? await fromLog(store, session.sessionId, current, Math.max(0, last - base), one.sequence)
+        : [one]
+      for (const each of events.length === 0 ? [one] : events) {
+        last = base + each.sequence
+        yield { ...each, sequence: last }
+      }
+    }
+    const run = await session.runSnapshot(current)
+    if (signal.aborted || run?.status !== 'interrupted') return
+    const next = await successor(session, run, resume)
+    if (next === undefined || signal.aborted) return
+    const place = { sequence: base + sequencesPerProcess, timestampMs: run.updatedAtMs }
+    if ('result' in next) {
+      yield { ...place, event: { type: 'agent_end', runId: run.id, result: next.result } }
+      return
+    }
+    const turn = openTurn(await session.runEvents(current))
+    if (turn !== undefined && last < place.sequence) {
+      last = place.sequence
+      yield {
+        ...place,
+        event: { type: 'answer_restarted', turn, reason: 'The process that ran it has ended.' },
+      }
+    }
+    current = next.runId
+  }
+}
+
+/** The events of a run between two numbers, as its log has them. */
+async function fromLog(
+  store: SessionStore,
+  sessionId: string,
+  runId: string,
+  from: number,
+  to: number,
+): Promise<RunEvent[]> {
+  const state = await load(store, sessionId)
+  const run = state?.runs.get(runId)
+  if (state === undefined || run === undefined) return []
+  return restoredEvents(state, run).filter(({ sequence }) => sequence > from && sequence <= to)
+}
+
+async function successor(
+  session: Session,
+  run: RunSnapshot,
+  resume: FollowOptions['resume'],
+): Promise<Resumed | undefined> {
+  const known = (await session.runs()).findLast(({ resumedFrom }) => resumedFrom === run.id)
+  return known === undefined ? resume(run) : { runId: known.id }
+}
+
+function isElsewhere(event: AgentEvent): boolean {
+  return event.type === 'error' && (event.code === 'session_locked' || event.code === 'store_stale')
+}
+
+/** The round whose answer was not complete when the run was cut off. */
+function openTurn(events: readonly RunEvent[]): number | undefined {
+  const last = events.findLast(({ event }) => event.type === 'turn_start' || event.type === 'turn_end')?.event
+  return last?.type === 'turn_start' ? last.turn : undefined
+}
+
+/** The events of a run that a reader has up to a number, with those of the runs that continued it. */
+export async function earlierInChain(session: Session, runId: string, upTo: number): Promise<RunEvent[]> {
+  const found: RunEvent[] = []
+  let current: string | undefined = runId
+  for (let base = 0; current !== undefined && base < upTo; base += sequencesPerProcess) {
+    for (const one of await session.runEvents(current))
+      if (base + one.sequence <= upTo) found.push({ ...one, sequence: base + one.sequence })
+    const before: string = current
+    current = (await session.runs()).findLast(({ resumedFrom }) => resumedFrom === before)?.id
+  }
+  return found
+}

@@ -1,0 +1,273 @@
+import { explainCall } from '../session/explain-call.js'
+import { HistoryError } from '../session/history/errors.js'
+import { isRecord, type JsonSchema } from '../tool/json.js'
+import { ProblemError } from './problem.js'
+import { json, listOf, objectOf, type Route, ref, text } from './route.js'
+import { optionalText } from './session-routes.js'
+
+const anything: JsonSchema = { type: 'object', additionalProperties: true }
+
+/** What was said and done in a session, and what it has. */
+export const historyRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/history',
+    action: 'getHistory',
+    summary: 'The conversation, with the content of its messages.',
+    tag: 'history',
+    access: 'session',
+    responses: {
+      200: {
+        description: 'The messages.',
+        schema: objectOf({ history: listOf(ref('HistoryMessage')) }, ['history']),
+      },
+    },
+    handle: async ({ session }) => json(200, { history: session.history() }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/messages',
+    action: 'listMessages',
+    summary: 'The messages with their ids, roles and first words.',
+    tag: 'history',
+    access: 'session',
+    responses: {
+      200: {
+        description: 'The messages.',
+        schema: objectOf({ messages: listOf(ref('Message')) }, ['messages']),
+      },
+    },
+    handle: async ({ session }) => json(200, { messages: session.messages() }),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/rewind',
+    action: 'rewindSession',
+    summary: 'Hide a message of the user and everything after it.',
+    tag: 'history',
+    access: 'session',
+    body: objectOf({ messageId: text({ minLength: 1 }) }, ['messageId']),
+    responses: {
+      200: {
+        description: 'The text of the message, to be sent again, and how many are hidden.',
+        schema: objectOf({ prompt: text(), hidden: { type: 'integer' } }, ['prompt', 'hidden']),
+      },
+    },
+    problems: ['history_conflict', 'session_busy'],
+    handle: ({ session, body }) =>
+      allowed(async () => json(200, await session.rewind(String(body['messageId'])))),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/unrewind',
+    action: 'unrewindSession',
+    summary: 'Show again what was rewound, as long as nothing was said since.',
+    tag: 'history',
+    access: 'session',
+    responses: {
+      200: {
+        description: 'How many messages are shown again.',
+        schema: objectOf({ shown: { type: 'integer' } }, ['shown']),
+      },
+    },
+    problems: ['history_conflict', 'session_busy'],
+    handle: ({ session }) => allowed(async () => json(200, { shown: await session.unrewind() })),
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/changes',
+    action: 'listChanges',
+    summary: 'What tools did to files in a run, or in the last that changed any.',
+    tag: 'history',
+    access: 'session',
+    query: { runId: text(), diff: { type: 'boolean', default: false } },
+    responses: {
+      200: {
+        description: 'The changes.',
+        schema: objectOf({ changes: listOf(ref('FileChange')) }, ['changes']),
+      },
+    },
+    problems: ['history_conflict'],
+    handle: ({ session, query }) =>
+      allowed(async () =>
+        json(200, {
+          changes: await session.changes(query.get('runId') ?? undefined, {
+            diff: query.get('diff') === 'true',
+          }),
+        }),
+      ),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/undo',
+    action: 'undoChanges',
+    summary: 'Put files back to what they were before a run.',
+    tag: 'history',
+    access: 'session',
+    body: objectOf({ runId: text() }),
+    responses: { 200: { description: 'What was restored and what was not.', schema: ref('UndoOutcome') } },
+    problems: ['history_conflict', 'session_busy'],
+    handle: ({ session, body }) =>
+      allowed(async () => json(200, await session.undo(optionalText(body['runId'])))),
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/tools',
+    action: 'listTools',
+    summary: 'The tools of a session, as the model reads them.',
+    tag: 'tools',
+    access: 'session',
+    responses: {
+      200: { description: 'The tools.', schema: objectOf({ tools: listOf(ref('Tool')) }, ['tools']) },
+    },
+    handle: async ({ session }) => json(200, { tools: session.toolDefinitions() }),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/tools/{toolName}',
+    action: 'callTool',
+    summary:
+      'Call a tool directly, without rules and approvals. Off unless the host enables the tool by name.',
+    tag: 'tools',
+    access: 'session',
+    body: objectOf({ args: anything }),
+    responses: { 200: { description: 'The result.', schema: ref('ToolResult') } },
+    problems: ['host_tool_disabled', 'tool_not_found'],
+    async handle({ core, session, params, body, request }) {
+      const name = params['toolName'] ?? ''
+      if (!core.options.hostTools?.includes(name))
+        throw new ProblemError(
+          'host_tool_disabled',
+          `Direct calls of ${JSON.stringify(name)} are not enabled.`,
+        )
+      if (!session.toolNames().includes(name)) throw new ProblemError('tool_not_found')
+      const result = await session.tool(name, body['args'] ?? {}, { signal: request.signal })
+      const { output, exitCode, metadata } = result
+      return json(200, { name, output, exitCode, metadata })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/permissions/explain',
+    action: 'explainCall',
+    summary: 'Why a call of the model would be allowed, asked about or denied. Nothing is run.',
+    tag: 'tools',
+    access: 'session',
+    body: objectOf({ toolName: text({ minLength: 1 }), args: anything }, ['toolName']),
+    responses: { 200: { description: 'The verdict and its reasons.', schema: ref('Explanation') } },
+    handle: async ({ session, body }) =>
+      json(200, await explainCall(session, String(body['toolName']), body['args'] ?? {})),
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/traces',
+    action: 'listTraces',
+    summary: 'Every tool call: how it was decided and how it ended.',
+    tag: 'tools',
+    access: 'session',
+    responses: {
+      200: { description: 'The calls.', schema: objectOf({ traces: listOf(ref('Trace')) }, ['traces']) },
+    },
+    handle: async ({ session }) => json(200, { traces: session.traceEvents() }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/usage',
+    action: 'getUsage',
+    summary: 'Tokens and cost of everything that the session asked of models.',
+    tag: 'history',
+    access: 'session',
+    responses: { 200: { description: 'The totals, and those of each model.', schema: ref('Usage') } },
+    handle: async ({ session }) => json(200, session.spending()),
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/todos',
+    action: 'listTodos',
+    summary: 'The todo list of the model.',
+    tag: 'history',
+    access: 'session',
+    responses: {
+      200: { description: 'The todos.', schema: objectOf({ todos: listOf(ref('Todo')) }, ['todos']) },
+    },
+    handle: async ({ session }) => json(200, { todos: session.todos() }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/mcp',
+    action: 'getMcpStatus',
+    summary: 'The MCP servers of a session.',
+    tag: 'tools',
+    access: 'session',
+    responses: {
+      200: {
+        description: 'The servers.',
+        schema: objectOf({ servers: listOf(ref('McpServer')) }, ['servers']),
+      },
+    },
+    handle: async ({ session }) => json(200, { servers: await session.mcpStatus() }),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/side-questions',
+    action: 'askSideQuestion',
+    summary: 'A question that is answered from the conversation and leaves no trace in it.',
+    tag: 'runs',
+    access: 'session',
+    body: objectOf({ question: text({ minLength: 1 }) }, ['question']),
+    responses: { 200: { description: 'The answer.', schema: ref('SideAnswer') } },
+    handle: async ({ session, body }) => json(200, await session.btw(String(body['question']))),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/objects',
+    action: 'generateObject',
+    summary: 'An object that fits a JSON Schema.',
+    tag: 'runs',
+    access: 'session',
+    body: objectOf({ prompt: text({ minLength: 1 }), schema: anything }, ['prompt', 'schema']),
+    responses: { 200: { description: 'The object.', schema: ref('GeneratedObject') } },
+    async handle({ session, body, request }) {
+      const schema = isRecord(body['schema']) ? body['schema'] : {}
+      const { object, usage, costUsd } = await session.generateObject(schema, {
+        prompt: String(body['prompt']),
+        signal: request.signal,
+      })
+      return json(200, { object, usage, costUsd })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/verify',
+    action: 'verifySession',
+    summary:
+      'Run checks that the workspace offers. They are direct calls: the host enables them with `verify` among its tools.',
+    tag: 'runs',
+    access: 'session',
+    body: objectOf({
+      subject: text(),
+      checks: { ...listOf(text()), description: 'Ids of checks; all unless given.' },
+    }),
+    responses: { 200: { description: 'The report.', schema: ref('Report') } },
+    problems: ['host_tool_disabled'],
+    async handle({ core, session, body, request }) {
+      if (!core.options.hostTools?.includes('verify')) throw new ProblemError('host_tool_disabled')
+      const wanted = Array.isArray(body['checks']) ? body['checks'] : undefined
+      const commands = session
+        .verificationPresets()
+        .flatMap((preset) => preset.commands)
+        .filter(({ id }) => wanted === undefined || wanted.includes(id))
+      const subject = optionalText(body['subject']) ?? 'workspace'
+      return json(200, await session.verifyCommands(subject, commands, { signal: request.signal }))
+    },
+  },
+]
+
+/** What the history does not allow is a conflict, with the words of the session. */
+async function allowed(work: () => Promise<Response>): Promise<Response> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof HistoryError ? new ProblemError('history_conflict', error.message) : error
+  }
+}

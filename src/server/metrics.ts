@@ -1,0 +1,80 @@
+import type { RunSnapshot } from '../session/runs.js'
+
+/** Counters of the server, as Prometheus reads them. */
+export class Metrics {
+  readonly #requests = new Map<string, number>()
+  readonly #runs = new Map<string, number>()
+  #started = 0
+  #streams = 0
+  #promptTokens = 0
+  #completionTokens = 0
+  #costUsd = 0
+
+  request(action: string, status: number): void {
+    const key = `action="${action}",status="${status}"`
+    this.#requests.set(key, (this.#requests.get(key) ?? 0) + 1)
+  }
+
+  runStarted(): void {
+    this.#started += 1
+  }
+
+  runEnded(status: string, run: RunSnapshot | null): void {
+    this.#runs.set(status, (this.#runs.get(status) ?? 0) + 1)
+    this.#promptTokens += run?.usage?.promptTokens ?? 0
+    this.#completionTokens += run?.usage?.completionTokens ?? 0
+    this.#costUsd += run?.costUsd ?? 0
+  }
+
+  streamOpened(): () => void {
+    this.#streams += 1
+    return () => {
+      this.#streams -= 1
+    }
+  }
+
+  text(now: { readonly sessions: number; readonly activeRuns: number }): string {
+    const { rss, heapUsed } = process.memoryUsage()
+    return [
+      metric('capstan_requests_total', 'counter', 'Requests by action and status.', this.#requests),
+      metric('capstan_runs_started_total', 'counter', 'Runs that were started.', this.#started),
+      metric(
+        'capstan_runs_ended_total',
+        'counter',
+        'Runs that have ended, by status.',
+        new Map([...this.#runs].map(([status, count]) => [`status="${status}"`, count])),
+      ),
+      metric('capstan_runs_active', 'gauge', 'Runs that are active or wait their turn.', now.activeRuns),
+      metric('capstan_sessions_open', 'gauge', 'Sessions that are open in this process.', now.sessions),
+      metric('capstan_streams_open', 'gauge', 'Event streams that are open.', this.#streams),
+      metric('capstan_prompt_tokens_total', 'counter', 'Tokens sent to models.', this.#promptTokens),
+      metric(
+        'capstan_completion_tokens_total',
+        'counter',
+        'Tokens answered by models.',
+        this.#completionTokens,
+      ),
+      metric(
+        'capstan_cost_usd_total',
+        'counter',
+        'Cost in US dollars, where prices are known.',
+        this.#costUsd,
+      ),
+      metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', rss),
+      metric('nodejs_heap_used_bytes', 'gauge', 'Heap in use.', heapUsed),
+    ].join('')
+  }
+}
+
+function metric(
+  name: string,
+  type: 'counter' | 'gauge',
+  help: string,
+  value: number | ReadonlyMap<string, number>,
+): string {
+  const lines =
+    typeof value === 'number'
+      ? [`${name} ${value}`]
+      : [...value].map(([labels, count]) => `${name}{${labels}} ${count}`)
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.map((line) => `${line}\n`).join('')}`
+}

@@ -1,0 +1,82 @@
+import type { SessionOptions } from '../session/options.js'
+import type { SessionStore } from '../store/session-store.js'
+
+/** Who sends a request. Sessions of one tenant are invisible to another. */
+export type Principal = {
+  readonly id: string
+  readonly tenantId?: string | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
+}
+
+/** A token that the server accepts, and who has it. */
+export type ServerToken = { readonly token: string } & Partial<Principal>
+
+/** What `authorize` is told about the session that a request is about. */
+export type SessionFacts = {
+  readonly sessionId: string
+  readonly workspace: string
+  readonly tenantId?: string | undefined
+  readonly principal?: string | undefined
+}
+
+export type ServerOptions = {
+  /** A token, or several with their principals. Required unless `authenticate` is given. */
+  readonly token?: string | readonly ServerToken[] | undefined
+  /** Who sends the request; undefined refuses it with 401. Takes the place of tokens. */
+  readonly authenticate?:
+    | ((request: Request) => Principal | undefined | Promise<Principal | undefined>)
+    | undefined
+  /** Whether the principal is allowed to do this; `action` is the `operationId` of the route in the OpenAPI document. */
+  readonly authorize?:
+    | ((
+        principal: Principal,
+        action: string,
+        session: SessionFacts | undefined,
+      ) => boolean | Promise<boolean>)
+    | undefined
+  /** The directories that sessions can work in; the current one unless given. The first is the default. */
+  readonly workspaces?: readonly string[] | undefined
+  /** Where sessions are saved; that of the agent's configuration unless given, else the memory of this process. */
+  readonly store?: SessionStore | undefined
+  /** Options of every session. Clients can set only those of `clientOptions`. */
+  readonly session?: SessionOptions | undefined
+  /** Names of session options that clients can set in addition to the harmless ones. */
+  readonly clientOptions?: readonly (keyof SessionOptions & string)[] | undefined
+  /** Names of tools that clients can call directly, without rules and approvals. None unless given. */
+  readonly hostTools?: readonly string[] | undefined
+  /** Host names that the server answers for, besides those of loopback. With or without a port. */
+  readonly allowedHosts?: readonly string[] | undefined
+  /** Origins of web pages that can call the server, besides its own. They get CORS headers. */
+  readonly allowedOrigins?: readonly string[] | undefined
+  readonly limits?: Partial<ServerLimits> | undefined
+  /** How long a call waits for an approval; 24 hours unless given. */
+  readonly approvalTimeoutMs?: number | undefined
+  /** False: a run that was cut off is resumed only by `POST …/resume`, not by its readers. */
+  readonly resumeRuns?: boolean | undefined
+  /** Called with what failed inside the server. Clients are only told that something did. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+export type ServerLimits = {
+  readonly maxBodyBytes: number
+  /** Requests of one principal in a minute. */
+  readonly maxRequestsPerMinute: number
+  /** Streams of one principal at one time. */
+  readonly maxStreams: number
+  /** Runs of one principal that are active or wait their turn. */
+  readonly maxRuns: number
+  /** Open sessions without a run, a reader or a request for this long are closed; they are opened again on use. */
+  readonly idleMs: number
+  readonly heartbeatMs: number
+  readonly maxAttachments: number
+}
+
+export const defaultLimits: ServerLimits = {
+  maxBodyBytes: 16 * 1024 * 1024,
+  maxRequestsPerMinute: 6_000,
+  maxStreams: 1_000,
+  maxRuns: 256,
+  idleMs: 5 * 60_000,
+  heartbeatMs: 15_000,
+  maxAttachments: 20,
+}

@@ -1,0 +1,124 @@
+import { CapstanError } from '../tool/errors.js'
+
+/** Every error code of the server itself, with its status and its title. Codes of sessions and stores are in `statusOf`. */
+export const problemTypes = {
+  invalid_request: { status: 400, title: 'The request is not valid.' },
+  option_not_allowed: { status: 400, title: 'This option cannot be set by a client.' },
+  unauthorized: { status: 401, title: 'The request has no valid credentials.' },
+  forbidden: { status: 403, title: 'The caller is not allowed to do this.' },
+  origin_not_allowed: { status: 403, title: 'Requests from this origin are not allowed.' },
+  workspace_not_allowed: { status: 403, title: 'The workspace is not in the list of allowed workspaces.' },
+  host_tool_disabled: { status: 403, title: 'Direct calls of this tool are not enabled.' },
+  not_found: { status: 404, title: 'There is no such route.' },
+  session_not_found: { status: 404, title: 'There is no such session.' },
+  run_not_found: { status: 404, title: 'There is no such run.' },
+  approval_not_found: { status: 404, title: 'There is no such approval.' },
+  question_not_found: { status: 404, title: 'There is no such question.' },
+  tool_not_found: { status: 404, title: 'There is no such tool.' },
+  method_not_allowed: { status: 405, title: 'The route does not have this method.' },
+  already_answered: { status: 409, title: 'The question has been answered already.' },
+  run_not_active: { status: 409, title: 'The run is not active.' },
+  run_not_resumable: { status: 409, title: 'The run cannot be resumed.' },
+  session_exists: { status: 409, title: 'There is a session with this id already.' },
+  session_busy: { status: 409, title: 'The session is busy.' },
+  session_locked: { status: 409, title: 'Another process has the session open.' },
+  history_conflict: { status: 409, title: 'The history does not allow this.' },
+  body_too_large: { status: 413, title: 'The body of the request is too large.' },
+  unsupported_media_type: { status: 415, title: 'The body must be JSON.' },
+  host_not_allowed: { status: 421, title: 'The server does not answer for this host name.' },
+  idempotency_key_reused: { status: 422, title: 'The idempotency key was used for another request.' },
+  rate_limited: { status: 429, title: 'Too many requests.' },
+  too_many_streams: { status: 429, title: 'Too many open streams.' },
+  too_many_runs: { status: 429, title: 'Too many active runs.' },
+  headers_too_large: { status: 431, title: 'The headers of the request are too large.' },
+  internal_error: { status: 500, title: 'The server failed.' },
+  server_stopping: { status: 503, title: 'The server is stopping.' },
+} as const satisfies Record<string, { readonly status: number; readonly title: string }>
+
+export type ProblemCode = keyof typeof problemTypes
+
+/** A request that is refused; it becomes a problem document. */
+export class ProblemError extends Error {
+  readonly code: ProblemCode
+  readonly headers: Readonly<Record<string, string>>
+  readonly fields: Readonly<Record<string, unknown>>
+
+  constructor(
+    code: ProblemCode,
+    detail?: string,
+    more: {
+      readonly headers?: Readonly<Record<string, string>> | undefined
+      readonly fields?: Readonly<Record<string, unknown>> | undefined
+    } = {},
+  ) {
+    super(detail ?? problemTypes[code].title)
+    this.code = code
+    this.headers = more.headers ?? {}
+    this.fields = more.fields ?? {}
+  }
+}
+
+/** The problem document (RFC 9457) of an error. What was thrown by others is not shown: it was not written for this reader. */
+export function problemResponse(error: unknown): Response {
+  if (error instanceof ProblemError) {
+    const { status, title } = problemTypes[error.code]
+    const detail = error.message === title ? {} : { detail: error.message }
+    return document(status, { title, ...detail, code: error.code, ...error.fields }, error.headers)
+  }
+  if (error instanceof CapstanError) {
+    const { status, code } = statusOf(error)
+    return document(status, {
+      title: problemTypes[code].title,
+      detail: error.message,
+      code,
+      cause: error.code,
+    })
+  }
+  if (error instanceof TypeError)
+    return document(400, {
+      title: problemTypes.invalid_request.title,
+      detail: error.message,
+      code: 'invalid_request',
+    })
+  const { status, title } = problemTypes.internal_error
+  return document(status, { title, code: 'internal_error' })
+}
+
+/** The codes of sessions, agents and stores that a client can act on. */
+function statusOf({ code }: Pick<CapstanError, 'code'>): {
+  readonly status: number
+  readonly code: ProblemCode
+} {
+  const known = causes[code] ?? 'internal_error'
+  return { status: problemTypes[known].status, code: known }
+}
+
+const causes: Readonly<Record<string, ProblemCode>> = {
+  session_not_found: 'session_not_found',
+  session_busy: 'session_busy',
+  session_locked: 'session_locked',
+  store_stale: 'session_locked',
+  import_bad_line: 'invalid_request',
+  import_too_large: 'invalid_request',
+  import_empty: 'invalid_request',
+  import_exists: 'session_exists',
+  session_closed: 'server_stopping',
+  session_option: 'invalid_request',
+  config_invalid: 'invalid_request',
+  workspace_unusable: 'workspace_not_allowed',
+  no_checkpoint: 'run_not_resumable',
+  no_session_store: 'run_not_resumable',
+  store_bad_id: 'session_not_found',
+  tool_input_invalid: 'invalid_request',
+}
+
+function document(
+  status: number,
+  fields: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify({ type: 'about:blank', status, ...fields }), {
+    status,
+    headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
+  })
+}

@@ -1,0 +1,79 @@
+import type { Session } from '../session/session.js'
+import type { JsonSchema } from '../tool/json.js'
+import type { Principal } from './options.js'
+import type { ProblemCode } from './problem.js'
+import type { ServerCore } from './server-core.js'
+
+/** A JSON object that came from a client. */
+export type Body = Readonly<Record<string, unknown>>
+
+/** What a handler is given: everything in it was checked. */
+export type RouteContext = {
+  readonly core: ServerCore
+  readonly request: Request
+  readonly principal: Principal
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** The body, as its schema takes it. */
+  readonly body: Body
+}
+
+export type SessionContext = RouteContext & { readonly session: Session }
+
+type Described = {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** With parameters in braces. */
+  readonly path: string
+  /** The `operationId` of the document, and what `authorize` is asked about. */
+  readonly action: string
+  readonly summary: string
+  readonly tag: string
+  readonly body?: JsonSchema | undefined
+  readonly query?: Readonly<Record<string, JsonSchema>> | undefined
+  readonly headers?: Readonly<Record<string, JsonSchema>> | undefined
+  readonly responses: Readonly<Record<number, RouteResponse>>
+  /** The codes of problems that are special to it; those of every route are added. */
+  readonly problems?: readonly ProblemCode[] | undefined
+}
+
+export type RouteResponse = {
+  readonly description: string
+  readonly schema?: JsonSchema | undefined
+  /** `application/json` unless given. */
+  readonly type?: string | undefined
+}
+
+/** One route: what it is for documents, what it takes, and what it does. The table of routes is the only list of them. */
+export type Route = Described &
+  (
+    | { readonly access: 'public' | 'caller'; handle(context: RouteContext): Promise<Response> }
+    | { readonly access: 'session'; handle(context: SessionContext): Promise<Response> }
+  )
+
+export function json(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+  })
+}
+
+export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+export const text = (more: JsonSchema = {}): JsonSchema => ({ type: 'string', ...more })
+export const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
+
+/** An object with these properties and no others. */
+export function objectOf(
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[] = [],
+): JsonSchema {
+  return {
+    type: 'object',
+    properties: { ...properties },
+    ...(required.length > 0 && { required: [...required] }),
+    additionalProperties: false,
+  }
+}

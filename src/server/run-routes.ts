@@ -1,0 +1,252 @@
+import type { Attachment } from '../session/request.js'
+import type { RunEvent } from '../session/run-events.js'
+import type { RunSnapshot } from '../session/runs.js'
+import type { Session } from '../session/session.js'
+import { isRecord, type JsonObject, type JsonSchema } from '../tool/json.js'
+import { followRun } from './follow-run.js'
+import { ProblemError } from './problem.js'
+import { type Body, json, listOf, objectOf, type Route, ref, type SessionContext, text } from './route.js'
+import { optionalText } from './session-routes.js'
+import { eventStreamResponse, type ServerSentEvent } from './sse.js'
+
+const tag = 'runs'
+const idempotencyKey = { 'Idempotency-Key': text({ minLength: 1, maxLength: 200 }) }
+
+const attachments: JsonSchema = {
+  type: 'array',
+  items: objectOf(
+    {
+      data: text({ description: 'Base64.' }),
+      mediaType: text({ pattern: '^[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+$', maxLength: 100 }),
+      name: text({ maxLength: 255 }),
+    },
+    ['data', 'mediaType'],
+  ),
+}
+const metadata: JsonSchema = { type: 'object', additionalProperties: true }
+const started = {
+  202: { description: 'The run is in the store and starts, or waits its turn.', schema: ref('StartedRun') },
+}
+
+/** Runs: start, watch, cancel, steer, resume. */
+export const runRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/runs',
+    action: 'startRun',
+    summary: 'Start a run. While another is active it waits its turn.',
+    tag,
+    access: 'session',
+    headers: idempotencyKey,
+    body: objectOf({ prompt: text({ minLength: 1 }), attachments, metadata }, ['prompt']),
+    responses: started,
+    problems: ['idempotency_key_reused', 'session_locked', 'too_many_runs', 'server_stopping'],
+    handle: (context) => start(context, String(context.body['prompt'])),
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/messages',
+    action: 'sendMessage',
+    summary: 'Send a message of the user, with attachments: a run answers it.',
+    tag,
+    access: 'session',
+    headers: idempotencyKey,
+    body: objectOf({ text: text({ minLength: 1 }), attachments, metadata }, ['text']),
+    responses: started,
+    problems: ['idempotency_key_reused', 'session_locked', 'too_many_runs', 'server_stopping'],
+    handle: (context) => start(context, String(context.body['text'])),
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/runs',
+    action: 'listRuns',
+    summary: 'List the runs of a session, oldest first.',
+    tag,
+    access: 'session',
+    responses: {
+      200: { description: 'The runs.', schema: objectOf({ runs: listOf(ref('Run')) }, ['runs']) },
+    },
+    handle: async ({ session }) => json(200, { runs: (await session.runs()).map(shownRun) }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/runs/{runId}',
+    action: 'getRun',
+    summary: 'Read a run.',
+    tag,
+    access: 'session',
+    responses: { 200: { description: 'The run.', schema: ref('Run') } },
+    problems: ['run_not_found'],
+    handle: async (context) => json(200, shownRun(await runOf(context))),
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/runs/{runId}/events',
+    action: 'watchRun',
+    summary: 'The events of a run as server-sent events, from a sequence number on.',
+    tag,
+    access: 'session',
+    query: { from: { type: 'integer', minimum: 0, description: 'The last number that the reader has.' } },
+    headers: { 'Last-Event-ID': text({ description: 'The same; wins over `from`.' }) },
+    responses: {
+      200: {
+        description: '`id` is the sequence number, `data` an event. The stream ends with the run.',
+        type: 'text/event-stream',
+        schema: ref('Event'),
+      },
+      204: { description: 'The run has ended and the reader has all of it.' },
+    },
+    problems: ['run_not_found', 'too_many_streams'],
+    handle: watchRun,
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/runs/{runId}/cancel',
+    action: 'cancelRun',
+    summary: 'Cancel a run that is active or waits its turn.',
+    tag,
+    access: 'session',
+    responses: { 200: { description: 'The run; its last event is `agent_cancelled`.', schema: ref('Run') } },
+    problems: ['run_not_found', 'run_not_active'],
+    async handle(context) {
+      const { id } = await runOf(context)
+      if (!(await context.session.cancelRun(id))) throw new ProblemError('run_not_active')
+      return json(200, shownRun(await runOf(context)))
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/runs/{runId}/steer',
+    action: 'steerRun',
+    summary: 'Add a message to the active run; the model reads it before its next answer.',
+    tag,
+    access: 'session',
+    body: objectOf({ text: text({ minLength: 1 }) }, ['text']),
+    responses: { 202: { description: 'The message is taken.', schema: ref('StartedRun') } },
+    problems: ['run_not_found', 'run_not_active'],
+    async handle(context) {
+      const { session, body } = context
+      const { id } = await runOf(context)
+      const isActive = (await session.currentRun())?.id === id
+      if (!isActive || !session.steer(String(body['text']))) throw new ProblemError('run_not_active')
+      return json(202, { runId: id, sessionId: session.sessionId })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/runs/{runId}/resume',
+    action: 'resumeRun',
+    summary: 'Resume a run whose process ended. Another run continues it.',
+    tag,
+    access: 'session',
+    responses: { 202: { description: 'The run that continues it.', schema: ref('StartedRun') } },
+    problems: ['run_not_found', 'run_not_resumable', 'session_locked', 'server_stopping'],
+    async handle(context) {
+      const { core, session } = context
+      const run = await runOf(context)
+      const known = (await session.runs()).findLast(({ resumedFrom }) => resumedFrom === run.id)
+      if (known !== undefined) return json(202, startedRun(known))
+      const resumed = await core.resume(session, run.id)
+      const runId = 'runId' in resumed ? resumed.runId : run.id
+      await session.save()
+      return json(202, { runId, sessionId: session.sessionId })
+    },
+  },
+]
+
+async function start(
+  { core, principal, session, body, request }: SessionContext,
+  prompt: string,
+): Promise<Response> {
+  const key = request.headers.get('idempotency-key') ?? undefined
+  const input = {
+    prompt,
+    attachments: attachmentsIn(body, core.limits.maxAttachments),
+    // It is a part of a JSON body.
+    metadata: isRecord(body['metadata']) ? (body['metadata'] as JsonObject) : undefined,
+  }
+  const run = await core.startRun(principal, session, input, key)
+  const location = `/v1/sessions/${encodeURIComponent(session.sessionId)}/runs/${encodeURIComponent(run.id)}`
+  return json(202, startedRun(run), { location })
+}
+
+function attachmentsIn(body: Body, max: number): readonly Attachment[] | undefined {
+  const given = body['attachments']
+  if (!Array.isArray(given)) return undefined
+  if (given.length > max) throw new ProblemError('invalid_request', `There are more than ${max} attachments.`)
+  return given.map((one) => {
+    const { data, mediaType, name } = isRecord(one) ? one : {}
+    if (typeof data !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(data))
+      throw new ProblemError('invalid_request', 'The data of an attachment must be base64.')
+    const named = optionalText(name)
+    return { data, mediaType: String(mediaType), ...(named !== undefined && { name: named }) }
+  })
+}
+
+async function watchRun(context: SessionContext): Promise<Response> {
+  const { core, principal, session, request, query } = context
+  const run = await runOf(context)
+  const from = readFrom(request.headers.get('last-event-id') ?? query.get('from'))
+  if (isOver(run) && !(await hasMore(session, run.id, from))) return new Response(null, { status: 204 })
+  const release = core.usage.take(principal, 'streams')
+  const hold = core.pool.hold(session.sessionId)
+  const closed = core.metrics.streamOpened()
+  const leaving = new AbortController()
+  const signal = AbortSignal.any([leaving.signal, core.stopping.signal])
+  const source = followRun(session, run.id, {
+    from,
+    signal,
+    store: core.pool.store,
+    resume: (cut) => core.resumeForReader(session, cut),
+  })
+  return eventStreamResponse(sent(source), {
+    heartbeatMs: core.limits.heartbeatMs,
+    signal: core.stopping.signal,
+    onClose: () => {
+      leaving.abort()
+      release()
+      hold()
+      closed()
+    },
+  })
+}
+
+async function* sent(source: AsyncIterable<RunEvent>): AsyncGenerator<ServerSentEvent, void, undefined> {
+  for await (const { sequence, event } of source) {
+    // Without an id: a reader that reconnects after it gets what it missed from the log.
+    const id = event.type === 'events_missed' ? undefined : sequence
+    yield { id, data: JSON.stringify(event) }
+  }
+}
+
+function readFrom(given: string | null): number {
+  if (given === null || given === '') return 0
+  const from = Number(given)
+  if (!Number.isSafeInteger(from) || from < 0)
+    throw new ProblemError('invalid_request', `The number ${JSON.stringify(given)} is no sequence number.`)
+  return from
+}
+
+/** Whether the run has ended for good: one that was cut off can be resumed. */
+function isOver({ status }: RunSnapshot): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled'
+}
+
+async function hasMore(session: Session, runId: string, from: number): Promise<boolean> {
+  const last = (await session.runEvents(runId)).at(-1)
+  return last !== undefined && last.sequence > from
+}
+
+async function runOf({ session, params }: SessionContext): Promise<RunSnapshot> {
+  const run = await session.runSnapshot(params['runId'] ?? '')
+  if (run === null) throw new ProblemError('run_not_found')
+  return run
+}
+
+function startedRun({ id, sessionId, status }: RunSnapshot): Body {
+  return { runId: id, sessionId, status }
+}
+
+function shownRun({ id, ...rest }: RunSnapshot): Record<string, unknown> {
+  return { runId: id, ...rest }
+}

@@ -1,0 +1,156 @@
+import type { JsonSchema } from '../tool/json.js'
+import { listOf, text } from './route.js'
+
+const number: JsonSchema = { type: 'number' }
+const integer: JsonSchema = { type: 'integer' }
+const anything: JsonSchema = { type: 'object', additionalProperties: true }
+
+/** An object of an answer: a later version can add fields. */
+function shape(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema {
+  return { type: 'object', properties: { ...properties }, required: [...required] }
+}
+
+/** The shapes that answers refer to by name. */
+export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
+  Problem: shape(
+    {
+      type: text(),
+      status: integer,
+      title: text(),
+      detail: text(),
+      code: text({ description: 'Stable: programs decide by it.' }),
+    },
+    ['type', 'status', 'title', 'code'],
+  ),
+  Session: shape(
+    {
+      sessionId: text(),
+      workspace: text(),
+      title: { type: ['string', 'null'] },
+      status: text({ enum: ['idle', 'running'] }),
+      mode: { type: ['string', 'null'] },
+      model: { type: ['string', 'null'] },
+      tenantId: { type: ['string', 'null'] },
+      principal: { type: ['string', 'null'] },
+      warning: { type: ['string', 'null'] },
+    },
+    ['sessionId', 'workspace', 'title', 'status'],
+  ),
+  SessionInfo: shape(
+    {
+      sessionId: text(),
+      workspace: text(),
+      title: { type: ['string', 'null'] },
+      createdAtMs: number,
+      updatedAtMs: number,
+      parentId: text(),
+    },
+    ['sessionId'],
+  ),
+  Run: shape(
+    {
+      runId: text(),
+      sessionId: text(),
+      status: text({ enum: ['queued', 'running', 'completed', 'failed', 'cancelled', 'interrupted'] }),
+      prompt: text(),
+      createdAtMs: number,
+      updatedAtMs: number,
+      eventCount: integer,
+      resultText: text(),
+      error: text(),
+      resumedFrom: text(),
+      usage: anything,
+      costUsd: number,
+    },
+    ['runId', 'sessionId', 'status', 'prompt'],
+  ),
+  StartedRun: shape({ runId: text(), sessionId: text(), status: text() }, ['runId', 'sessionId']),
+  Event: {
+    type: 'object',
+    description: 'An event of the SDK, unchanged. `type` tells them apart.',
+    properties: { type: text() },
+    required: ['type'],
+    additionalProperties: true,
+  },
+  Approval: shape(
+    {
+      callId: text(),
+      toolName: text(),
+      args: {},
+      reasons: listOf(text()),
+      rules: {
+        ...listOf(text()),
+        description:
+          'The rules that the decisions `session` and `always` add; empty when none is safe to offer.',
+      },
+      notes: listOf(text()),
+      diff: text(),
+      digest: text({ description: 'What the approval is bound to.' }),
+      remainingMs: number,
+      fromBefore: {
+        type: 'boolean',
+        description: 'Asked by a process that has ended; the answer resumes the run.',
+      },
+    },
+    ['callId', 'toolName', 'reasons', 'rules', 'digest'],
+  ),
+  Decision: shape({ callId: text(), decision: text(), runId: text() }, ['callId', 'decision']),
+  Question: shape({ questionId: text(), questions: listOf(anything), askedAtMs: number, agent: text() }, [
+    'questionId',
+    'questions',
+  ]),
+  Message: shape({ id: text(), role: text(), text: text(), createdAtMs: number, runId: text() }, [
+    'id',
+    'role',
+    'text',
+  ]),
+  HistoryMessage: {
+    type: 'object',
+    properties: { role: text() },
+    required: ['role'],
+    additionalProperties: true,
+  },
+  FileChange: shape(
+    {
+      path: text(),
+      kind: text(),
+      added: integer,
+      removed: integer,
+      diff: text(),
+      undone: { type: 'boolean' },
+      whyNot: text(),
+    },
+    ['path', 'kind'],
+  ),
+  UndoOutcome: shape({ undoId: text(), runId: text(), restored: listOf(text()), refused: listOf(anything) }, [
+    'undoId',
+    'runId',
+    'restored',
+    'refused',
+  ]),
+  Tool: shape({ name: text(), description: text(), kind: text(), title: text(), parameters: anything }, [
+    'name',
+    'description',
+  ]),
+  ToolResult: shape({ name: text(), output: text(), exitCode: integer, metadata: anything }, [
+    'name',
+    'output',
+    'exitCode',
+  ]),
+  Explanation: shape({ action: text({ enum: ['allow', 'ask', 'deny'] }), text: text() }, ['action', 'text']),
+  Trace: anything,
+  Usage: shape({ usage: anything, costUsd: number, models: listOf(anything) }, ['usage']),
+  Todo: shape({ content: text(), status: text() }, []),
+  McpServer: anything,
+  SideAnswer: shape({ question: text(), answer: text(), totalTokens: integer, costUsd: number }, [
+    'question',
+    'answer',
+  ]),
+  GeneratedObject: {
+    type: 'object',
+    properties: { object: {} },
+    required: ['object'],
+    additionalProperties: true,
+  },
+  Report: anything,
+}

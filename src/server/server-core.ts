@@ -1,0 +1,226 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { Agent } from '../agent/agent.js'
+import type { Attachment } from '../session/request.js'
+import type { RunSnapshot } from '../session/runs.js'
+import type { Session } from '../session/session.js'
+import { CapstanError } from '../tool/errors.js'
+import type { JsonObject } from '../tool/json.js'
+import type { Resumed } from './follow-run.js'
+import { Metrics } from './metrics.js'
+import { defaultLimits, type Principal, type ServerLimits, type ServerOptions } from './options.js'
+import { ProblemError } from './problem.js'
+import { Questions } from './questions.js'
+import { SessionPool } from './session-pool.js'
+import { UsageLimits } from './usage-limits.js'
+
+export type RunInput = {
+  readonly prompt: string
+  readonly attachments?: readonly Attachment[] | undefined
+  readonly metadata?: JsonObject | undefined
+}
+
+/** What all routes share: sessions, limits, runs that are active, and the end of the server. */
+export class ServerCore {
+  readonly agent: Agent
+  readonly options: ServerOptions
+  readonly limits: ServerLimits
+  readonly pool: SessionPool
+  readonly questions: Questions
+  readonly usage: UsageLimits
+  readonly metrics = new Metrics()
+  /** Aborted when the server stops: streams end. */
+  readonly stopping = new AbortController()
+  readonly #active = new Map<string, Promise<unknown>>()
+  readonly #resuming = new Map<string, Promise<Resumed>>()
+  readonly #starts = new Set<(session: Session, runId: string) => void>()
+  /** Answers that were given, by session and call. */
+  readonly #answers = new Map<string, string>()
+  #isDraining = false
+
+  constructor(agent: Agent, options: ServerOptions) {
+    this.agent = agent
+    this.options = options
+    this.limits = { ...defaultLimits, ...options.limits }
+    this.questions = new Questions(this.now, () => randomUUID())
+    this.pool = new SessionPool(agent, options, this.questions, this.now)
+    this.usage = new UsageLimits(this.limits, this.now)
+  }
+
+  readonly now = (): number => Date.now()
+
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  get activeRuns(): number {
+    return this.#active.size
+  }
+
+  /** Calls back with every run that starts here. Gives what ends that. */
+  onStart(listener: (session: Session, runId: string) => void): () => void {
+    this.#starts.add(listener)
+    return () => this.#starts.delete(listener)
+  }
+
+  /**
+   * Starts a run, or gives the one that the same key started before. Resolves when the run is in the store, so a process that ends
+   * afterwards leaves a run that can be resumed.
+   */
+  async startRun(
+    principal: Principal,
+    session: Session,
+    input: RunInput,
+    key?: string | undefined,
+  ): Promise<RunSnapshot> {
+    if (this.#isDraining) throw new ProblemError('server_stopping')
+    const runId = key === undefined ? randomUUID() : runIdOf(principal, session.sessionId, key)
+    const known = await session.runSnapshot(runId)
+    if (known !== null) {
+      if (known.prompt !== input.prompt) throw new ProblemError('idempotency_key_reused')
+      return known
+    }
+    const release = this.usage.take(principal, 'runs')
+    const { prompt, attachments, metadata } = input
+    const ended = session.send({
+      prompt,
+      runId,
+      ...(attachments !== undefined && { attachments }),
+      ...(metadata !== undefined && { metadata }),
+    })
+    this.#watchEnd(session, runId, ended, release)
+    const started = await session.runSnapshot(runId)
+    if (started === null) {
+      await ended
+      throw new ProblemError('internal_error')
+    }
+    for (const listener of this.#starts) listener(session, runId)
+    if (started.status !== 'queued') await this.#begun(session, runId)
+    await session.save()
+    return (await session.runSnapshot(runId)) ?? started
+  }
+
+  /** Waits for the first event. A run that could not have the session is no run: its error is the answer. */
+  async #begun(session: Session, runId: string): Promise<void> {
+    for await (const { event } of session.watch(runId)) {
+      if (event.type !== 'error' || event.code === undefined) return
+      if (event.code !== 'session_locked' && event.code !== 'store_stale') return
+      void this.pool.close(session.sessionId)
+      throw new CapstanError(event.code, event.error)
+    }
+  }
+
+  #watchEnd(session: Session, runId: string, ended: Promise<unknown>, release: () => void): void {
+    const hold = this.pool.hold(session.sessionId)
+    const key = `${session.sessionId}/${runId}`
+    const settled = ended
+      .then(
+        () => 'completed',
+        () => 'failed',
+      )
+      .then(async (outcome) => {
+        release()
+        hold()
+        this.#active.delete(key)
+        const run = await session.runSnapshot(runId)
+        this.metrics.runEnded(run?.status ?? outcome, run)
+        if ((await session.currentRun()) === null) this.questions.withdraw(session.sessionId)
+      })
+    this.#active.set(key, settled)
+    this.metrics.runStarted()
+  }
+
+  /** Resumes a run that was cut off; callers that ask at the same time share one resumption. */
+  resume(session: Session, runId: string): Promise<Resumed> {
+    const key = `${session.sessionId}/${runId}`
+    const known = this.#resuming.get(key)
+    if (known !== undefined) return known
+    if (this.#isDraining) return Promise.reject(new ProblemError('server_stopping'))
+    const resuming = new Promise<Resumed>((resolve, reject) => {
+      const onStart = (newRunId: string): void => {
+        resolve({ runId: newRunId })
+        for (const listener of this.#starts) listener(session, newRunId)
+      }
+      const ended = session.resumeRun(runId, { onStart })
+      ended.then((result) => resolve({ result }), reject)
+      this.#watchEnd(session, `${runId}+`, ended, () => undefined)
+    })
+    this.#resuming.set(key, resuming)
+    const forget = (): unknown => this.#resuming.delete(key)
+    resuming.then(forget, forget)
+    return resuming
+  }
+
+  /** The run that continues one that was cut off, started if need be; undefined when it cannot be resumed. */
+  async resumeForReader(session: Session, run: RunSnapshot): Promise<Resumed | undefined> {
+    if (this.options.resumeRuns === false || this.#isDraining) return undefined
+    try {
+      return await this.resume(session, run.id)
+    } catch (error) {
+      this.report(error)
+      return undefined
+    }
+  }
+
+  rememberAnswer(sessionId: string, callId: string, decision: string): void {
+    this.#answers.set(`${sessionId}/${callId}`, decision)
+    if (this.#answers.size <= maxAnswers) return
+    const [oldest] = this.#answers.keys()
+    if (oldest !== undefined) this.#answers.delete(oldest)
+  }
+
+  answerTo(sessionId: string, callId: string): string | undefined {
+    return this.#answers.get(`${sessionId}/${callId}`)
+  }
+
+  /** Whether a call has asked for an approval in a run that is known here, now or before. */
+  async wasAsked(session: Session, callId: string): Promise<boolean> {
+    for (const { id } of (await session.runs()).toReversed()) {
+      const events = await session.runEvents(id)
+      if (events.some(({ event }) => event.type === 'confirmation_required' && event.toolId === callId))
+        return true
+    }
+    return false
+  }
+
+  async authorize(principal: Principal, action: string, session?: Session): Promise<void> {
+    const { authorize } = this.options
+    const facts = session && {
+      sessionId: session.sessionId,
+      workspace: session.workspace,
+      tenantId: session.tenantId ?? undefined,
+      principal: session.principal ?? undefined,
+    }
+    if (authorize !== undefined && !(await authorize(principal, action, facts)))
+      throw new ProblemError('forbidden', `The caller is not allowed to do ${action}.`)
+  }
+
+  report(error: unknown): void {
+    this.options.onError?.(error)
+  }
+
+  /** No new runs; those that are active can end until the time is over. Then streams end and sessions are suspended. */
+  async close(drainMs = 0): Promise<void> {
+    this.#isDraining = true
+    if (drainMs > 0) {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, drainMs)
+      })
+      await Promise.race([Promise.all(this.#active.values()), late])
+      clearTimeout(timer)
+    }
+    // Before the sessions: a reader must not see the end of a run that only its process ends.
+    this.stopping.abort()
+    await this.pool.suspendAll()
+  }
+}
+
+/** The same key of the same caller is the same run, in every process that has the store. */
+function runIdOf({ id, tenantId = '' }: Principal, sessionId: string, key: string): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([tenantId, id, sessionId, key]))
+    .digest('hex')
+  return `run-${digest.slice(0, 32)}`
+}
+
+const maxAnswers = 10_000

@@ -1,0 +1,67 @@
+import { watchAll } from './all-events.js'
+import { json, objectOf, type Route, ref, text } from './route.js'
+
+const alive = objectOf({ status: text() }, ['status'])
+
+/** The server itself. */
+export const serviceRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/healthz',
+    action: 'getHealth',
+    summary: 'Whether the process answers.',
+    tag: 'service',
+    access: 'public',
+    responses: { 200: { description: 'It does.', schema: alive } },
+    handle: async () => json(200, { status: 'ok' }),
+  },
+  {
+    method: 'GET',
+    path: '/readyz',
+    action: 'getReadiness',
+    summary: 'Whether the server takes runs.',
+    tag: 'service',
+    access: 'public',
+    responses: {
+      200: { description: 'It does.', schema: alive },
+      503: { description: 'It is stopping.', schema: alive },
+    },
+    handle: async ({ core }) =>
+      core.isDraining ? json(503, { status: 'stopping' }) : json(200, { status: 'ready' }),
+  },
+  {
+    method: 'GET',
+    path: '/metrics',
+    action: 'getMetrics',
+    summary: 'Counters in the text format of Prometheus.',
+    tag: 'service',
+    access: 'caller',
+    responses: { 200: { description: 'The counters.', type: 'text/plain', schema: text() } },
+    handle: async ({ core }) =>
+      new Response(core.metrics.text({ sessions: core.pool.open().length, activeRuns: core.activeRuns }), {
+        headers: { 'content-type': 'text/plain; version=0.0.4', 'cache-control': 'no-store' },
+      }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/events',
+    action: 'watchAll',
+    summary: 'The events of all sessions of the caller on one stream.',
+    tag: 'runs',
+    access: 'caller',
+    headers: { 'Last-Event-ID': text({ description: 'The id of the last event that the reader has.' }) },
+    query: { from: text({ description: 'The same.' }) },
+    responses: {
+      200: {
+        description: '`data` is `{ sessionId, runId, sequence, event }`. `id` is opaque.',
+        type: 'text/event-stream',
+        schema: objectOf(
+          { sessionId: text(), runId: text(), sequence: { type: 'integer' }, event: ref('Event') },
+          ['sessionId', 'runId', 'sequence', 'event'],
+        ),
+      },
+    },
+    problems: ['too_many_streams'],
+    handle: watchAll,
+  },
+]

@@ -1,0 +1,214 @@
+import { realpathSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { Agent } from '../agent/agent.js'
+import type { SessionOptions } from '../session/options.js'
+import { retentionCaps } from '../session/retention.js'
+import type { Session } from '../session/session.js'
+import { MemorySessionStore } from '../store/memory-store.js'
+import type { SessionStore } from '../store/session-store.js'
+import { CapstanError } from '../tool/errors.js'
+import { defaultLimits, type Principal, type ServerOptions } from './options.js'
+import { ProblemError } from './problem.js'
+import type { Questions } from './questions.js'
+
+/** The sessions of the server: opened on use, closed when they are idle. A session is visible to its own tenant only. */
+export class SessionPool {
+  readonly store: SessionStore
+  /** The real paths of the directories that sessions can work in. */
+  readonly workspaces: readonly string[]
+  readonly #agent: Agent
+  readonly #options: ServerOptions
+  readonly #questions: Questions
+  readonly #now: () => number
+  readonly #entries = new Map<string, Entry>()
+  readonly #sweep: ReturnType<typeof setInterval>
+
+  constructor(agent: Agent, options: ServerOptions, questions: Questions, now: () => number) {
+    this.#agent = agent
+    this.#options = options
+    this.#questions = questions
+    this.#now = now
+    this.store = options.store ?? agent.sessionStore ?? new MemorySessionStore()
+    this.workspaces = (options.workspaces ?? ['.']).map((path) => realpathSync(path))
+    const idleMs = options.limits?.idleMs ?? defaultLimits.idleMs
+    this.#sweep = setInterval(() => this.#closeIdle(idleMs), Math.max(1_000, idleMs / 4))
+    this.#sweep.unref()
+  }
+
+  /** The sessions that are open now. */
+  open(): Session[] {
+    return [...this.#entries.values()].flatMap(({ session }) => (session === undefined ? [] : [session]))
+  }
+
+  /** Makes a session for a principal. `workspace` is an allowed path or its base name. */
+  async create(
+    principal: Principal,
+    given: {
+      readonly sessionId?: string | undefined
+      readonly workspace?: string | undefined
+      readonly title?: string | undefined
+      readonly options?: SessionOptions | undefined
+    },
+  ): Promise<Session> {
+    const root = this.workspaceFor(given.workspace)
+    if (given.sessionId !== undefined && (await this.#isKnown(given.sessionId)))
+      throw new ProblemError('session_exists')
+    let session: Session | undefined
+    session = this.#agent.session(root, {
+      ...this.#base(() => session?.sessionId ?? ''),
+      ...given.options,
+      ...(given.title !== undefined && { title: given.title }),
+      ...(given.sessionId !== undefined && { sessionId: given.sessionId }),
+      ...(principal.tenantId !== undefined && { tenantId: principal.tenantId }),
+      principal: principal.id,
+    })
+    await session.save()
+    this.#add(session)
+    return session
+  }
+
+  /** The session of this id, when the principal can see it. */
+  async find(principal: Principal, sessionId: string): Promise<Session> {
+    const session = await this.#opened(sessionId)
+    const isVisible =
+      (session.tenantId ?? undefined) === principal.tenantId && this.workspaces.includes(session.workspace)
+    if (!isVisible) throw new ProblemError('session_not_found')
+    return session
+  }
+
+  /** Takes over a session that the agent opened for a caller: a fork. */
+  adopt(session: Session): void {
+    this.#add(session)
+  }
+
+  /** The options of every session, for those that the agent opens elsewhere. */
+  optionsFor(principal: Principal, sessionId: () => string): SessionOptions {
+    return {
+      ...this.#base(sessionId),
+      ...(principal.tenantId !== undefined && { tenantId: principal.tenantId }),
+      principal: principal.id,
+    }
+  }
+
+  workspaceFor(named: string | undefined): string {
+    const [first = '.'] = this.workspaces
+    if (named === undefined) return first
+    const found = this.workspaces.find((path) => path === named || basename(path) === named)
+    if (found === undefined)
+      throw new ProblemError(
+        'workspace_not_allowed',
+        `The workspace ${JSON.stringify(named)} is not allowed.`,
+      )
+    return found
+  }
+
+  /** Marks a session as used until the given function is called. */
+  hold(sessionId: string): () => void {
+    const entry = this.#entries.get(sessionId)
+    if (entry === undefined) return () => undefined
+    entry.users += 1
+    let isHeld = true
+    return () => {
+      if (isHeld) entry.users -= 1
+      isHeld = false
+      entry.usedAtMs = this.#now()
+    }
+  }
+
+  /** Closes a session here; the store keeps it. */
+  async close(sessionId: string): Promise<void> {
+    const entry = this.#entries.get(sessionId)
+    this.#entries.delete(sessionId)
+    this.#questions.forget(sessionId)
+    const session = await entry?.opening.catch(() => undefined)
+    await session?.close()
+  }
+
+  /** Ends here and leaves the runs for another process. */
+  async suspendAll(): Promise<void> {
+    clearInterval(this.#sweep)
+    const all = [...this.#entries.values()]
+    this.#entries.clear()
+    await Promise.all(
+      all.map(async ({ opening }) => {
+        const session = await opening.catch(() => undefined)
+        await session?.suspend()
+      }),
+    )
+  }
+
+  async #isKnown(sessionId: string): Promise<boolean> {
+    return this.#entries.has(sessionId) || (await this.store.read(sessionId)) !== undefined
+  }
+
+  #opened(sessionId: string): Promise<Session> {
+    const known = this.#entries.get(sessionId)
+    if (known !== undefined && known.session?.isClosed !== true) {
+      known.usedAtMs = this.#now()
+      return known.opening
+    }
+    const opening = this.#resume(sessionId)
+    const entry: Entry = { opening, users: 0, usedAtMs: this.#now() }
+    this.#entries.set(sessionId, entry)
+    opening.then(
+      (session) => {
+        entry.session = session
+      },
+      () => {
+        if (this.#entries.get(sessionId) === entry) this.#entries.delete(sessionId)
+      },
+    )
+    return opening
+  }
+
+  async #resume(sessionId: string): Promise<Session> {
+    try {
+      return await this.#agent.openSession(
+        sessionId,
+        this.#base(() => sessionId),
+      )
+    } catch (error) {
+      // A log that names no workspace, or one that a log cannot choose, is no session of this server.
+      const isUnknown =
+        error instanceof CapstanError && ['session_option', 'workspace_unusable'].includes(error.code)
+      throw isUnknown ? new ProblemError('session_not_found') : error
+    }
+  }
+
+  #base(sessionId: () => string): SessionOptions {
+    const { approvalTimeoutMs = 24 * 3_600_000, session } = this.#options
+    return {
+      confirmationPolicy: { enabled: true, defaultTimeoutMs: approvalTimeoutMs },
+      onQuestion: this.#questions.handlerOf(sessionId),
+      retentionLimits: retentionCaps,
+      ...session,
+      sessionStore: this.store,
+    }
+  }
+
+  #add(session: Session): void {
+    const opening = Promise.resolve(session)
+    this.#entries.set(session.sessionId, { opening, session, users: 0, usedAtMs: this.#now() })
+  }
+
+  #closeIdle(idleMs: number): void {
+    const before = this.#now() - idleMs
+    for (const [id, { session, users, usedAtMs }] of this.#entries) {
+      if (session === undefined || users > 0 || usedAtMs > before) continue
+      if (session.isClosed) this.#entries.delete(id)
+      else void this.#closeUnlessBusy(session)
+    }
+  }
+
+  async #closeUnlessBusy(session: Session): Promise<void> {
+    const isActive = (await session.runs()).some(({ status }) => status === 'running' || status === 'queued')
+    if (!isActive && session.pendingConfirmations().length === 0) await this.close(session.sessionId)
+  }
+}
+
+type Entry = {
+  readonly opening: Promise<Session>
+  session?: Session | undefined
+  users: number
+  usedAtMs: number
+}

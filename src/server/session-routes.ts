@@ -1,0 +1,291 @@
+import type { Session } from '../session/session.js'
+import type { SessionInfo } from '../store/session-store.js'
+import { isRecord } from '../tool/json.js'
+import { clientOptions, wideModes } from './client-options.js'
+import { ProblemError } from './problem.js'
+import {
+  json,
+  listOf,
+  objectOf,
+  type Route,
+  type RouteContext,
+  ref,
+  type SessionContext,
+  text,
+} from './route.js'
+
+const title = text({ minLength: 1, maxLength: 200 })
+const tag = 'sessions'
+
+/** Sessions: open, list, change, close, copy, move. */
+export const sessionRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v1/sessions',
+    action: 'createSession',
+    summary: 'Open a session on an allowed workspace.',
+    tag,
+    access: 'caller',
+    body: objectOf({
+      workspace: text({
+        description: 'An allowed path or its base name; the first allowed one unless given.',
+      }),
+      title,
+      options: { type: 'object', additionalProperties: true },
+    }),
+    responses: { 201: { description: 'The session.', schema: ref('Session') } },
+    problems: ['workspace_not_allowed', 'option_not_allowed'],
+    handle: createSession,
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions',
+    action: 'listSessions',
+    summary: 'List the sessions of the caller, newest first.',
+    tag,
+    access: 'caller',
+    query: {
+      limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+      cursor: text(),
+      workspace: text(),
+      title: text({ description: 'A part of the title.' }),
+    },
+    responses: {
+      200: {
+        description: 'One page. `nextCursor` is absent on the last one.',
+        schema: objectOf({ sessions: listOf(ref('SessionInfo')), nextCursor: text() }, ['sessions']),
+      },
+    },
+    handle: listSessions,
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/import',
+    action: 'importSession',
+    summary: 'Add an exported session. It brings no permissions and no labels.',
+    tag,
+    access: 'caller',
+    body: objectOf({ lines: { type: 'array', items: text(), maxItems: 1_000_000 }, workspace: text() }, [
+      'lines',
+    ]),
+    responses: { 201: { description: 'The session.', schema: ref('Session') } },
+    problems: ['workspace_not_allowed'],
+    async handle({ core, principal, body }) {
+      const lines = Array.isArray(body['lines'])
+        ? body['lines'].map((line) => `${String(line).trimEnd()}\n`)
+        : []
+      const workspace = core.pool.workspaceFor(optionalText(body['workspace']))
+      const { id: sessionId } = await core.agent.importSession(lines, {
+        workspace,
+        sessionStore: core.pool.store,
+      })
+      const session = await core.agent.openSession(sessionId, {
+        ...core.pool.optionsFor(principal, () => sessionId),
+        workspace,
+      })
+      // The row with the labels of the caller.
+      await session.setTitle(session.title ?? 'Imported session')
+      core.pool.adopt(session)
+      return json(201, await describe(session))
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}',
+    action: 'getSession',
+    summary: 'Read a session.',
+    tag,
+    access: 'session',
+    responses: { 200: { description: 'The session.', schema: ref('Session') } },
+    handle: async ({ session }) => json(200, await describe(session)),
+  },
+  {
+    method: 'PATCH',
+    path: '/v1/sessions/{sessionId}',
+    action: 'updateSession',
+    summary: 'Change the title, the mode or the model.',
+    tag,
+    access: 'session',
+    body: objectOf({
+      title,
+      mode: { enum: ['plan', 'read-only', 'accept-edits', 'full', null] },
+      model: text({ minLength: 1 }),
+    }),
+    responses: { 200: { description: 'The session.', schema: ref('Session') } },
+    handle: updateSession,
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/close',
+    action: 'closeSession',
+    summary: 'Close a session in this process. It is opened again on use.',
+    tag,
+    access: 'session',
+    responses: { 204: { description: 'It is closed.' } },
+    async handle({ core, session }) {
+      await core.pool.close(session.sessionId)
+      return new Response(null, { status: 204 })
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/sessions/{sessionId}',
+    action: 'deleteSession',
+    summary: 'Cancel what runs in a session, and remove it from the store.',
+    tag,
+    access: 'session',
+    responses: { 204: { description: 'It is removed.' } },
+    async handle({ core, session }) {
+      await core.pool.close(session.sessionId)
+      await core.pool.store.delete(session.sessionId)
+      return new Response(null, { status: 204 })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/fork',
+    action: 'forkSession',
+    summary: 'Copy a session, up to a message or to its end.',
+    tag,
+    access: 'session',
+    body: objectOf({ fromMessageId: text(), beforeMessageId: text(), title }),
+    responses: { 201: { description: 'The new session.', schema: ref('Session') } },
+    problems: ['session_busy', 'history_conflict'],
+    async handle({ core, principal, session, body }) {
+      const [from, before, named] = [body['fromMessageId'], body['beforeMessageId'], body['title']].map(
+        optionalText,
+      )
+      let fork: Session | undefined
+      fork = await core.agent.forkSession(session, {
+        ...core.pool.optionsFor(principal, () => fork?.sessionId ?? ''),
+        ...(from !== undefined && { fromMessageId: from }),
+        ...(before !== undefined && { beforeMessageId: before }),
+        ...(named !== undefined && { title: named }),
+      })
+      await fork.save()
+      core.pool.adopt(fork)
+      return json(201, await describe(fork))
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/export',
+    action: 'exportSession',
+    summary: 'The log of a session as lines of JSON.',
+    tag,
+    access: 'session',
+    responses: {
+      200: { description: 'One JSON value per line.', type: 'application/x-ndjson', schema: text() },
+    },
+    async handle({ core, session }) {
+      await session.save()
+      const lines = core.agent.exportSession(session.sessionId, { sessionStore: core.pool.store })
+      const encoder = new TextEncoder()
+      const body = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          const { value, done } = await lines.next()
+          if (done === true) controller.close()
+          else controller.enqueue(encoder.encode(`${value.trimEnd()}\n`))
+        },
+        async cancel() {
+          await lines.return()
+        },
+      })
+      return new Response(body, {
+        headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
+      })
+    },
+  },
+]
+
+async function createSession({ core, principal, body }: RouteContext): Promise<Response> {
+  const options = isRecord(body['options']) ? clientOptions(body['options'], core.options) : {}
+  if (wideModes.has(options.mode)) await core.authorize(principal, 'widenMode')
+  const session = await core.pool.create(principal, {
+    workspace: optionalText(body['workspace']),
+    title: optionalText(body['title']),
+    options,
+  })
+  return json(201, await describe(session), {
+    location: `/v1/sessions/${encodeURIComponent(session.sessionId)}`,
+  })
+}
+
+async function updateSession({ core, principal, session, body }: SessionContext): Promise<Response> {
+  const { title: named, mode, model } = body
+  if (wideModes.has(mode)) await core.authorize(principal, 'widenMode', session)
+  if (typeof named === 'string') await session.setTitle(named)
+  if (typeof model === 'string') await session.setModel(model)
+  if (mode === null) await session.setMode(undefined)
+  else if (mode === 'plan' || mode === 'read-only' || mode === 'accept-edits' || mode === 'full')
+    await session.setMode(mode)
+  return json(200, await describe(session))
+}
+
+async function listSessions({ core, principal, query }: RouteContext): Promise<Response> {
+  const limit = Number(query.get('limit') ?? 50)
+  const [workspace, part] = [query.get('workspace'), query.get('title')?.toLowerCase()]
+  const root = workspace === null ? undefined : core.pool.workspaceFor(workspace)
+  const all = (await core.pool.store.list()).filter(
+    (info) =>
+      info.labels?.['tenantId'] === principal.tenantId &&
+      info.workspaceRoot !== undefined &&
+      (root === undefined
+        ? core.pool.workspaces.includes(info.workspaceRoot)
+        : info.workspaceRoot === root) &&
+      (part === undefined || info.title?.toLowerCase().includes(part) === true),
+  )
+  const start = afterCursor(all, query.get('cursor'))
+  const page = all.slice(start, start + limit)
+  const last = page.at(-1)
+  const hasMore = start + limit < all.length && last !== undefined
+  return json(200, {
+    sessions: page.map(({ id, workspaceRoot, title: named, labels: _, ...rest }) => ({
+      sessionId: id,
+      workspace: workspaceRoot,
+      title: named ?? null,
+      ...rest,
+    })),
+    ...(hasMore && { nextCursor: cursorOf(last) }),
+  })
+}
+
+function cursorOf({ updatedAtMs = 0, id }: SessionInfo): string {
+  return Buffer.from(JSON.stringify([updatedAtMs, id])).toString('base64url')
+}
+
+/** Where a page begins: after the session of the cursor, also when that is gone by now. */
+function afterCursor(all: readonly SessionInfo[], cursor: string | null): number {
+  if (cursor === null) return 0
+  const [at, id] = readCursor(cursor)
+  const start = all.findIndex((one) => (one.updatedAtMs ?? 0) < at || (one.updatedAtMs === at && one.id > id))
+  return start < 0 ? all.length : start
+}
+
+function readCursor(cursor: string): readonly [number, string] {
+  try {
+    const [at, id]: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    if (typeof at === 'number' && typeof id === 'string') return [at, id]
+  } catch (cause) {
+    throw new ProblemError('invalid_request', `The cursor is not valid: ${String(cause)}`)
+  }
+  throw new ProblemError('invalid_request', 'The cursor is not valid.')
+}
+
+async function describe(session: Session): Promise<Record<string, unknown>> {
+  return {
+    sessionId: session.sessionId,
+    workspace: session.workspace,
+    title: session.title,
+    status: (await session.currentRun()) === null ? 'idle' : 'running',
+    mode: (await session.mode()) ?? null,
+    model: session.modelName(),
+    tenantId: session.tenantId,
+    principal: session.principal,
+    warning: session.initWarning,
+  }
+}
+
+export function optionalText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

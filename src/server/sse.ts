@@ -1,0 +1,93 @@
+/** One server-sent event. Without an id a reader keeps the id of the one before. */
+export type ServerSentEvent = { readonly id?: string | number | undefined; readonly data: string }
+
+export type EventStreamOptions = {
+  readonly heartbeatMs: number
+  /** Ends the response, without an end of its own. */
+  readonly signal: AbortSignal
+  /** Called once, when the response is over or its reader has left. */
+  readonly onClose: () => void
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * A response of server-sent events. Nothing is read ahead of the client, so a slow one costs no memory here. Silence is filled with
+ * comments, which also find connections that are dead.
+ */
+export function eventStreamResponse(
+  source: AsyncIterator<ServerSentEvent, unknown, undefined>,
+  { heartbeatMs, signal, onClose, headers }: EventStreamOptions,
+): Response {
+  const encoder = new TextEncoder()
+  let pending: Promise<IteratorResult<ServerSentEvent, unknown>> | undefined
+  let isOver = false
+  const close = (): void => {
+    if (isOver) return
+    isOver = true
+    onClose()
+    // Not awaited: a reader that waits for an event hears of it only then.
+    source.return?.(undefined).catch(() => undefined)
+  }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        // The headers reach the client with the first bytes.
+        controller.enqueue(encoder.encode(': open\n\n'))
+      },
+      async pull(controller) {
+        pending ??= source.next()
+        const next = await nextOrSilence(pending, heartbeatMs, signal)
+        if (next === 'silence') {
+          controller.enqueue(encoder.encode(': heartbeat\n\n'))
+          return
+        }
+        pending = undefined
+        if (next === 'stopped' || next.done === true) {
+          close()
+          controller.close()
+          return
+        }
+        const { id, data } = next.value
+        controller.enqueue(encoder.encode(`${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`))
+      },
+      cancel: close,
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache, no-transform',
+      // Some proxies hold answers back until they are whole.
+      'x-accel-buffering': 'no',
+      ...headers,
+    },
+  })
+}
+
+function nextOrSilence<Value>(
+  next: Promise<Value>,
+  heartbeatMs: number,
+  signal: AbortSignal,
+): Promise<Value | 'silence' | 'stopped'> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => done('silence'), heartbeatMs)
+    timer.unref?.()
+    const stop = (): void => done('stopped')
+    const done = (value: Value | 'silence' | 'stopped'): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+      resolve(value)
+    }
+    if (signal.aborted) {
+      stop()
+      return
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    next.then(done, (error: unknown) => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+      reject(error)
+    })
+  })
+}

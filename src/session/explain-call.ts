@@ -1,0 +1,33 @@
+import type { Call } from '../authority/call.js'
+import { expandOnDisk } from '../authority/expand-on-disk.js'
+import { explain, formatExplanation } from '../authority/explain.js'
+import { defaultWatchdog, runWatchdog } from '../authority/watchdog.js'
+import { describeUnknownTool } from '../tool/errors.js'
+import { governTool } from '../tool/govern.js'
+import type { Session } from './session.js'
+import { coreOf } from './surface/session-surface.js'
+
+/**
+ * Why a call of a model would be allowed, asked about or denied in this session: every rule that had a say. Nothing is run. Throws
+ * `TypeError` for a tool that the session does not have, and for arguments that the tool does not take.
+ */
+export async function explainCall(
+  session: Session,
+  name: string,
+  value: unknown,
+): Promise<{ readonly action: 'allow' | 'ask' | 'deny'; readonly text: string }> {
+  const core = coreOf(session)
+  const { authority, workspace } = await core.engine()
+  const known = core.shelf.get(name)
+  if (known === undefined) throw new TypeError(describeUnknownTool(name, core.shelf.names()))
+  const tool = await governTool(known)
+  const prepared = await tool.prepare(value)
+  if (!prepared.ok) throw new TypeError(prepared.envelope.error_text)
+  const { args, subjects } = prepared
+  const call: Call = { tool: name, args, subjects, ...(tool.mcp !== undefined && { mcp: tool.mcp }) }
+  const holds = authority.for(tool)
+  const expanded = await expandOnDisk(call, holds.book.scope, workspace)
+  const watchdog = await runWatchdog(defaultWatchdog, { tool: name, args, expanded })
+  const explanation = explain(expanded, holds, watchdog)
+  return { action: explanation.verdict.action, text: formatExplanation(explanation) }
+}

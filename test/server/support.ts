@@ -1,0 +1,92 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import { readEventStream } from '../../src/client/read-event-stream.js'
+import type { AgentEvent } from '../../src/loop/events.js'
+import { type CapstanServer, createServer, listen, type ServerOptions } from '../../src/server/index.js'
+
+export const token = 'token-of-the-tests-0001'
+export const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean()
+})
+
+/** A directory that is removed after the test. */
+export function directory(): string {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-server-')))
+  cleanups.push(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+export type Started = {
+  readonly url: string
+  readonly agent: Agent
+  readonly server: CapstanServer
+  readonly workspace: string
+  /** Sends a request with the token, and reads a JSON answer. */
+  call(method: string, path: string, body?: unknown, more?: Record<string, string>): Promise<Answer>
+  stop(): Promise<void>
+}
+
+// The tests look into answers of every shape.
+// biome-ignore lint/suspicious/noExplicitAny: a JSON answer
+export type Answer = { readonly status: number; readonly body: any; readonly headers: Headers }
+
+/** A server on a free port of loopback, in this process. */
+export async function startServer(options: Partial<ServerOptions> = {}): Promise<Started> {
+  const workspace = options.workspaces?.[0] ?? directory()
+  const agent = await Agent.create()
+  const server = createServer(agent, { token, workspaces: [workspace], ...options })
+  const { url, close } = await listen(server, { port: 0 })
+  let stopping: Promise<void> | undefined
+  const stop = (): Promise<void> => {
+    stopping ??= (async () => {
+      await server.close()
+      await close()
+      await agent.close()
+    })()
+    return stopping
+  }
+  cleanups.push(stop)
+  const call: Started['call'] = async (method, path, body, more = {}) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...headers, ...more },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const isJson =
+      response.headers.get('content-type')?.includes('json') === true &&
+      !response.headers.get('content-type')?.includes('ndjson')
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers }
+  }
+  return { url, agent, server, workspace, call, stop }
+}
+
+export type Placed = { readonly sequence: number | undefined; readonly event: AgentEvent }
+
+/** The events of one connection, until it ends or the given number has come. */
+export async function readEvents(
+  url: string,
+  path: string,
+  options: { readonly from?: number; readonly count?: number } = {},
+): Promise<Placed[]> {
+  const leaving = new AbortController()
+  const response = await fetch(`${url}${path}`, {
+    headers: { ...headers, ...(options.from !== undefined && { 'last-event-id': String(options.from) }) },
+    signal: leaving.signal,
+  })
+  if (response.status === 204 || response.body === null) return []
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
+  const events: Placed[] = []
+  for await (const { id, data } of readEventStream(response.body)) {
+    events.push({ sequence: id === undefined ? undefined : Number(id), event: JSON.parse(data) })
+    if (events.length === options.count) break
+  }
+  leaving.abort()
+  return events
+}
