@@ -23,10 +23,3 @@ export const exitCodeMeanings: Readonly<Record<ExitCode, string>> = {
   130: 'cancelled (Ctrl-C)',
   143: 'terminated (SIGTERM or SIGHUP)',
 }
-
-/** Exit codes of commands that explain what the rules decide about a call. */
-export const explainExitCodes = {
-  0: 'success; for an explained call: it would be allowed',
-  1: 'failure; for an explained call: it would be denied',
-  3: 'for an explained call: the user would be asked',
-} as const

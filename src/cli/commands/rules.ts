@@ -1,6 +1,6 @@
 import { runAction } from '../actions.js'
 import type { Command } from '../command.js'
-import { explainExitCodes } from '../exit-codes.js'
+import { exitCodeMeanings } from '../exit-codes.js'
 import { permissionFlags, placeFlags, storeFlag } from '../setup/session-flags.js'
 
 export const command: Command = {
@@ -43,7 +43,12 @@ directory can only ask and deny until you confirm it, and a .mcp.json starts not
       comment: 'Use the rules and MCP servers that came with this directory',
     },
   ],
-  exitCodes: { ...explainExitCodes, 130: 'confirm: cancelled (Ctrl-C)' },
+  exitCodes: {
+    0: 'success; test: the call would be allowed',
+    1: 'failure; test: the call would be denied',
+    3: 'test: the user would be asked; confirm: not confirmed',
+    130: exitCodeMeanings[130],
+  },
   run: (args, io) =>
     runAction(
       {

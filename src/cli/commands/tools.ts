@@ -1,7 +1,7 @@
 import { runAction } from '../actions.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
-import { exitCodes, explainExitCodes } from '../exit-codes.js'
+import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { permissionFlags, placeFlags } from '../setup/session-flags.js'
 import { colorsFor } from '../terminal/colors.js'
@@ -24,7 +24,11 @@ export const command: Command = {
       comment: 'Explain what the rules decide about a call',
     },
   ],
-  exitCodes: explainExitCodes,
+  exitCodes: {
+    0: 'success; explain: the call would be allowed',
+    1: 'failure; explain: the call would be denied',
+    3: 'explain: the user would be asked',
+  },
   run: (args, io) =>
     runAction(
       {

@@ -3,7 +3,7 @@ import { workspaceRoot } from '../../agent/workspace-root.js'
 import { messageOf } from '../../tool/errors.js'
 import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
-import { exitCodes } from '../exit-codes.js'
+import { exitCodeMeanings, exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { directoryFlag } from '../setup/session-flags.js'
 import { userDirOf } from '../setup/user-dir.js'
@@ -53,8 +53,9 @@ its exact text. If it changes, confirm it again.`,
   examples: [{ line: 'capstan trust', comment: 'Show the file and ask for confirmation' }],
   exitCodes: {
     0: 'confirmed',
-    1: 'not confirmed, or the directory has no configuration',
-    130: 'cancelled (Ctrl-C)',
+    1: 'the directory has no configuration',
+    3: 'not confirmed',
+    130: exitCodeMeanings[130],
   },
   async run(args, io) {
     const place = {

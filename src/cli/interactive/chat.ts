@@ -6,6 +6,7 @@ import { restrictingMode } from '../../session/journal/restored-authority.js'
 import type { SessionOptions } from '../../session/options.js'
 import type { Session } from '../../session/session.js'
 import type { SessionInfo } from '../../store/session-store.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import { CommandLineError } from '../errors.js'
 import type { Io } from '../io.js'
 import { interruptedRun } from '../sessions/interrupted-run.js'
@@ -13,14 +14,14 @@ import { mainSessions } from '../sessions/main-sessions.js'
 import { type ChosenModel, chooseModel } from '../setup/choose-model.js'
 import type { Prepared } from '../setup/prepare.js'
 
-/** How a session reaches its user. */
-export type Person = Pick<SessionOptions, 'onAsk' | 'onQuestion' | 'middleware'>
+/** The handlers through which a session reaches its user. */
+export type UserHandlers = Pick<SessionOptions, 'onAsk' | 'onQuestion' | 'middleware'>
 
-/** What an interactive session talks to: one session at a time, which can be changed for another. */
+/** The current session of the interactive command. It can be replaced by another one. */
 export class Chat {
   readonly prepared: Prepared
   readonly #io: Io
-  readonly #person: Person
+  readonly #handlers: UserHandlers
   #session: Session
   #model: ChosenModel
   #mode: ModeName | undefined
@@ -29,23 +30,23 @@ export class Chat {
   private constructor(
     prepared: Prepared,
     io: Io,
-    person: Person,
+    handlers: UserHandlers,
     session: Session,
-    { mode, interrupted }: Left,
+    { mode, interrupted }: SavedState,
   ) {
     this.prepared = prepared
     this.#io = io
-    this.#person = person
+    this.#handlers = handlers
     this.#session = session
     this.#model = prepared.model
     this.#mode = mode
     this.#interrupted = interrupted
   }
 
-  static async open(prepared: Prepared, io: Io, person: Person): Promise<Chat> {
-    const session = await prepared.open(person)
-    const left = await leftAs(prepared, session.sessionId)
-    return new Chat(prepared, io, person, session, { ...left, mode: prepared.options.mode ?? left.mode })
+  static async open(prepared: Prepared, io: Io, handlers: UserHandlers): Promise<Chat> {
+    const session = await prepared.open(handlers)
+    const saved = await readSavedState(prepared, session.sessionId)
+    return new Chat(prepared, io, handlers, session, { ...saved, mode: prepared.options.mode ?? saved.mode })
   }
 
   get session(): Session {
@@ -56,25 +57,25 @@ export class Chat {
     return this.#model.name
   }
 
-  /** Undefined: the default. */
+  /** The permission mode; undefined for the default. */
   get mode(): ModeName | undefined {
     return this.#mode
   }
 
-  /** What this session has used, with its subagents, side questions and earlier models. */
+  /** The tokens and cost of this session, including subagents, side questions and earlier models. */
   get totals(): { readonly tokens: number; readonly costUsd: number | undefined } {
     const { usage, costUsd } = this.#session.spending()
     return { tokens: usage.totalTokens, costUsd }
   }
 
-  /** What the user said in a run; undefined when that is not stored. */
+  /** The prompt of a run; undefined when it is not stored. */
   async promptOf(runId: string): Promise<string | undefined> {
     const { store } = this.prepared
     if (store === undefined) return undefined
     return (await load(store, this.#session.sessionId))?.runs.get(runId)?.prompt
   }
 
-  /** The prompt of the run that was interrupted when this session was used last. */
+  /** The prompt of the session's last run, if that run was interrupted. */
   get interrupted(): string | undefined {
     return this.#interrupted
   }
@@ -89,30 +90,30 @@ export class Chat {
     return found
   }
 
-  /** Whether a call still waits for an answer: not when its run has ended, or it was answered in another way. */
+  /** Whether a call still waits for an answer: false when its run has ended, or it was answered in another way. */
   isAsked({ id, toolCallId = id }: AskRequest): boolean {
     return this.#session
       .pendingConfirmations()
       .some(({ request }) => (request.toolCallId ?? request.id) === toolCallId)
   }
 
-  /** Goes on with another session as it was left, or with a new one. */
+  /** Resumes another session with its saved mode, or starts a new one. */
   async switchTo(sessionId: string | undefined): Promise<void> {
     const { prepared } = this
-    const left = sessionId === undefined ? {} : await leftAs(prepared, sessionId)
-    const mode = prepared.options.mode ?? left.mode
+    const saved = sessionId === undefined ? {} : await readSavedState(prepared, sessionId)
+    const mode = prepared.options.mode ?? saved.mode
     await this.#reopen(sessionId ?? randomIds.next(), this.#model, mode)
-    this.#interrupted = left.interrupted
+    this.#interrupted = saved.interrupted
   }
 
-  /** Asks another model from now on. What was said stays, where the session is kept. */
+  /** Changes the model. Messages are preserved if the session is stored. */
   async useModel(named: string): Promise<void> {
     const { config, store } = this.prepared
     const chosen = await chooseModel({ env: this.#io.env, config, named })
     if (store === undefined && this.#session.messages().length > 0)
       throw new CommandLineError(
-        'This session is not kept anywhere, so it cannot go on with another model.',
-        'Begin anew with --model, or leave out --store none.',
+        'The model of a session that is not stored cannot be changed.',
+        'Start again with --model, or remove --store none.',
       )
     await this.#reopen(this.#session.sessionId, chosen, this.#mode)
   }
@@ -123,26 +124,26 @@ export class Chat {
   }
 
   async #reopen(sessionId: string, model: ChosenModel, mode: ModeName | undefined): Promise<void> {
-    // A session is one holder's at a time: the old one is let go of first.
+    // Only one process and object can hold a session, so the old one is closed first.
     await this.#session.close()
-    const options = { ...this.#person, sessionId, model: model.model }
-    this.#session = await this.prepared.open({ ...options, ...(mode !== undefined && { mode }) })
-    // The flag would have it otherwise.
+    const options = { ...this.#handlers, sessionId, model: model.model }
+    this.#session = await this.prepared.open({ ...options, ...omitUndefined({ mode }) })
+    // Overrides --mode, which `open` applies.
     if (mode === undefined && this.prepared.options.mode !== undefined) await this.#session.setMode(undefined)
     this.#model = model
     this.#mode = mode
   }
 }
 
-/** How a session was left: its mode, and the prompt of the run that was interrupted. */
-type Left = { readonly mode?: ModeName | undefined; readonly interrupted?: string | undefined }
+/** The saved mode of a session, and the prompt of its interrupted run. */
+type SavedState = { readonly mode?: ModeName | undefined; readonly interrupted?: string | undefined }
 
-async function leftAs({ store }: Pick<Prepared, 'store'>, sessionId: string): Promise<Left> {
+async function readSavedState({ store }: Pick<Prepared, 'store'>, sessionId: string): Promise<SavedState> {
   const state = store === undefined ? undefined : await load(store, sessionId)
   const session = state?.session
   const named = session?.mode === undefined ? session?.options?.['mode'] : session.mode
   return {
-    // A log that tools could have written must not bring a mode that allows more.
+    // Tools could have written the log, so it must not restore a mode that allows more.
     mode: restrictingMode(named),
     interrupted: interruptedRun(state?.runs.values() ?? [])?.prompt,
   }

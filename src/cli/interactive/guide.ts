@@ -1,10 +1,10 @@
 import type { Colors } from '../terminal/colors.js'
 
-/** Somebody who says what to try next. */
+/** Suggests what to try next. */
 export interface Guide {
   welcome(colors: Colors): readonly string[]
-  /** What an empty line stands for. */
+  /** The prompt that is sent for an empty input. */
   suggestion(): string | undefined
-  /** What to know after this was sent and done. */
+  /** Lines to print after this prompt is done. */
   sent(text: string, colors: Colors): readonly string[]
 }

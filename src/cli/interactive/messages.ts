@@ -7,7 +7,7 @@ import { wrapText } from '../terminal/wrap.js'
 import type { Chat } from './chat.js'
 import type { Guide } from './guide.js'
 
-/** The first words. */
+/** The lines at the start of a session. */
 export function welcomeLines(
   { prepared, session }: Chat,
   guide: Guide | undefined,
@@ -15,14 +15,14 @@ export function welcomeLines(
 ): string[] {
   const { dim, yellow, bold } = colors
   return [
-    `${bold('capstan')} ${dim(`in ${safeLine(prepared.workspace, 300)}; /help says what can be typed`)}`,
+    `${bold('capstan')} ${dim(`in ${safeLine(prepared.workspace, 300)} (/help lists commands and keys)`)}`,
     ...warningsOf(prepared, session).map((warning) => yellow(`warning: ${safeLine(warning, 500)}`)),
     ...(guide?.welcome(colors) ?? prepared.notes.map((note) => dim(safeLine(note, 500)))),
     '',
   ]
 }
 
-/** What was sent, once more: the input is empty by then. */
+/** The prompt that was sent, printed above the empty input. */
 export function echoLines(
   text: string,
   more: string,
@@ -42,20 +42,20 @@ export function recapLines(
   { dim, yellow }: Colors,
   columns: number,
 ): string[] {
-  const said = session.messages().filter(({ role }) => role === 'user' || role === 'assistant')
+  const messages = session.messages().filter(({ role }) => role === 'user' || role === 'assistant')
   const cutOff =
     interrupted === undefined
       ? []
       : [
-          `The last run was interrupted before it ended: "${safeLine(interrupted, 120)}".`,
-          `Say what to do next, or complete it with: capstan sessions resume ${safeLine(session.sessionId, 100)} --run`,
+          `The last run was interrupted: "${safeLine(interrupted, 120)}".`,
+          `Send a prompt, or complete that run with: capstan sessions resume ${safeLine(session.sessionId, 100)} --run`,
         ]
   const warning = cutOff.flatMap((line) => wrapText(line, columns - 1)).map(yellow)
-  if (said.length === 0) return warning.length === 0 ? [] : [...warning, '']
-  const last = said
+  if (messages.length === 0) return warning.length === 0 ? [] : [...warning, '']
+  const last = messages
     .slice(-4)
     .map(({ role, text }) => `  ${role === 'user' ? '›' : ' '} ${safeLine(text, columns - 6)}`)
-  return [...[`going on with a session of ${said.length} messages:`, ...last].map(dim), ...warning, '']
+  return [...[`resuming a session with ${messages.length} messages:`, ...last].map(dim), ...warning, '']
 }
 
 export function failureLines(error: unknown, { red, dim }: Colors): string[] {
@@ -67,8 +67,8 @@ export function failureLines(error: unknown, { red, dim }: Colors): string[] {
   ]
 }
 
-/** The last words, where there is something to come back to. */
+/** The line at the end of a session: how to resume it, if it is stored. */
 export function goodbye({ session, prepared }: Chat, { dim }: Colors): string {
   if (prepared.store === undefined || session.messages().length === 0) return ''
-  return `${dim(`go on with it: capstan --session ${safeLine(session.sessionId, 100)}`)}\n`
+  return `${dim(`to resume: capstan --session ${safeLine(session.sessionId, 100)}`)}\n`
 }

@@ -8,11 +8,11 @@ import { type Io, write } from '../io.js'
 import { type Prepared, warningsOf } from '../setup/prepare.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { safeLine } from '../terminal/safe-text.js'
-import { askPerson, withdrawnAnswer } from './ask/ask-person.js'
+import { askApproval, withdrawnAnswer } from './ask/ask-approval.js'
 import { AskQueue } from './ask/ask-queue.js'
-import { type Asking, viewChoice } from './asking.js'
-import { Chat, type Person } from './chat.js'
+import { Chat, type UserHandlers } from './chat.js'
 import { PlainStream } from './markdown/markdown-stream.js'
+import { type Prompter, viewChoice } from './prompter.js'
 import { askQuestions } from './questions.js'
 import { EditDiffs } from './run/edit-diffs.js'
 import { RunView } from './run/run-view.js'
@@ -20,15 +20,15 @@ import { runSlash } from './slash/slash-commands.js'
 import { TypedLines } from './typed-lines.js'
 
 /**
- * An interactive session without the features of a terminal: one prompt a line, the answer as plain text. Where the lines come from a
- * pipe, no question is asked: calls that need one are refused, and listed at the end.
+ * An interactive session without terminal features: one prompt per line, the answer as plain text. If the lines come from a pipe, calls
+ * that need an approval are refused and listed at the end.
  */
 export class PlainChat {
   readonly #io: Io
   readonly #colors: Colors
   readonly #refused = new RefusedAsks()
   readonly #asks = new AskQueue()
-  /** What a user types; undefined where the lines come from a pipe or a script. */
+  /** The lines that a user types; undefined if the lines come from a pipe or a script. */
   readonly #typed: TypedLines | undefined
   readonly #lines: AsyncIterator<string> | undefined
   readonly #agrees: boolean
@@ -51,7 +51,7 @@ export class PlainChat {
   async run(prepare: () => Promise<Prepared>): Promise<ExitCode> {
     const prepared = await prepare()
     try {
-      const chat = await Chat.open(prepared, this.#io, this.#person(prepared))
+      const chat = await Chat.open(prepared, this.#io, this.#handlers(prepared))
       this.#chat = chat
       for (const warning of warningsOf(prepared, chat.session))
         await write(this.#io.stderr, `warning: ${safeLine(warning, 500)}\n`)
@@ -60,7 +60,7 @@ export class PlainChat {
       if (chat.interrupted !== undefined)
         await write(
           this.#io.stderr,
-          `note: The last run was interrupted before it ended: "${safeLine(chat.interrupted, 120)}".\n`,
+          `note: The last run was interrupted: "${safeLine(chat.interrupted, 120)}".\n`,
         )
       return await this.#talk(chat)
     } finally {
@@ -82,11 +82,11 @@ export class PlainChat {
         })
         if (outcome?.leave === true || /^\/exit\s*$/.test(text)) break
         if (outcome === undefined) code = await this.#send(text, chat)
-        else if (outcome.says !== undefined) await this.#tell(outcome.says.split('\n'))
-        if (outcome?.lines !== undefined) await this.#tell(outcome.lines)
+        else if (outcome.text !== undefined) await this.#print(outcome.text.split('\n'))
+        if (outcome?.lines !== undefined) await this.#print(outcome.lines)
         if (outcome?.later !== undefined) code = await this.#send(outcome.later, chat)
       } catch (error) {
-        await this.#tell([`capstan: ${safeLine(messageOf(error), 1_000)}`])
+        await this.#print([`capstan: ${safeLine(messageOf(error), 1_000)}`])
         code = exitCodeOf(error)
       }
       if (this.#io.signal.aborted)
@@ -105,8 +105,8 @@ export class PlainChat {
     this.#view = view
     try {
       for await (const event of await chat.session.stream({ prompt: text, signal: this.#io.signal })) {
-        view.tell(event, columns())
-        await this.#tell(view.pull(columns()))
+        view.add(event, columns())
+        await this.#print(view.pull(columns()))
         if (event.type === 'error') code = exitCodes.failed
         if (event.type === 'agent_cancelled') code = exitCodes.cancelled
       }
@@ -118,7 +118,7 @@ export class PlainChat {
     return code
   }
 
-  /** One of them may go over several lines, each but the last with a backslash at its end. */
+  /** Reads a prompt. A line that ends with a backslash continues on the next line. */
   async #prompt(): Promise<string | undefined> {
     const parts: string[] = []
     for (;;) {
@@ -142,7 +142,7 @@ export class PlainChat {
     return taken?.done === true ? undefined : taken?.value
   }
 
-  #person(prepared: Prepared): Person {
+  #handlers(prepared: Prepared): UserHandlers {
     const edits = new EditDiffs(prepared.workspace, (diffs) => this.#view?.edited(diffs, this.#io.columns()))
     if (!this.#io.isTTY.stdin && !this.#agrees)
       return { middleware: [edits.middleware], onAsk: this.#refused.handler }
@@ -156,7 +156,7 @@ export class PlainChat {
         this.#asks.put(
           () => true,
           (signal) =>
-            askQuestions(questions, from, this.#asking, {
+            askQuestions(questions, from, this.#prompter, {
               colors: this.#colors,
               columns: this.#io.columns(),
               signal,
@@ -171,27 +171,27 @@ export class PlainChat {
     const place = { root, colors: this.#colors, columns: this.#io.columns() }
     return this.#asks.put(
       isOpen,
-      (signal) => askPerson(request, this.#asking, { ...place, signal }),
+      (signal) => askApproval(request, this.#prompter, { ...place, signal }),
       withdrawnAnswer,
     )
   }
 
-  readonly #asking: Asking = {
+  readonly #prompter: Prompter = {
     leavesQuestion: true,
-    print: (lines) => this.#tell([...(this.#view?.interrupt(this.#io.columns()) ?? []), ...lines]),
+    print: (lines) => this.#print([...(this.#view?.interrupt(this.#io.columns()) ?? []), ...lines]),
     choose: async ({ title, choices, about, whole, signal }) => {
       const columns = this.#io.columns()
-      await this.#asking.print(about === undefined ? [] : ['', ...about(columns, maxAboutLines)])
+      await this.#prompter.print(about === undefined ? [] : ['', ...about(columns, maxAboutLines)])
       if (this.#agrees) return 0
       for (;;) {
         const listed = whole === undefined ? choices : [...choices, viewChoice]
-        await this.#tell(listed.map(({ key, label }) => `  ${key}  ${label}`))
-        const said = (await this.#asking.askLine({ title, signal }))?.trim().toLowerCase()
-        if (whole === undefined || said !== viewChoice.key) {
-          const chosen = choices.findIndex(({ key }) => key === said)
+        await this.#print(listed.map(({ key, label }) => `  ${key}  ${label}`))
+        const answer = (await this.#prompter.askLine({ title, signal }))?.trim().toLowerCase()
+        if (whole === undefined || answer !== viewChoice.key) {
+          const chosen = choices.findIndex(({ key }) => key === answer)
           return chosen < 0 ? undefined : chosen
         }
-        await this.#tell(whole(columns))
+        await this.#print(whole(columns))
       }
     },
     askLine: async ({ title, signal }) => {
@@ -201,7 +201,7 @@ export class PlainChat {
     },
   }
 
-  async #tell(lines: readonly string[]): Promise<void> {
+  async #print(lines: readonly string[]): Promise<void> {
     if (lines.length > 0) await write(this.#io.stdout, `${lines.join('\n')}\n`)
   }
 }

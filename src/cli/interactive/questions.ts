@@ -3,31 +3,31 @@ import type { Question, QuestionAnswers } from '../../tool/runtime.js'
 import type { Colors } from '../terminal/colors.js'
 import { safeLine, safeText } from '../terminal/safe-text.js'
 import { wrapText } from '../terminal/wrap.js'
-import type { Asking } from './asking.js'
+import type { Prompter } from './prompter.js'
 
-/** Puts the model's questions to the user, one after the other. A question without an answer has an empty list. */
+/** Asks the user the model's questions, one after the other. A question without an answer has an empty list. */
 export async function askQuestions(
   questions: readonly Question[],
   from: QuestionSource | undefined,
-  asking: Asking,
+  prompter: Prompter,
   view: QuestionView,
 ): Promise<QuestionAnswers> {
   const answers: string[][] = []
-  for (const question of questions) answers.push(await askOne(question, from, asking, view))
+  for (const question of questions) answers.push(await askOne(question, from, prompter, view))
   return { answers }
 }
 
 export type QuestionView = {
   readonly colors: Colors
   readonly columns: number
-  /** Aborted when nothing waits for the answers any more. */
+  /** Aborted when the call no longer waits for the answers. */
   readonly signal?: AbortSignal
 }
 
 async function askOne(
   { question, header, options = [], multi_select }: Question,
   from: QuestionSource | undefined,
-  asking: Asking,
+  prompter: Prompter,
   { colors, columns, signal }: QuestionView,
 ): Promise<string[]> {
   if (signal?.aborted === true) return []
@@ -36,13 +36,13 @@ async function askOne(
   const [first = '', ...rest] = wrapText(safeText(question), columns - 3)
   const head = header === undefined ? first : colors.bold(safeLine(header, 80))
   const below = header === undefined ? rest : [first, ...rest]
-  await asking.print(['', `${colors.cyan('?')} ${head}${by}`, ...below.map((line) => `  ${line}`)])
+  await prompter.print(['', `${colors.cyan('?')} ${head}${by}`, ...below.map((line) => `  ${line}`)])
   const labels = options.map(({ label }) => label)
   const answer =
     labels.length > 0 && labels.length < 9 && multi_select !== true
-      ? await oneOf(safeLine(question, 160), options, asking, signal)
-      : await inWords(options, multi_select === true, asking, colors, signal)
-  await asking.print([
+      ? await oneOf(safeLine(question, 160), options, prompter, signal)
+      : await inWords(options, multi_select === true, prompter, colors, signal)
+  await prompter.print([
     `  ${colors.dim('→')} ${answer.length === 0 ? colors.dim('no answer') : safeLine(answer.join(', '), 300)}`,
     '',
   ])
@@ -52,7 +52,7 @@ async function askOne(
 async function oneOf(
   title: string,
   options: NonNullable<Question['options']>,
-  asking: Asking,
+  prompter: Prompter,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
   const choices = [
@@ -62,23 +62,23 @@ async function oneOf(
     })),
     { key: 'o', label: 'something else' },
   ]
-  const chosen = await asking.choose({ title, choices, signal })
+  const chosen = await prompter.choose({ title, choices, signal })
   if (chosen === undefined) return []
   const option = options[chosen]
   if (option !== undefined) return [option.label]
-  const said = (await asking.askLine({ title: 'In your words', direct: true, signal }))?.trim()
-  return said ? [said] : []
+  const text = (await prompter.askLine({ title: 'Your answer', direct: true, signal }))?.trim()
+  return text ? [text] : []
 }
 
 async function inWords(
   options: NonNullable<Question['options']>,
   several: boolean,
-  asking: Asking,
+  prompter: Prompter,
   { cyan }: Colors,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
   if (options.length > 0)
-    await asking.print(
+    await prompter.print(
       options.map(
         ({ label, description }, at) =>
           `  ${cyan(String(at + 1))} ${safeLine(description === undefined ? label : `${label}: ${description}`, 300)}`,
@@ -88,14 +88,14 @@ async function inWords(
     options.length === 0
       ? 'Your answer'
       : several
-        ? 'Numbers with commas between them, or your words'
-        : 'A number, or your words'
-  const said = (await asking.askLine({ title, signal }))?.trim() ?? ''
-  if (said === '') return []
-  const numbers = /^\d+(\s*,\s*\d+)*$/.test(said)
-    ? said.split(',').map((each) => options[Number(each) - 1]?.label)
+        ? 'Numbers separated by commas, or your own answer'
+        : 'A number, or your own answer'
+  const text = (await prompter.askLine({ title, signal }))?.trim() ?? ''
+  if (text === '') return []
+  const numbers = /^\d+(\s*,\s*\d+)*$/.test(text)
+    ? text.split(',').map((each) => options[Number(each) - 1]?.label)
     : []
   const named = numbers.filter((label) => label !== undefined)
-  if (named.length === 0 || named.length < numbers.length) return [said]
+  if (named.length === 0 || named.length < numbers.length) return [text]
   return several ? [...new Set(named)] : named.slice(0, 1)
 }

@@ -8,18 +8,18 @@ const chat = (mode?: 'plan') => ({
   totals: { tokens: 12_540, costUsd: 0.0435 },
 })
 
-describe('the line at the bottom', () => {
+describe('the status line', () => {
   it.each([
-    [100, 'anthropic/claude-sonnet-5-5 · default · 12,540 tokens · $0.0435 · Esc cancels'],
+    [100, 'anthropic/claude-sonnet-5-5 · default · 12,540 tokens · $0.0435 · Esc: cancel'],
     [70, 'anthropic/claude-sonnet-5-5 · default · 12,540 tokens · $0.0435'],
     [52, 'claude-sonnet-5-5 · default · 12.5k tokens · $0.0435'],
     [45, 'claude-sonnet-5-5 · 12.5k tokens · $0.0435'],
     [39, '12.5k tokens · $0.0435'],
-  ])('says in %i columns what it came to', (columns, line) => {
+  ])('fits the model, mode, tokens and cost into %i columns', (columns, line) => {
     expect(statusLine(chat(), true, columns)).toBe(line)
   })
 
-  it('never leaves out a mode that is not the usual one', () => {
+  it('always shows a mode that is not the default', () => {
     expect(statusLine(chat('plan'), false, 30)).toBe('plan · 12.5k tokens · $0.0435')
   })
 
@@ -30,7 +30,7 @@ describe('the line at the bottom', () => {
     [999_499, '999k'],
     [999_500, '1.0M'],
     [3_120_000, '3.1M'],
-  ])('counts %i as %s', (count, text) => {
+  ])('formats %i as %s', (count, text) => {
     expect(roughly(count)).toBe(text)
   })
 })

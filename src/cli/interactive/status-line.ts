@@ -2,7 +2,7 @@ import { widthOf } from '../terminal/width.js'
 import type { Chat } from './chat.js'
 import { dollars, grouped, roughly } from './run/figures.js'
 
-/** What is always to be seen: the model, the mode, and what it has come to. Where there is little room, in fewer letters. */
+/** The status line: model, mode, tokens and cost. It gets shorter in a narrow terminal. */
 export function statusLine(
   chat: Pick<Chat, 'modelName' | 'mode' | 'totals'> | undefined,
   isBusy: boolean,
@@ -17,10 +17,10 @@ export function statusLine(
   const short = tokens > 0 ? `${roughly(tokens)} tokens` : ''
   const bare = model.slice(model.lastIndexOf('/') + 1)
   const forms = [
-    [model, mode, count, cost, isBusy ? 'Esc cancels' : ''],
+    [model, mode, count, cost, isBusy ? 'Esc: cancel' : ''],
     [model, mode, count, cost],
     [bare, mode, short, cost],
-    // The mode says what is done without asking: only the usual one goes without saying.
+    // The mode decides what is allowed without a question, so only the default mode is left out.
     [bare, chat.mode ?? '', short, cost],
     [chat.mode ?? '', short, cost],
   ].map((parts) => parts.filter((part) => part !== '').join(' · '))

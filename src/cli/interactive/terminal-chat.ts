@@ -8,26 +8,26 @@ import { type Colors, colorsFor } from '../terminal/colors.js'
 import { safeLine } from '../terminal/safe-text.js'
 import { wrapRow, wrapText } from '../terminal/wrap.js'
 import { AskQueue } from './ask/ask-queue.js'
-import type { Asking } from './asking.js'
-import type { Chat, Person } from './chat.js'
+import type { Chat, UserHandlers } from './chat.js'
 import type { History } from './editor/history.js'
 import type { Guide } from './guide.js'
 import { echoLines, failureLines, goodbye, recapLines, welcomeLines } from './messages.js'
+import type { Prompter } from './prompter.js'
 import type { EditDiffs } from './run/edit-diffs.js'
 import type { RunView } from './run/run-view.js'
-import { Front } from './screen/front.js'
+import { TerminalUi } from './screen/terminal-ui.js'
 import { statusLine } from './status-line.js'
 
 /** An interactive session in a terminal. */
 export class TerminalChat {
   readonly #io: Io
   readonly #colors: Colors
-  readonly #front: Front
+  readonly #ui: TerminalUi
   readonly #guide: Guide | undefined
   readonly #waiting: string[] = []
-  /** For the run at work, and not said to it yet. */
-  readonly #unsaid: string[] = []
-  /** Said to the run at work, and not read by the model yet. */
+  /** Messages for the current run that are not sent to it yet. */
+  readonly #unsent: string[] = []
+  /** Messages that were sent to the current run, and that the model has not read yet. */
   readonly #unread: string[] = []
   readonly #asks = new AskQueue()
   /** Subagents that have ended: their questions are withdrawn. */
@@ -38,8 +38,8 @@ export class TerminalChat {
   #chat: Chat | undefined
   #view: RunView | undefined
   #isBusy = false
-  /** What was sent is in the history. */
-  #kept: Promise<void> = Promise.resolve()
+  /** Resolves when the history is written. */
+  #historyWritten: Promise<void> = Promise.resolve()
   #leave: ((code: ExitCode) => void) | undefined
   readonly #left: Promise<ExitCode>
 
@@ -50,7 +50,7 @@ export class TerminalChat {
     this.#left = new Promise((resolve) => {
       this.#leave = resolve
     })
-    this.#front = new Front(io, {
+    this.#ui = new TerminalUi(io, {
       entries: () => this.#history?.entries ?? [],
       complete: (text) => this.#commands?.completeSlash(text, this.#chat) ?? [],
       suggestion: () => (this.#isBusy ? undefined : this.#guide?.suggestion()),
@@ -65,27 +65,27 @@ export class TerminalChat {
     })
   }
 
-  /** Until the person leaves. The prompt is there at once; what is typed before all is ready waits for it. */
+  /** Runs until the user exits. The input is shown at once; prompts that are sent before the session is ready wait for it. */
   async run(prepare: () => Promise<Prepared>): Promise<ExitCode> {
     const onSignal = (): void =>
       this.#leave?.(this.#io.signal.reason === 'SIGINT' ? exitCodes.cancelled : exitCodes.terminated)
     this.#io.signal.addEventListener('abort', onSignal, { once: true })
-    this.#front.start()
+    this.#ui.start()
     const begun = this.#begin(prepare)
     try {
-      // Whoever leaves before all is ready does not wait for it.
+      // The user can exit before the session is ready.
       await Promise.race([begun, this.#left])
       return await this.#left
     } finally {
       this.#io.signal.removeEventListener('abort', onSignal)
       this.#chat?.session.cancel()
-      this.#front.stop()
+      this.#ui.stop()
       if (this.#chat !== undefined && this.#guide === undefined)
         this.#io.stdout.write(goodbye(this.#chat, this.#colors))
-      await this.#kept
+      await this.#historyWritten
       await begun.then(
         (prepared) => prepared.close(),
-        // It was told where it was waited for.
+        // The error was reported where `begun` was awaited.
         () => undefined,
       )
     }
@@ -103,13 +103,13 @@ export class TerminalChat {
       ])
     this.#commands = commands
     this.#history = await openHistory(prepared.userDir)
-    for (const text of this.#waiting) this.#keep(text)
+    for (const text of this.#waiting) this.#addToHistory(text)
     const edits = new EditDiffs(prepared.workspace, (diffs) => {
       this.#view?.edited(diffs, this.#io.columns())
-      this.#front.changed()
+      this.#ui.changed()
     })
     this.#edits = edits
-    const person: Person = {
+    const handlers: UserHandlers = {
       middleware: [edits.middleware],
       onAsk: (request) => {
         edits.seen(request.id)
@@ -119,7 +119,7 @@ export class TerminalChat {
         this.#asks.put(
           () => from === undefined || !this.#endedTasks.has(from.taskId),
           (signal) =>
-            askQuestions(questions, from, this.#asking, {
+            askQuestions(questions, from, this.#prompter, {
               colors: this.#colors,
               columns: this.#io.columns(),
               signal,
@@ -127,63 +127,63 @@ export class TerminalChat {
           { answers: questions.map(() => []) },
         ),
     }
-    const chat = await Opened.open(prepared, this.#io, person)
+    const chat = await Opened.open(prepared, this.#io, handlers)
     this.#chat = chat
-    this.#tell(welcomeLines(chat, this.#guide, this.#colors))
-    this.#tell(recapLines(chat, this.#colors, this.#io.columns()))
+    this.#print(welcomeLines(chat, this.#guide, this.#colors))
+    this.#print(recapLines(chat, this.#colors, this.#io.columns()))
     void this.#work()
     return prepared
   }
 
   #submit(text: string): void {
-    this.#keep(text)
+    this.#addToHistory(text)
     const isCommand = /^\/[a-z]/i.test(text)
     if (isCommand && /^\/(quit|exit)\s*$/.test(text)) this.#leave?.(exitCodes.done)
     else if (this.#view !== undefined && !isCommand) {
-      this.#unsaid.push(text)
-      this.#say()
+      this.#unsent.push(text)
+      this.#steer()
     } else {
       this.#waiting.push(text)
-      if (this.#isBusy) this.#front.notice(`${this.#waiting.length} waiting until this is done`)
+      if (this.#isBusy) this.#ui.notice(`${this.#waiting.length} waiting for the current run`)
       void this.#work()
     }
   }
 
-  #keep(text: string): void {
-    const kept = this.#history?.add(text).catch((error: unknown) => {
-      this.#front.notice(`the history is not kept: ${safeLine(messageOf(error))}`)
+  #addToHistory(text: string): void {
+    const written = this.#history?.add(text).catch((error: unknown) => {
+      this.#ui.notice(`the history cannot be saved: ${safeLine(messageOf(error))}`)
     })
-    if (kept !== undefined) this.#kept = kept
+    if (written !== undefined) this.#historyWritten = written
   }
 
-  /** Says to the run at work what was sent meanwhile. At its very beginning it does not listen yet. */
-  #say(): void {
-    for (const text of [...this.#unsaid]) {
+  /** Sends messages to the current run. A run that has just started does not accept them yet. */
+  #steer(): void {
+    for (const text of [...this.#unsent]) {
       if (this.#chat?.session.steer(text) !== true) return
-      this.#unsaid.shift()
+      this.#unsent.shift()
       this.#unread.push(text)
-      this.#echo(text, 'said to the run at work')
+      this.#echo(text, 'sent to the current run')
     }
   }
 
-  /** Takes what was sent, one after the other. */
+  /** Handles the waiting prompts, one after the other. */
   async #work(): Promise<void> {
     const chat = this.#chat
     if (this.#isBusy || chat === undefined) return
     this.#isBusy = true
     try {
       for (let text = this.#waiting.shift(); text !== undefined; text = this.#waiting.shift()) {
-        this.#front.notice('')
+        this.#ui.notice('')
         this.#echo(text)
         await this.#take(text, chat)
-        const told = this.#guide?.sent(text, this.#colors) ?? []
-        if (told.length > 0) this.#tell([...told, ''])
+        const next = this.#guide?.sent(text, this.#colors) ?? []
+        if (next.length > 0) this.#print([...next, ''])
       }
     } catch (error) {
-      this.#tell(failureLines(error, this.#colors))
+      this.#print(failureLines(error, this.#colors))
     } finally {
       this.#isBusy = false
-      this.#front.changed()
+      this.#ui.changed()
     }
     if (this.#waiting.length > 0) await this.#work()
   }
@@ -193,20 +193,20 @@ export class TerminalChat {
       chat,
       colors: this.#colors,
       columns: this.#io.columns(),
-      page: (title, lines) => this.#front.page(title, lines),
+      page: (title, lines) => this.#ui.page(title, lines),
       choose: (title, labels) =>
-        this.#front.choose({
+        this.#ui.choose({
           title,
           choices: labels.map((label, at) => ({ key: keyFor(at), label })),
           direct: true,
         }),
     })
     if (outcome === undefined) return this.#send(text, chat)
-    if (outcome.says !== undefined)
-      this.#tell([...outcome.says.split('\n').flatMap((line) => wrapRow(line, this.#io.columns() - 1)), ''])
-    if (outcome.lines !== undefined) this.#front.print(outcome.lines)
-    if (outcome.recap === true) this.#tell(recapLines(chat, this.#colors, this.#io.columns()))
-    if (outcome.draft !== undefined) this.#front.editor.set(outcome.draft)
+    if (outcome.text !== undefined)
+      this.#print([...outcome.text.split('\n').flatMap((line) => wrapRow(line, this.#io.columns() - 1)), ''])
+    if (outcome.lines !== undefined) this.#ui.print(outcome.lines)
+    if (outcome.recap === true) this.#print(recapLines(chat, this.#colors, this.#io.columns()))
+    if (outcome.draft !== undefined) this.#ui.editor.set(outcome.draft)
     if (outcome.later !== undefined) this.#waiting.push(outcome.later)
     if (outcome.leave === true) this.#leave?.(exitCodes.done)
   }
@@ -218,35 +218,35 @@ export class TerminalChat {
     ])
     const view = new View(new MarkdownStream(this.#colors), this.#colors)
     this.#view = view
-    this.#front.animate(true)
+    this.#ui.animate(true)
     try {
       for await (const event of await chat.session.stream({ prompt: text, signal: this.#io.signal })) {
         if (event.type === 'subagent_end') this.#endedTasks.add(event.taskId)
         if (event.type === 'steered') this.#unread.length = 0
-        view.tell(event, this.#io.columns())
-        this.#say()
-        this.#front.changed()
+        view.add(event, this.#io.columns())
+        this.#steer()
+        this.#ui.changed()
       }
     } finally {
       // The calls of the run have ended, and their questions with them.
       this.#asks.withdrawAll()
       this.#edits?.clear()
-      this.#front.dismiss()
-      this.#front.animate(false)
-      this.#front.print([])
+      this.#ui.dismiss()
+      this.#ui.animate(false)
+      this.#ui.print([])
       this.#view = undefined
     }
-    // The run ended before the model came to read it.
-    const late = [...this.#unread.splice(0), ...this.#unsaid.splice(0)]
+    // The run ended before the model read these messages.
+    const late = [...this.#unread.splice(0), ...this.#unsent.splice(0)]
     if (late.length > 0) this.#waiting.unshift(late.join('\n'))
   }
 
   async #ask(request: AskRequest): Promise<AskAnswer> {
-    const { askPerson, withdrawnAnswer } = await import('./ask/ask-person.js')
+    const { askApproval, withdrawnAnswer } = await import('./ask/ask-approval.js')
     const root = this.#chat?.prepared.workspace ?? this.#io.cwd
     const isOpen = (): boolean => this.#chat?.isAsked(request) ?? true
     const ask = (signal: AbortSignal): Promise<AskAnswer> =>
-      askPerson(request, this.#asking, {
+      askApproval(request, this.#prompter, {
         root,
         colors: this.#colors,
         columns: this.#io.columns(),
@@ -255,28 +255,28 @@ export class TerminalChat {
     return this.#asks.put(isOpen, ask, withdrawnAnswer)
   }
 
-  readonly #asking: Asking = {
+  readonly #prompter: Prompter = {
     leavesQuestion: false,
-    print: (lines) => this.#tell(lines),
-    choose: (question) => this.#front.choose(question),
-    askLine: (question) => this.#front.askLine(question),
+    print: (lines) => this.#print(lines),
+    choose: (question) => this.#ui.choose(question),
+    askLine: (question) => this.#ui.askLine(question),
   }
 
   #interrupt(again: boolean): void {
     if (again) this.#leave?.(exitCodes.cancelled)
-    else if (this.#cancel()) this.#front.notice('cancelling; Ctrl-C again leaves')
-    else if (this.#front.editor.text !== '') this.#front.editor.set('')
-    else this.#front.notice('Ctrl-C again leaves')
+    else if (this.#cancel()) this.#ui.notice('cancelling; press Ctrl-C again to exit')
+    else if (this.#ui.editor.text !== '') this.#ui.editor.set('')
+    else this.#ui.notice('press Ctrl-C again to exit')
   }
 
   #cancel(): boolean {
     if (!this.#isBusy) return false
     this.#waiting.length = 0
     this.#unread.length = 0
-    this.#unsaid.length = 0
+    this.#unsent.length = 0
     const cancelled = this.#chat?.session.cancel() ?? false
     this.#asks.withdrawAll()
-    this.#front.dismiss()
+    this.#ui.dismiss()
     return cancelled || this.#view !== undefined
   }
 
@@ -287,20 +287,20 @@ export class TerminalChat {
     try {
       await chat.setMode(cycle[(at + 1) % cycle.length])
     } catch (error) {
-      this.#tell(failureLines(error, this.#colors))
+      this.#print(failureLines(error, this.#colors))
     }
-    this.#front.changed()
+    this.#ui.changed()
   }
 
   #echo(text: string, more = ''): void {
-    this.#tell(echoLines(text, more, this.#colors, this.#io.columns()))
+    this.#print(echoLines(text, more, this.#colors, this.#io.columns()))
   }
 
-  /** Behind what the run at work has to say so far. */
-  #tell(lines: readonly string[]): void {
+  /** Prints lines after the output of the current run. */
+  #print(lines: readonly string[]): void {
     const columns = this.#io.columns()
     const before = this.#view?.interrupt(columns) ?? []
-    this.#front.print([...before, ...lines.flatMap((line) => wrapText(line, columns))])
+    this.#ui.print([...before, ...lines.flatMap((line) => wrapText(line, columns))])
   }
 }
 

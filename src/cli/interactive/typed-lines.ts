@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/** Lines that a user types. A line that was typed before a question was printed is a prompt, never the answer to the question. */
+/** Reads the lines that a user types. A line that was typed before a question is a prompt, never the answer to the question. */
 export class TypedLines {
   readonly #prompts: string[] = []
   #answer: ((line: string | undefined) => void) | undefined
@@ -35,7 +35,7 @@ export class TypedLines {
     })
   }
 
-  /** The next line from now on; undefined at the end of the input, or when `signal` aborts. */
+  /** The next line that is typed after this call; undefined at the end of the input, or when `signal` aborts. */
   answer(signal: AbortSignal | undefined): Promise<string | undefined> {
     if (this.#hasEnded || signal?.aborted === true) return Promise.resolve(undefined)
     return new Promise((resolve) => {

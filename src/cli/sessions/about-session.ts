@@ -8,14 +8,14 @@ import { firstWords } from './message-text.js'
 export async function aboutSession(
   store: SessionStore | undefined,
   { id, title }: SessionInfo,
-  most: number,
+  maxLength: number,
 ): Promise<string> {
-  if (title !== undefined) return safeLine(title, most)
+  if (title !== undefined) return safeLine(title, maxLength)
   try {
     const state = store === undefined ? undefined : await load(store, id)
-    return firstWords(state?.messages.map(({ message }) => message) ?? [], most) || '(no messages)'
+    return firstWords(state?.messages.map(({ message }) => message) ?? [], maxLength) || '(no messages)'
   } catch (error) {
-    return `(${safeLine(messageOf(error), most)})`
+    return `(${safeLine(messageOf(error), maxLength)})`
   }
 }
 

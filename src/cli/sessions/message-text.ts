@@ -30,10 +30,13 @@ export function messageText(message: Message, { bold, cyan, dim, magenta, red }:
 }
 
 /** The start of the first prompt. */
-export function firstWords(messages: readonly Message[], most: number): string {
+export function firstWords(messages: readonly Message[], maxLength: number): string {
   const first = messages.find(({ role }) => role === 'user')
   if (first === undefined || first.role !== 'user') return ''
-  return safeLine(first.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' '), most)
+  return safeLine(
+    first.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' '),
+    maxLength,
+  )
 }
 
 const maxLines = 12

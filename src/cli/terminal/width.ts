@@ -24,14 +24,14 @@ export function lettersOf(text: string): string[] {
 /** Cuts a text to a number of columns, with an ellipsis. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
-  let kept = ''
+  let cut = ''
   let width = 0
   for (const letter of lettersOf(text.replace(styles, ''))) {
     width += widthOfLetter(letter)
     if (width > columns - 1) break
-    kept += letter
+    cut += letter
   }
-  return columns < 1 ? '' : `${kept}…`
+  return columns < 1 ? '' : `${cut}…`
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the introducer of a style

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { openPlace } from '../drive.js'
 import { keys, sitDown } from './virtual-terminal.js'
 
-/** Shown while a question takes keys, and at no other time. */
-const ready = 'no, and say'
+/** Only shown while a question takes keys. */
+const ready = 'no, with a'
 const edit = { name: 'edit', args: { file_path: 'a.txt', old_string: 'nine', new_string: 'twelve' } }
 
 describe('an interactive session', () => {
-  it('shows an answer as it comes, with its markdown, and what it cost', async () => {
+  it('streams an answer with its markdown, and shows its cost', async () => {
     const place = await openPlace()
     const { flags } = await place.model(() => ({
       text: '# Title\n\nSome **bold** words.\n\n- one\n- two\n\n```js\nconst a = 1\n```\n',
@@ -25,18 +25,18 @@ describe('an interactive session', () => {
     expect(person.raw()).toContain('\u001b[1mbold\u001b[22m')
     person.press(keys.ctrlD)
     expect(await person.left).toBe(0)
-    expect(person.screen()).toMatch(/go on with it: capstan --session [\w-]+/)
+    expect(person.screen()).toMatch(/to resume: capstan --session [\w-]+/)
     expect(person.isRaw()).toBe(false)
   })
 
   it.each([
-    { key: 'y', becomes: 'twelve\n', shown: '→ yes, once' },
-    { key: 's', becomes: 'twelve\n', shown: '→ yes, in this session: edit(a.txt)' },
-    { key: 'a', becomes: 'twelve\n', shown: '→ yes, always in this project: edit(a.txt)' },
-    { key: 'n', becomes: 'nine\n', shown: '→ no' },
-    { key: '\u001b', becomes: 'nine\n', shown: '→ no' },
-    { key: keys.down + keys.enter, becomes: 'twelve\n', shown: '→ yes, once' },
-  ])('shows what an edit would change and waits for a decision: $key', async ({ key, becomes, shown }) => {
+    { key: 'y', becomes: 'twelve\n', shows: '→ yes, once' },
+    { key: 's', becomes: 'twelve\n', shows: '→ yes, in this session: edit(a.txt)' },
+    { key: 'a', becomes: 'twelve\n', shows: '→ yes, always in this project: edit(a.txt)' },
+    { key: 'n', becomes: 'nine\n', shows: '→ no' },
+    { key: '\u001b', becomes: 'nine\n', shows: '→ no' },
+    { key: keys.down + keys.enter, becomes: 'twelve\n', shows: '→ yes, once' },
+  ])('shows what an edit would change and waits for a decision: $key', async ({ key, becomes, shows }) => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
     const person = sitDown(place, flags)
@@ -47,13 +47,13 @@ describe('an interactive session', () => {
     person.press(keys.enter)
     person.press(key)
     await person.sees('Done.')
-    expect(person.screen()).toContain(shown)
+    expect(person.screen()).toContain(shows)
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe(becomes)
     person.press(keys.ctrlD)
     await person.left
   })
 
-  it('gives the model the reason of a refusal', async () => {
+  it('sends the reason of a rejection to the model', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { server, flags } = await place.model([{ toolCalls: [edit] }, 'I see.'])
     const person = sitDown(place, flags)
@@ -68,7 +68,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('does not ask again for what was agreed to for the session', async () => {
+  it('does not ask again after an approval for the session', async () => {
     const place = await openPlace({ 'a.txt': 'nine nine\n' })
     const again = { ...edit, args: { ...edit.args, replace_all: true } }
     const { flags } = await place.model([
@@ -86,7 +86,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('puts the questions of the model', async () => {
+  it('asks the questions of the model', async () => {
     const place = await openPlace()
     const questions = [
       {
@@ -103,7 +103,7 @@ describe('an interactive session', () => {
     person.press(`Ask me${keys.enter}`)
     await person.sees('blue: like the sea')
     person.press('2')
-    await person.sees('Numbers with commas')
+    await person.sees('Numbers separated by commas')
     person.press(`1, 2${keys.enter}`)
     await person.sees('Thanks.')
     const { body } = await server.request(1)
@@ -112,7 +112,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('is cancelled by Ctrl-C, and left by a second one', async () => {
+  it('is cancelled by Ctrl-C, and ended by a second one', async () => {
     const place = await openPlace()
     const { flags } = await place.model([{ text: 'Well', stall: 1 }, 'Never.'])
     const person = sitDown(place, flags)
@@ -124,10 +124,10 @@ describe('an interactive session', () => {
     person.press(keys.ctrlC)
     expect(await person.left).toBe(130)
     expect(person.isRaw()).toBe(false)
-    expect(person.raw().endsWith('\u001b[?2004l') || person.raw().includes('go on with it')).toBe(true)
+    expect(person.raw().endsWith('\u001b[?2004l') || person.raw().includes('to resume')).toBe(true)
   })
 
-  it('refuses what is asked when it is cancelled meanwhile', async () => {
+  it('rejects the open question when the run is cancelled', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Never.'])
     const person = sitDown(place, flags)
@@ -141,7 +141,7 @@ describe('an interactive session', () => {
     expect(await person.left).toBe(0)
   })
 
-  it('keeps what is typed from being an answer', async () => {
+  it('does not take typed text as an answer', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { promise, resolve: go } = later()
     const { flags } = await place.model((_, n) =>
@@ -156,9 +156,9 @@ describe('an interactive session', () => {
     await person.sees('Edit "a.txt"?')
     person.press('yes')
     await person.sees('› try yes')
-    await person.sees('Tab answers this question')
+    await person.sees('press Tab to answer the question')
     expect(person.screen()).not.toContain(ready)
-    // Only the key that the screen names gives the question the keys.
+    // Only Tab moves the keys to the question.
     person.press(keys.tab)
     await person.sees(ready)
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
@@ -169,7 +169,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('says to the run at work what is sent meanwhile', async () => {
+  it('sends a prompt that is typed during a run to the run', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { promise, resolve: go } = later()
     const { server, flags } = await place.model((_, n) =>
@@ -181,7 +181,7 @@ describe('an interactive session', () => {
     person.press(`Go${keys.enter}`)
     await person.sees('thinking')
     person.press(`and look at b${keys.enter}`)
-    await person.sees('(said to the run at work)')
+    await person.sees('(sent to the current run)')
     go()
     await person.sees('I read both.')
     expect(JSON.stringify((await server.request(1)).body)).toContain('and look at b')
@@ -189,7 +189,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('writes several lines, takes a paste as it is, and remembers what was sent', async () => {
+  it('edits several lines, takes a paste unchanged, and saves the history', async () => {
     const place = await openPlace()
     const { server, flags } = await place.model(() => 'Read.')
     const person = sitDown(place, flags)
@@ -215,12 +215,12 @@ describe('an interactive session', () => {
     await later.left
   })
 
-  it('completes commands, changes the mode, and lists what there is', async () => {
+  it('completes commands, changes the mode, and lists commands and keys', async () => {
     const place = await openPlace()
     const person = sitDown(place, ['--model', 'offline'])
     await person.sees('offline/rules · default')
     person.press('/mo')
-    await person.sees('Show the model, or change to another')
+    await person.sees('Show or change the model')
     person.press(`de p${keys.tab}${keys.enter}`)
     await person.sees('offline/rules · plan')
     person.press(keys.shiftTab)
@@ -233,7 +233,7 @@ describe('an interactive session', () => {
     expect(await person.left).toBe(0)
   })
 
-  it('rewinds to an earlier message, restores files, and continues in another session', async () => {
+  it('rewinds to a prompt, restores files, and resumes another session', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model((_, n) => (n === 0 ? { toolCalls: [edit] } : 'Done.'))
     const first = sitDown(place, [...flags, '--mode', 'accept-edits'])
@@ -241,7 +241,7 @@ describe('an interactive session', () => {
     await first.sees('Done.')
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('twelve\n')
     first.press(`/undo${keys.enter}`)
-    await first.sees('put back: a.txt')
+    await first.sees('restored: a.txt')
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
     first.press(`/rewind 1${keys.enter}`)
     await first.sees('messages are hidden')
@@ -256,9 +256,9 @@ describe('an interactive session', () => {
     second.press(`/sessions${keys.enter}`)
     await second.sees(/1 {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}(Make it so|Something else) {2}\([\da-f]{8}\)/)
     second.press(`/resume 1${keys.enter}`)
-    await second.sees('going on with a session')
+    await second.sees('resuming a session')
     await second.sees('› Something else')
-    // Its log does not bring back a mode that allows more than the user asked for now.
+    // The log does not restore a mode that allows more than the current options.
     expect(second.screen()).not.toContain('test/m · accept-edits')
     second.press(keys.ctrlD)
     await second.left
@@ -275,7 +275,7 @@ describe('an interactive session', () => {
     await fourth.left
   })
 
-  it('shows the diff of an edit without a question, all changes, and what an undo did', async () => {
+  it('shows the diff of an edit that needed no question, all changes, and the result of an undo', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const same = { name: 'write', args: { file_path: 'a.txt', content: 'twelve\n' } }
     const long = { name: 'write', args: { file_path: 'b.txt', content: 'line\n'.repeat(100) } }
@@ -286,20 +286,20 @@ describe('an interactive session', () => {
     person.press(`Make it so${keys.enter}`)
     await person.sees('Done.')
     expect(person.screen()).toContain('    a.txt\n    @@ -1,1 +1,1 @@\n    -nine\n    +twelve\n')
-    expect(person.screen()).toMatch(/⟨\d+ more lines: \/changes shows all⟩/)
+    expect(person.screen()).toMatch(/⟨\d+ more lines: type \/changes⟩/)
     person.press(`Again${keys.enter}`)
     await person.sees('Done.', 2)
     person.press(`/changes${keys.enter}`)
     await person.sees('modified a.txt (+1 -1)\n@@ -1,1 +1,1 @@\n-nine\n+twelve')
     expect(person.screen()).toContain('created b.txt (+100 -0)')
     person.press(`/changes all${keys.enter}`)
-    await person.sees('q closes')
+    await person.sees('q: close')
     person.press('G')
-    await person.sees(/of 10\d · q closes/)
+    await person.sees(/of 10\d · q: close/)
     person.press('q')
     await person.sees('› /changes all')
     person.press(`/undo${keys.enter}`)
-    await person.sees('Undid the run "Make it so": 2 files put back.')
+    await person.sees('Undid the run "Make it so": 2 files restored.')
     expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
     person.press(`/undo${keys.enter}`)
     await person.sees('There is nothing to undo')
@@ -307,7 +307,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('does not show the diff of an edit a second time that was part of the question', async () => {
+  it('does not show a diff again that was part of a question', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
     const person = sitDown(place, flags)
@@ -320,7 +320,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('asks another model and keeps what was said', async () => {
+  it('changes the model and preserves the messages', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model(() => 'From the server.')
     const person = sitDown(place, flags)
@@ -338,7 +338,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('shows nothing that a terminal would obey, wherever it comes from', async () => {
+  it('escapes control sequences from every source', async () => {
     const evil = '\u001b[2J\u001b]0;owned\u0007\u001b]52;c;aGk=\u0007\u009b31m\b\b\u202etxt.exe\r'
     const place = await openPlace({ 'evil.txt': `${evil}\n` })
     const { flags } = await place.model([
@@ -355,14 +355,14 @@ describe('an interactive session', () => {
     await person.sees(ready)
     person.press('y')
     await person.sees('Done.')
-    // The virtual terminal throws for any sequence that is not ours; these are written out.
+    // The virtual terminal throws for unexpected sequences; these are escaped.
     expect(person.screen()).toContain('\\x1b[2J\\x1b]0;owned\\x07')
     for (const sign of ['\u202e', '\u009b', '\u0007', '\b']) expect(person.raw()).not.toContain(sign)
     person.press(keys.ctrlD)
     await person.left
   })
 
-  it.each([28, 44, 120])('fits into %i columns, also with wide letters', async (columns) => {
+  it.each([28, 44, 120])('fits into %i columns, also with wide characters', async (columns) => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const text =
       '船は十二ノットで進む。🚢 The ship sails at twelve knots, says everybody who knows.\n\n| 名前 | value |\n|---|---|\n| 速度 | twelve knots |\n'
@@ -370,7 +370,7 @@ describe('an interactive session', () => {
     const person = sitDown(place, flags, { columns })
     person.press(`船の速度は？${keys.left}${keys.left}${keys.backspace}${keys.enter}`)
     await person.sees(ready)
-    // The rule that the user may approve is shown in full.
+    // The rule that the user can approve is shown in full.
     expect(person.screen()).toMatch(
       columns < 60 ? /"s" and "a" add the rule:\n {4}edit\(a\.txt\)\n/ : /project: edit\(a\.txt\)\n/,
     )
@@ -378,16 +378,16 @@ describe('an interactive session', () => {
     await person.sees(/\d rounds/)
     expect(person.screen()).not.toContain('\n\n\n')
     expect(person.screen()).toContain('› 船の速は？')
-    // No line was so long that the terminal had to break it: all breaks are ours, and words stay whole.
+    // The terminal had to break no line: the command breaks lines, at spaces.
     expect(person.screen().replaceAll('\n', ' ').replaceAll(/ +/g, ' ')).toContain(
       'The ship sails at twelve knots, says everybody who knows.',
     )
-    expect(person.screen().match(/no, and say|› 船/g)).toEqual(['› 船'])
+    expect(person.screen().match(/no, with a reason|› 船/g)).toEqual(['› 船'])
     person.press(keys.ctrlD)
     await person.left
   })
 
-  it('redraws when the terminal changes its size', async () => {
+  it('redraws when the size of the terminal changes', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Done with all of it.'])
     const person = sitDown(place, flags, { columns: 100 })
@@ -400,7 +400,7 @@ describe('an interactive session', () => {
         person.screen().match(/Edit "a\.txt"\?/g),
         `${columns} columns\n${person.screen()}`,
       ).toHaveLength(1)
-      expect(person.screen().match(/no, and/g)).toHaveLength(1)
+      expect(person.screen().match(/no, with/g)).toHaveLength(1)
       expect(person.screen().match(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] edit/g), person.screen()).toHaveLength(1)
     }
     person.press('n')
@@ -409,7 +409,7 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it('exits on a signal from outside, with the terminal as it was', async () => {
+  it('ends at a signal, and restores the terminal', async () => {
     const place = await openPlace()
     const { flags } = await place.model([{ text: 'Well', stall: 1 }])
     const stopping = new AbortController()
@@ -421,17 +421,17 @@ describe('an interactive session', () => {
     expect(person.isRaw()).toBe(false)
   })
 
-  it('reports what is wrong with its flags as any other command does', async () => {
+  it('reports invalid options like any other command', async () => {
     const place = await openPlace()
     const person = sitDown(place, ['--model', 'unknown/model'])
     expect(await person.left).toBe(2)
-    expect(person.screen()).toContain('capstan: Unknown model "unknown/model"')
+    expect(person.screen()).toContain('capstan: Unknown model "unknown/model".')
     expect(person.isRaw()).toBe(false)
   })
 })
 
 describe('without a terminal', () => {
-  it('takes one prompt per line, asks no question, and says what was refused', async () => {
+  it('reads one prompt per line, asks no questions, and reports refused calls', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { server, flags } = await place.model([{ toolCalls: [edit] }, 'I could not.', 'Second.'])
     const { code, stdout, stderr } = await place.run(['chat', ...flags], { stdin: 'Go\non\\\nboth\n' })
@@ -442,7 +442,7 @@ describe('without a terminal', () => {
     expect(JSON.stringify((await server.request(2)).body)).toContain('on\\nboth')
   })
 
-  it('asks in lines where there is a user but the output is redirected', async () => {
+  it('asks line by line if the input is a terminal and the output is not', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
     const { code, stdout } = await place.run(['chat', ...flags], {
@@ -457,7 +457,7 @@ describe('without a terminal', () => {
 })
 
 describe('lines typed before a question', () => {
-  it('are prompts, and never its answer', async () => {
+  it('are prompts, never its answer', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
     const { server, flags } = await place.model([{ toolCalls: [edit] }, 'First.', 'Second.'])
     const { stdout } = await place.run(['chat', ...flags], {

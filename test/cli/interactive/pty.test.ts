@@ -9,12 +9,12 @@ import { hasScript, lineOf, main, open, openLine } from './real-terminal.js'
 import { keys } from './virtual-terminal.js'
 
 describe.runIf(hasScript)('in a real terminal', () => {
-  it('asks before it edits, runs, and leaves the terminal as it was', async () => {
+  it('asks before it edits, runs, and restores the terminal', async () => {
     const place = await openPlace({ 'a.txt': 'nine knots\n' })
     const terminal = open(place, ['--model', 'offline'], 60)
     await terminal.sees('offline/rules')
     terminal.press(`Replace "nine" by "十二" in a.txt${keys.enter}`)
-    await terminal.sees('no, and say')
+    await terminal.sees('no, with a')
     expect(terminal.screen()).toContain('+十二 knots')
     terminal.press('y')
     await terminal.sees('3 rounds')
@@ -25,7 +25,7 @@ describe.runIf(hasScript)('in a real terminal', () => {
     await terminal.ended
   })
 
-  it('is cancelled by Ctrl-C and left by a second one, with nothing left running', async () => {
+  it('is cancelled by Ctrl-C and ended by a second one, and leaves no process running', async () => {
     const place = await openPlace()
     const terminal = open(place, ['--model', 'offline', '--allow', 'bash(sleep *)'])
     await terminal.sees('offline/rules')
@@ -39,18 +39,18 @@ describe.runIf(hasScript)('in a real terminal', () => {
     await terminal.ended
   })
 
-  it('guides through a first run', async () => {
+  it('shows the tour', async () => {
     const place = await openPlace()
     const terminal = open(place, ['tour'], 100, 40)
-    await terminal.sees('1. A question is answered')
+    await terminal.sees('1. Ask a question')
     for (const step of ['2. ', '3. ']) {
       terminal.press(keys.enter)
       await terminal.sees(step)
     }
     terminal.press(keys.enter)
-    await terminal.sees('no, and say')
+    await terminal.sees('no, with a')
     terminal.press('y')
-    await terminal.sees('4. The check passes now')
+    await terminal.sees('4. Run the check again')
     terminal.press(keys.enter)
     await terminal.sees('engine: ok')
     terminal.press(keys.ctrlD)
@@ -59,7 +59,7 @@ describe.runIf(hasScript)('in a real terminal', () => {
   })
 })
 
-describe.runIf(hasScript)('a terminal that is closed', () => {
+describe.runIf(hasScript)('a closed terminal', () => {
   it.each([
     { how: 'an interactive session', argv: [], isPrompted: true },
     { how: 'a run', argv: ['run', '--no-stdin'], isPrompted: false },
@@ -87,20 +87,20 @@ describe.runIf(hasScript)('a terminal that is closed', () => {
 describe.runIf(hasScript)('the exit code of a command whose terminal is closed', () => {
   it.each([
     { how: 'waits for a prompt', argv: [], press: '', sees: 'offline/rules' },
-    { how: 'asks a question', argv: [], press: 'run `touch x`\r', sees: 'no, and say' },
-    { how: 'shows a pager', argv: [], press: 'run `touch x`\r', sees: 'no, and say', last: 'v' },
+    { how: 'asks a question', argv: [], press: 'run `touch x`\r', sees: 'no, with a' },
+    { how: 'shows a pager', argv: [], press: 'run `touch x`\r', sees: 'no, with a', last: 'v' },
     { how: 'asks for trust', argv: ['trust'], press: '', sees: '[y/N]' },
   ])('is no crash when it $how', async ({ argv, press, sees, last = '' }) => {
     const place = await openPlace({ 'capstan.acl': 'max_tool_rounds = 3\n' })
     const words = argv.length > 0 ? argv : ['--model', 'offline']
     const file = join(place.root, 'code')
-    // The shell outlives the terminal, and notes how the command ended.
+    // The shell survives the terminal, and writes the exit code.
     const terminal = openLine(place, `trap '' HUP; ${lineOf(words)}; echo "code $?" > '${file}'`)
     await terminal.sees(argv.length > 0 ? sees : 'offline/rules')
     terminal.press(press)
     await terminal.sees(sees)
     terminal.press(last)
-    if (last !== '') await terminal.sees('q closes')
+    if (last !== '') await terminal.sees('q: close')
     terminal.close()
     await until(() => existsSync(file) && /code \d+\n/.test(readFileSync(file, 'utf8')))
     expect(readFileSync(file, 'utf8')).toMatch(/^code (0|3|130|143)$/m)
@@ -108,7 +108,7 @@ describe.runIf(hasScript)('the exit code of a command whose terminal is closed',
 })
 
 describe.runIf(hasScript)('a job of a shell', () => {
-  it('is suspended by Ctrl-Z, and is as it was when it comes back, in a terminal of another size', async () => {
+  it('is suspended by Ctrl-Z, and is unchanged when it continues, in a terminal of another size', async () => {
     const place = await openPlace()
     const terminal = openLine(place, "PS1='$ ' bash --norc --noprofile -i", 100)
     await terminal.sees('$')
@@ -135,7 +135,7 @@ describe.runIf(hasScript)('a job of a shell', () => {
     await terminal.ended
   })
 
-  it('redraws an empty screen with Ctrl-L, also during a run', async () => {
+  it('clears and redraws the screen with Ctrl-L, also during a run', async () => {
     const place = await openPlace({ 'a.txt': 'nine knots\n' })
     const terminal = open(place, ['--model', 'offline', '--allow', 'bash(sleep *)'])
     await terminal.sees('offline/rules')
@@ -159,25 +159,25 @@ describe.runIf(hasScript)('a job of a shell', () => {
 
 describe.runIf(hasScript)('other commands in a real terminal', () => {
   it.each([
-    { press: 'y\r', shown: 'is used from now on', code: 0 },
-    { press: '\r', shown: 'It stays unused.', code: 3 },
-    { press: 'no\r', shown: 'It stays unused.', code: 3 },
-    { press: keys.ctrlD, shown: 'It stays unused.', code: 3 },
-    { press: keys.ctrlC, shown: '', code: 130 },
-  ])('asks whether a configuration is trusted: $code', async ({ press, shown, code }) => {
+    { press: 'y\r', shows: 'is used until it changes', code: 0 },
+    { press: '\r', shows: 'Not confirmed: the file is ignored.', code: 3 },
+    { press: 'no\r', shows: 'Not confirmed: the file is ignored.', code: 3 },
+    { press: keys.ctrlD, shows: 'Not confirmed: the file is ignored.', code: 3 },
+    { press: keys.ctrlC, shows: '', code: 130 },
+  ])('asks whether a configuration is trusted: $code', async ({ press, shows, code }) => {
     const place = await openPlace({ 'capstan.acl': '# \u001b[2J\nmax_tool_rounds = 3\n' })
     const terminal = open(place, ['trust'])
     await terminal.sees('Use this configuration from now on? [y/N]')
     expect(terminal.screen()).toContain('# \\x1b[2J\nmax_tool_rounds = 3')
     terminal.press(press)
     await terminal.sees(`left: ${code}`)
-    expect(terminal.screen()).toContain(shown)
+    expect(terminal.screen()).toContain(shows)
     expect(terminal.screen()).toMatch(/\nicanon/)
     await terminal.ended
     expect((await place.run(['trust'])).stdout.includes('is confirmed already')).toBe(code === 0)
   })
 
-  it('resumes the run that was cut off', async () => {
+  it('completes the run that was interrupted', async () => {
     const place = await openPlace({ 'a.txt': 'nine knots\n' })
     const { server, flags } = await place.model((_, n) =>
       n === 0
@@ -195,7 +195,7 @@ describe.runIf(hasScript)('other commands in a real terminal', () => {
     await once(cut, 'close')
     expect((await place.run(['sessions'])).stdout).toContain('(interrupted)')
     const chat = open(place, ['--session', 'cut', ...flags])
-    await chat.sees('The last run was interrupted before it ended: "What?"')
+    await chat.sees('The last run was interrupted: "What?"')
     await chat.sees('capstan sessions resume cut --run')
     chat.press(keys.ctrlD)
     await chat.sees('left: 0')
@@ -222,14 +222,14 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe('the tour without a terminal', () => {
-  it('goes through all steps by itself', async () => {
+  it('runs all steps by itself', async () => {
     const { code, stdout, stderr } = await runNode([main, 'tour'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     for (const seen of [
       '+export const speed = 12',
       'engine: ok',
       'is denied by the rule read(**/.env*)',
-      'put back: src/engine.js',
+      'restored: src/engine.js',
     ])
       expect(stdout).toContain(seen)
     expect(stdout).not.toContain('do-not-show')

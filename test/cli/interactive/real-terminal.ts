@@ -9,23 +9,24 @@ import { VirtualTerminal } from './virtual-terminal.js'
 /** The command as it is built. */
 export const main = join(packageRoot, 'dist/cli/main.js')
 
-/** `script` of util-linux gives a program a real terminal. Elsewhere the tests with a virtual one stand for those that need it. */
+/** `script` of util-linux gives a program a real terminal. Without it, only the tests with a virtual terminal run. */
 export const hasScript =
   process.platform === 'linux' &&
   /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '')
-if (!hasScript) console.warn('There is no "script" of util-linux here: nothing is tested in a real terminal.')
+if (!hasScript)
+  console.warn('"script" of util-linux is not installed: the tests in a real terminal are skipped.')
 
 export type Terminal = {
   press(text: string): void
-  /** Until it was seen so many times. Fails with the screen. */
+  /** Resolves when the text was shown so many times. Fails with the screen. */
   sees(text: string | RegExp, times?: number): Promise<void>
-  /** All that is on the screen and above it. */
+  /** The screen and the scroll-back buffer. */
   screen(): string
-  /** What is on the screen since it was cleared. */
+  /** The screen since it was cleared. */
   visible(): string
-  /** The window is closed. */
+  /** Closes the window. */
   close(): void
-  /** The window gets another size. */
+  /** Resizes the window. */
   resize(columns: number, rows: number): void
   readonly ended: Promise<number | null>
 }

@@ -11,16 +11,16 @@ export type TerminalOptions = {
   readonly signal?: AbortSignal
 }
 
-/** A person at a terminal in front of the command: what they see, and what they press. */
+/** A user at a virtual terminal: what they see, and the keys they press. */
 export type Person = {
-  /** All that is on the screen and above it, without styles. */
+  /** The screen and the scroll-back buffer, without styles. */
   screen(): string
-  /** What came out, byte for byte. */
+  /** The raw output. */
   readonly raw: () => string
   press(keys: string): void
-  /** Until the screen holds it. Fails with the screen. */
+  /** Resolves when the screen has the text. Fails with the screen. */
   sees(text: string | RegExp, times?: number): Promise<void>
-  /** Until something is painted. */
+  /** Resolves at the next output. */
   painted(): Promise<void>
   resize(columns: number, rows?: number): void
   readonly left: Promise<number>
@@ -128,16 +128,16 @@ type SavedScreen = {
   home: number
 }
 
-/** As much of a terminal as the command may rely on. Anything else that comes is an error. It breaks long lines when it gets narrower. */
+/** The part of a terminal that the command relies on. Other sequences are an error. It wraps long lines when it gets narrower. */
 export class VirtualTerminal {
   #columns: number
   /** Each row, and whether it continues in the next because it was too long. */
-  #rows: { cells: string[]; isWrapped: boolean }[] = [{ cells: [], isWrapped: false }]
+  #rows: { cells: string[]; goesOn: boolean }[] = [{ cells: [], goesOn: false }]
   #row = 0
   #column = 0
   /** The row at the top of the screen when it was cleared last. */
   #home = 0
-  /** The screen that comes back when the alternate one is left. */
+  /** The screen that is restored when the alternate one is closed. */
   #main: SavedScreen | undefined
 
   constructor(columns: number) {
@@ -148,7 +148,7 @@ export class VirtualTerminal {
     return this.#textFrom(0)
   }
 
-  /** Without what stood there before the screen was cleared. */
+  /** Without the text before the screen was cleared. */
   visible(): string {
     return this.#textFrom(this.#home)
   }
@@ -187,7 +187,7 @@ export class VirtualTerminal {
   }
 
   take(output: string): void {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal obeys
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences
     for (const piece of output.match(/\x1b\[[?\d;]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]|[^\x00-\x1f\x7f-\x9f]+/g) ??
       [])
       if (piece.startsWith('\u001b')) this.#obey(piece)
@@ -255,7 +255,7 @@ export class VirtualTerminal {
     else if (name === 'C') this.#column = Math.min(this.#columns - 1, this.#column + count)
     else if (name === 'G') this.#column = count - 1
     else if (sequence === '\u001b[2J') {
-      // What was there is kept, as if it had scrolled away.
+      // The old text stays in the scroll-back buffer.
       this.#home = this.#rows.length
       this.#row = this.#home
       this.#at()

@@ -9,13 +9,13 @@ import type { DryRun } from './dry-run.js'
 import { excerpt, foldedText, sizeOf, strangeLetters } from './long-text.js'
 import { questionTitle } from './question-title.js'
 
-/** A call as the user sees it before they decide. Everything in it is safe to print. */
+/** A call as it is shown to the user for approval. All lines are safe to print. */
 export type DescribedAsk = {
   /** The question in one line, which names the call. */
   readonly title: string
-  /** The call in at most `rows` lines; what does not fit is counted. */
+  /** The call in at most `rows` lines, with the number of lines that do not fit. */
   about(columns: number, rows: number): string[]
-  /** The whole call, nothing left out, folded or cut. */
+  /** The whole call, with nothing folded or cut. */
   whole(columns: number): string[]
 }
 
@@ -36,7 +36,7 @@ export function describeAsk(request: AskRequest, preview: DryRun | undefined, co
       ].slice(0, Math.max(2, Math.floor(rows / 2)))
       const above = body.above(room)
       const left = Math.max(minBodyRows, rows - 1 - above.length - below.length)
-      const shown = excerpt(body.lines(room), left, (hidden) => yellow(`⟨${hidden} more lines: v shows all⟩`))
+      const shown = excerpt(body.lines(room), left, (hidden) => yellow(`⟨${hidden} more lines: press v⟩`))
       return [head, ...[...above, ...shown, ...below].map((line) => `  ${line}`)]
     },
     whole(columns) {
@@ -66,7 +66,7 @@ function shortNote(note: string, room: number): string[] {
   return wrapText(`note: ${safeLine(note, 500)}`, room).slice(0, 3)
 }
 
-/** The commands are listed above the reasons, so several that no rule covers share one line. */
+/** The commands are listed above the reasons, so several commands that no rule covers share one line. */
 function reasonsOf({ reasons, uncoveredCommands = [] }: AskRequest): readonly string[] {
   if (uncoveredCommands.length < 2) return reasons
   const others = reasons.filter((reason) => !uncoveredCommands.includes(reason))
@@ -76,7 +76,7 @@ function reasonsOf({ reasons, uncoveredCommands = [] }: AskRequest): readonly st
 type Body = {
   /** Lines that are always shown: warnings about the rest. */
   above(room: number): readonly string[]
-  /** The call; long stretches of blanks are counted instead of shown. */
+  /** The call; long runs of spaces are counted instead of shown. */
   lines(room: number): readonly string[]
   whole(columns: number): readonly string[]
 }
@@ -113,18 +113,18 @@ function commandBody(command: string, args: unknown, colors: Colors): Body {
   const strange = strangeLetters(command)
   const { units, doubts } = analyzeCommand(command)
   const parts = units.filter(({ transparent }) => transparent !== true)
-  const listed = (most: number, room: number): string[] =>
+  const listed = (max: number, room: number): string[] =>
     parts.length < 2
       ? []
       : [
           dim('it runs:'),
           ...parts
-            .slice(0, most)
+            .slice(0, max)
             .flatMap(({ text }) =>
-              wrapText(`  · ${safeLine(text, most === Infinity ? text.length * 4 : 300)}`, room, '    '),
+              wrapText(`  · ${safeLine(text, max === Infinity ? text.length * 4 : 300)}`, room, '    '),
             )
             .map(dim),
-          ...(parts.length > most ? [yellow(`  · and ${parts.length - most} more commands`)] : []),
+          ...(parts.length > max ? [yellow(`  · and ${parts.length - max} more commands`)] : []),
         ]
   const rest = (room: number): string[] =>
     otherArguments(args).flatMap(([name, value]) =>
@@ -164,7 +164,7 @@ function otherArguments(args: unknown): [string, unknown][] {
   return isRecord(args) ? Object.entries(args).filter(([name]) => name !== 'command') : []
 }
 
-/** A question is painted many times at one width. */
+/** Caches the lines for one width, because a question is drawn many times. */
 function remembered(lines: (room: number) => readonly string[]): (room: number) => readonly string[] {
   let last: { readonly room: number; readonly lines: readonly string[] } | undefined
   return (room) => {

@@ -2,7 +2,7 @@ import type { Colors } from '../../terminal/colors.js'
 import { safeText } from '../../terminal/safe-text.js'
 import { breakLine } from '../../terminal/wrap.js'
 
-/** A unified diff for a terminal, complete: long lines are broken, control characters are written out. */
+/** Formats a whole unified diff for a terminal: long lines are broken, control characters are escaped. */
 export function diffLines(diff: string, colors: Colors, columns: number): string[] {
   return safeText(diff)
     .replaceAll('\t', '    ')

@@ -5,13 +5,10 @@ import type { FileChange, RuntimeFiles } from '../../../tool/runtime.js'
 import { editTool, patchTool, writeTool } from '../../../toolbox/index.js'
 import { createLocalFiles } from '../../../workspace/files/index.js'
 
-/** What a call would do to files: a unified diff of each, or why it would do nothing. */
+/** The changes that a call would make to files, as unified diffs, or why it would fail. */
 export type DryRun = { readonly diffs: readonly string[] } | { readonly whyNot: string }
 
-/**
- * Lets a tool that edits files do its work on files that only pretend to be written: what it would do is shown, not a guess. Undefined
- * for tools that are none of those.
- */
+/** Runs a file tool without writing its changes, to show what it would do. Undefined for other tools. */
 export async function dryRun(toolName: string, args: unknown, root: string): Promise<DryRun | undefined> {
   const tool = editing.find(({ name }) => name === toolName)
   if (tool === undefined) return undefined
@@ -30,7 +27,7 @@ const maxFileBytes = 4 * 1024 * 1024
 
 function pretending(real: RuntimeFiles, changes: FileChange[]): RuntimeFiles {
   const no = async (): Promise<never> => {
-    throw new Error('nothing is done before it is agreed to')
+    throw new Error('not available in a dry run')
   }
   return {
     root: real.root,
@@ -60,7 +57,7 @@ async function diffOf(change: FileChange, real: RuntimeFiles): Promise<string> {
   return unifiedDiff(`${name}${kind}`, before ?? '', after ?? '')
 }
 
-/** Undefined where there is no file yet. */
+/** The text of a file; undefined if it does not exist yet. */
 async function textOf({ path }: FileChange, real: RuntimeFiles): Promise<string | undefined> {
   const exists = await real.stat(path).then(
     () => true,

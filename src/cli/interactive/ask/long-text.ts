@@ -2,27 +2,27 @@ import { safeText } from '../../terminal/safe-text.js'
 import { wrapText } from '../../terminal/wrap.js'
 
 /**
- * A text for a question, in lines: nothing in it can push the rest out of sight, because long stretches of blanks and of empty lines are
- * counted instead of shown.
+ * Formats a text for a question. Long runs of spaces and of empty lines are counted instead of shown, so that they cannot push the rest off
+ * the screen.
  */
 export function foldedText(text: string, columns: number): string[] {
   return foldEmpty(safeText(text).replaceAll('\t', '    ').split('\n')).flatMap((line) =>
     wrapText(
-      line.replace(/ {9,}/g, (blanks) => ` ⟨${blanks.length} blanks⟩ `),
+      line.replace(/ {9,}/g, (blanks) => ` ⟨${blanks.length} spaces⟩ `),
       columns,
     ),
   )
 }
 
-/** At most `most` lines: where there are more, both ends, with `marker` for the hidden lines between them. */
+/** At most `max` lines: of a longer text the start and the end, with `marker` for the hidden lines between them. */
 export function excerpt(
   lines: readonly string[],
-  most: number,
+  max: number,
   marker: (hidden: number) => string,
 ): readonly string[] {
-  if (lines.length <= most) return lines
-  const tail = Math.floor((most - 1) / 3)
-  const head = Math.max(1, most - 1 - tail)
+  if (lines.length <= max) return lines
+  const tail = Math.floor((max - 1) / 3)
+  const head = Math.max(1, max - 1 - tail)
   return [
     ...lines.slice(0, head),
     marker(lines.length - head - tail),
@@ -30,14 +30,14 @@ export function excerpt(
   ]
 }
 
-/** `3 lines, 1204 bytes`, for what is more than a line or two. */
+/** The size of a text, as `3 lines, 1204 bytes`; undefined for a short text. */
 export function sizeOf(text: string): string | undefined {
   const lines = text.split('\n').length
   const bytes = Buffer.byteLength(text)
   return lines < 3 && bytes < 300 ? undefined : `${lines} ${lines === 1 ? 'line' : 'lines'}, ${bytes} bytes`
 }
 
-/** Names the letters beyond ASCII with their code points, because they can look like others; undefined for plain ASCII. */
+/** Names non-ASCII characters with their code points, because they can look like others; undefined for ASCII text. */
 export function strangeLetters(text: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
   const strange = [...new Set(Array.from(text).filter((letter) => /[^\x00-\x7f]/u.test(letter)))]
@@ -48,7 +48,7 @@ export function strangeLetters(text: string): string | undefined {
       (letter) =>
         `${safeText(letter)} (U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')})`,
     )
-  return `letters beyond ASCII: ${named.join(', ')}${strange.length > 8 ? ` and ${strange.length - 8} more` : ''}`
+  return `non-ASCII characters: ${named.join(', ')}${strange.length > 8 ? ` and ${strange.length - 8} more` : ''}`
 }
 
 function foldEmpty(lines: readonly string[]): string[] {

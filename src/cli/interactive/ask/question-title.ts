@@ -3,10 +3,7 @@ import { isRecord } from '../../../tool/json.js'
 import { safeLine } from '../../terminal/safe-text.js'
 import { callTitle } from '../run/tool-lines.js'
 
-/**
- * The question about one call, naming the tool and what it works on: `Run "rm -rf src"?`, `Edit "a.txt"?`. It can be understood without
- * anything else on the screen.
- */
+/** The question about one call, with its tool and subject: `Run "rm -rf src"?`, `Edit "a.txt"?`. It is clear without other lines. */
 export function questionTitle(request: AskRequest): string {
   const { toolName, args, subjects } = request
   const asker = request.run?.agentId
@@ -32,7 +29,7 @@ export function questionTitle(request: AskRequest): string {
 const fileVerbs: Readonly<Record<string, string>> = { edit: 'Edit', write: 'Write', patch: 'Patch' }
 const maxPaths = 3
 
-/** On one line; of a long text both ends, because what matters can be at either. */
+/** Quotes a text on one line; of a long text the start and the end, because the important part can be at either. */
 function quoted(text: string): string {
   const line = safeLine(text, text.length * maxEscape)
   const letters = Array.from(line)
@@ -42,5 +39,5 @@ function quoted(text: string): string {
 
 const maxHead = 100
 const maxTail = 60
-/** The longest form in which one character is written out: `\u{10ffff}`. */
+/** The length of the longest escape of one character: `\u{10ffff}`. */
 const maxEscape = 10

@@ -34,8 +34,8 @@ describe('the editor', () => {
     ['a backslash and Enter', ['one\\', key('return'), 'two'], 'one\ntwo'],
     ['Alt and Enter', ['one', alt('return'), 'two'], 'one\ntwo'],
     ['delete', ['abc', key('home'), key('delete')], 'bc'],
-  ])('knows %s', (_, keys, expected) => {
-    // Ctrl-J comes as a key of its own.
+  ])('supports %s', (_, keys, expected) => {
+    // Ctrl-J is a separate key event.
     expect(
       written(
         keys.map((each) =>
@@ -47,14 +47,14 @@ describe('the editor', () => {
     ).toBe(expected)
   })
 
-  it('gives what is sent, and is empty then', () => {
+  it('returns the sent text, and is then empty', () => {
     const editor = new Editor()
     written(['hello'], editor)
     expect(editor.key(key('return'))).toBe('hello')
     expect(editor.text).toBe('')
   })
 
-  it('goes back and forth in what was sent, and keeps what was being written', () => {
+  it('moves through the history, and restores the current text', () => {
     const editor = new Editor({ entries: () => ['first', 'second'] })
     written(['draft', key('up')], editor)
     expect(editor.text).toBe('second')
@@ -64,7 +64,7 @@ describe('the editor', () => {
     expect(editor.text).toBe('draft')
   })
 
-  it('completes as far as there is no doubt, then takes the first', () => {
+  it('completes the common prefix, then the first candidate', () => {
     const complete = (typed: string) =>
       ['/mode', '/model', '/new'].filter((value) => value.startsWith(typed)).map((value) => ({ value }))
     expect(written(['/m', key('tab')], new Editor({ complete }))).toBe('/mode ')
@@ -72,13 +72,13 @@ describe('the editor', () => {
     expect(written(['/x', key('tab')], new Editor({ complete }))).toBe('/x')
   })
 
-  it('takes what is suggested, by Tab to change it and by Enter as it is', () => {
+  it('inserts the suggestion with Tab, and sends it with Enter', () => {
     const suggestion = () => 'Try this'
     expect(written([key('tab')], new Editor({ suggestion }))).toBe('Try this ')
     expect(new Editor({ suggestion }).key(key('return'))).toBe('Try this')
   })
 
-  it('fits into any terminal, and shows where the cursor is', () => {
+  it('fits into a terminal of any width, with the right cursor position', () => {
     const anyKey = fc.oneof(
       fc
         .string({ unit: 'grapheme', minLength: 1, maxLength: 8 })
@@ -106,7 +106,7 @@ describe('the editor', () => {
           const { lines, cursor } = editor.view({ prompt: '› ', columns, rows })
           expect(lines.length).toBeGreaterThan(0)
           expect(lines.length).toBeLessThanOrEqual(rows)
-          // What is written out for a control character may be wider than a narrow terminal; nobody can type one.
+          // An escaped control character can be wider than a narrow terminal; no user can type one.
           for (const line of lines.filter((each) => !each.includes('\\')))
             expect(widthOf(line)).toBeLessThan(columns)
           expect(cursor.row).toBeGreaterThanOrEqual(0)

@@ -1,5 +1,5 @@
 import type { Key } from '../screen/keys.js'
-import type { Live } from '../screen/screen.js'
+import type { LiveInput } from '../screen/screen.js'
 import { layout } from './layout.js'
 import {
   bufferOf,
@@ -17,23 +17,23 @@ import {
   wordRight,
 } from './text-buffer.js'
 
-export type Candidate = { readonly value: string; readonly says?: string }
+export type Candidate = { readonly value: string; readonly description?: string }
 
 export type EditorOptions = {
-  /** What was sent before, the newest last. */
+  /** Texts that were sent before, newest last. */
   entries?(): readonly string[]
-  /** What the text so far could become. */
+  /** Completions of the text. */
   complete?(text: string): readonly Candidate[]
-  /** What an empty line stands for; Tab takes it. */
+  /** The text that is sent for an empty input; Tab inserts it. */
   suggestion?(): string | undefined
 }
 
-/** A few lines of text that a person writes. It knows keys and text, and nothing of terminals. */
+/** A multi-line text editor. It handles keys and text, and does not depend on a terminal. */
 export class Editor {
   readonly #options: EditorOptions
   #buffer: TextBuffer = emptyBuffer
   #removed = ''
-  /** How far back in the history; 0 is what is being written. */
+  /** The position in the history, counted from the end; 0 is the current text. */
   #back = 0
   #draft = ''
 
@@ -55,11 +55,11 @@ export class Editor {
     return cursor === text.length ? (this.#options.complete?.(text) ?? []) : []
   }
 
-  view(place: { readonly prompt: string; readonly columns: number; readonly rows: number }): Required<Live> {
+  view(place: { readonly prompt: string; readonly columns: number; readonly rows: number }): LiveInput {
     return layout(this.#buffer, place)
   }
 
-  /** Gives the text when it is sent: the editor is empty then. */
+  /** Handles a key. Returns the text when it is sent; the editor is then empty. */
   key(key: Key): string | undefined {
     if (key.kind === 'text') this.#change(insert(this.#buffer, key.text))
     else if (key.kind === 'paste') this.#change(insert(this.#buffer, key.text))
@@ -70,7 +70,7 @@ export class Editor {
 
   #enter(): string | undefined {
     const { text, cursor } = this.#buffer
-    // A backslash at the end of the line asks for another line.
+    // A backslash at the end of a line starts a new line.
     if (text.slice(0, cursor).endsWith('\\')) {
       this.#change(insert(cut(this.#buffer, left(this.#buffer)).buffer, '\n'))
       return undefined
@@ -94,7 +94,7 @@ export class Editor {
         : removals[key.name]
     if (removal !== undefined) {
       const { buffer: rest, removed } = cut(buffer, removal(buffer))
-      // A single letter is not worth bringing back.
+      // A single deleted character is not saved for Ctrl-Y.
       if (key.ctrl || key.meta) this.#removed = removed || this.#removed
       this.#change(rest)
     } else if (key.name === 'up' || (key.ctrl && key.name === 'p')) this.#upwards()
@@ -140,7 +140,7 @@ export class Editor {
     const [first] = values
     if (first === undefined) return
     const common = commonStart(values)
-    // Nothing more in common: the first is as good a guess as any.
+    // The completions have no longer common prefix, so the first one is used.
     const next = common.length > text.length ? common : first
     this.#change(bufferOf(values.length === 1 || next === first ? `${next.trimEnd()} ` : next))
   }

@@ -10,7 +10,7 @@ function place(): string {
 }
 
 describe('the history', () => {
-  it('outlives the session, several lines and all, for this user alone', async () => {
+  it('is saved with multi-line entries, in a private file', async () => {
     const userDir = join(place(), 'user')
     const first = await openHistory(userDir)
     await first.add('one\ntwo')
@@ -21,14 +21,14 @@ describe('the history', () => {
     if (process.platform !== 'win32') expect(statSync(join(userDir, 'history')).mode & 0o777).toBe(0o600)
   })
 
-  it('keeps what two sessions add', async () => {
+  it('has the entries of two sessions', async () => {
     const userDir = place()
     const [one, other] = [await openHistory(userDir), await openHistory(userDir)]
     await Promise.all([one.add('from one'), other.add('from the other')])
     expect([...(await openHistory(userDir)).entries].sort()).toEqual(['from one', 'from the other'])
   })
 
-  it('stays small, and takes no harm from what somebody else wrote there', async () => {
+  it('has a limited size, and ignores invalid lines', async () => {
     const userDir = place()
     const lines = Array.from({ length: 3_000 }, (_, at) => JSON.stringify({ text: `entry ${at}` }))
     writeFileSync(join(userDir, 'history'), ['{"text":', '[]', 'nonsense', ...lines].join('\n'))
@@ -38,7 +38,7 @@ describe('the history', () => {
     expect(entries.at(-1)).toBe('last')
   })
 
-  it('does not follow a link that somebody put there', async () => {
+  it('does not follow a symbolic link', async () => {
     const userDir = place()
     const elsewhere = join(place(), 'elsewhere')
     writeFileSync(elsewhere, 'mine\n')

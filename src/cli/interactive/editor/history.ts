@@ -3,14 +3,14 @@ import { isRecord } from '../../../tool/json.js'
 import { changeFile } from '../../../workspace/rules/change-file.js'
 import { readIfThere } from '../../../workspace/rules/read-if-there.js'
 
-/** What was sent before, the newest last. */
+/** Texts that were sent before, newest last. */
 export interface History {
   readonly entries: readonly string[]
-  /** Resolves when it is kept. What begins with a blank is not kept, nor what was sent just before. */
+  /** Resolves when the text is saved. A text that starts with a space, or repeats the last one, is not saved. */
   add(text: string): Promise<void>
 }
 
-/** Kept in the user's directory, for this user's eyes only, as one line of JSON an entry. */
+/** Opens the history in the user's directory: a private file with one line of JSON per entry. */
 export async function openHistory(userDir: string): Promise<History> {
   const file = join(userDir, 'history')
   const entries = parse(await readIfThere(file, maxFileBytes).catch(() => undefined))
@@ -21,9 +21,9 @@ export async function openHistory(userDir: string): Promise<History> {
       if (entries.at(-1) === text) return
       entries.push(text)
       await changeFile(file, async () => {
-        // Another session may have added to it meanwhile.
-        const kept = parse(await readIfThere(file, maxFileBytes).catch(() => undefined))
-        return serialized([...kept, text])
+        // Another session can have added entries.
+        const stored = parse(await readIfThere(file, maxFileBytes).catch(() => undefined))
+        return serialized([...stored, text])
       })
     },
   }
@@ -41,7 +41,7 @@ function parse(text: string | undefined): string[] {
       const entry: unknown = JSON.parse(line)
       return isRecord(entry) && typeof entry['text'] === 'string' ? [entry['text']] : []
     } catch {
-      // A line that somebody else wrote there.
+      // Not a line of the history.
       return []
     }
   })

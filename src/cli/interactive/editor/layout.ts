@@ -1,18 +1,15 @@
 import { safeText } from '../../terminal/safe-text.js'
 import { lettersOf, widthOf, widthOfLetter } from '../../terminal/width.js'
-import type { Live } from '../screen/screen.js'
+import type { LiveInput } from '../screen/screen.js'
 import type { TextBuffer } from './text-buffer.js'
 
-/**
- * The rows that a text takes behind a prompt, and where its cursor is. Where there is not room for all, those around the cursor are
- * shown.
- */
+/** The rows of a text after a prompt, and the position of its cursor. If there is not enough room, the rows around the cursor are shown. */
 export function layout(
   { text, cursor }: TextBuffer,
   { prompt, columns, rows }: { readonly prompt: string; readonly columns: number; readonly rows: number },
-): Required<Live> {
+): LiveInput {
   const margin = Math.min(widthOf(prompt), Math.max(0, columns - 4))
-  // The last column stays free: a letter there would make the terminal break the line.
+  // The last column stays empty: a character there would make the terminal break the line.
   const room = Math.max(2, columns - 1)
   const lines: string[] = []
   let line = prompt

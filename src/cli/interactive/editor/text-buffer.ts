@@ -1,6 +1,6 @@
 import { lettersOf } from '../../terminal/width.js'
 
-/** A text and where in it the cursor stands. All steps are by letters as people see them. */
+/** A text and the position of its cursor. The cursor moves by graphemes. */
 export type TextBuffer = { readonly text: string; readonly cursor: number }
 
 export const emptyBuffer: TextBuffer = { text: '', cursor: 0 }
@@ -39,20 +39,20 @@ export function lineEnd({ text, cursor }: TextBuffer): TextBuffer {
   return { text, cursor: end < 0 ? text.length : end }
 }
 
-/** A line up, at the same letter; undefined on the first line. */
+/** One line up, in the same column; undefined on the first line. */
 export function up(buffer: TextBuffer): TextBuffer | undefined {
   const start = lineStart(buffer).cursor
   if (start === 0) return undefined
   return atLetter(buffer.text, lineStart({ ...buffer, cursor: start - 1 }).cursor, letterInLine(buffer))
 }
 
-/** A line down; undefined on the last. */
+/** One line down; undefined on the last line. */
 export function down(buffer: TextBuffer): TextBuffer | undefined {
   const end = lineEnd(buffer).cursor
   return end === buffer.text.length ? undefined : atLetter(buffer.text, end + 1, letterInLine(buffer))
 }
 
-/** Without what lies between the cursor and where it would go. */
+/** Removes the text between the cursor and its new position. */
 export function cut(buffer: TextBuffer, to: TextBuffer): { buffer: TextBuffer; removed: string } {
   const [start, end] = [Math.min(buffer.cursor, to.cursor), Math.max(buffer.cursor, to.cursor)]
   const { text } = buffer
@@ -63,7 +63,7 @@ export function cut(buffer: TextBuffer, to: TextBuffer): { buffer: TextBuffer; r
 }
 
 function letterBefore({ text, cursor }: TextBuffer): string {
-  // Enough for any letter, and cheap in a long text.
+  // Long enough for any grapheme, and cheap in a long text.
   return lettersOf(text.slice(Math.max(0, cursor - 64), cursor)).at(-1) ?? ''
 }
 

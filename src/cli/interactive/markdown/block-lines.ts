@@ -9,11 +9,11 @@ import { tableLines } from './table.js'
 
 export type BlockLines = {
   readonly lines: readonly string[]
-  /** So many of them stay as they are, whatever is written behind them. */
+  /** How many of the lines cannot change when more text is added. */
   readonly settled: number
 }
 
-/** One block of markdown as lines of a terminal. */
+/** Formats one block of markdown as lines of a terminal. */
 export function blockLines(token: Token, colors: Colors, columns: number): BlockLines {
   const room = Math.max(8, columns)
   switch (token.type) {
@@ -47,13 +47,13 @@ function otherLines(token: Token, colors: Colors, columns: number): string[] {
       return [colors.dim('─'.repeat(Math.min(columns, 40)))]
     case 'table':
       return tableLines(token as Tokens.Table, colors, columns)
-    // HTML is text like any other here.
+    // HTML is shown as text.
     default:
       return wrapText(token.raw.trimEnd(), columns)
   }
 }
 
-/** Code is not reflowed: its lines are broken hard, where they do not fit. */
+/** Code is not reflowed: lines that are too long are broken at the width. */
 function codeLines({ text, lang, raw }: Tokens.Code, colors: Colors, columns: number): BlockLines {
   const isFenced = /^ {0,3}(```|~~~)/.test(raw)
   const name = isFenced && lang ? [colors.dim(`  ${safeLine(lang, 40)}`)] : []
@@ -62,13 +62,13 @@ function codeLines({ text, lang, raw }: Tokens.Code, colors: Colors, columns: nu
     .map((line) => hardBroken(line.replaceAll('\t', '    '), columns - 2))
   const painted = pieces.map((rows) => rows.map((row) => `  ${colors.cyan(row)}`.trimEnd()))
   const settled = name.length + painted.slice(0, -1).flat().length
-  // How a fence begins may change until its first line is whole.
+  // The start of a fence can change until its first line is complete.
   return { lines: [...name, ...painted.flat()], settled: raw.includes('\n') ? settled : 0 }
 }
 
 function hardBroken(line: string, columns: number): string[] {
   if (widthOf(line) <= columns) return [line]
-  // One word, for whom there is no blank to break at.
+  // Without spaces, `wrapText` breaks the line at the width.
   const glued = line.replaceAll(' ', '\u00a0')
   return wrapText(glued, columns).map((row) => row.replaceAll('\u00a0', ' '))
 }
@@ -85,12 +85,12 @@ function listLines(list: Tokens.List, colors: Colors, columns: number): BlockLin
       ),
     )
   })
-  // A number of more digits would move what stands before it, and a lone mark may become something else.
+  // A number with more digits would move the other items, and a mark without text can become something else.
   const isCertain = !list.ordered && list.items.at(-1)?.text.trim() !== ''
   return { lines: items.flat(), settled: isCertain ? items.slice(0, -1).flat().length : 0 }
 }
 
-/** Blocks inside another, one below the other. */
+/** The blocks inside another block, one below the other. */
 function stacked(
   tokens: readonly Token[] | undefined,
   colors: Colors,

@@ -2,10 +2,7 @@ import type { Token } from 'marked'
 import type { Colors } from '../../terminal/colors.js'
 import { safeText } from '../../terminal/safe-text.js'
 
-/**
- * What stands inside a paragraph, with styles. Every piece of text is made safe here, too: what was written as `&#27;` is an escape
- * character by now.
- */
+/** Formats the content of a paragraph with styles. Text is made safe again here, because `&#27;` has become an escape character. */
 export function inline(tokens: readonly Token[] | undefined, colors: Colors): string {
   return (tokens ?? []).map((token) => piece(token, colors)).join('')
 }
@@ -28,7 +25,7 @@ function piece(token: Token, colors: Colors): string {
       return '\n'
     case 'link':
       return withTarget(inner(), safeText(String(token['href'])), colors)
-    // Nothing is ever fetched for a picture: it is told where it would be.
+    // Images are not fetched: their URL is shown.
     case 'image':
       return withTarget(
         `[${safeText(String(token['text'])) || 'image'}]`,
@@ -45,7 +42,7 @@ function piece(token: Token, colors: Colors): string {
   }
 }
 
-/** The address is written out: a text that names one place may lead to another. */
+/** Shows the URL of a link, because its text can name another one. */
 function withTarget(text: string, target: string, { underline, dim }: Colors): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: styles of our own
   const bare = text.replace(/\x1b\[\d+m/g, '')

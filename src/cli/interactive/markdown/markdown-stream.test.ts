@@ -93,13 +93,13 @@ describe('markdown in a terminal', () => {
     `)
   })
 
-  it('tells where links and pictures lead, and fetches nothing', () => {
+  it('shows the URLs of links and images, and fetches nothing', () => {
     expect(rendered('[bank](https://evil.example) ![x](https://evil.example/?d=secret)', 90)).toEqual([
       'bank (https://evil.example) [x] (https://evil.example/?d=secret)',
     ])
   })
 
-  it('writes out what a terminal would obey, also in numbers and halves', () => {
+  it('escapes control characters, also in character references and split sequences', () => {
     const evil = 'a\u001b[2Jb\u202ec\u009b31m &#27;[2J &#x1b;[2J'
     const lines = streamed([...evil]).join('\n')
     expect(lines).toBe('a\\x1b[2Jb\\u202ec\\x9b31m \\x1b[2J \\x1b[2J')
@@ -109,18 +109,18 @@ describe('markdown in a terminal', () => {
     expect(streamed(['one\r', '\ntwo \ud83d', '\udea2']).join('\n')).toBe('one\ntwo 🚢')
   })
 
-  it('prints what is certain of long code and long lists before they end', () => {
+  it('prints the finished lines of long code and lists before they end', () => {
     const stream = new MarkdownStream(plain)
     stream.add('Look:\n\n```js\none\ntwo\nthr')
     expect(stream.settle(40)).toEqual(['Look:', '', '  js', '  one', '  two'])
     expect(stream.rest(40)).toEqual(['  thr'])
-    // However wide the terminal is by now, the rest of the block is made like its beginning.
+    // The rest of a block has the width of its start, even if the terminal has changed.
     stream.add('ee\n```\n\n- a\n- b\n- c')
     expect(stream.settle(12)).toEqual(['  three', '', '• a', '• b'])
     expect(stream.end(40)).toEqual(['• c'])
   })
 
-  it('falls back to rows where a table does not fit', () => {
+  it('formats a table row by row if it does not fit', () => {
     expect(rendered('| name | value |\n|---|---|\n| speed | twelve knots |\n| x | y |', 16)).toEqual([
       'name: speed',
       'value: twelve',
@@ -131,7 +131,7 @@ describe('markdown in a terminal', () => {
     ])
   })
 
-  it('keeps styles inside their lines', () => {
+  it('closes styles at the end of each line', () => {
     for (const line of rendered(
       '**bold words that are broken over several lines, all of them**',
       20,
@@ -143,7 +143,7 @@ describe('markdown in a terminal', () => {
     }
   })
 
-  it('comes to the same lines whatever pieces it comes in', () => {
+  it('produces the same lines for any split of the text', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...blocks), { minLength: 1, maxLength: 5 }),
@@ -164,7 +164,7 @@ describe('markdown in a terminal', () => {
     )
   })
 
-  it('never makes a line that is wider than the terminal, nor one that moves it', () => {
+  it('never produces a line that is wider than the terminal, nor control sequences', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', maxLength: 200 }),
@@ -172,7 +172,7 @@ describe('markdown in a terminal', () => {
         (text, columns) => {
           for (const line of rendered(text, columns)) {
             expect(widthOf(line)).toBeLessThanOrEqual(columns)
-            // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there
+            // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not occur
             expect(line).not.toMatch(/[\x00-\x08\x0a-\x1f\x7f-\x9f]/)
           }
         },
@@ -183,7 +183,7 @@ describe('markdown in a terminal', () => {
 })
 
 describe('an answer for a pipe', () => {
-  it('is its own text, line by line, and safe', () => {
+  it('is the text, line by line, made safe', () => {
     const stream = new PlainStream()
     stream.add('# one\ntw')
     expect(stream.settle()).toEqual(['# one'])

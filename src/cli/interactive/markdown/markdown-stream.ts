@@ -3,28 +3,28 @@ import type { Colors } from '../../terminal/colors.js'
 import { safeText } from '../../terminal/safe-text.js'
 import { blockLines } from './block-lines.js'
 
-/** An answer on its way to a terminal. */
+/** Formats an answer while it is streamed. */
 export interface AnswerStream {
   add(text: string): void
-  /** Lines that stay as they are, since it was last asked. */
+  /** The lines that are final since the last call. */
   settle(columns: number): string[]
-  /** The lines of what is still being written. */
+  /** The lines that can still change. */
   rest(columns: number): string[]
-  /** All that is left; a new answer may begin. */
+  /** The remaining lines. A new answer can start after it. */
   end(columns: number): string[]
 }
 
 /**
- * Markdown as it comes: a block is printed once the next one has begun, and what is certain of a long list or a long piece of code even
- * before. Only the block at the end is ever looked at again, so that a long answer costs no more than several short ones.
+ * Formats streamed markdown. A block is final once the next one has started; the finished lines of a long list or code block are final
+ * earlier. Only the last block is parsed again, so the cost per text stays constant in a long answer.
  */
 export class MarkdownStream implements AnswerStream {
   readonly #colors: Colors
   #text = ''
-  /** What may be half of something. */
+  /** The end of the text that can be half of a character or sequence. */
   #half = ''
   #printed = 0
-  /** Lines of the last block that were printed already, and how wide they were made: the others of it are made alike. */
+  /** How many lines of the last block were printed, and their width: its other lines get the same width. */
   #ahead = 0
   #width = 0
 
@@ -45,9 +45,9 @@ export class MarkdownStream implements AnswerStream {
     const before = tokens.slice(0, Math.max(0, last))
     const whole = before.map(({ raw }) => raw).join('')
     const token = tokens[last]
-    // Tokens do not always hold every letter they were made of; then there is nothing to cut at yet.
+    // Tokens do not always contain all of their source text; then the text cannot be cut yet.
     if (token === undefined || !this.#text.startsWith(whole)) return []
-    // A number may become one more item of the list before it.
+    // A number can become another item of the list before it.
     if (/^ {0,3}\d{1,9}[.)]?$/.test(token.raw)) return []
     const lines = before.flatMap((each) => this.#whole(each, columns))
     this.#text = this.#text.slice(whole.length)
@@ -81,7 +81,7 @@ export class MarkdownStream implements AnswerStream {
     return lines
   }
 
-  /** A block that is whole, without what was printed ahead. */
+  /** The lines of a finished block, without those that were printed earlier. */
   #whole(token: Token, columns: number): string[] {
     const block = blockLines(token, this.#colors, this.#widthFor(columns)).lines
     if (block.length === 0) return []
@@ -100,7 +100,7 @@ export class MarkdownStream implements AnswerStream {
   }
 }
 
-/** The text as it is, line by line: for pipes and files. */
+/** Passes the text on line by line, for pipes and files. */
 export class PlainStream implements AnswerStream {
   #text = ''
 

@@ -1,7 +1,4 @@
-/**
- * Lines whose styles end with them: a style that goes on over a break is closed at the end of one line and opened again on the next, so
- * that each can be shown alone.
- */
+/** Closes each style at the end of a line and opens it again on the next one, so that each line can be shown alone. */
 export function ownLines(lines: readonly string[]): string[] {
   let open: string[] = []
   return lines.map((line) => {
@@ -16,7 +13,7 @@ const styles = /\x1b\[(\d+)m/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the introducer of a style
 const styleCode = /^\x1b\[(\d+)m$/
 
-/** What a closing code closes. */
+/** The styles that a closing code closes. */
 const closes: Readonly<Record<string, (code: number) => boolean>> = {
   '0': () => true,
   '22': (code) => code === 1 || code === 2,

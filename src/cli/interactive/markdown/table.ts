@@ -4,7 +4,7 @@ import { widthOf } from '../../terminal/width.js'
 import { wrapText } from '../../terminal/wrap.js'
 import { inline } from './inline.js'
 
-/** A table in columns; where it would not fit, row by row with the names of the columns. */
+/** Formats a table in columns, or, if it is too wide, row by row with the names of the columns. */
 export function tableLines(table: Tokens.Table, colors: Colors, columns: number): string[] {
   const cellText = (cell: Tokens.TableCell): string => inline(cell.tokens, colors).replaceAll('\n', ' ')
   const header = table.header.map(cellText)

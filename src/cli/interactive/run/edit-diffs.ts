@@ -4,12 +4,12 @@ import type { AgentMiddleware } from '../../../tool/middleware.js'
 import { editTool, patchTool, writeTool } from '../../../toolbox/index.js'
 import { createLocalFiles, type LocalFiles } from '../../../workspace/files/index.js'
 
-/** By path; undefined where there is no file, or none that can be shown. */
+/** Texts by path; undefined for a missing file, or one that cannot be shown. */
 type Texts = ReadonlyMap<string, string | undefined>
 
 /**
- * Reports what each call of a file tool changed, as unified diffs: those of the session and of its subagents. A call whose diff was part
- * of a question is left out, because the user has seen it.
+ * Reports the changes of each file tool call as unified diffs, for the session and its subagents. A call whose diff was part of a question
+ * is skipped, because the user has seen it.
  */
 export class EditDiffs {
   readonly middleware: AgentMiddleware
@@ -33,12 +33,12 @@ export class EditDiffs {
     }
   }
 
-  /** The user was shown what this call changes. */
+  /** Records that the user has seen the changes of this call. */
   seen(callId: string): void {
     if (this.#before.has(callId)) this.#seen.add(callId)
   }
 
-  /** Forgets calls that never ended. */
+  /** Drops calls that did not end. */
   clear(): void {
     this.#before.clear()
     this.#seen.clear()

@@ -21,16 +21,16 @@ export function eventLine(event: AgentEvent, colors: Colors, columns: number): s
     case 'persistence_failed':
       return lines(yellow, `warning: the session could not be stored (${event.operation}): ${event.error}`)
     case 'compaction_failed':
-      return lines(yellow, `warning: the conversation could not be shortened: ${event.error}`)
+      return lines(yellow, `warning: compaction failed: ${event.error}`)
     case 'context_compacted':
       return lines(
         dim,
-        `the conversation was made shorter: ${event.beforeMessages} messages became ${event.afterMessages}`,
+        `conversation compacted: ${event.beforeMessages} messages became ${event.afterMessages}`,
       )
     case 'verification_check_end':
       return lines(event.status === 'passed' ? green : yellow, `check ${event.checkId}: ${event.status}`)
     case 'steered':
-      return lines(dim, 'the model has read what you said')
+      return lines(dim, 'the model has read your message')
     case 'budget_threshold_hit':
       return lines(yellow, `budget: ${event.message ?? `${event.resource}, ${event.kind} limit`}`)
     case 'agent_cancelled':

@@ -1,4 +1,4 @@
-/** The same text on every machine, whatever its language. */
+/** Formats a number with commas, independent of the locale. */
 export function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }

@@ -11,7 +11,7 @@ import { callTitle, editedLines, endedLines } from './tool-lines.js'
 
 type RunningCall = { readonly name: string; about: string; readonly startedAt: number; last: string }
 
-/** A run as people see it: what is certain is printed, what goes on is shown below it. */
+/** Shows a run: final lines are printed, and the current state is shown below them. */
 export class RunView {
   readonly #answer: AnswerStream
   readonly #colors: Colors
@@ -24,7 +24,7 @@ export class RunView {
   #thought = ''
   #plan: readonly string[] = []
   #isOver = false
-  /** Somebody was asked something: what goes on stands apart from it. */
+  /** A question was shown, so the current state is separated from it by an empty line. */
   #isApart = false
 
   constructor(answer: AnswerStream, colors: Colors) {
@@ -32,7 +32,7 @@ export class RunView {
     this.#colors = colors
   }
 
-  tell(event: AgentEvent, columns: number): void {
+  add(event: AgentEvent, columns: number): void {
     switch (event.type) {
       case 'text_delta':
         this.#thought = ''
@@ -69,14 +69,14 @@ export class RunView {
       case 'subagent_start':
       case 'subagent_progress':
       case 'subagent_end': {
-        const lines = this.#tasks.tell(event, this.#colors, columns)
+        const lines = this.#tasks.linesFor(event, this.#colors, columns)
         if (lines.length === 0) return
         this.#endAnswer(columns)
         this.#print('calls', lines)
         return
       }
       case 'answer_restarted':
-        // Calls that were being written are void, too; none of them ran.
+        // Calls that were being streamed are dropped, too; none of them ran.
         this.#calls.clear()
         this.#thought = ''
         break
@@ -102,20 +102,20 @@ export class RunView {
     if (this.#isOver) this.#lines.push('')
   }
 
-  /** Calls changed files, and the user was not asked about it. */
+  /** Shows the changes of calls that were allowed without a question. */
   edited(diffs: readonly string[], columns: number): void {
     this.#endAnswer(columns)
     this.#print('calls', editedLines(diffs, this.#colors, columns))
   }
 
-  /** What is to be printed by now. */
+  /** The final lines that are not printed yet. */
   pull(columns: number): string[] {
     const lines = this.#answer.settle(columns)
     if (lines.length > 0) this.#printAnswer(lines)
     return this.#lines.splice(0)
   }
 
-  /** Something else is printed in between: what was said before it comes first. */
+  /** The lines to print before output that is not part of the run. */
   interrupt(columns: number): string[] {
     this.#endAnswer(columns)
     this.#last = 'calls'
@@ -123,7 +123,7 @@ export class RunView {
     return this.#lines.splice(0)
   }
 
-  /** What goes on, in at most so many rows. */
+  /** The current state, in at most `rows` rows. */
   live(columns: number, rows: number): string[] {
     if (this.#isOver) return []
     const { dim, cyan, bold } = this.#colors
@@ -157,7 +157,7 @@ export class RunView {
     ].slice(-Math.max(1, rows))
   }
 
-  /** Whether what goes on is set off from what was printed last. */
+  /** Whether an empty line separates the current state from the printed lines. */
   #hasGap(isAnswering: boolean, isWorking: boolean): boolean {
     if (this.#last === 'nothing') return false
     if (this.#last === 'calls') return isAnswering || this.#isApart
@@ -186,7 +186,7 @@ export class RunView {
   }
 
   #printAnswer(lines: readonly string[]): void {
-    // One answer comes in several pieces, with its own blank lines in between.
+    // An answer arrives in several parts, with its own empty lines between them.
     if (this.#answerBegun) this.#lines.push(...lines)
     else this.#print('answer', lines)
     this.#answerBegun = true
@@ -215,7 +215,7 @@ export class RunView {
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const marks = { pending: '○', in_progress: '◐', completed: '●' } as const
 
-/** Lines that were made for a wider terminal. */
+/** Cuts lines that were formatted for a wider terminal. */
 function fitting(line: string, columns: number): string {
   return cutTo(line, columns - 1)
 }

@@ -8,7 +8,7 @@ const colors = colorsFor(
 )
 
 function started(lines: TaskLines, taskId: string, agent: string, description: string): string[] {
-  return lines.tell(
+  return lines.linesFor(
     { type: 'subagent_start', taskId, sessionId: `s-${taskId}`, parentSessionId: 'p', agent, description },
     colors,
     80,
@@ -16,20 +16,20 @@ function started(lines: TaskLines, taskId: string, agent: string, description: s
 }
 
 describe('the lines about subagents', () => {
-  it('name the agent and the task when one begins, fails or is done', () => {
+  it('name the agent and the task when one starts, fails or ends', () => {
     const lines = new TaskLines()
-    expect(started(lines, '1', 'explore', 'find the parser')).toEqual(['explore begins: find the parser'])
+    expect(started(lines, '1', 'explore', 'find the parser')).toEqual(['explore started: find the parser'])
     started(lines, '2', 'explore', 'find the tests')
     const end = { type: 'subagent_end', sessionId: 's', agent: 'explore', output: '' } as const
-    expect(lines.tell({ ...end, taskId: '2', success: true }, colors, 80)).toEqual([
+    expect(lines.linesFor({ ...end, taskId: '2', success: true }, colors, 80)).toEqual([
       'explore (find the tests) is done',
     ])
-    expect(lines.tell({ ...end, taskId: '1', success: false, error: 'no budget' }, colors, 80)).toEqual([
+    expect(lines.linesFor({ ...end, taskId: '1', success: false, error: 'no budget' }, colors, 80)).toEqual([
       'explore (find the parser) failed: no budget',
     ])
   })
 
-  it('tell what each of several agents with one name does now', () => {
+  it('show the state of each of several agents with the same name', () => {
     const lines = new TaskLines()
     started(lines, '1', 'explore', 'find the parser')
     started(lines, '2', 'explore', 'find the tests')
@@ -41,7 +41,7 @@ describe('the lines about subagents', () => {
       status: 'grep',
       metadata,
     } as const
-    expect(lines.tell(progress, colors, 80)).toEqual([])
+    expect(lines.linesFor(progress, colors, 80)).toEqual([])
     expect(lines.live()).toEqual([
       'explore (find the parser)',
       'explore (find the tests): grep, 1 call so far',

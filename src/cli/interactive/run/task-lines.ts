@@ -6,18 +6,18 @@ import { counted } from './figures.js'
 
 type Task = { readonly name: string; readonly description: string; progress: string }
 
-/** What subagents do, each line with the name of the agent and its task: several of one name can run at the same time. */
+/** Shows what subagents do. Each line has the name of the agent and its task, because several agents of one name can run at once. */
 export class TaskLines {
   readonly #tasks = new Map<string, Task>()
 
-  /** Lines to print for an event; none for progress, which is shown while it lasts. */
-  tell(event: SubagentEvent, { dim, green, red }: Colors, columns: number): string[] {
+  /** The lines to print for an event; none for progress, which `live` shows. */
+  linesFor(event: SubagentEvent, { dim, green, red }: Colors, columns: number): string[] {
     const lines = (paint: (text: string) => string, text: string): string[] =>
       wrapText(safeLine(text, 1_000), columns, '  ').map(paint)
     if (event.type === 'subagent_start') {
       const task = { name: event.agent, description: event.description, progress: '' }
       this.#tasks.set(event.taskId, task)
-      return lines(dim, `${event.agent} begins: ${event.description}`)
+      return lines(dim, `${event.agent} started: ${event.description}`)
     }
     const task = this.#tasks.get(event.taskId)
     if (event.type === 'subagent_progress') {
@@ -29,10 +29,10 @@ export class TaskLines {
     const name = task === undefined ? event.agent : `${task.name} (${task.description})`
     return event.success
       ? lines(green, `${name} is done`)
-      : lines(red, `${name} failed: ${event.error ?? 'without a reason'}`)
+      : lines(red, `${name} failed: ${event.error ?? 'unknown error'}`)
   }
 
-  /** What each running subagent does now. */
+  /** The current state of each running subagent. */
   live(): string[] {
     return [...this.#tasks.values()].map(
       ({ name, description, progress }) =>

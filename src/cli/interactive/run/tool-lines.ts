@@ -7,26 +7,26 @@ import { wrapText } from '../../terminal/wrap.js'
 import { diffLines } from '../ask/diff-lines.js'
 import { excerpt } from '../ask/long-text.js'
 
-/** A call in a few words: its tool, and what it is about. */
+/** Describes a call briefly: its tool and its most important argument. */
 export function callTitle(toolName: string, args: string): { readonly name: string; readonly about: string } {
   const name = safeLine(toolName, 60)
   try {
     const value: unknown = JSON.parse(args === '' ? '{}' : args)
     if (!isRecord(value)) return { name, about: safeLine(args, 300) }
-    // What they hold is shown to people in their own way.
+    // The interactive session shows the content of these calls itself.
     if (shownElsewhere.has(toolName)) return { name, about: '' }
     const telling = tellingFields.map((field) => value[field]).find((each) => typeof each === 'string')
     if (typeof telling === 'string') return { name, about: safeLine(telling, 300) }
     return { name, about: Object.keys(value).length === 0 ? '' : safeLine(args, 300) }
   } catch {
-    // The model wrote something that is no JSON: that is what there is to show.
+    // The arguments are not JSON, so they are shown as text.
     return { name, about: safeLine(args, 300) }
   }
 }
 
 const shownElsewhere: ReadonlySet<string> = new Set(['question', 'todo'])
 
-/** What says most about a call, the most telling first. */
+/** The arguments that describe a call best, in order of preference. */
 const tellingFields = [
   'command',
   'file_path',
@@ -39,7 +39,7 @@ const tellingFields = [
   'prompt',
 ]
 
-/** How a call ended: a line, and a little of what it gave. */
+/** Describes the end of a call: one line, and a part of its output. */
 export function endedLines(
   { toolName, toolOutput, isError, exitCode }: Extract<AgentEvent, { type: 'tool_end' }>,
   about: string,
@@ -55,11 +55,11 @@ export function endedLines(
   const end = ` (${took}${code})`
   const title = cutTo(about, Math.max(8, room - name.length - end.length))
   const head = `${failed ? red('✗') : green('✓')} ${bold(name)}${title === '' ? '' : ` ${title}`}${dim(end)}`
-  // A long output is looked at from its end only: that is what is shown.
+  // Only the end of a long output is read, because only that is shown.
   const said = toolOutput.slice(0, 200) + toolOutput.slice(200).slice(-20_000)
   const output = plainOutput(said).replaceAll('\t', '    ').trim()
   const lines = output === '' ? [] : output.split('\n')
-  // Why something failed is worth a second line.
+  // The reason of a failure gets a second line.
   const fitted = (line: string): string[] => (failed ? wrapText(line, room).slice(0, 3) : [cutTo(line, room)])
   return [
     head,
@@ -69,9 +69,9 @@ export function endedLines(
   ]
 }
 
-/** Diffs of files that were changed, each as far as it has room. */
+/** The diffs of changed files, each cut to a number of lines. */
 export function editedLines(diffs: readonly string[], colors: Colors, columns: number): string[] {
-  const hidden = (count: number): string => colors.yellow(`⟨${count} more lines: /changes shows all⟩`)
+  const hidden = (count: number): string => colors.yellow(`⟨${count} more lines: type /changes⟩`)
   return diffs.flatMap((diff) =>
     excerpt(diffLines(diff, colors, Math.max(12, columns - 6)), maxDiffLines, hidden).map(
       (line) => `    ${line}`,
@@ -86,11 +86,11 @@ function outputLines(toolName: string, lines: readonly string[], failed: boolean
   if (failed) return [...lines.slice(0, 6), ...more(lines.length - 6)]
   if (toolName === 'bash')
     return [...(lines.length > 8 ? [`… ${lines.length - 8} more lines`] : []), ...lines.slice(-8)]
-  const most = lines.length === 1 ? 1 : (shownLines[toolName] ?? 0)
-  return most === 0 ? [`${lines.length} lines`] : [...lines.slice(0, most), ...more(lines.length - most)]
+  const max = lines.length === 1 ? 1 : (shownLines[toolName] ?? 0)
+  return max === 0 ? [`${lines.length} lines`] : [...lines.slice(0, max), ...more(lines.length - max)]
 }
 
-/** Tools whose result is for the model rather than for people are told by its length. */
+/** For tools whose output is meant for the model, only the number of lines is shown. */
 const shownLines: Readonly<Record<string, number>> = { edit: 4, write: 4, patch: 6, ls: 6, git: 8, todo: 12 }
 
 function more(count: number): string[] {

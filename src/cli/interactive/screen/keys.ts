@@ -1,7 +1,7 @@
 import { emitKeypressEvents } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 
-/** One key, or a text that was pasted. */
+/** One key press, or a pasted text. */
 export type Key =
   | {
       readonly kind: 'key'
@@ -16,7 +16,7 @@ export type Key =
 type Keypress = { name?: string; ctrl?: boolean; meta?: boolean; shift?: boolean; sequence?: string }
 type RawInput = Readable & { setRawMode?: (raw: boolean) => unknown }
 
-/** Reads a terminal key by key. The terminal is as it was once `stop` was called. */
+/** Reads keys from a terminal in raw mode. `stop` restores the terminal. */
 export class Keys {
   readonly #stdin: RawInput
   readonly #stdout: Writable
@@ -34,7 +34,7 @@ export class Keys {
     this.#stdin.setRawMode?.(true)
     this.#stdin.on('keypress', this.#take)
     this.#stdin.resume()
-    // Pastes come with a mark before and behind them.
+    // Bracketed paste: a paste has a marker before and after it.
     this.#stdout.write('\u001b[?2004h')
   }
 
@@ -65,9 +65,9 @@ export class Keys {
   }
 }
 
-/** What a person writes: no control characters but tabs and new lines. */
+/** Removes control characters except tabs and newlines. */
 function readable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is left out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
   return text.replace(/\r\n?/g, '\n').replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, '')
 }
 

@@ -5,15 +5,15 @@ import type { ScreenSize } from './screen.js'
 
 export type PagerOptions = {
   readonly title: string
-  /** The lines at a width, safe to print and none wider than that. */
+  /** The lines for a width, safe to print and not wider. */
   lines(columns: number): readonly string[]
   /** Called when the user closes it. */
   closed(): void
 }
 
 /**
- * Shows a long text on the terminal's alternate screen. It is built in because `$PAGER` is a command that the environment of an untrusted
- * directory can set, and because other pagers pass control characters on.
+ * Shows a long text on the terminal's alternate screen. It is built in, because `$PAGER` is a command that the environment of an untrusted
+ * directory can set, and because other pagers print control characters.
  */
 export class Pager {
   readonly #out: Writable
@@ -39,7 +39,7 @@ export class Pager {
     const rows = [...shown, ...Array.from({ length: page - shown.length }, () => '~')]
     const last = Math.min(lines.length, this.#top + page)
     const place = `lines ${this.#top + 1} to ${last} of ${lines.length}`
-    const help = 'q closes; arrows, Space, b, g and G move'
+    const help = 'q: close; arrows, Space, b, g, G: move'
     const status = `\u001b[7m${cutTo(`${place} · ${help} · ${this.#options.title}`, columns - 1)}\u001b[27m`
     this.#out.write(
       `\u001b[?2026h\u001b[?25l\u001b[H${[...rows, status].map((row) => `${row}\u001b[K`).join('\r\n')}\u001b[J\u001b[?2026l`,
@@ -63,7 +63,7 @@ export class Pager {
     this.paint()
   }
 
-  /** Shows what was on the screen before. */
+  /** Restores the screen. */
   close(): void {
     this.#out.write('\u001b[?1049l')
   }

@@ -1,20 +1,20 @@
 import type { Colors } from '../../terminal/colors.js'
 import { cutTo, lettersOf } from '../../terminal/width.js'
 import { wrapText } from '../../terminal/wrap.js'
-import { type ChoiceQuestion, type LineQuestion, viewChoice } from '../asking.js'
 import { Editor } from '../editor/editor.js'
+import { type ChoiceQuestion, type LineQuestion, viewChoice } from '../prompter.js'
 import type { Key } from './keys.js'
 import type { Live } from './screen.js'
 
-/** A question at the bottom of the screen. Once it is ready, it takes the keys. */
+/** A question at the bottom of the screen. It takes keys once it is ready. */
 export interface Pane {
-  /** It takes keys from the moment it is shown, whatever the user was typing. */
+  /** Takes keys as soon as it is shown. */
   readonly direct: boolean
-  /** How long it is on the screen, without a key being pressed, before a key can answer it. */
+  /** How long it must be shown without a key press before a key can answer it. */
   readonly settleMs: number
   view(columns: number, rows: number, isReady: boolean): Live
   key(key: Key): void
-  /** Whether this key would answer it: such a key is never taken for text of the prompt. */
+  /** Whether this key would answer it. Such a key is never used as text of the prompt. */
   isAnswer(key: Key): boolean
   /** Ends the question without an answer. */
   dismiss(): void
@@ -23,8 +23,8 @@ export interface Pane {
 type PageOpener = (title: string, lines: (columns: number) => readonly string[]) => void
 
 /**
- * One of several choices, by its key, or by the arrows and Enter. Nothing is selected at first, so Enter alone answers nothing. Its keys
- * are listed only while they count.
+ * A question with several choices: by key, or with the arrows and Enter. Nothing is selected at first, so Enter alone answers nothing. The
+ * keys are listed only while they work.
  */
 export class ChoicePane implements Pane {
   readonly direct: boolean
@@ -59,7 +59,7 @@ export class ChoicePane implements Pane {
       const lines = about?.(columns, Math.max(1, rows - heading.length - listed.length)) ?? []
       return { lines: [...lines, ...heading.map(bold)].slice(-rows) }
     }
-    // What is agreed to is shown whole where there is room for it.
+    // A label with a rule is shown in full if there is room.
     const texts = choices.map(({ label }) => wrapText(label, columns - 7).slice(0, maxLabelLines))
     const extra = whole === undefined ? 0 : 1
     const isRoomy = texts.flat().length + heading.length + extra <= rows
@@ -100,7 +100,7 @@ export class ChoicePane implements Pane {
     this.#done(undefined)
   }
 
-  /** The index of the choice with this key; one past the last for the key that shows all of it. */
+  /** The index of the choice with this key; the number of choices for the key that shows everything. */
   #indexFor(text: string): number | undefined {
     const { choices, whole } = this.#question
     const pressed = text.toLowerCase()
@@ -111,12 +111,12 @@ export class ChoicePane implements Pane {
 }
 
 const maxLabelLines = 6
-/** Longer than a key takes to repeat, and than it takes to read that there is a question. */
+/** Longer than the repeat interval of a held key, and long enough to notice a question. */
 export const settleMs = 350
 const maxTitleLines = 4
 
-/** A title in so many lines: where it has more, its middle is left out, since the end says which keys answer it. */
-function titleLines(title: string, columns: number, most: number): string[] {
+/** Fits a title into a number of lines. The middle of a longer title is cut, because its end lists the keys. */
+function titleLines(title: string, columns: number, maxLines: number): string[] {
   const letters = lettersOf(title)
   for (let room = letters.length; ; room = Math.floor(room * 0.9)) {
     const tail = Math.floor(room / 2)
@@ -125,14 +125,14 @@ function titleLines(title: string, columns: number, most: number): string[] {
         ? title
         : `${letters.slice(0, room - tail).join('')} … ${tail === 0 ? '' : letters.slice(-tail).join('')}`
     const lines = wrapText(text, columns)
-    if (lines.length <= most || room < 8) return lines.slice(0, most)
+    if (lines.length <= maxLines || room < 8) return lines.slice(0, maxLines)
   }
 }
 
-/** A line of text, or a few. */
+/** A question that is answered with text. */
 export class LinePane implements Pane {
   readonly direct: boolean
-  // One key alone answers nothing.
+  // No single key is an answer.
   readonly settleMs = 0
   readonly #title: string
   readonly #editor = new Editor()

@@ -1,15 +1,17 @@
 import type { Writable } from 'node:stream'
 import { widthOf } from '../../terminal/width.js'
 
-/** Where the cursor stands in the live part. */
+/** The position of the cursor in the live part. */
 export type Cursor = { readonly row: number; readonly column: number }
-export type Live = { readonly lines: readonly string[]; readonly cursor?: Cursor }
+export type Live = { readonly lines: readonly string[]; readonly cursor?: Cursor | undefined }
+/** Live lines with an input, and so with a cursor. */
+export type LiveInput = { readonly lines: readonly string[]; readonly cursor: Cursor }
 
 export type ScreenSize = { columns(): number; rows(): number }
 
 /**
- * A terminal in two parts: what was printed, which scrolls away and stays, and below it a few live lines that are painted again and
- * again. Lines must be made safe, and live ones must be narrower than the terminal.
+ * A terminal in two parts: printed lines, which scroll up, and a few live lines below them, which are redrawn. All lines must be safe to
+ * print, and live lines must be narrower than the terminal.
  */
 export class Screen {
   readonly #out: Writable
@@ -22,7 +24,7 @@ export class Screen {
     this.#size = size
   }
 
-  /** Prints lines for good, above the live part. */
+  /** Prints lines above the live part. */
   print(lines: readonly string[], live: Live): void {
     this.#paint(lines, live)
   }
@@ -31,7 +33,7 @@ export class Screen {
     this.#paint([], live)
   }
 
-  /** Paints anew on an empty screen. What scrolled away stays. */
+  /** Clears the screen and redraws the live part. The scroll-back buffer stays. */
   clear(live: Live): void {
     this.#out.write('\u001b[2J\u001b[H')
     this.#live = []
@@ -39,7 +41,7 @@ export class Screen {
     this.#paint([], live)
   }
 
-  /** The live part goes away; the cursor stands where it began. */
+  /** Removes the live part and moves the cursor to its start. */
   end(): void {
     this.#out.write(`${this.#toTop()}\u001b[J\u001b[?25h`)
     this.#live = []
@@ -58,7 +60,7 @@ export class Screen {
       ...printed.map((line) => `${eraseLine}${line}\r\n`),
       shown.map((line) => eraseLine + line).join('\r\n'),
     ]
-    // In one go where the terminal knows how; others take no notice. Line by line rather than all at once: an empty screen would be seen.
+    // A synchronized update, which older terminals ignore. Lines are erased one by one, because clearing the screen first would flicker.
     this.#out.write(
       [
         '\u001b[?2026h\u001b[?25l',
@@ -75,7 +77,7 @@ export class Screen {
     this.#cursor = at
   }
 
-  /** To the first live row. A terminal that has become narrower has broken live lines in two, and the cursor is further down. */
+  /** Moves to the first live row. A terminal that became narrower has wrapped the live lines, so the cursor is further down. */
   #toTop(): string {
     const columns = Math.max(1, this.#size.columns())
     const above = this.#live.slice(0, this.#cursor.row)

@@ -1,14 +1,14 @@
-/** Stops this process as Ctrl-Z does elsewhere, and calls back when it goes on. */
-export function suspend(goneOn: () => void): void {
-  // There is no such thing there.
-  if (process.platform === 'win32') goneOn()
+/** Suspends the process like Ctrl-Z in other programs, and calls `resumed` when it continues. */
+export function suspend(resumed: () => void): void {
+  // Windows has no job control.
+  if (process.platform === 'win32') resumed()
   else {
     process.once('SIGCONT', () => {
-      // Whoever is in the background is not told that the terminal changed its size.
+      // A background process gets no signal when the size of the terminal changes.
       process.kill(process.pid, 'SIGWINCH')
-      goneOn()
+      resumed()
     })
-    // All of the job, as the terminal itself would: whoever started us waits, too.
+    // The whole process group, as the terminal does, because the parent process waits for this one.
     process.kill(0, 'SIGTSTP')
   }
 }

@@ -8,7 +8,7 @@ import type { Chat } from '../chat.js'
 import { counted } from '../run/figures.js'
 import type { SlashCall, SlashOutcome } from './slash-command.js'
 
-/** Puts back the files of the last run of which something can be put back, and says what it did to each. */
+/** Restores the files of the last run that can be undone, and reports the result for each file. */
 export async function undo(chat: Chat): Promise<SlashOutcome> {
   try {
     const { runId, restored, refused } = await chat.session.undo()
@@ -16,33 +16,33 @@ export async function undo(chat: Chat): Promise<SlashOutcome> {
     const run = prompt === undefined ? 'a run' : `the run "${safeLine(prompt, 80)}"`
     const head =
       restored.length === 0
-        ? 'Nothing was put back.'
-        : `Undid ${run}: ${counted(restored.length, 'file')} put back.`
+        ? 'No file was restored.'
+        : `Undid ${run}: ${counted(restored.length, 'file')} restored.`
     return {
-      says: [
+      text: [
         head,
-        ...restored.map((path) => `put back: ${safeLine(path, 300)}`),
-        ...refused.map(({ path, why }) => `left as it is: ${safeLine(path, 300)} (${safeLine(why, 300)})`),
+        ...restored.map((path) => `restored: ${safeLine(path, 300)}`),
+        ...refused.map(({ path, why }) => `not restored: ${safeLine(path, 300)} (${safeLine(why, 300)})`),
       ].join('\n'),
     }
   } catch (error) {
     if (!(error instanceof CapstanError) || error.code !== 'nothing_to_undo') throw error
-    return { says: safeLine(messageOf(error), 500) }
+    return { text: safeLine(messageOf(error), 500) }
   }
 }
 
-/** Shows what the last run changed, as diffs. */
+/** Shows the file changes of the last run as diffs. */
 export async function changes({ args, chat, colors, columns, page }: SlashCall): Promise<SlashOutcome> {
   const all = await chat.session.changes(undefined, { diff: true })
-  if (all.length === 0) return { says: 'No run of this session changed files through its tools.' }
+  if (all.length === 0) return { text: 'No run of this session has changed files with its tools.' }
   const whole = (width: number): string[] =>
     all.flatMap((change) => [...changeLines(change, colors, width), ''])
   if (args === 'all' && page !== undefined) {
-    page('the changes of the last run', whole)
+    page('changes of the last run', whole)
     return {}
   }
   if (args === 'all') return { lines: whole(columns - 1) }
-  const hidden = (count: number): string => colors.yellow(`⟨${count} more lines: "/changes all" shows them⟩`)
+  const hidden = (count: number): string => colors.yellow(`⟨${count} more lines: type "/changes all"⟩`)
   return {
     lines: all.flatMap((change) => [
       ...excerpt(changeLines(change, colors, columns - 1), maxLines, hidden),
@@ -59,9 +59,9 @@ function changeLines(
   columns: number,
 ): string[] {
   const count = added === undefined ? '' : ` (+${added} -${removed ?? 0})`
-  const state = undone ? ', put back' : whyNot === undefined ? '' : `, ${safeLine(whyNot, 300)}`
+  const state = undone ? ', restored' : whyNot === undefined ? '' : `, ${safeLine(whyNot, 300)}`
   const head = `${kind} ${safeLine(path, 300)}${count}${state}`
-  // The first line of a diff is the name, which the heading has.
+  // The first line of a diff is the file name, which the heading has.
   const hunks = diff === undefined ? [] : diffLines(diff.slice(diff.indexOf('\n') + 1), colors, columns)
   return [...diffLines(head, colors, columns), ...hunks]
 }

@@ -1,38 +1,38 @@
 import type { Colors } from '../../terminal/colors.js'
 import type { Chat } from '../chat.js'
 
-/** What a command of the interactive session may use. */
+/** The input of a slash command. */
 export type SlashCall = {
   readonly args: string
   readonly chat: Chat
   readonly colors: Colors
   readonly columns: number
-  /** Opens a pager; undefined where there is no terminal for one. */
+  /** Opens a pager; undefined without a terminal. */
   page?(title: string, lines: (columns: number) => readonly string[]): void
-  /** Lets the user choose; undefined where that is not possible. */
+  /** Asks the user to choose; undefined without a terminal. */
   choose?(title: string, labels: readonly string[]): Promise<number | undefined>
 }
 
 export type SlashOutcome = {
-  /** What to print, safe already. */
-  readonly says?: string
-  /** Lines to print as they are, safe already and none too wide. */
+  /** Text to print. It is safe to print, and is wrapped. */
+  readonly text?: string
+  /** Lines to print unchanged. They are safe to print and not too wide. */
   readonly lines?: readonly string[]
-  /** The session ends. */
+  /** Ends the session. */
   readonly leave?: true
-  /** What is put into the input, to be changed and sent. */
+  /** Text for the input, which the user can edit and send. */
   readonly draft?: string
-  /** Sent after what goes on now. */
+  /** A prompt that is sent after the current run. */
   readonly later?: string
-  /** What is on the screen is of another conversation. */
+  /** The session has changed: shows its last messages. */
   readonly recap?: true
 }
 
 export type SlashCommand = {
   readonly name: string
-  readonly usage?: string
+  readonly usage?: string | undefined
   readonly description: string
-  /** What may stand behind the name. */
+  /** Completions of the arguments. */
   complete?(chat: Chat): readonly string[]
   run(call: SlashCall): SlashOutcome | Promise<SlashOutcome>
 }

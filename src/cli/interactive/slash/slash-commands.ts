@@ -5,10 +5,10 @@ import { safeLine, safeText } from '../../terminal/safe-text.js'
 import type { Chat } from '../chat.js'
 import type { Candidate } from '../editor/editor.js'
 import { changes, undo } from './file-changes.js'
-import { sessionLabel, sessionMeant } from './session-list.js'
+import { findListed, sessionLabel } from './session-list.js'
 import type { SlashCall, SlashCommand, SlashOutcome } from './slash-command.js'
 
-/** Runs a command of the interactive session itself. Undefined: it is not one; the session has some of its own. */
+/** Runs a slash command of the CLI. Undefined for other texts, which can be commands of the session. */
 export async function runSlash(
   text: string,
   call: Omit<SlashCall, 'args'>,
@@ -18,14 +18,14 @@ export async function runSlash(
   return command === undefined ? undefined : command.run({ ...call, args: parsed?.args ?? '' })
 }
 
-/** What a text that begins with a slash could become. */
+/** The completions of a text that starts with a slash. */
 export function completeSlash(text: string, chat: Chat | undefined): Candidate[] {
   if (!text.startsWith('/') || text.includes('\n')) return []
   const space = text.indexOf(' ')
   if (space < 0)
     return allCommands(chat)
       .filter(({ name }) => `/${name}`.startsWith(text))
-      .map(({ name, description }) => ({ value: `/${name}`, says: description }))
+      .map(({ name, description }) => ({ value: `/${name}`, description }))
   const command = slashCommands.find(({ name }) => `/${name}` === text.slice(0, space))
   const values = chat === undefined ? [] : (command?.complete?.(chat) ?? [])
   return values
@@ -34,81 +34,81 @@ export function completeSlash(text: string, chat: Chat | undefined): Candidate[]
 }
 
 const slashCommands: readonly SlashCommand[] = [
-  { name: 'help', description: 'What can be typed here', run: ({ chat }) => ({ says: help(chat) }) },
-  { name: 'quit', description: 'Leave; also Ctrl-D', run: () => ({ leave: true }) },
+  { name: 'help', description: 'List commands and keys', run: ({ chat }) => ({ text: help(chat) }) },
+  { name: 'quit', description: 'Exit (also Ctrl-D)', run: () => ({ leave: true }) },
   {
     name: 'mode',
     usage: '/mode [name]',
-    description: 'Show or change what is done without asking; also Shift-Tab',
+    description: 'Show or change the permission mode (also Shift-Tab)',
     complete: () => ['default', ...modeNames],
     run: ({ args, chat }) => changeMode(args, chat),
   },
   {
     name: 'model',
     usage: '/model [provider/model]',
-    description: 'Show the model, or change to another',
+    description: 'Show or change the model',
     complete: ({ prepared }) => [
       ...prepared.config.providers.flatMap(({ name, models }) => models.map(({ id }) => `${name}/${id}`)),
       'offline',
     ],
     run: async ({ args, chat }) => {
       const before = chat.modelName
-      if (args === '') return { says: `model: ${before}` }
+      if (args === '') return { text: `model: ${before}` }
       await chat.useModel(args)
-      return { says: `model: ${chat.modelName} (was ${before})` }
+      return { text: `model: ${chat.modelName} (was ${before})` }
     },
   },
-  { name: 'sessions', description: 'The sessions of this directory', run: ({ chat }) => listSessions(chat) },
-  { name: 'resume', usage: '/resume [number or id]', description: 'Go on with another session', run: resume },
+  {
+    name: 'sessions',
+    description: 'List the sessions of this directory',
+    run: ({ chat }) => listSessions(chat),
+  },
+  { name: 'resume', usage: '/resume [number or id]', description: 'Resume another session', run: resume },
   {
     name: 'new',
-    description: 'Begin a new session; this one is kept',
+    description: 'Start a new session; this one stays stored',
     run: async ({ chat }) => {
       await chat.switchTo(undefined)
-      return { says: 'a new session' }
+      return { text: 'new session' }
     },
   },
   {
     name: 'rewind',
     usage: '/rewind [number]',
-    description: 'Go back to before something you said',
+    description: 'Go back to before one of your prompts',
     run: rewind,
   },
   {
     name: 'undo',
-    description: 'Put back the files that the last run changed',
+    description: 'Restore the files that the last run changed',
     run: ({ chat }) => undo(chat),
   },
   {
     name: 'changes',
     usage: '/changes [all]',
-    description: 'What the last run changed in files, as a diff; all: in a pager, uncut',
+    description: 'Show the file changes of the last run; all: every line, in a pager',
     run: changes,
   },
   {
     name: 'btw',
     usage: '/btw question',
-    description: 'Ask something on the side; it is not kept',
+    description: 'Ask a side question, which is not added to the conversation',
     run: async ({ args, chat }) =>
       args === ''
-        ? { says: 'usage: /btw question' }
-        : { says: safeText((await chat.session.btw(args)).answer) },
+        ? { text: 'usage: /btw question' }
+        : { text: safeText((await chat.session.btw(args)).answer) },
   },
   {
     name: 'later',
-    usage: '/later words',
-    description: 'Say something when the run at work is done',
-    run: ({ args }) => (args === '' ? { says: 'usage: /later words' } : { later: args }),
+    usage: '/later prompt',
+    description: 'Send a prompt after the current run',
+    run: ({ args }) => (args === '' ? { text: 'usage: /later prompt' } : { later: args }),
   },
 ]
 
-/** Those of the interactive session, and those that the session has beside them. */
-function allCommands(chat: Chat | undefined): { name: string; usage?: string; description: string }[] {
-  const own = slashCommands.map(({ name, usage, description }) => ({
-    name,
-    description,
-    ...(usage !== undefined && { usage }),
-  }))
+/** The slash commands of the CLI and of the session, by name. */
+function allCommands(chat: Chat | undefined): Pick<SlashCommand, 'name' | 'usage' | 'description'>[] {
+  const own = slashCommands.map(({ name, usage, description }) => ({ name, usage, description }))
   const others = (chat?.session.listCommands() ?? []).filter(
     ({ name }) => !own.some((each) => each.name === name),
   )
@@ -120,14 +120,14 @@ function help(chat: Chat): string {
     ({ name, usage, description }) => [usage ?? `/${name}`, description] as const,
   )
   const keys = [
-    ['Enter', 'send; while something is done: say it to the run at work'],
-    ['\\ Enter, Ctrl-J', 'a new line'],
-    ['Tab', 'complete a command'],
-    ['Up, Down', 'what was sent before'],
-    ['Shift-Tab', 'the next mode'],
-    ['Esc', 'cancel what is done'],
-    ['Ctrl-C', 'cancel what is done; again: leave'],
-    ['Ctrl-L, Ctrl-Z', 'paint anew; suspend'],
+    ['Enter', 'Send the prompt; during a run: send a message to the run'],
+    ['\\ Enter, Ctrl-J', 'Start a new line'],
+    ['Tab', 'Complete a command'],
+    ['Up, Down', 'Recall earlier prompts'],
+    ['Shift-Tab', 'Change to the next permission mode'],
+    ['Esc', 'Cancel the run'],
+    ['Ctrl-C', 'Cancel the run; twice: exit'],
+    ['Ctrl-L, Ctrl-Z', 'Redraw; suspend'],
   ] as const
   const width = Math.max(...[...rows, ...keys].map(([left]) => left.length))
   const table = (all: readonly (readonly [string, string])[]): string =>
@@ -139,27 +139,27 @@ async function changeMode(args: string, chat: Chat): Promise<SlashOutcome> {
   const list = (): string =>
     [
       `mode: ${chat.mode ?? 'default'}`,
-      '  default       asks where no rule decides',
+      '  default       ask where no rule decides',
       ...modeNames.map((name) => `  ${name.padEnd(12)}  ${modes[name].description}`),
     ].join('\n')
-  if (args === '') return { says: list() }
+  if (args === '') return { text: list() }
   const named: ModeName | undefined = modeNames.find((name) => name === args)
   if (named === undefined && args !== 'default')
-    return { says: `There is no mode "${safeLine(args, 40)}".\n${list()}` }
+    return { text: `Unknown mode "${safeLine(args, 40)}".\n${list()}` }
   await chat.setMode(named)
-  return { says: `mode: ${named ?? 'default'}` }
+  return { text: `mode: ${named ?? 'default'}` }
 }
 
 async function listSessions(chat: Chat): Promise<SlashOutcome> {
-  if (chat.prepared.store === undefined) return { says: 'Sessions are not kept (--store none).' }
+  if (chat.prepared.store === undefined) return { text: 'Sessions are not stored (--store none).' }
   const sessions = (await chat.sessions()).slice(0, 20)
-  if (sessions.length === 0) return { says: 'There is no session of this directory yet.' }
+  if (sessions.length === 0) return { text: 'This directory has no sessions yet.' }
   const labels = await labelsOf(chat, sessions)
   const lines = sessions.map(
     ({ id }, at) =>
       `${id === chat.session.sessionId ? '*' : ' '} ${String(at + 1).padStart(2)}  ${labels[at]}`,
   )
-  return { says: [...lines, '/resume number goes on with one of them'].join('\n') }
+  return { text: [...lines, 'To resume one, type /resume and its number.'].join('\n') }
 }
 
 function labelsOf(chat: Chat, sessions: readonly SessionInfo[]): Promise<string[]> {
@@ -170,35 +170,35 @@ async function resume({ args, chat, choose }: SlashCall): Promise<SlashOutcome> 
   const all = await chat.sessions()
   const others = all.filter(({ id }) => id !== chat.session.sessionId).slice(0, 20)
   if (args === '') {
-    if (others.length === 0) return { says: 'There is no other session of this directory.' }
+    if (others.length === 0) return { text: 'This directory has no other session.' }
     if (choose === undefined) return listSessions(chat)
-    const chosen = await choose('Go on with', await labelsOf(chat, others))
+    const chosen = await choose('Resume which session?', await labelsOf(chat, others))
     const info = chosen === undefined ? undefined : others[chosen]
     if (info === undefined) return {}
     await chat.switchTo(info.id)
     return { recap: true }
   }
-  const meant = sessionMeant(all, args)
-  if (meant === undefined)
-    return { says: `There is no session "${safeLine(args, 80)}" of this directory; /sessions lists them.` }
-  await chat.switchTo(meant.id)
+  const found = findListed(all, args)
+  if (found === undefined)
+    return { text: `No session "${safeLine(args, 80)}" in this directory. /sessions lists them.` }
+  await chat.switchTo(found.id)
   return { recap: true }
 }
 
 async function rewind({ args, chat, choose }: SlashCall): Promise<SlashOutcome> {
-  const said = chat.session.messages().filter(({ role, text }) => role === 'user' && !text.startsWith('<'))
-  const newestFirst = said.toReversed().slice(0, 20)
-  if (newestFirst.length === 0) return { says: 'Nothing was said yet.' }
+  const prompts = chat.session.messages().filter(({ role, text }) => role === 'user' && !text.startsWith('<'))
+  const newestFirst = prompts.toReversed().slice(0, 20)
+  if (newestFirst.length === 0) return { text: 'This session has no prompts yet.' }
   const labels = newestFirst.map(({ text }) => safeLine(text, 80))
   const number = /^\d{1,2}$/.test(args) ? Number(args) - 1 : undefined
   if (number === undefined && choose === undefined)
-    return { says: labels.map((label, at) => `  ${String(at + 1).padStart(2)}  ${label}`).join('\n') }
-  const chosen = number ?? (await choose?.('Go back to before', labels))
+    return { text: labels.map((label, at) => `  ${String(at + 1).padStart(2)}  ${label}`).join('\n') }
+  const chosen = number ?? (await choose?.('Go back to before which prompt?', labels))
   const message = chosen === undefined ? undefined : newestFirst[chosen]
   if (message === undefined) return {}
   const { prompt, hidden } = await chat.session.rewind(message.id)
   return {
-    says: `${hidden} messages are hidden; files stay as they are (/undo puts them back)`,
+    text: `${hidden} messages are hidden. Files are unchanged; /undo restores them.`,
     draft: prompt,
   }
 }

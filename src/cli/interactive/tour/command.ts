@@ -24,7 +24,7 @@ removes its files at the end. Without a terminal, all steps run by themselves.`,
           ['deny', tourRules.deny],
         ]),
       )
-      // Rules, history and sessions of the tour are no business of the user's own.
+      // Rules, history and sessions of the tour are not stored in the user's own directory.
       const tourIo: Io = { ...io, env: { ...io.env, CAPSTAN_HOME: sample.userDir, CAPSTAN_MODEL: undefined } }
       const prepare = async () => (await import('../../setup/prepare.js')).prepare(args, tourIo)
       if (io.isTTY.stdin && io.isTTY.stdout && io.env['TERM'] !== 'dumb') {
@@ -32,7 +32,7 @@ removes its files at the end. Without a terminal, all steps run by themselves.`,
         return await new TerminalChat(tourIo, new TourGuide()).run(prepare)
       }
       const { PlainChat } = await import('../plain-chat.js')
-      // Its workspace is of no worth: here, and only here, somebody agrees to everything that may be asked about.
+      // The workspace is a throw-away sample, so every question is answered with yes. No other command does that.
       return await new PlainChat(tourIo, { lines: tourLines(io), agrees: true }).run(prepare)
     } finally {
       await sample.close()
@@ -48,7 +48,7 @@ async function* tourLines(io: Io): AsyncGenerator<string, void, undefined> {
   const { bold, cyan } = colorsFor(io, 'stdout')
   await write(
     io.stdout,
-    `${bold('Capstan: a session on a small workspace, with the built-in offline model')}\n`,
+    `${bold('Capstan: a session on a sample project, with the built-in offline model')}\n`,
   )
   for (const [at, { title, prompt }] of tourSteps.entries()) {
     await write(io.stdout, `\n${bold(`${at + 1}. ${title}`)}\n${cyan(`> ${prompt}`)}\n\n`)

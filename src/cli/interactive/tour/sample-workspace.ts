@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** A small project of its own, and a user's directory beside it, both gone when it is closed. */
+/** A sample project and a user directory in a temporary directory. `close` removes both. */
 export type SampleWorkspace = { readonly root: string; readonly userDir: string; close(): Promise<void> }
 
 export async function makeSampleWorkspace(): Promise<SampleWorkspace> {

@@ -2,24 +2,24 @@ import type { Colors } from '../../terminal/colors.js'
 import type { Guide } from '../guide.js'
 
 type Step = {
-  /** What is about to be seen. */
+  /** What this step shows. */
   readonly title: string
   readonly prompt: string
 }
 
 export const tourSteps: readonly Step[] = [
   {
-    title: 'A question is answered by searching: reading needs no permission',
+    title: 'Ask a question: reading needs no permission',
     prompt: 'Where is "speed" defined?',
   },
-  { title: 'A command runs in the sandbox; a rule allows this one', prompt: 'Run `node src/engine.test.js`' },
+  { title: 'Run a command in the sandbox: a rule allows this one', prompt: 'Run `node src/engine.test.js`' },
   {
-    title: 'An edit is shown before it is made, and you decide',
+    title: 'Edit a file: you see the change and approve it',
     prompt: 'Replace "speed = 9" by "speed = 12" in src/engine.js',
   },
-  { title: 'The check passes now', prompt: 'Run `node src/engine.test.js`' },
-  { title: 'What a rule denies is refused, and explained', prompt: 'Read .env' },
-  { title: 'What was changed can be put back', prompt: '/undo' },
+  { title: 'Run the check again: it passes now', prompt: 'Run `node src/engine.test.js`' },
+  { title: 'Read a secret file: a rule denies it', prompt: 'Read .env' },
+  { title: 'Undo the changes', prompt: '/undo' },
 ]
 
 /** The rules of the tour. */
@@ -28,14 +28,14 @@ export const tourRules = {
   deny: ['read(**/.env*)', 'bash(rm *)'],
 } as const
 
-/** Leads through the steps, one prompt after the other; whoever wants to try something else may. */
+/** Suggests the prompts of the tour, one after the other. The user can also type other prompts. */
 export class TourGuide implements Guide {
   #at = 0
 
   welcome(colors: Colors): readonly string[] {
     return [
-      'This is a small project in a temporary directory, with the built-in offline model: no key, no network.',
-      'Press Enter to send what is suggested, or type something of your own. Ctrl-D leaves.',
+      'This is a sample project in a temporary directory, with the built-in offline model: no API key, no network.',
+      'Press Enter to send the suggested prompt, or type your own. Ctrl-D exits.',
       '',
       ...this.#next(colors),
     ]
@@ -55,8 +55,8 @@ export class TourGuide implements Guide {
     const step = tourSteps[this.#at]
     if (step !== undefined) return [bold(`${this.#at + 1}. ${step.title}`)]
     return [
-      bold('That was the tour.'),
-      dim('Go on as you like, or leave with Ctrl-D and try "capstan" in a directory of your own.'),
+      bold('End of the tour.'),
+      dim('Try other prompts, or exit with Ctrl-D and run "capstan" in a directory of your own.'),
     ]
   }
 }

@@ -5,15 +5,15 @@ import { toolboxWorkspace } from '../../../../test/toolbox/workspace.js'
 import type { AskRequest } from '../../../loop/ask.js'
 import { editTool, patchTool, writeTool } from '../../../toolbox/index.js'
 import { colorsFor } from '../../terminal/colors.js'
-import type { Asking } from '../asking.js'
-import { askPerson } from './ask-person.js'
+import type { Prompter } from '../prompter.js'
+import { askApproval } from './ask-approval.js'
 import { dryRun } from './dry-run.js'
 
 const colors = colorsFor(
   { env: { NO_COLOR: '1' }, isTTY: { stdin: true, stdout: true, stderr: true } },
   'stdout',
 )
-describe('what a call would do', () => {
+describe('the preview of a call', () => {
   const files = { 'a.txt': 'one\r\ntwo\r\nthree\r\n', 'b.txt': 'old\n' }
   it.each([
     { tool: editTool, args: { file_path: 'a.txt', old_string: 'two\nthree', new_string: 'deux\ntrois' } },
@@ -21,7 +21,7 @@ describe('what a call would do', () => {
     { tool: writeTool, args: { file_path: 'b.txt', content: 'new\n' } },
     { tool: patchTool, args: { diff: '--- a/b.txt\n+++ b/b.txt\n@@ -1 +1,2 @@\n-old\n+new\n+more\n' } },
     { tool: patchTool, args: { diff: '--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n' } },
-  ])('is what it does, and nothing happens before: $tool.name', async ({ tool, args }) => {
+  ])('shows the changes without making them: $tool.name', async ({ tool, args }) => {
     const { root, call } = await toolboxWorkspace(files)
     const preview = await dryRun(tool.name, args, root)
     expect(preview).toHaveProperty('diffs')
@@ -40,21 +40,21 @@ describe('what a call would do', () => {
     }
   })
 
-  it('says why it would fail', async () => {
+  it('shows why the call would fail', async () => {
     const { root } = await toolboxWorkspace(files)
     const preview = await dryRun('edit', { file_path: 'a.txt', old_string: 'nowhere', new_string: 'x' }, root)
     expect(preview).toMatchObject({ whyNot: expect.stringContaining('old_string not found in a.txt') })
     expect(await dryRun('bash', { command: 'true' }, root)).toBeUndefined()
   })
 
-  it('reads nothing outside of the workspace', async () => {
+  it('reads no file outside the workspace', async () => {
     const { root } = await toolboxWorkspace(files)
     const preview = await dryRun('write', { file_path: '../../../etc/passwd', content: 'x' }, root)
     expect(JSON.stringify(preview)).not.toContain('root:')
   })
 })
 
-describe('a person who is asked', () => {
+describe('a user who is asked for approval', () => {
   const bash = (command: string): AskRequest => ({
     id: 'a',
     key: 'k',
@@ -72,7 +72,7 @@ describe('a person who is asked', () => {
     const wholes: string[] = []
     const shown: string[] = []
     const offered: string[] = []
-    const asking: Asking = {
+    const prompter: Prompter = {
       leavesQuestion: true,
       print: (lines) => void shown.push(...lines),
       choose: async ({ title, choices, about, whole }) => {
@@ -85,12 +85,12 @@ describe('a person who is asked', () => {
       },
       askLine: async () => words,
     }
-    return { asking, shown, offered, titles, wholes }
+    return { prompter, shown, offered, titles, wholes }
   }
   const ask = async (request: AskRequest, answer: string, words?: string) => {
-    const { asking, shown, offered, titles, wholes } = userPressing(answer, words)
+    const { prompter, shown, offered, titles, wholes } = userPressing(answer, words)
     return {
-      answer: await askPerson(request, asking, { root: '/', colors, columns: 80 }),
+      answer: await askApproval(request, prompter, { root: '/', colors, columns: 80 }),
       shown: shown.join('\n'),
       offered,
       title: titles.join('\n'),
@@ -135,12 +135,12 @@ describe('a person who is asked', () => {
     },
   )
 
-  it('can see all of a here-document, with long lines and control characters', async () => {
+  it('can view a whole here-document, with long lines and control characters', async () => {
     const lines = Array.from({ length: 500 }, (_, at) => `line ${at}`)
     const long = `${'a'.repeat(3_000)}HIDDEN${'b'.repeat(3_000)}`
     const command = `cat > x <<E\n${lines.join('\n')}\n${long}\n\u001b]0;x\u0007${' '.repeat(50)}end\nE`
     const { whole, shown } = await ask(bash(command), 'n')
-    expect(shown).toMatch(/⟨\d+ more lines: v shows all⟩/)
+    expect(shown).toMatch(/⟨\d+ more lines: press v⟩/)
     for (const line of lines) expect(whole).toContain(`${line}\n`)
     expect(whole.replaceAll('\n', '')).toContain(long)
     expect(whole).toContain(`\\x1b]0;x\\x07${' '.repeat(50)}end`)
@@ -148,21 +148,21 @@ describe('a person who is asked', () => {
   })
 
   it.each([
-    ['blanks', `echo ok${' '.repeat(10_000)}; rm -rf /`, '⟨10000 blanks⟩'],
+    ['blanks', `echo ok${' '.repeat(10_000)}; rm -rf /`, '⟨10000 spaces⟩'],
     ['empty lines', `echo ok${'\n'.repeat(5_000)}rm -rf /`, '⟨4999 empty lines⟩'],
-    ['lines', `cat <<E\n${'x\n'.repeat(3_000)}E\nrm -rf /`, 'more lines: v shows all⟩'],
+    ['lines', `cat <<E\n${'x\n'.repeat(3_000)}E\nrm -rf /`, 'more lines: press v⟩'],
     ['a letter that looks like another', 'curl https://g\u043e\u043egle.example; rm -rf /', 'о (U+043E)'],
     ['a turn of direction', 'echo \u202e; rm -rf /', '\\u202e'],
     ['a carriage return', 'rm -rf / #\r echo ok; rm -rf /', '\\r'],
-  ])('cannot be deceived by %s', async (_, command, tell) => {
+  ])('cannot be deceived by %s', async (_, command, expected) => {
     const { shown } = await ask(bash(command), 'n')
-    expect(shown).toContain(tell)
+    expect(shown).toContain(expected)
     expect(shown).toContain('rm -rf /')
     expect(shown.split('\n').length).toBeLessThan(80)
     if (command.length > 300) expect(shown).toMatch(/\d+ lines?, \d+ bytes/)
   })
 
-  it('is offered a yes that lasts only with the rules that it adds', async () => {
+  it('is offered a lasting approval only with the rules that it adds', async () => {
     expect((await ask(bash('ls'), 'n')).offered).toEqual(['y', 'n', 'm'])
     const suggestion = [{ permission: 'bash', pattern: 'ls', action: 'allow', source: 'project' }] as const
     const { offered, answer, shown } = await ask({ ...bash('ls'), suggestion }, 'a')
@@ -171,7 +171,7 @@ describe('a person who is asked', () => {
     expect(shown).toContain('yes, always in this project: bash(ls)')
   })
 
-  it('reads a long rule to its end before agreeing to it, and is not offered one that is too long to read', async () => {
+  it('sees a long rule in full, and is not offered a rule that is too long to show', async () => {
     const rule = (pattern: string) =>
       [{ permission: 'bash', pattern, action: 'allow', source: 'project' }] as const
     const long = `npm run deploy -- ${'--target=harbour '.repeat(20)}--force`
@@ -186,14 +186,14 @@ describe('a person who is asked', () => {
     ])
   })
 
-  it('reads only once that no rule covers the parts of a command', async () => {
+  it('sees one line for all commands that no rule covers', async () => {
     const uncoveredCommands = ['no rule covers running "a"', 'no rule covers running "b"']
     const reasons = [...uncoveredCommands, 'no rule covers writing "/w/x"']
     const { shown } = await ask({ ...bash('a && b > x'), reasons, uncoveredCommands }, 'n')
     expect(shown).toContain('no rule covers 2 of these commands\n  no rule covers writing "/w/x"\n')
   })
 
-  it('says no by anything but a clear yes', async () => {
+  it('rejects the call with anything but an explicit yes', async () => {
     for (const key of ['n', 'escape', 'x'])
       expect((await ask(bash('ls'), key)).answer).toEqual({ decision: 'reject' })
     expect((await ask(bash('ls'), 'm', 'use git')).answer).toEqual({

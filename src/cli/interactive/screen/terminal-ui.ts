@@ -1,66 +1,66 @@
 import type { Io } from '../../io.js'
 import { type Colors, colorsFor } from '../../terminal/colors.js'
 import { cutTo } from '../../terminal/width.js'
-import type { ChoiceQuestion, LineQuestion } from '../asking.js'
 import { Editor, type EditorOptions } from '../editor/editor.js'
+import type { ChoiceQuestion, LineQuestion } from '../prompter.js'
 import { type Key, Keys } from './keys.js'
 import { Pager } from './pager.js'
 import { ChoicePane, LinePane, type Pane, settleMs } from './pane.js'
-import { type Live, Screen, type ScreenSize } from './screen.js'
+import { type Live, type LiveInput, Screen, type ScreenSize } from './screen.js'
 import { suspend } from './suspend.js'
 
-/** What the terminal reports to its owner, and what the owner shows in it. */
-export type Behind = EditorOptions & {
+/** The callbacks of the terminal UI: input that it reports, and content that it shows. */
+export type UiCallbacks = EditorOptions & {
   /** The user sent a text. */
   submit(text: string): void
-  /** Ctrl-C; `again` when nothing but that was pressed since the last one. */
+  /** Ctrl-C; `again` if no other key was pressed since the last Ctrl-C. */
   interrupt(again: boolean): void
-  /** Escape, while nothing is asked. */
+  /** Escape, while no question is shown. */
   escape(): void
-  /** Ctrl-D on an empty line, or the terminal is gone. */
+  /** Ctrl-D in an empty input, or the terminal was closed. */
   leave(): void
   /** Shift-Tab. */
   nextMode(): void
-  /** Lines that are to be printed by now. */
+  /** The final lines that are not printed yet. */
   pull(columns: number): readonly string[]
-  /** Lines above the input, in at most so many rows. */
+  /** The lines above the input, at most `rows`. */
   live(columns: number, rows: number): readonly string[]
-  /** The line below the input, in at most so many columns. */
+  /** The line below the input, at most `columns` wide. */
   status(columns: number): string
 }
 
-/** The terminal of an interactive session: what was printed, what goes on, the input, and what is asked in between. */
-export class Front {
+/** The terminal UI of an interactive session: printed lines, the state of the run, the input, and questions. */
+export class TerminalUi {
   readonly editor: Editor
   readonly #io: Io
-  readonly #behind: Behind
+  readonly #callbacks: UiCallbacks
   readonly #screen: Screen
   readonly #keys: Keys
   readonly #colors: Colors
   readonly #size: ScreenSize
   readonly #panes: Pane[] = []
-  /** What is known of the first pane: since when it is shown without a key, and whether it takes keys. */
+  /** The first pane: since when it is shown without a key press, and whether it takes keys. */
   #focus: { readonly pane: Pane; quietSince: number; isReady: boolean } | undefined
   #settling: NodeJS.Timeout | undefined
   #pager: Pager | undefined
-  /** Printed while the pager was open. */
-  #held: string[] = []
+  /** Lines that were printed while the pager was open. */
+  #pendingLines: string[] = []
   /** The key of the last answer: when it repeats, it is not text for the prompt. */
   #answered: { readonly text: string; readonly at: number } | undefined
   #notice = ''
   #interrupted = false
-  /** What was printed last is an empty line. */
+  /** Whether the last printed line is empty. */
   #endsEmpty = false
   #isOn = false
   #resized = false
   #paintTimer: NodeJS.Timeout | undefined
   #beat: NodeJS.Timeout | undefined
 
-  constructor(io: Io, behind: Behind) {
+  constructor(io: Io, callbacks: UiCallbacks) {
     this.#io = io
-    this.#behind = behind
+    this.#callbacks = callbacks
     this.#colors = colorsFor(io, 'stdout')
-    this.editor = new Editor(behind)
+    this.editor = new Editor(callbacks)
     this.#size = { columns: () => io.columns(), rows: () => this.#rows() }
     this.#screen = new Screen(io.stdout, this.#size)
     this.#keys = new Keys(io.stdin, io.stdout, this.#key)
@@ -82,7 +82,7 @@ export class Front {
     this.animate(false)
     clearTimeout(this.#paintTimer)
     clearTimeout(this.#settling)
-    this.#screen.print(this.#behind.pull(this.#io.columns()), { lines: [] })
+    this.#screen.print(this.#callbacks.pull(this.#io.columns()), { lines: [] })
     this.#isOn = false
     this.#io.stdout.off('resize', this.#resize)
     this.#io.stdin.off('end', this.#gone)
@@ -91,13 +91,13 @@ export class Front {
   }
 
   print(lines: readonly string[]): void {
-    const all = [...this.#behind.pull(this.#io.columns()), ...lines]
-    // The caller begins with an empty line without knowing what is above it.
+    const all = [...this.#callbacks.pull(this.#io.columns()), ...lines]
+    // The caller starts with an empty line and does not know the line above it.
     const isDouble = this.#endsEmpty && all[0] === ''
     this.#printed(isDouble ? all.slice(1) : all)
   }
 
-  /** Something is different: it is painted soon, together with whatever else changes meanwhile. */
+  /** Schedules a redraw. Changes within a short time are drawn together. */
   readonly changed = (): void => {
     if (!this.#isOn || this.#paintTimer !== undefined) return
     this.#paintTimer = setTimeout(() => this.#paint(), 16)
@@ -108,7 +108,7 @@ export class Front {
     this.changed()
   }
 
-  /** A word about what to do next; the next key takes it away. */
+  /** Shows a short message below the input until the next key press. */
   notice(text: string): void {
     this.#notice = text
     this.changed()
@@ -119,7 +119,7 @@ export class Front {
     this.#beat = on ? setInterval(this.changed, 100) : undefined
   }
 
-  /** Undefined when nothing was chosen. Questions are shown one at a time. */
+  /** Resolves with the index of the choice; undefined when nothing was chosen. Questions are shown one at a time. */
   choose(question: ChoiceQuestion): Promise<number | undefined> {
     return this.#ask(
       question.signal,
@@ -136,7 +136,7 @@ export class Front {
     for (const pane of [...this.#panes]) pane.dismiss()
   }
 
-  /** Opens a pager. What is printed meanwhile appears when it is closed. */
+  /** Opens a pager. Lines that are printed while it is open appear when it is closed. */
   page(title: string, lines: (columns: number) => readonly string[]): void {
     this.#closePager()
     this.#pager = new Pager(this.#io.stdout, this.#size, { title, lines, closed: () => this.#paged() })
@@ -174,12 +174,12 @@ export class Front {
 
   #paged(): void {
     this.#pager = undefined
-    // Keys pressed to leave the pager are not an answer.
+    // Keys that were pressed to close the pager are not an answer.
     if (this.#focus !== undefined) {
       this.#focus.isReady = this.#focus.pane.direct
       this.#focus.quietSince = performance.now()
     }
-    this.print(this.#held.splice(0))
+    this.print(this.#pendingLines.splice(0))
   }
 
   readonly #key = (key: Key): void => {
@@ -187,7 +187,7 @@ export class Front {
     const again = this.#interrupted
     this.#interrupted = isInterrupt
     this.#notice = ''
-    if (isInterrupt) this.#behind.interrupt(again)
+    if (isInterrupt) this.#callbacks.interrupt(again)
     else if (key.kind === 'key' && key.ctrl && key.name === 'z') this.#suspend()
     else if (this.#pager !== undefined) this.#pager.key(key)
     else if (key.kind === 'key' && key.ctrl && key.name === 'l') this.clear()
@@ -197,13 +197,13 @@ export class Front {
   }
 
   /**
-   * A key answers a question only when the question takes keys, which it shows by listing them. Until then a key was typed for something
-   * else: text belongs to the prompt, and a key that would be an answer is dropped.
+   * A key answers a question only while the question lists its keys. Before that, the key was meant for something else: text goes to the
+   * prompt, and a key that would be an answer is dropped.
    */
   #keyWhileAsked(key: Key, pane: Pane): void {
     const focus = this.#focus
     if (pane.direct || (focus?.pane === pane && focus.isReady)) {
-      // A text that is pasted is for the prompt.
+      // Pasted text goes to the prompt.
       if (key.kind === 'paste' && !pane.direct) {
         this.editor.key(key)
         if (focus !== undefined) focus.isReady = false
@@ -217,11 +217,11 @@ export class Front {
     const isFocusKey = key.kind === 'key' && key.name === 'tab' && !key.shift
     if (isFocusKey && focus?.pane === pane && this.editor.text !== '') this.#setReady(focus)
     else if (this.editor.text === '' && (pane.isAnswer(key) || this.#isRepeated(key)))
-      this.notice('that key came before the question could be read: press it again')
+      this.notice('key ignored: it came before you could read the question; press it again')
     else this.#write(key)
   }
 
-  /** The key of the last answer, held down or pressed twice. */
+  /** Whether this is the key of the last answer, held down or pressed twice. */
   #isRepeated(key: Key): boolean {
     const { text, at } = this.#answered ?? { text: undefined, at: 0 }
     const now = performance.now()
@@ -230,7 +230,7 @@ export class Front {
     return isSame
   }
 
-  /** The first pane takes keys once it was shown for a moment without any, and no text is in the prompt. */
+  /** Lets the first pane take keys once it was shown for a moment without a key press and the input is empty. */
   #settle(): void {
     const [pane] = this.#panes
     clearTimeout(this.#settling)
@@ -255,16 +255,16 @@ export class Front {
 
   #write(key: Key): void {
     const { name, ctrl, shift } = key.kind === 'key' ? key : noKey
-    if (ctrl && name === 'd' && this.editor.text === '') this.#behind.leave()
-    else if (name === 'escape') this.#behind.escape()
-    else if (name === 'tab' && shift) this.#behind.nextMode()
+    if (ctrl && name === 'd' && this.editor.text === '') this.#callbacks.leave()
+    else if (name === 'escape') this.#callbacks.escape()
+    else if (name === 'tab' && shift) this.#callbacks.nextMode()
     else {
       const sent = this.editor.key(key)
-      if (sent !== undefined && sent.trim() !== '') this.#behind.submit(sent)
+      if (sent !== undefined && sent.trim() !== '') this.#callbacks.submit(sent)
     }
   }
 
-  readonly #gone = (): void => this.#behind.leave()
+  readonly #gone = (): void => this.#callbacks.leave()
 
   #suspend(): void {
     this.#closePager()
@@ -279,7 +279,7 @@ export class Front {
 
   #printed(lines: readonly string[]): void {
     if (this.#pager !== undefined) {
-      this.#held.push(...lines)
+      this.#pendingLines.push(...lines)
       return
     }
     this.#endsEmpty = lines.length > 0 ? lines.at(-1) === '' : this.#endsEmpty
@@ -291,7 +291,7 @@ export class Front {
     this.#paintTimer = undefined
     if (!this.#isOn) return
     this.#settle()
-    const printed = this.#behind.pull(this.#io.columns())
+    const printed = this.#callbacks.pull(this.#io.columns())
     if (printed.length > 0) this.#printed(printed)
     else if (this.#pager === undefined) this.#screen.show(this.#live())
     if (this.#resized) this.#pager?.paint()
@@ -307,15 +307,15 @@ export class Front {
     const { dim, yellow } = this.#colors
     const below =
       this.#notice === ''
-        ? dim(cutTo(this.#behind.status(columns - 1), columns - 1))
+        ? dim(cutTo(this.#callbacks.status(columns - 1), columns - 1))
         : yellow(cutTo(this.#notice, columns - 1))
-    const above = this.#behind.live(columns, Math.max(0, rows - lines.length - 3))
+    const above = this.#callbacks.live(columns, Math.max(0, rows - lines.length - 3))
     const all = [...above, ...(above.length > 0 ? [''] : []), ...lines, below]
     const row = (cursor?.row ?? 0) + all.length - 1 - lines.length
-    return { lines: all, ...(cursor !== undefined && { cursor: { row, column: cursor.column } }) }
+    return { lines: all, cursor: cursor && { row, column: cursor.column } }
   }
 
-  /** The question that is asked, the prompt, or both while the user has a text in the prompt. */
+  /** The question, the input, or both while the input has text. */
   #bottom(columns: number, rows: number, inputRows: number): Live {
     const focus = this.#focus
     if (focus === undefined || this.#panes[0] !== focus.pane) return this.#input(columns, inputRows)
@@ -328,17 +328,20 @@ export class Front {
     return { lines: [...above, ...input.lines], cursor: { row: row + above.length, column } }
   }
 
-  #input(columns: number, rows: number): Required<Live> {
+  #input(columns: number, rows: number): LiveInput {
     const { cyan, dim } = this.#colors
     const { lines, cursor } = this.editor.view({ prompt: cyan('› '), columns, rows })
-    const suggestion = this.editor.text === '' ? this.#behind.suggestion?.() : undefined
+    const suggestion = this.editor.text === '' ? this.#callbacks.suggestion?.() : undefined
     if (suggestion !== undefined)
       return { lines: [`${cyan('› ')}${dim(cutTo(`${suggestion}   (Enter)`, columns - 4))}`], cursor }
     const candidates = this.editor.candidates()
     const width = Math.max(0, ...candidates.map(({ value }) => value.length))
     const hints = candidates
       .slice(0, maxHints)
-      .map(({ value, says }) => `  ${says === undefined ? value : `${value.padEnd(width)}  ${says}`}`)
+      .map(
+        ({ value, description }) =>
+          `  ${description === undefined ? value : `${value.padEnd(width)}  ${description}`}`,
+      )
     const more = candidates.length - hints.length
     const shown = more > 0 ? [...hints, `  … ${more} more`] : hints
     return { lines: [...lines, ...shown.map((hint) => dim(cutTo(hint, columns - 2)))], cursor }
@@ -351,5 +354,5 @@ export class Front {
 }
 
 const maxHints = 8
-const tabHint = '  Tab answers this question; what you type goes to your prompt'
+const tabHint = '  press Tab to answer the question; other keys go to your prompt'
 const noKey = { name: '', ctrl: false, shift: false }

@@ -4,23 +4,23 @@ import type { Colors } from '../../terminal/colors.js'
 import { safeLine } from '../../terminal/safe-text.js'
 import { widthOf } from '../../terminal/width.js'
 import { wrapText } from '../../terminal/wrap.js'
-import type { Asking, Choice } from '../asking.js'
+import type { Choice, Prompter } from '../prompter.js'
 import { describeAsk } from './describe-ask.js'
 import { dryRun } from './dry-run.js'
 
-export type AskPlace = {
+export type AskContext = {
   readonly root: string
   readonly colors: Colors
   readonly columns: number
-  /** Aborted when nothing waits for the answer any more. */
+  /** Aborted when the call no longer waits for an answer. */
   readonly signal?: AbortSignal
 }
 
-/** Shows the user what a call would do, and takes the decision. Anything but a clear yes rejects the call. */
-export async function askPerson(
+/** Shows the user what a call would do, and returns their decision. Anything but an explicit yes rejects the call. */
+export async function askApproval(
   request: AskRequest,
-  asking: Asking,
-  { root, colors, columns, signal }: AskPlace,
+  prompter: Prompter,
+  { root, colors, columns, signal }: AskContext,
 ): Promise<AskAnswer> {
   const preview = request.diff === undefined ? await dryRun(request.toolName, request.args, root) : undefined
   const described = describeAsk(request, preview, colors)
@@ -30,45 +30,45 @@ export async function askPerson(
     ...described.about(width, Math.max(1, rows - offer.lines.length)),
     ...offer.lines.map((line) => `  ${line}`),
   ]
-  const chosen = await asking.choose({
+  const chosen = await prompter.choose({
     title: described.title,
     choices,
     about,
     whole: described.whole,
     signal,
   })
-  if (!asking.leavesQuestion) await asking.print(['', ...about(columns, maxRecordRows)])
+  if (!prompter.leavesQuestion) await prompter.print(['', ...about(columns, maxRecordRows)])
   const { dim, green, red, yellow } = colors
   const arrow = `  ${dim('→')} `
   if (signal?.aborted === true) {
-    await asking.print([`${arrow}${yellow('withdrawn: the call does not wait for an answer any more')}`])
+    await prompter.print([`${arrow}${yellow('withdrawn: the call no longer waits for an answer')}`])
     return withdrawnAnswer
   }
   const choice = chosen === undefined ? undefined : choices[chosen]
-  if (choice === undefined || choice.answer === 'reject' || choice.answer === 'reject-with-words') {
-    const words =
-      choice?.answer === 'reject-with-words'
-        ? await asking.askLine({ title: 'What should it do instead?', direct: true, signal })
+  if (choice === undefined || choice.answer === 'reject' || choice.answer === 'reject-with-reason') {
+    const reason =
+      choice?.answer === 'reject-with-reason'
+        ? await prompter.askLine({ title: 'What should it do instead?', direct: true, signal })
         : undefined
-    await asking.print([`${arrow}${red(words === undefined ? 'no' : 'no, and said why')}`])
-    return rejection(words)
+    await prompter.print([`${arrow}${red(reason === undefined ? 'no' : 'no, with a reason')}`])
+    return rejection(reason)
   }
-  await asking.print([`${arrow}${green(choice.label)}`])
+  await prompter.print([`${arrow}${green(choice.label)}`])
   return { decision: choice.answer }
 }
 
-/** The answer for a call that no longer waits for one. */
+/** The answer to a question that was withdrawn. */
 export const withdrawnAnswer: AskAnswer = { decision: 'reject', message: 'The question was withdrawn.' }
 
-/** How many rows of a question stay on the screen above its answer. */
+/** The maximum number of rows of a question that stay on the screen above its answer. */
 const maxRecordRows = 60
 
-type AskChoice = Choice & { readonly answer: AskAnswer['decision'] | 'reject-with-words' }
+type AskChoice = Choice & { readonly answer: AskAnswer['decision'] | 'reject-with-reason' }
 
-/** The rules that `session` and `always` add: their text for the choices, and lines that show them whole where that has no room. */
+/** The rules that `session` and `always` add: a label for the choices, and lines with the full rules if the label has no room for them. */
 type Offer = { readonly label: string | undefined; readonly lines: readonly string[] }
 
-/** A rule is shown to its last character, or not offered: the user must be able to read what they agree to. */
+/** A rule is shown in full, or not offered: the user must be able to read what they approve. */
 function offerOf({ suggestion }: AskRequest, columns: number): Offer {
   const rules = (suggestion ?? []).map((rule) => safeLine(formatRule(rule), maxRuleLength))
   if (rules.length === 0 || rules.some((rule) => rule.endsWith('…'))) return { label: undefined, lines: [] }
@@ -94,11 +94,11 @@ function choicesFor(added: string | undefined): readonly AskChoice[] {
           { key: 'a', label: `yes, always in this project${added}`, answer: 'always' },
         ] as const)),
     { key: 'n', label: 'no', answer: 'reject' },
-    { key: 'm', label: 'no, and say why', answer: 'reject-with-words' },
+    { key: 'm', label: 'no, with a reason', answer: 'reject-with-reason' },
   ]
 }
 
-function rejection(words: string | undefined): AskAnswer {
-  const said = words?.trim() ?? ''
-  return { decision: 'reject', ...(said !== '' && { message: said }) }
+function rejection(reason: string | undefined): AskAnswer {
+  const message = reason?.trim() ?? ''
+  return message === '' ? { decision: 'reject' } : { decision: 'reject', message }
 }
