@@ -132,7 +132,7 @@ type SavedScreen = {
 export class VirtualTerminal {
   #columns: number
   /** Each row, and whether it continues in the next because it was too long. */
-  #rows: { cells: string[]; goesOn: boolean }[] = [{ cells: [], goesOn: false }]
+  #rows: { cells: string[]; isWrapped: boolean }[] = [{ cells: [], isWrapped: false }]
   #row = 0
   #column = 0
   /** The row at the top of the screen when it was cleared last. */
