@@ -47,7 +47,7 @@ export type RuleSuggestion =
       readonly rules: readonly Rule[]
       readonly text: readonly string[]
       /** A warning to show before the user adds them. */
-      readonly caution?: string
+      readonly caution?: string | undefined
     }
   /** Why no rule is offered; `doubt` is set when a command is not fully understood. */
   | { readonly refused: string; readonly doubt?: string }
@@ -102,7 +102,7 @@ function rulesFor(
   const tried = createRuleBook({ ...book, rules: [...book.rules, ...rules] })
   if (judge(expanded, tried).verdict.action !== 'allow')
     return { refused: 'no rule can answer this question once and for all' }
-  return { rules, text: rules.map(formatRule), ...(caution !== undefined && { caution }) }
+  return { rules, text: rules.map(formatRule), caution }
 }
 
 function suggestFor(

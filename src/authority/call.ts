@@ -84,7 +84,7 @@ export type ExpandedCall = {
   readonly possiblePaths: readonly PathSubject[]
   readonly commands: readonly CommandAnalysis[]
   /** Why the call can never run, as a sentence. */
-  readonly invalid?: string
+  readonly invalid?: string | undefined
 }
 
 /** Splits a call into its subjects, once for all judges. Never throws. */
@@ -129,7 +129,7 @@ export function expandCall(call: Call, scope: Scope): ExpandedCall {
     subjects: judged,
     possiblePaths,
     commands,
-    ...(invalid[0] === undefined ? {} : { invalid: invalid[0] }),
+    invalid: invalid[0],
   }
 }
 
@@ -203,10 +203,10 @@ function namedPaths({ paths, units }: CommandAnalysis, place: Place): PathSubjec
     const isDoubtful = floating && origin !== 'part' && origin !== 'prose'
     found.set(key, {
       ...subject,
-      ...(entry !== undefined && { entry }),
-      ...(tree && { tree }),
-      ...(ifDirectory && { ifDirectory }),
-      ...(isDoubtful && { doubt: 'it is relative to a directory that is not known' }),
+      entry,
+      tree,
+      ifDirectory,
+      doubt: isDoubtful ? 'it is relative to a directory that is not known' : undefined,
     })
   }
   return [...found.values()]

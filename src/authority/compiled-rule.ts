@@ -22,9 +22,9 @@ export type CompiledRule = {
   readonly order: number
   /** The pattern is `*`. */
   readonly all: boolean
-  readonly path?: PathPattern
-  readonly host?: HostPattern
-  readonly command?: CommandPattern
+  readonly path?: PathPattern | undefined
+  readonly host?: HostPattern | undefined
+  readonly command?: CommandPattern | undefined
 }
 
 /**
@@ -124,9 +124,9 @@ function inEveryLanguage(
   const command = attempt(() => compileCommandPattern(pattern))
   if (path.value === undefined && host.value === undefined && command.value === undefined) throw path.error
   return {
-    ...(path.value && { path: path.value }),
-    ...(host.value && { host: host.value }),
-    ...(command.value && { command: command.value }),
+    path: path.value,
+    host: host.value,
+    command: command.value,
   }
 }
 

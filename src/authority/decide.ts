@@ -21,7 +21,7 @@ export type Authority = {
 /** The verdict on a call, with the answers of the grant, the rules, the limits and the parents. */
 export type Decision = {
   readonly verdict: Verdict
-  readonly refusal?: GrantRefusal
+  readonly refusal?: GrantRefusal | undefined
   readonly rules: Judgement
   readonly limits: readonly Judgement[]
   /** The judgements of the parent's rules, of its parent's, and so on; only their denies count. */
@@ -42,7 +42,7 @@ export function decide(call: Call | ExpandedCall, authority: Authority): Decisio
     ...limits.map((one) => one.verdict),
     ...inherited.map(deniesOnly),
   )
-  return { verdict, ...(refusal === undefined ? {} : { refusal }), rules, limits, inherited }
+  return { verdict, refusal, rules, limits, inherited }
 }
 
 /** Returns the limits of an agent and of its parents: the books of `Decision.limits`, in their order. */

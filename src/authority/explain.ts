@@ -10,8 +10,8 @@ export type Explanation = {
   readonly call: Call
   readonly verdict: Verdict
   /** What the grant denies; absent when everything is granted, or nothing is limited. */
-  readonly refusal?: string
-  readonly watchdog?: Verdict
+  readonly refusal?: string | undefined
+  readonly watchdog?: Verdict | undefined
   readonly decision: Decision
 }
 
@@ -24,8 +24,8 @@ export function explain(call: Call | ExpandedCall, authority: Authority, watchdo
   return {
     call: expanded.call,
     verdict: strictest(decision.verdict, ...(watchdog === undefined ? [] : [watchdog])),
-    ...(decision.refusal === undefined ? {} : { refusal: decision.refusal.message }),
-    ...(watchdog === undefined ? {} : { watchdog }),
+    refusal: decision.refusal?.message,
+    watchdog,
     decision,
   }
 }

@@ -41,14 +41,14 @@ export type Grant = { readonly layers: readonly GrantLayer[] }
 /** The sources of a grant: manifest, tools, ceiling and parent. */
 export type GrantOptions = {
   readonly scope: Scope
-  readonly manifest?: RequirementSet
+  readonly manifest?: RequirementSet | undefined
   /** The requirements of each of the agent's tools: adding a tool extends the grant. */
   readonly tools?: readonly RequirementSet[]
   /**
    * The upper limit. Absent: no limit. A list that is missing or empty grants nothing of its kind; for no limit,
    * write the whole tree for `fs`, `net: { hosts: ['*'] }`, `shell: [{ cmd: '*' }]`, `capabilities: ['*']`.
    */
-  readonly ceiling?: RequirementSet
+  readonly ceiling?: RequirementSet | undefined
   /** The grant of the parent, for a subagent. */
   readonly parent?: Grant
 }

@@ -1,14 +1,14 @@
 import { PatternError } from './pattern-error.js'
 
 /** A host in the form used to connect: lower case, IDNA, addresses in one spelling; with the port if it is known. */
-export type Host = { readonly name: string; readonly port?: number }
+export type Host = { readonly name: string; readonly port?: number | undefined }
 
 /** A compiled host pattern. */
 export type HostPattern = {
   readonly text: string
   readonly kind: 'exact' | 'subdomains' | 'any'
   readonly name: string
-  readonly port?: number
+  readonly port?: number | undefined
   readonly specificity: number
 }
 
@@ -31,7 +31,8 @@ export function compileHostPattern(text: string): HostPattern {
       text,
       kind: 'any',
       name: '',
-      ...(port === undefined ? { specificity: 0 } : { port, specificity: 1 }),
+      port,
+      specificity: port === undefined ? 0 : 1,
     }
   }
   // A host pattern cannot check a scheme or a path, so it must not contain one.
@@ -46,7 +47,7 @@ export function compileHostPattern(text: string): HostPattern {
     text,
     kind: star === 'subdomains' ? 'subdomains' : 'exact',
     name: host.name,
-    ...(host.port === undefined ? {} : { port: host.port }),
+    port: host.port,
     specificity: literals * 2 + (star === 'subdomains' ? 0 : 1),
   }
 }
@@ -69,7 +70,7 @@ export function parseHost(text: string): Host | undefined {
   const name = hostname.replace(/\.$/, '')
   if (name === '' || name.includes('*') || name.startsWith('.') || name.includes('..')) return undefined
   const port = readPort(/:(\d+)$/.exec(written)?.[1] ?? '') ?? (isUrl ? defaultPort(text) : undefined)
-  return { name, ...(port === undefined ? {} : { port }) }
+  return { name, port }
 }
 
 /**

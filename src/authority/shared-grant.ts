@@ -19,8 +19,8 @@ export function sharedGrant({ scope, manifest, tools = [], ceiling }: Omit<Grant
     createGrant({
       scope,
       tools: required,
-      ...(whole !== undefined && { manifest: whole }),
-      ...(limit !== undefined && { ceiling: limit }),
+      manifest: whole,
+      ceiling: limit,
     }),
   )
 }

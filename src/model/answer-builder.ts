@@ -240,7 +240,7 @@ export class AnswerBuilder {
       toolCalls,
       usage: usage ?? estimateUsage(this.#request, content),
       finish: agreedFinish(finish, toolCalls.length > 0),
-      ...(raw !== undefined && { raw }),
+      raw,
       response: { ...response, ...(firstTokenMs !== undefined && { firstTokenMs }) },
     }
   }

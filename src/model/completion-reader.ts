@@ -80,8 +80,8 @@ export class CompletionReader {
     return {
       // The protocol has no finish reason; tool calls are recognised by their presence.
       finish: 'stop',
-      ...(this.#usage !== undefined && { usage: { ...this.#usage } }),
-      ...(this.#raw !== undefined && { raw: this.#raw.value }),
+      usage: this.#usage && { ...this.#usage },
+      raw: this.#raw?.value,
       response: this.#id === undefined ? {} : { id: this.#id },
     }
   }

@@ -20,7 +20,7 @@ export type Refusal = {
   /** The body: JSON, plain text, or a web page. */
   readonly body: string
   readonly emitted?: boolean
-  readonly now?: () => number
+  readonly now?: (() => number) | undefined
   /** What was thrown, if the failure was not a response of a server. */
   readonly cause?: unknown
 }

@@ -126,12 +126,12 @@ function chatModel(config: ModelConfig, family: 'chat' | 'zhipu', facts: ModelFa
     baseUrl,
     endpoint: family === 'zhipu' ? zhipuEndpoint(baseUrl) : chatEndpoint(baseUrl),
     facts,
-    ...(apiKey !== undefined && { apiKey }),
-    ...(headers !== undefined && { headers }),
-    ...(sessionIdHeader !== undefined && { sessionIdHeader }),
-    ...(dialect !== undefined && { dialect }),
-    ...(fetch !== undefined && { fetch }),
-    ...(retry !== undefined && { retry }),
+    apiKey,
+    headers,
+    sessionIdHeader,
+    dialect,
+    fetch,
+    retry,
   })
 }
 
@@ -146,11 +146,11 @@ function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Mo
       kind,
       id,
       facts,
-      ...(apiKey !== undefined && { apiKey }),
-      ...(baseUrl !== undefined && { baseUrl }),
-      ...(headers !== undefined && { headers }),
-      ...(sessionIdHeader !== undefined && { sessionIdHeader }),
-      ...(retry !== undefined && { retry }),
+      apiKey,
+      baseUrl,
+      headers,
+      sessionIdHeader,
+      retry,
     })
   }
   return {

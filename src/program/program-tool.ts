@@ -83,9 +83,9 @@ async function execute(
     allows: allowing(args.allowed_tools),
     host: hostOf(context),
     startedAt: context.now?.() ?? 0,
-    ...(context.now !== undefined && { now: context.now }),
-    ...(journal !== undefined && { journal }),
-    ...(context.signal !== undefined && { signal: context.signal }),
+    now: context.now,
+    journal,
+    signal: context.signal,
   })
   return reportProgram(outcome, script.language)
 }

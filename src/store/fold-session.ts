@@ -94,7 +94,7 @@ class Fold {
       else messages.push(message)
     }
     return {
-      ...(this.#session !== undefined && { session: this.#session }),
+      session: this.#session,
       messages,
       compactions,
       order: this.#order,
@@ -108,7 +108,7 @@ class Fold {
       openSteps: this.#openSteps(),
       changes: this.#changes,
       reports: this.#reports,
-      ...(this.#offered !== undefined && { offered: this.#offered }),
+      offered: this.#offered,
       tasks: this.#tasks,
       missingBlobs: [...this.#missingBlobs],
       unknownRecords: this.#unknownRecords,

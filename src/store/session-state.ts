@@ -51,7 +51,7 @@ export type OpenSteps = {
 /** The state of a session, computed from its log. */
 export type SessionState = {
   /** All its rows merged; later fields override earlier ones. */
-  readonly session?: SessionRow
+  readonly session?: SessionRow | undefined
   /** In order, including hidden ones, without compactions. */
   readonly messages: readonly StoredMessage[]
   /** All messages in order, including hidden ones and compactions. */
@@ -78,7 +78,7 @@ export type SessionState = {
   /** Verification reports, in the order in which they were recorded. */
   readonly reports: readonly VerificationReport[]
   /** The checks that the workspace offered before the model's first work, if they were recorded. */
-  readonly offered?: readonly JsonObject[]
+  readonly offered?: readonly JsonObject[] | undefined
   /** Digests of blobs that could not be read; the messages show their stubs. */
   readonly missingBlobs: readonly string[]
   /** The number of records of unknown types. */

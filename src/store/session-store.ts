@@ -35,7 +35,7 @@ export type Lease = {
 export type StoredSession = {
   readonly records: readonly SessionRecord[]
   /** A description of the damage of the log; everything before the damage is in `records`. */
-  readonly damage?: string
+  readonly damage?: string | undefined
 }
 
 /** Stores sessions. Small on purpose; `checkSessionStore` of `capstan/testing` tests an implementation. */

@@ -9,7 +9,7 @@ import type { Validation } from './validation.js'
 /** The definition and the function of a tool with a JSON Schema. */
 export type CreateJsonToolOptions<Args = JsonObject, Returned = unknown> = GovernedOptions<Args> & {
   name: string
-  /** What a model reads to decide whether to call. */
+  /** What a model reads to decide whether to call the tool. */
   description: string
   /** The JSON Schema of the arguments: draft 2020-12, or draft-07 when `$schema` says so. */
   parameters: JsonSchema
@@ -17,9 +17,10 @@ export type CreateJsonToolOptions<Args = JsonObject, Returned = unknown> = Gover
 }
 
 /**
- * Makes a tool from a JSON Schema, for tools whose schema comes from a server or a file, and for those that should
- * load no schema library. Throws when the schema is not one.
+ * Creates a tool from a JSON Schema, for tools whose schema comes from a server or a file, and for programs that should
+ * load no schema library. Throws when the schema is invalid.
  *
+ * @example
  * ```ts
  * const add = createJsonTool<{ a: number; b: number }>({
  *   name: 'add',
@@ -38,8 +39,8 @@ export function createJsonTool<Args = JsonObject, Returned = unknown>(
 }
 
 /**
- * The same for tools of this package. A test has looked at their schemas, so the work of making one ready waits for
- * the first call: most sessions use few of the tools they have.
+ * Creates a built-in tool. A test checks the schemas of all built-in tools, so a schema is compiled at the first call:
+ * most sessions use few of their tools.
  */
 export function builtInTool<Args = JsonObject, Returned = unknown>(
   options: CreateJsonToolOptions<Args, Returned>,
@@ -55,7 +56,7 @@ function toolWith<Args, Returned>(
 ): GovernedTool<Args, Unwrapped<Returned>> {
   return assembleTool<Args, Unwrapped<Returned>>({
     ...options,
-    // The schema is the caller's promise that what passes it is an `Args`.
+    // The schema is the caller's promise that a value that fits it is an `Args`.
     validate: (args) => schema().check(args) as Validation<Args>,
   })
 }

@@ -93,7 +93,7 @@ export function createTool(options: CreateToolOptions<AnySchema, AnySchema | und
     parameters: parameters ?? parametersOf(input, name),
     validate: (args) => validateWith(input, args),
     execute,
-    ...(output === undefined ? {} : { finish: (result) => checkOutput(name, output, result) }),
+    finish: output && ((result) => checkOutput(name, output, result)),
   })
 }
 

@@ -22,25 +22,25 @@ import { assertRequirements } from './requirement-check.js'
 import type { Subject } from './subject.js'
 import { type Checked, ToolInputError, type Validate, type Validation } from './validation.js'
 
-/** The governed half of a tool's options, the same for every way of making one. */
+/** The governed options of a tool, shared by all functions that create one. */
 export type GovernedOptions<Args> = {
-  /** What it asks for; nothing when left out. Adding the tool to an agent adds this to what the agent may do. */
-  requires?: RequirementSet
-  kind?: ToolKind
-  /** What people call it; its name in words when left out. */
-  title?: string
-  limits?: OutputLimits
-  idempotent?: boolean
-  approval?: ToolApprovalPolicy<Args>
+  /** The access that the tool needs. Default: none. Adding the tool to an agent extends the agent's grant by it. */
+  requires?: RequirementSet | undefined
+  kind?: ToolKind | undefined
+  /** The name shown to users. Default: the tool's name in words. */
+  title?: string | undefined
+  limits?: OutputLimits | undefined
+  idempotent?: boolean | undefined
+  approval?: ToolApprovalPolicy<Args> | undefined
   /** See {@link Tool.ownTime}, {@link Tool.pins} and {@link Tool.mustAsk}. */
-  ownTime?: boolean
+  ownTime?: boolean | undefined
   pins?(args: Args): readonly string[]
   mustAsk?(args: Args): string
-  /** What a call with these arguments touches; capabilities and rules judge each of them. */
+  /** Returns the subjects that a call with these arguments touches; capabilities and rules judge each of them. */
   touches?(args: Args): readonly Subject[]
 }
 
-/** A tool's parts: what it publishes, how it checks arguments, what it does. */
+/** The parts of a tool: its definition, its check of arguments, and its work. */
 type ToolParts<Args, Output> = GovernedOptions<Args> & {
   name: string
   description: string
@@ -48,13 +48,13 @@ type ToolParts<Args, Output> = GovernedOptions<Args> & {
   validate: Validate<Args>
   /** Does the work with the checked arguments. Returns the output or an envelope of it, or throws. */
   execute(args: Args, context: ToolCallContext): unknown
-  /** What is left of the work's result after its output schema. */
-  finish?(output: unknown): Output | Promise<Output>
+  /** Checks the result against the output schema, and returns the parsed result. */
+  finish?: ((output: unknown) => Output | Promise<Output>) | undefined
 }
 
 const toolName = /^[A-Za-z0-9_.:-]{1,128}$/
 
-/** Puts the parts together as one object that satisfies the typed API and the governed contract. */
+/** Creates one object from the parts that implements the typed API and the governed contract. */
 export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): GovernedTool<Args, Output> {
   assertParts(parts)
   const { name, description, validate, execute } = parts
@@ -98,11 +98,10 @@ export function assembleTool<Args, Output>(parts: ToolParts<Args, Output>): Gove
 }
 
 /**
- * Any tool with the whole contract: itself when it has it already, else wrapped. A tool written by hand publishes its
- * schema through `definition`; its arguments are checked against that. A schema that the validator does not
- * understand checks nothing: arguments reach the tool as they are, and `unchecked` says why. When the tool parses
- * arguments for approval, policies see what it parsed; its own `call` gets what was parsed from, and parses for
- * itself.
+ * Returns a tool with the full contract: the tool itself if it has it, otherwise a wrapper. The arguments of a
+ * hand-written tool are checked against the schema in its `definition`. If the validator does not support that schema,
+ * arguments reach the tool unchecked, and `unchecked` says why. If the tool parses arguments for approval, policies see
+ * the parsed arguments; its `call` gets the original ones and parses them itself.
  */
 export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
   if (isGovernedTool(tool)) return tool
@@ -119,15 +118,15 @@ export async function governTool(tool: AnyTool): Promise<AnyGovernedTool> {
     },
     execute: (args, context) => tool.call(args, context),
     touches: (args) => tool.touches?.(args) ?? [],
-    ...(requires === undefined ? {} : { requires }),
-    ...(kind === undefined ? {} : { kind }),
-    ...(title === undefined ? {} : { title }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(idempotent === undefined ? {} : { idempotent }),
-    ...(ownTime === undefined ? {} : { ownTime }),
+    requires,
+    kind,
+    title,
+    limits,
+    idempotent,
+    ownTime,
+    approval: approval as ToolApprovalPolicy<unknown> | undefined,
     ...(tool.pins === undefined ? {} : { pins: (args) => tool.pins?.(args) ?? [] }),
     ...(tool.mustAsk === undefined ? {} : { mustAsk: (args) => tool.mustAsk?.(args) ?? '' }),
-    ...(approval === undefined ? {} : { approval: approval as ToolApprovalPolicy<unknown> }),
   })
   const whole = unchecked === undefined ? governed : { ...governed, unchecked }
   return isWithoutOutputMiddleware(tool) ? withoutOutputMiddleware(whole) : whole
@@ -155,7 +154,7 @@ function prepare<Args, Output>(
           const result = await readResult(parts, await execute(inputOf(validation), context))
           const metadata = { ...result.metadata, ...timing(context, start) }
           if (!result.ok) return errorEnvelope(result.error, metadata)
-          // Without data it would not be an envelope any more after it was JSON.
+          // Without data it would no longer be an envelope after JSON.
           return outputEnvelope(result.data === undefined ? (null as Output) : result.data, metadata)
         } catch (thrown) {
           return errorEnvelope(messageOf(thrown), { ...timing(context, start), ...codeOf(thrown) })
@@ -177,7 +176,7 @@ function prepare<Args, Output>(
   }
 }
 
-/** What the tool is called with: what the arguments were parsed from, where the tool parses for itself. */
+/** Returns the input of the tool: the original arguments if the tool parses them itself. */
 function inputOf<Args>(checked: Checked<Args>): Args {
   // Only `governTool` sets `source`, and its tools take any value.
   return 'source' in checked ? (checked.source as Args) : checked.value
@@ -195,7 +194,7 @@ function codeOf(thrown: unknown): { error_code?: string } {
   return thrown instanceof CapstanError ? { error_code: thrown.code } : {}
 }
 
-/** The result of the work, taken out of the envelope if the tool returned one. */
+/** The result of the work, without the envelope if the tool returned one. */
 type Result<Output> =
   | { readonly ok: true; readonly data: Output; readonly metadata?: EnvelopeMetadata }
   | { readonly ok: false; readonly error: string; readonly metadata: EnvelopeMetadata }

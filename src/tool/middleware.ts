@@ -43,7 +43,7 @@ export type ToolResultMiddlewareArgs = {
   originalResult: string
   /** The blocks of a multimodal result, unless middleware has replaced them by text. */
   structuredResult?: ToolResultContent[]
-  originalStructuredResult?: ToolResultContent[]
+  originalStructuredResult?: ToolResultContent[] | undefined
   turn: number
   toolCallId?: string
   internalCallId: string
@@ -163,7 +163,7 @@ export async function applyToolOutput(
       ...call,
       ...current,
       originalResult: original.result,
-      ...(originalStructuredResult === undefined ? {} : { originalStructuredResult }),
+      originalStructuredResult,
     })
     current = replacedBy(await middleware.onToolOutput?.(seen()), current)
     current = replacedBy(await middleware.onResult?.(seen()), current)

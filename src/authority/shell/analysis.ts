@@ -4,7 +4,7 @@
  * A word of a command: its value if no expansion can change it, otherwise only its text and the certain beginning of
  * the expanded word.
  */
-export type Word = { readonly text: string; readonly value?: string; readonly prefix?: string }
+export type Word = { readonly text: string; readonly value?: string | undefined; readonly prefix?: string }
 
 /** A redirection of a command to or from a file. */
 export type Redirection = {
@@ -32,12 +32,12 @@ export type CommandUnit = {
    * Set on a unit that only starts the units that follow (`timeout 10 …`, `bash -c '…'`, `CI=1`): without doubts it
    * needs no allow of its own. Denies apply to it like to any other unit.
    */
-  readonly transparent?: true
+  readonly transparent?: true | undefined
   /**
    * The position of the word that names a script file which a shell runs (`sh build.sh`). The file is not read, so
    * only an allow that names it covers the unit.
    */
-  readonly scriptFile?: number
+  readonly scriptFile?: number | undefined
 }
 
 /**

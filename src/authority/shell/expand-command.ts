@@ -83,8 +83,8 @@ function record(draft: Draft, unwrapped: Unwrapped, scope: Scope, findings: Find
     redirections,
     cwd,
     doubts: [...doubts],
-    ...(isTransparent(draft, unwrapped) && { transparent: true as const }),
-    ...(unwrapped.scriptFile !== undefined && { scriptFile: unwrapped.scriptFile }),
+    transparent: isTransparent(draft, unwrapped) ? true : undefined,
+    scriptFile: unwrapped.scriptFile,
   })
   for (const path of draft.paths) findings.paths.push({ ...path, unit })
   if (scope.possible) return

@@ -87,9 +87,7 @@ function gitFiles(args: readonly Word[]): FileArgument[] {
   const files = args.flatMap(({ value, text }, at) => {
     const attached = /^--(?:git-dir|work-tree|exec-path)=(.+)$/.exec(value ?? '')?.[1]
     if (attached !== undefined) return read({ text, value: attached })
-    return /^(-C|--git-dir|--work-tree)$/.test(args[at - 1]?.value ?? '')
-      ? read({ text, ...(value !== undefined && { value }) })
-      : []
+    return /^(-C|--git-dir|--work-tree)$/.test(args[at - 1]?.value ?? '') ? read({ text, value }) : []
   })
   const [subcommand, ...rest] = parseOptions(GIT_GLOBAL, args).operands
   const name = subcommand?.value ?? ''

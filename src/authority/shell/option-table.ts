@@ -23,10 +23,10 @@ export type OptionTable = {
 export type FoundOption = {
   /** The name in the table if it is known, without its value: `-o`, `--output`. */
   readonly name: string
-  readonly value?: Word
-  readonly file?: 'read' | 'write'
+  readonly value?: Word | undefined
+  readonly file?: 'read' | 'write' | undefined
   /** Why it is not harmless. */
-  readonly problem?: string
+  readonly problem?: string | undefined
 }
 
 export type ParsedOptions = { readonly options: readonly FoundOption[]; readonly operands: readonly Word[] }
@@ -62,11 +62,11 @@ export function parseOptions(table: OptionTable, args: readonly Word[]): ParsedO
 
 type Spec = {
   readonly value: 'none' | 'required' | 'optional'
-  readonly file?: 'read' | 'write'
-  readonly problem?: string
+  readonly file?: 'read' | 'write' | undefined
+  readonly problem?: string | undefined
 }
 type Specs = ReadonlyMap<string, Spec>
-type Match = { readonly name: string; readonly spec?: Spec; readonly value?: Word }
+type Match = { readonly name: string; readonly spec?: Spec; readonly value?: Word | undefined }
 
 function longOption(specs: Specs, text: string): Match {
   const equals = text.indexOf('=')
@@ -89,7 +89,7 @@ function shortOptions(specs: Specs, text: string): Match[] {
     if (!spec) return [...found, { name }]
     const rest = text.slice(at + 1)
     if (spec.value === 'none') found.push({ name, spec })
-    else return [...found, { name, spec, ...(rest !== '' && { value: { text: rest, value: rest } }) }]
+    else return [...found, { name, spec, value: rest === '' ? undefined : { text: rest, value: rest } }]
   }
   return found
 }
@@ -102,9 +102,9 @@ function describe({ name, spec, value }: Match, table: OptionTable): FoundOption
       : 'is not among the options known to be harmless'
   return {
     name,
-    ...(value && { value }),
-    ...(spec?.file && { file: spec.file }),
-    ...(problem !== undefined && { problem }),
+    value,
+    file: spec?.file,
+    problem,
   }
 }
 
@@ -129,9 +129,8 @@ function addSpecs(specs: Map<string, Spec>, token: string, problem: string | und
   const [, dashes = '', names = '', suffix = ''] = parts
   const spec: Spec = {
     value: suffix === '?' ? 'optional' : suffix === '' ? 'none' : 'required',
-    ...(suffix === '=r' && { file: 'read' as const }),
-    ...(suffix === '=w' && { file: 'write' as const }),
-    ...(problem !== undefined && { problem }),
+    file: suffix === '=r' ? 'read' : suffix === '=w' ? 'write' : undefined,
+    problem,
   }
   if (dashes === '--') specs.set(`--${names}`, spec)
   else for (const name of names) specs.set(`-${name}`, spec)

@@ -27,7 +27,7 @@ export function shellScript(name: string, args: readonly Word[], input: string |
 }
 
 function inner(run: string, [doubt]: readonly string[]): Inner[] {
-  return [{ run, inShell: false, ...(doubt !== undefined && { doubt }) }]
+  return [{ run, inShell: false, doubt }]
 }
 
 function unseen(doubt: string): Unwrapped {

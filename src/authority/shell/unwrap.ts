@@ -14,7 +14,7 @@ export type Inner = {
   /** It runs in the shell itself: its `cd` applies to what follows. */
   readonly inShell: boolean
   /** Why no pattern can allow what is started. */
-  readonly doubt?: string
+  readonly doubt?: string | undefined
 }
 
 export type Unwrapped = {
@@ -23,7 +23,7 @@ export type Unwrapped = {
   /** It only starts them. */
   readonly transparent: boolean
   /** The position of the word that names a script file, if a shell runs one. */
-  readonly scriptFile?: number
+  readonly scriptFile?: number | undefined
 }
 
 /** Returns what a command starts; `input` is the text of its here-document or here-string, if that is literal. */

@@ -25,7 +25,7 @@ export type MemoryHit = {
   /** The number of different words that it shares with the query. */
   readonly sharedWords: number
   /** Its similarity in meaning, if there is an embedder. */
-  readonly similarity?: number
+  readonly similarity?: number | undefined
 }
 
 /** Returns the index of a store, shared by all sessions that use the store. */
@@ -133,7 +133,7 @@ class MemorySearch {
       if (item === undefined) return []
       const similarity = near?.get(item)
       const sharedWords = new Set(wordsIn(item).filter((word) => words.has(word))).size
-      return [{ item, relevance: score, sharedWords, ...(similarity !== undefined && { similarity }) }]
+      return [{ item, relevance: score, sharedWords, similarity }]
     })
   }
 }

@@ -16,8 +16,8 @@ export type AiSdkParts = {
   readonly facts: ModelFacts
   /** Returns the model object; called at every attempt. */
   load(): Promise<AiSdkModel>
-  readonly sessionIdHeader?: string
-  readonly retry?: RetryTiming
+  readonly sessionIdHeader?: string | undefined
+  readonly retry?: RetryTiming | undefined
   /** Whether an answer that ends without a reason is treated as cut off. */
   readonly mustSayWhy?: boolean
 }
@@ -38,7 +38,7 @@ async function attempt(parts: AiSdkParts, request: CompletionRequest, call: Mode
     specification: specificationOf(model),
     provider: model.provider,
     facts,
-    ...(sessionIdHeader !== undefined && { sessionIdHeader }),
+    sessionIdHeader,
   }
   const builder = new AnswerBuilder(request, call, nameOf(place))
   const watch = watchAttempt(call)

@@ -18,14 +18,14 @@ export type AiSdkModelOptions = {
   readonly kind: AiSdkKind
   readonly id: string
   /** Absent: the provider's library reads its usual environment variable. */
-  readonly apiKey?: string
+  readonly apiKey?: string | undefined
   /** With or without the version: `https://api.anthropic.com` and `https://api.anthropic.com/v1` are equal. */
-  readonly baseUrl?: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly baseUrl?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly facts?: Partial<ModelFacts>
   /** The name of a header with the session's id. */
-  readonly sessionIdHeader?: string
-  readonly retry?: RetryTiming
+  readonly sessionIdHeader?: string | undefined
+  readonly retry?: RetryTiming | undefined
   readonly fetch?: typeof globalThis.fetch
   /** Loads the provider's library. Default: the installed package. */
   readonly load?: (kind: AiSdkKind) => Promise<ProviderLibrary>
@@ -71,8 +71,8 @@ export function createAiSdkModel(options: AiSdkModelOptions): Model {
       made ??= make()
       return made
     },
-    ...(sessionIdHeader !== undefined && { sessionIdHeader }),
-    ...(retry !== undefined && { retry }),
+    sessionIdHeader,
+    retry,
   })
 }
 

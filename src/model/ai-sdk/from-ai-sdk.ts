@@ -9,7 +9,7 @@ export type FromAiSdkOptions = {
   /** The name shown for the provider. Default: the first word of the model object's provider. */
   readonly provider?: string
   readonly facts?: Partial<ModelFacts>
-  readonly sessionIdHeader?: string
+  readonly sessionIdHeader?: string | undefined
   readonly retry?: RetryTiming
 }
 
@@ -35,8 +35,8 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
     place: { provider, id: model.modelId, url: '' },
     facts: { ...unknownFacts, ...options.facts },
     load: async () => model,
-    ...(options.sessionIdHeader !== undefined && { sessionIdHeader: options.sessionIdHeader }),
-    ...(options.retry !== undefined && { retry: options.retry }),
+    sessionIdHeader: options.sessionIdHeader,
+    retry: options.retry,
   })
 }
 

@@ -8,7 +8,7 @@ import { mergeMetadata, metadataOf, signatureOf } from './provider-metadata.js'
 /** How a stream ended: `raw` is the provider's own reason. */
 export type StreamEnd = Omit<AnswerEnd, 'finish'> & {
   readonly finish: FinishReason | 'error'
-  readonly raw?: string
+  readonly raw?: string | undefined
 }
 
 /** The provider reported a failure inside the stream. */
@@ -133,8 +133,8 @@ function endOf(part: Part): StreamEnd {
   const usage = usageOf(part['usage'])
   return {
     finish: finishWords[String(word)] ?? 'other',
-    ...(typeof raw === 'string' && { raw }),
-    ...(usage !== undefined && { usage }),
+    raw: typeof raw === 'string' ? raw : undefined,
+    usage,
   }
 }
 

@@ -12,7 +12,7 @@ export type CallTarget = {
   readonly provider: string
   readonly facts: ModelFacts
   /** The header with the session's id, if the host wants one. */
-  readonly sessionIdHeader?: string
+  readonly sessionIdHeader?: string | undefined
 }
 
 /** Converts a request to the options of one call to an AI SDK model. */

@@ -20,15 +20,15 @@ export type ChatModelOptions = {
   readonly baseUrl: string
   /** The URL of the endpoint, if it cannot be derived from the base URL. */
   readonly endpoint?: string
-  readonly apiKey?: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly apiKey?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** The name of a header with the session's id. */
-  readonly sessionIdHeader?: string
+  readonly sessionIdHeader?: string | undefined
   readonly facts: ModelFacts
   /** Differences of this server, which override what its name implies. */
-  readonly dialect?: ChatDialect
-  readonly fetch?: typeof globalThis.fetch
-  readonly retry?: RetryTiming
+  readonly dialect?: ChatDialect | undefined
+  readonly fetch?: typeof globalThis.fetch | undefined
+  readonly retry?: RetryTiming | undefined
   readonly now?: () => number
 }
 

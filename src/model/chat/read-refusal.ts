@@ -10,7 +10,7 @@ export async function readRefusal(reply: Reply, now: (() => number) | undefined)
     status < 400 && location !== null
       ? `it redirects to ${originOf(location, reply.url)}: set the base URL to where the model is served`
       : await readSome(reply)
-  return { status, headers, body, ...(now !== undefined && { now }) }
+  return { status, headers, body, now }
 }
 
 async function readSome(reply: Reply): Promise<string> {

@@ -1,8 +1,8 @@
 /** Settings for the headers of every request. */
 export type HeaderOptions = {
-  readonly apiKey?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly sessionIdHeader?: string
+  readonly apiKey?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly sessionIdHeader?: string | undefined
 }
 
 /** Returns the headers of a request. A configured `Authorization` replaces that of the key. */

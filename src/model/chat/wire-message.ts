@@ -10,7 +10,6 @@ import { toolResultContentToText } from '../../tool/content.js'
 import type { JsonObject } from '../../tool/json.js'
 import type { ModelFacts } from '../model.js'
 import type { ChatDialect } from './dialect.js'
-import { wireCallId } from './wire-call-id.js'
 
 /** A message on the wire: the messages it becomes, and the message that must follow after all tool results. */
 export type WireMessage = { readonly messages: readonly JsonObject[]; readonly after?: JsonObject }
@@ -119,4 +118,21 @@ function addressOf(data: string, mediaType: string): string {
 
 function isAddress(data: string): boolean {
   return /^(?:data:|https?:\/\/)/.test(data)
+}
+
+const maxIdLength = 40
+const shortLength = 9
+
+/**
+ * Returns the id of a tool call in a form that a server accepts. Ids of another provider's calls may be too long or
+ * of another form; a history with them would be rejected on every request.
+ */
+function wireCallId(id: string, short: boolean): string {
+  if (short ? /^[a-zA-Z0-9]{9}$/.test(id) : id.length <= maxIdLength) return id
+  // Rarely needed; importing it would add four milliseconds to the start of every program.
+  const { createHash } = process.getBuiltinModule('node:crypto')
+  return createHash('sha256')
+    .update(id)
+    .digest('hex')
+    .slice(0, short ? shortLength : maxIdLength)
 }

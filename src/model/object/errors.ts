@@ -19,7 +19,7 @@ export type ObjectErrorFacts = {
   readonly repairAttempts?: number
   readonly usage?: CompletionUsage
   /** The text that the model wrote last. */
-  readonly rawText?: string
+  readonly rawText?: string | undefined
   /** The output limit cut off the last answer. */
   readonly truncated?: boolean
 }

@@ -210,7 +210,7 @@ function tooLate({ timeoutMs }: ObjectTask, state: State): ObjectGenerationError
   return new ObjectGenerationError(
     'object_timeout',
     `There was no object within ${timeoutMs} ms, after ${repairAttempts} repair attempt(s). Allow more time, or ask for less.`,
-    { mode: modeNow(state), repairAttempts, usage, ...(rawText !== undefined && { rawText }) },
+    { mode: modeNow(state), repairAttempts, usage, rawText },
   )
 }
 

@@ -10,10 +10,10 @@ import { type ObjectShape, shapeOf } from './object-shape.js'
 /** A request with defaults filled in and limits checked. */
 export type ObjectTask = {
   readonly prompt: string
-  readonly system?: string
+  readonly system?: string | undefined
   /** The tool that a model calls with its answer. */
   readonly toolName: string
-  readonly schemaDescription?: string
+  readonly schemaDescription?: string | undefined
   readonly mode: NonNullable<ObjectRequest['mode']>
   readonly maxRepairAttempts: number
   readonly timeoutMs: number
@@ -41,8 +41,8 @@ export function readObjectTask(request: ObjectRequest): ObjectTask {
     maxRepairAttempts: within('maxRepairAttempts', request.maxRepairAttempts ?? 2, 0, most.repairs),
     timeoutMs: within('timeoutMs', request.timeoutMs ?? 120_000, minTimeoutMs, most.timeoutMs),
     shape: shapeOf(bounded(request.schema)),
-    ...(system !== undefined && { system }),
-    ...(schemaDescription !== undefined && { schemaDescription }),
+    system,
+    schemaDescription,
   }
 }
 

@@ -13,7 +13,7 @@ export type AnswersOptions = {
   readonly calls: ProgramCalls
   readonly clock: ProgramClock
   readonly replay: Replay
-  readonly journal?: ProgramJournal
+  readonly journal?: ProgramJournal | undefined
   /** Milliseconds since the program started. */
   elapsed(): number
   /** The first step to record. */

@@ -24,16 +24,16 @@ export type Program = {
   /** Returns whether the program can call a tool. Default: all tools of the host. */
   allows?(tool: string): boolean
   readonly host: ProgramHost
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /**
    * The start of the script's clock, in milliseconds; it also seeds the random numbers. The clock is paused between
    * answers.
    */
   readonly startedAt: number
   /** The host's clock, in milliseconds, which sets the script's. Default: the time since the start. */
-  now?(): number
+  readonly now?: (() => number) | undefined
   /** Records what it does, so that another process can resume it. Default: nothing is recorded. */
-  readonly journal?: ProgramJournal
+  readonly journal?: ProgramJournal | undefined
 }
 
 /** One line that a script wrote to its console. */

@@ -47,7 +47,7 @@ export async function runInThread(run: ThreadRun): Promise<ProgramOutcome> {
     elapsed: () => (program.now === undefined ? replay.at + clock.elapsed() : program.now() - startedAt),
     begin: { step: 'begin', program: identity, startedAt },
     broken,
-    ...(journal !== undefined && { journal }),
+    journal,
   })
   const hear = (message: FromThread): void => {
     if (message.kind === 'log') lines.push({ level: message.level, text: message.text })

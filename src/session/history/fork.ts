@@ -20,7 +20,7 @@ export type ForkPoint = {
 /** What is forked. */
 export type ForkSource = {
   readonly sessionId: string
-  readonly session?: SessionRow
+  readonly session?: SessionRow | undefined
 } & OpenCalls &
   Pick<SessionState, 'order'>
 

@@ -244,7 +244,7 @@ export class FileSessionStore implements SessionStore {
       this.#lastRead = { end, checksum, problem, facts, recordCount }
     }
     const damage = damageOf(scan, facts.size)
-    return { records: scan.records, ...(damage !== undefined && { damage }) }
+    return { records: scan.records, damage }
   }
 
   async #openLog(sessionId: string, directory: string, options: OpenLogOptions): Promise<FileLog> {
@@ -324,7 +324,7 @@ export class FileSessionStore implements SessionStore {
       holder,
       owner: this.#owner,
       expiryMs: this.#leaseExpiryMs,
-      ...(acquiredAtMs !== undefined && { acquiredAtMs }),
+      acquiredAtMs,
     })
   }
 }

@@ -17,7 +17,7 @@ export type LeaseRequest = {
   /** How long a holder whose process cannot be looked up from here counts as alive without a heartbeat. */
   readonly expiryMs: number
   /** Undefined: the disk's clock. */
-  readonly acquiredAtMs?: number
+  readonly acquiredAtMs?: number | undefined
 }
 
 export type HeldLease = {

@@ -17,7 +17,7 @@ export type VectorMetadata = Record<string, VectorMetadataValue>
 export type EmbeddedDocument<Document, Metadata extends VectorMetadata = VectorMetadata> = {
   id: string
   document: Document
-  metadata?: Metadata
+  metadata?: Metadata | undefined
   embeddings: Embedding[]
 }
 

@@ -130,7 +130,7 @@ export async function indexTools(
               score,
               id,
               document,
-              ...(document.metadata === undefined ? {} : { metadata: document.metadata }),
+              metadata: document.metadata,
             },
           ]
     })
@@ -169,7 +169,7 @@ function inspectPage(
     (document): VectorInspectItem<ToolSearchDocument> => ({
       id: document.toolName,
       document,
-      ...(document.metadata === undefined ? {} : { metadata: document.metadata }),
+      metadata: document.metadata,
     }),
   )
   const next = start + items.length
@@ -203,8 +203,8 @@ function searchTool(
       search({
         query,
         topK: topK ?? most,
-        ...(threshold === undefined ? {} : { threshold }),
-        ...(filter === undefined ? {} : { filter }),
+        threshold,
+        filter,
       }),
   })
 }

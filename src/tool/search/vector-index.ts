@@ -3,14 +3,19 @@ import type { VectorMetadata } from './embedding.js'
 import type { VectorFilter } from './filter.js'
 
 /** A query: the best `topK` documents with a score of at least `threshold` that match `filter`. */
-export type VectorSearchRequest = { query: string; topK: number; threshold?: number; filter?: VectorFilter }
+export type VectorSearchRequest = {
+  query: string
+  topK: number
+  threshold?: number | undefined
+  filter?: VectorFilter | undefined
+}
 
 /** A found document with its score. */
 export type VectorSearchResult<Document, Metadata extends VectorMetadata = VectorMetadata> = {
   score: number
   id: string
   document: Document
-  metadata?: Metadata
+  metadata?: Metadata | undefined
 }
 
 /** The id and the score of a found document. */
@@ -19,7 +24,11 @@ export type VectorSearchId = { score: number; id: string }
 /** A request for one page of an index. */
 export type VectorInspectRequest = { limit?: number; cursor?: string; filter?: VectorFilter }
 /** One document of an index. */
-export type VectorInspectItem<Document> = { id: string; document: Document; metadata?: VectorMetadata }
+export type VectorInspectItem<Document> = {
+  id: string
+  document: Document
+  metadata?: VectorMetadata | undefined
+}
 /** One page of the documents of an index. */
 export type VectorInspectPage<Document> = {
   items: VectorInspectItem<Document>[]

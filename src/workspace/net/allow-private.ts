@@ -24,7 +24,7 @@ export function privateAccess(allowed: AllowPrivate = false): (host: string, por
   }
 }
 
-function readEntry(entry: string): { readonly name: string; readonly port?: number } {
+function readEntry(entry: string): { readonly name: string; readonly port?: number | undefined } {
   const host = /[*/]/.test(entry) ? undefined : parseHost(entry)
   if (host !== undefined) return host
   throw new NetError(

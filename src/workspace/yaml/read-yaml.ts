@@ -4,21 +4,22 @@ import { indentOf, quoted, SourceText } from './source-text.js'
 
 export type YamlFields = {
   readonly fields: Readonly<Record<string, unknown>>
-  /** The line that each field stands on. */
+  /** The line number of each field. */
   readonly lines: ReadonlyMap<string, number>
 }
 
-/** The longest text that is read. */
+/** Longer texts are rejected. */
 const maxYamlLength = 64 * 1024
 
 /**
- * Reads the YAML that people write at the head of a Markdown file and in small configuration files: one mapping, of block and flow
- * collections and all kinds of scalars. Anchors, aliases and tags are not taken, so that no small text becomes a large or a live
- * thing; a text with a colon and a blank in it, which YAML wants quoted and people do not, is taken as a text. Throws
- * {@link YamlError} with the line.
+ * Reads the YAML of a Markdown file's front matter and of small configuration files: one mapping, with block and flow
+ * collections and all kinds of scalars. Anchors, aliases and tags are rejected, so that no small text becomes a large
+ * value. A plain text that contains a colon and a blank, which YAML wants quoted and people do not quote, is accepted.
+ * Throws {@link YamlError} with the line.
  *
- * At once, and without a package: agents are looked up by calls that do not wait, and the usual parser takes longer to load than the
- * rest of a session to open.
+ * Hand-written because callers are synchronous and `capstan run` reads agents and skills before its first request:
+ * loading the package `yaml` takes about 12 ms of CPU more, which is more than the start budget has left. Converting 800
+ * bytes of nested `? ` takes that package more than 20 s, and these files are not trusted.
  */
 export function readYaml(text: string, firstLine = 1): YamlFields {
   const source = new SourceText(text, firstLine)
