@@ -1,32 +1,31 @@
 import { mergeManifests } from '../authority/manifest.js'
 import type { PermissionPolicy } from '../authority/policy.js'
+import type { Engine } from '../feature/feature-context.js'
 import { SequentialIdGenerator } from '../loop/host-env.js'
 import { builtinTools } from '../session/builtin-tools.js'
-import type { ChildMaker, ChildTask, ParentLink } from '../session/child.js'
-import type { SessionCore, SessionParts } from '../session/core.js'
-import type { Engine } from '../session/engine.js'
+import { SessionKernel } from '../session/kernel.js'
 import { limitNames } from '../session/limit-names.js'
 import type { SessionOptions } from '../session/options.js'
-import { agentsPart } from '../session/parts/agents.js'
-import { laneFor } from '../session/parts/queue.js'
-import { supervisionOf } from '../session/parts/supervision.js'
 import { readRequest } from '../session/request.js'
 import { Session } from '../session/session.js'
+import { kernelOf } from '../session/session-class.js'
+import type { ParentLink, SessionSetup } from '../session/setup.js'
 import { startRun } from '../session/start-run.js'
-import { coreOf } from '../session/surface/session-surface.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
+import type { ChildMaker, ChildTask } from '../subagents/child-maker.js'
 import type { AnyTool } from '../tool/contract.js'
 import { builtinAgents } from './named-agents.js'
 import type { OpenSessions } from './open-sessions.js'
 
-/** Makes the sessions of subagents for the sessions of one agent. Those that people look at by themselves are listed with the others. */
+/** Creates the sessions of subagents for the sessions of one agent. Inspectable ones are listed with the others. */
 export function childMaker(sessions: OpenSessions): ChildMaker {
   return {
     agents: builtinAgents,
-    open(parent, engine, task) {
+    open(context, engine, task) {
+      if (!(context instanceof SessionKernel)) throw new TypeError('The parent of a subagent is a session.')
       let listed: Session | undefined
       const session = new Session({
-        ...childParts(parent, engine, task),
+        ...childSetup(context, engine, task),
         closed: (ended) => sessions.closed(listed, ended),
       })
       if (task.agent.inspectable) {
@@ -34,12 +33,12 @@ export function childMaker(sessions: OpenSessions): ChildMaker {
         sessions.add(session)
       }
       return {
-        async ask(prompt, signal, told) {
-          const run = startRun(coreOf(session), { ...readRequest(prompt), signal, verbatim: true })
-          for await (const event of run.stream) told(event)
+        async ask(prompt, signal, onEvent) {
+          const run = startRun(kernelOf(session), { ...readRequest(prompt), signal, verbatim: true })
+          for await (const event of run.stream) onEvent(event)
           return run.result
         },
-        usage: () => coreOf(session).usage,
+        usage: () => kernelOf(session).spending.usage,
         close: () => session.close(),
       }
     },
@@ -47,50 +46,41 @@ export function childMaker(sessions: OpenSessions): ChildMaker {
 }
 
 /**
- * What the session of a subagent is made from: the machinery of its parent with a history of its own. It has no tool, no right, no
- * money and no time that its parent has not.
+ * What the session of a subagent is created from: that of its parent, with a history of its own. It has no tool, no permission, no budget
+ * and no time that its parent does not have.
  */
-function childParts(parent: SessionCore, engine: Engine, task: ChildTask): Omit<SessionParts, 'closed'> {
-  const { parts } = parent
+function childSetup(parent: SessionKernel, engine: Engine, task: ChildTask): Omit<SessionSetup, 'closed'> {
+  const { setup } = parent
   const { agent } = task
-  const supervision = supervisionOf(parent)
-  const lane = laneFor({ ...parts, part: (part) => parent.part(part) })
   return {
     sessionId: task.sessionId,
     agentId: agent.name,
-    root: parts.root,
-    userDir: parts.userDir,
+    root: setup.root,
+    userDir: setup.userDir,
     warnings: [],
     options: optionsFor(parent, task),
-    resolveModel: (name) => parts.resolveModel(name),
-    ...(parts.circuits !== undefined && { circuits: parts.circuits }),
-    ...(parts.instructions !== undefined && { instructions: parts.instructions }),
-    ...(parts.secrets !== undefined && { secrets: parts.secrets }),
-    ...(parts.agentTools !== undefined && { agentTools: parts.agentTools }),
-    ...(parts.children !== undefined && { children: parts.children }),
+    resolveModel: (name) => setup.resolveModel(name),
+    circuits: setup.circuits,
+    instructions: setup.instructions,
+    secrets: setup.secrets,
+    agentTools: setup.agentTools,
+    children: setup.children,
     parent: {
-      sessionId: parts.sessionId,
+      session: parent,
       taskId: task.taskId,
+      messageId: task.messageId,
       inspectable: agent.inspectable ?? false,
-      depth: (parts.parent?.depth ?? 0) + 1,
-      family: task.family,
-      agents: parent.part(agentsPart),
-      hooks: parent.hooks,
-      ...(supervision !== undefined && { supervision }),
+      depth: (parent.parent?.depth ?? 0) + 1,
       budget: task.budget,
       authority: (child) => engine.authority.delegated(child),
-      changes: parent.changes,
       changesOf: task.changesOf,
-      places: parent.places,
-      ...(lane !== undefined && { lane }),
-      kept: keptFor(parent, engine, agent),
-      ...(task.messageId !== undefined && { messageId: task.messageId }),
+      savedOptions: savedOptionsFor(parent, engine, agent),
     },
   }
 }
 
-function optionsFor(parent: SessionCore, task: ChildTask): SessionOptions {
-  const { options } = parent.parts
+function optionsFor(parent: SessionKernel, task: ChildTask): SessionOptions {
+  const { options } = parent
   const { agent, maxSteps = Number.POSITIVE_INFINITY } = task
   const steps = Math.min(maxSteps, agent.maxSteps ?? defaultSteps)
   return {
@@ -104,7 +94,7 @@ function optionsFor(parent: SessionCore, task: ChildTask): SessionOptions {
     ...manifestFor(options, agent),
     ...metadataOf(parent),
     builtinTools: false,
-    tools: toolsFor(parent.shelf.all(), agent),
+    tools: toolsFor(parent.tools.all(), agent),
     env: delegatedEnv(options),
     ...(task.onAsk !== undefined && agent.confirmationInheritance !== 'deny_on_ask' && { onAsk: task.onAsk }),
     ...(task.onQuestion !== undefined && { onQuestion: task.onQuestion }),
@@ -128,7 +118,7 @@ function manifestFor({ manifest }: SessionOptions, agent: AgentDefinition): Pick
 }
 
 /** A run inside another has its metadata. */
-function metadataOf(parent: SessionCore): Pick<SessionOptions, 'metadata'> {
+function metadataOf(parent: SessionKernel): Pick<SessionOptions, 'metadata'> {
   const { metadata } = parent.identity()
   return metadata === undefined ? {} : { metadata }
 }
@@ -206,25 +196,25 @@ function delegatedEnv({ env = {}, delegation }: SessionOptions): Readonly<Record
 }
 
 /** Opened by itself later, the session has the denies of all above it and the allows of none. */
-function keptFor(
-  { parts, shelf }: SessionCore,
+function savedOptionsFor(
+  { setup, tools }: SessionKernel,
   { authority }: Engine,
   agent: AgentDefinition,
-): ParentLink['kept'] {
-  const { permissionPolicy: given = {} } = parts.options
-  const above = parts.parent?.kept.permissionPolicy ?? (given.enabled === false ? {} : given)
-  const declared = [parts.options.manifest?.permissions, agent.manifest?.permissions]
+): ParentLink['savedOptions'] {
+  const { permissionPolicy: given = {} } = setup.options
+  const above = setup.parent?.savedOptions.permissionPolicy ?? (given.enabled === false ? {} : given)
+  const declared = [setup.options.manifest?.permissions, agent.manifest?.permissions]
   const policies: readonly PermissionPolicy[] = [
     above,
     agent.permissions ?? {},
     ...declared.filter((policy) => policy !== undefined),
   ]
   const deny = [...new Set(policies.flatMap((policy) => policy.deny ?? []))]
-  const modes = [authority.mode, parts.parent?.kept.mode]
+  const modes = [authority.mode, setup.parent?.savedOptions.mode]
   // Only those that hold back: others would let pass what nobody above agreed to.
   const mode = (['plan', 'read-only'] as const).find((name) => modes.includes(name))
-  const builtin = builtinTools({}, parts.agentTools ?? [])
-  const own = toolsFor(shelf.all(), agent).map(({ name }) => name)
+  const builtin = builtinTools({}, setup.agentTools ?? [])
+  const own = toolsFor(tools.all(), agent).map(({ name }) => name)
   return {
     builtinTools: builtin.map(({ name }) => name).filter((name) => own.includes(name)),
     permissionPolicy: { deny, ...strictestDefault(policies) },

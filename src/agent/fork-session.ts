@@ -4,7 +4,7 @@ import { liveSource, storedSource } from '../session/history/fork-source.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import type { Session } from '../session/session.js'
-import { coreOf } from '../session/surface/session-surface.js'
+import { kernelOf } from '../session/session-class.js'
 import type { SessionStore } from '../store/session-store.js'
 import { noWorkspace } from './errors.js'
 
@@ -62,7 +62,7 @@ type Found = {
 
 async function find({ from, options, store: fallback }: ForkRequest): Promise<Found | undefined> {
   if (typeof from !== 'string') {
-    const { source, options: inherited } = await liveSource(coreOf(from))
+    const { source, options: inherited } = await liveSource(kernelOf(from))
     return { source, inherited, store: options.sessionStore ?? inherited.sessionStore ?? fallback }
   }
   const store = options.sessionStore ?? fallback

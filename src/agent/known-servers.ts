@@ -1,4 +1,4 @@
-import type { KnownServers } from '../session/parts/mcp.js'
+import type { KnownServers } from '../mcp/session-servers.js'
 import { openWorkspace } from '../workspace/open-workspace.js'
 import type { McpServerConfig } from './config/index.js'
 

@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { type Manifest, mergeManifests } from '../authority/manifest.js'
 import type { PermissionPolicy } from '../authority/policy.js'
 import { randomIds } from '../loop/host-env.js'
+import type { KnownServers } from '../mcp/session-servers.js'
 import { Circuits } from '../model/circuits.js'
 import type { ProgramMachine } from '../program/index.js'
-import type { ChildMaker } from '../session/child.js'
-import type { SessionParts } from '../session/core.js'
 import type { RestoredSession } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
-import type { KnownServers } from '../session/parts/mcp.js'
 import type { Session } from '../session/session.js'
+import type { SessionSetup } from '../session/setup.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { AgentDefinition } from '../subagents/agent-definition.js'
+import type { ChildMaker } from '../subagents/child-maker.js'
 import type { AnyTool } from '../tool/contract.js'
 import { defaultInstructionNames } from '../workspace/instructions/read-instructions.js'
 import { AgentModels } from './agent-models.js'
@@ -178,7 +178,7 @@ export class SessionMaker {
   }
 
   /** How the configuration wants instruction files to be read. */
-  #instructions(): Pick<SessionParts, 'instructions'> {
+  #instructions(): Pick<SessionSetup, 'instructions'> {
     const { projectDocMaxBytes: maxBytes, projectDocFallbackFilenames: more } = this.#config
     const { userInstructionsDir: userDir } = this.#config
     return {

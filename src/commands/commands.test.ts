@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { parseCommand } from '../feature/parse-command.js'
 import type { CommandContext, CommandSession } from './command.js'
-import { createCommands, parseCommand } from './commands.js'
+import { createCommands } from './commands.js'
 import { CommandError } from './errors.js'
 
 type Fake = CommandSession & { state: { model: string; messages: number; compacted: boolean } }

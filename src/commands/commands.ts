@@ -1,3 +1,4 @@
+import { type ParsedCommand, parseCommand } from '../feature/parse-command.js'
 import { messageOf } from '../tool/errors.js'
 import { nearestNames } from '../tool/nearest.js'
 import { builtinCommands } from './builtins.js'
@@ -18,18 +19,6 @@ export interface Commands {
     session: CommandSession,
     options?: { readonly signal?: AbortSignal },
   ): Promise<string | undefined>
-}
-
-export type ParsedCommand = { readonly name: string; readonly args: string }
-
-/**
- * Takes a command apart. Text is one when it starts with `/`, a name, and then ends or has a space: `/etc/passwd` and `/ship.ts` are
- * talk about files.
- */
-export function parseCommand(text: string): ParsedCommand | undefined {
-  const found = /^\/([a-zA-Z0-9_-]{1,64})(?=\s|$)/.exec(text)
-  const name = found?.[1]
-  return name === undefined ? undefined : { name, args: text.slice(name.length + 1).trim() }
 }
 
 /**

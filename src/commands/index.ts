@@ -1,4 +1,3 @@
 /** Slash commands: what a person can say to the session itself. */
 export type { CommandContext, CommandHandler, CommandInfo, CommandSession } from './command.js'
-export { type Commands, createCommands, type ParsedCommand, parseCommand } from './commands.js'
 export { CommandError } from './errors.js'

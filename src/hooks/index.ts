@@ -8,15 +8,6 @@ export {
   type HookPayloads,
   hookEventNames,
 } from './events.js'
-export { gateHooks, hookedAsk } from './gate-hooks.js'
 export type { HookConfig, HookHandler } from './hook.js'
-export {
-  createHooks,
-  type HookNotice,
-  type HookOutcome,
-  type HookSession,
-  type HookStatus,
-  type Hooks,
-  type HooksOptions,
-} from './hooks.js'
+export type { HookStatus } from './hooks.js'
 export type { HookMatcher } from './matcher.js'

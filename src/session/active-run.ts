@@ -33,14 +33,14 @@ export class ActiveRun {
   constructor(
     record: RunRecord,
     now: () => number,
-    screen: (pass: (event: AgentEvent) => void) => (event: AgentEvent) => void,
+    redact: (pass: (event: AgentEvent) => void) => (event: AgentEvent) => void,
     keep?: (event: AgentEvent, now: number, sequence: number) => void,
   ) {
     this.record = record
     this.#now = now
     this.stream = new EventStream(() => this.cancel('its reader left'))
     this.#keep = keep
-    this.#pass = screen((event) => this.#tell(event))
+    this.#pass = redact((event) => this.#tell(event))
   }
 
   /** Counts on from a run that was cut off. */

@@ -17,7 +17,7 @@ type Verified = Pick<
   | 'verificationSummaryText'
 >
 
-/** `reports`: what was verified in the session by the time the run ended. */
+/** The result of a run. `reports`: what was verified in the session by its end. */
 export function agentResult(
   runId: string,
   outcome: Pick<RunOutcome, 'text' | 'toolCallsCount' | 'rounds' | 'usage' | 'costUsd'> & {

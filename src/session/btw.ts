@@ -1,9 +1,9 @@
 import { createConversation } from '../loop/conversation.js'
 import { isModelTrouble } from '../loop/events.js'
 import { run } from '../loop/run.js'
-import type { SessionCore } from './core.js'
+import { featuresWith } from './features.js'
+import type { SessionKernel } from './kernel.js'
 import { partsFor } from './loop-parts.js'
-import { supervisedPrompt } from './parts/supervision.js'
 
 export type SideAnswer = {
   readonly question: string
@@ -16,16 +16,17 @@ export type SideAnswer = {
 }
 
 /** A run like any other on a copy of what was said, which is then dropped. It may go on beside the run at work. */
-export async function askAside(core: SessionCore, question: string): Promise<SideAnswer> {
-  core.assertOpen()
+export async function askAside(kernel: SessionKernel, question: string): Promise<SideAnswer> {
+  kernel.assertOpen()
   if (question.trim() === '') throw new TypeError('btw: question cannot be empty')
   const parts = await partsFor(
-    core,
-    core.closing.signal,
-    createConversation({ messages: core.conversation.view }),
+    kernel,
+    kernel.signal,
+    createConversation({ messages: kernel.conversation.view }),
   )
-  const { signal } = core.closing
-  const prompt = await supervisedPrompt(core, 'pre_prompt', { prompt: question, aside: true }, signal)
+  let prompt = question
+  for (const feature of featuresWith('rewriteSideQuestion'))
+    prompt = await feature.rewriteSideQuestion(kernel, prompt, kernel.signal)
   const { gate: _, takeSteering: __, firstRequest: ___, stopWhen: ____, roundDone: _____, ...aside } = parts
   const { text, usage, costUsd } = await run(
     {
@@ -34,14 +35,14 @@ export async function askAside(core: SessionCore, question: string): Promise<Sid
       limits: { ...parts.limits, maxToolRounds: 2 },
       // The tools stay in the request, so that a provider finds the prefix it knows.
       request: { ...parts.request, toolChoice: 'none' },
-      emit: (event) => void (isModelTrouble(event) && core.emit(event)),
+      emit: (event) => void (isModelTrouble(event) && kernel.emit(event)),
     },
     { role: 'user', content: [{ type: 'text', text: prompt }] },
   )
-  await core.keepSpending()
+  await kernel.saveSpending()
   return {
     question,
-    answer: core.screen.text(text),
+    answer: kernel.redactor.text(text),
     promptTokens: usage.promptTokens,
     completionTokens: usage.completionTokens,
     totalTokens: usage.totalTokens,

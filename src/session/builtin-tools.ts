@@ -1,33 +1,29 @@
-import { skillTools } from '../skills/skill-tools.js'
-import { taskTools } from '../subagents/task-tools.js'
 import type { AnyTool } from '../tool/contract.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { extensionTools } from '../toolbox/extension/extension-tools.js'
 import { extensionToolNames } from '../toolbox/extension/names.js'
 import { toolSearchTool } from '../toolbox/tool-search.js'
 import { createToolbox } from '../toolbox/toolbox.js'
+import { featuresWith } from './features.js'
 import type { SessionOptions } from './options.js'
 
-/** The tools that come with a session: those of the toolbox, those that hand work on, and those that the agent lends. */
-export function builtinTools(
-  { builtinTools: chosen, webSearch, autoDelegation, extensionTools: extensions }: SessionOptions,
-  more: readonly AnyTool[],
-): readonly AnyTool[] {
+/** The tools that come with a session: those of the toolbox, those of features, and those that the agent lends. */
+export function builtinTools(options: SessionOptions, more: readonly AnyTool[]): readonly AnyTool[] {
+  const { builtinTools: chosen, webSearch, extensionTools: extensions } = options
   const added = extensions ? extensionTools(extensions) : []
   if (chosen === false) return added
   const all = [
     ...createToolbox({ ...(webSearch !== undefined && { webSearch }) }),
-    ...(autoDelegation?.allowManualDelegation === false ? [] : taskTools),
+    ...featureTools(options),
     ...more,
-    ...skillTools,
     toolSearchTool,
   ]
   return [...(chosen === undefined ? all : all.filter(({ name }) => chosen.includes(name))), ...added]
 }
 
-/** What a host may choose among. */
+/** The names that the option `builtinTools` takes. */
 export function builtinToolNames(): string[] {
-  const tools = [...createToolbox(), ...taskTools, ...skillTools, toolSearchTool]
+  const tools = [...createToolbox(), ...featureTools({}), toolSearchTool]
   return tools.map(({ name }) => name).concat('program')
 }
 
@@ -45,18 +41,23 @@ export function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
 }
 
 /**
- * The tools with nothing behind them as the session is made: no user to answer a question, no provider to search the web, no skill, no
- * further tool to find. A model is not shown them, which saves context; a call is answered with what is missing.
+ * The tools that cannot do anything yet: there is no user to answer a question, no provider to search the web, no skill, no further tool
+ * to find. A model is not shown them, which saves context; a call is answered with what is missing.
  */
-export function asleepTools(options: SessionOptions, tools: readonly AnyTool[]): readonly AnyTool[] {
+export function dormantTools(options: SessionOptions, tools: readonly AnyTool[]): readonly AnyTool[] {
   const { onQuestion, webSearch } = options
+  const ofFeatures = featuresWith('dormantTools').flatMap(({ dormantTools }) => dormantTools)
   const names = [
-    ...skillTools.map(({ name }) => name),
+    ...ofFeatures.map(({ name }) => name),
     toolSearchTool.name,
     ...(onQuestion === undefined ? ['question'] : []),
     ...((webSearch?.providers ?? []).length === 0 ? ['web_search'] : []),
   ]
   // A subagent has them of its parent.
-  const lent = skillTools.filter((tool) => ownTools(options).includes(tool))
+  const lent = ofFeatures.filter((tool) => ownTools(options).includes(tool))
   return [...tools.filter(({ name }) => names.includes(name)), ...lent]
+}
+
+function featureTools(options: SessionOptions): readonly AnyTool[] {
+  return featuresWith('tools').flatMap((feature) => feature.tools(options))
 }

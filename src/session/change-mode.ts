@@ -4,20 +4,20 @@ import type { SessionAuthority } from '../loop/session-authority.js'
 import type { RuntimeMode } from '../tool/runtime.js'
 import type { SessionRecorder } from './journal/session-recorder.js'
 
-type ModeParts = { readonly keeper?: SessionRecorder | undefined; emit(event: AgentEvent): void }
+type ModeParts = { readonly recorder?: SessionRecorder | undefined; emit(event: AgentEvent): void }
 
 /** The mode that a session had when a tool put it into `plan`. A mode that the host sets takes its place. */
 const beforePlan = new WeakMap<SessionAuthority, ModeName | undefined>()
 
 /** Sets the mode of a session: it binds from the next call on, is written down, and told. */
 export async function changeMode(
-  { keeper, emit }: ModeParts,
+  { recorder, emit }: ModeParts,
   authority: SessionAuthority,
   mode: ModeName | undefined,
 ): Promise<void> {
   beforePlan.delete(authority)
   authority.setMode(mode)
-  await keeper?.session({ mode: mode ?? null })
+  await recorder?.session({ mode: mode ?? null })
   emit({ type: 'agent_mode_changed', mode: mode ?? 'default' })
 }
 

@@ -3,24 +3,6 @@ import type { Manifest } from '../authority/manifest.js'
 import { modeNames } from '../authority/mode.js'
 import { type PermissionPolicy, rulesForUnknownTools } from '../authority/policy.js'
 import { sharedPolicy } from '../authority/shared-policy.js'
-import { createCommands } from '../commands/index.js'
-import { createHooks } from '../hooks/index.js'
-import { type HostEnv, readHostEnv } from '../loop/host-env.js'
-import { readServer } from '../mcp/server-options.js'
-import { readQueueConfig } from '../queue/config.js'
-import { skillKinds } from '../skills/skill.js'
-import { durabilities } from '../store/session-store.js'
-import { type WorkerAgentSpec, workerAgent, workerKinds } from '../subagents/files/worker-spec.js'
-import { isTransport, openTokenProblem } from '../supervise/transport.js'
-import type { AnyTool } from '../tool/contract.js'
-import { isRecord, type JsonObject } from '../tool/json.js'
-import { mergeMetadata } from '../tool/metadata.js'
-import { nearestNames, quoteNames } from '../tool/nearest.js'
-import { ToolSet } from '../tool/tool-set.js'
-import { extensionToolNames } from '../toolbox/extension/names.js'
-import { readCommands, readSubject, type VerifyRequirement } from '../verify/index.js'
-import { builtinToolNames, ownTools } from './builtin-tools.js'
-import { SessionOptionError } from './errors.js'
 import {
   able,
   between,
@@ -38,13 +20,24 @@ import {
   quote,
   readable,
   strings,
-} from './option-check.js'
-import type { CommandOption, HookOption, SessionOptions } from './options.js'
+} from '../feature/option-check.js'
+import { type HostEnv, readHostEnv } from '../loop/host-env.js'
+import { durabilities } from '../store/session-store.js'
+import type { AnyTool } from '../tool/contract.js'
+import { isRecord, type JsonObject } from '../tool/json.js'
+import { mergeMetadata } from '../tool/metadata.js'
+import { nearestNames, quoteNames } from '../tool/nearest.js'
+import { ToolSet } from '../tool/tool-set.js'
+import { extensionToolNames } from '../toolbox/extension/names.js'
+import { builtinToolNames, ownTools } from './builtin-tools.js'
+import { SessionOptionError } from './errors.js'
+import { features, featuresWith } from './features.js'
+import type { SessionOptions } from './options.js'
 import { titleProblem } from './title.js'
 
 /**
- * Goes through the options of a session. What has the wrong type is refused by name, since a limit or a guard that silently does not
- * hold is worse than none; names that nobody knows, and those without effect, are told.
+ * Checks the options of a session. A value of the wrong type is refused by the name of its option, since a limit or a guard that silently
+ * does not apply is worse than none. Options that are unknown or have no effect are listed as warnings.
  */
 export function checkOptions(given: Readonly<Record<string, unknown>>): {
   readonly options: SessionOptions
@@ -71,20 +64,20 @@ export function checkOptions(given: Readonly<Record<string, unknown>>): {
   if (hostEnv !== undefined) options['hostEnv'] = readHostEnv(hostEnv)
   if (idleLanes(options as SessionOptions))
     warnings.push('confirmationPolicy.yoloLanes has no effect without enabled: true or onAsk.')
-  const exposed = isTransport(options['ahpTransport']) && openTokenProblem(options['ahpTransport'])
-  if (exposed) warnings.push(`ahpTransport: ${exposed}`)
+  for (const feature of featuresWith('optionWarnings'))
+    warnings.push(...feature.optionWarnings(options as SessionOptions))
   warnings.push(...idleRules(options as SessionOptions))
-  // Every name was looked up and every value checked against the same table that the type was written from.
+  // Every name was looked up and every value was checked.
   return { options: options as SessionOptions, warnings }
 }
 
-/** Throws for what is no tool. */
+/** Throws for a value that is not a tool. */
 export function assertTool(value: unknown): void {
   const problem = tool(value)
   if (problem !== undefined) throw new SessionOptionError('tools', problem.replace('%', 'The tool'))
 }
 
-/** Throws for what is no budget guard; null takes the guard away. */
+/** Throws for a value that is not a budget guard; null removes the guard. */
 export function assertBudgetGuard(value: unknown): void {
   if (value === null || value === undefined) return
   const problem = budgetGuard(value)
@@ -137,22 +130,6 @@ const metadata = readable((value) => mergeMetadata(value as JsonObject))
 
 const permissionPolicy = readable((value) => sharedPolicy(value as PermissionPolicy))
 
-/** The same readers that take them later: what they refuse is refused before the session is there. */
-const hook = readable((value) => {
-  const { id, event, matcher, config, handler } = value as HookOption
-  createHooks({ session: { sessionId: '', workspace: '/' }, now: () => 0 }).register(
-    id,
-    event as never,
-    matcher,
-    config,
-    handler as never,
-  )
-})
-const command = readable((value) => {
-  const { name, description, handler } = value as CommandOption
-  createCommands().register(name, description, handler)
-})
-
 /** What a tool declares is read when it is registered, not at its first call. */
 const requirementsOf = readable((value) => {
   const { name, requires } = value as AnyTool
@@ -176,27 +153,6 @@ function oneOfTools(value: unknown, names: readonly string[], what: string): str
   const near = typeof value === 'string' ? nearestNames(value, names) : []
   return `% is ${quote(value)}, which is ${what}.${near.length === 0 ? '' : ` Did you mean ${quoteNames(near)}?`}`
 }
-
-const inlineSkillFields = fields({
-  name: is('string'),
-  kind: oneOf(...skillKinds),
-  description: is('string'),
-  tags: strings,
-  allowedTools: either(is('string'), strings),
-  content: is('string'),
-})
-const inlineSkill: Check = (value) => {
-  const missing = ['name', 'content'].find((name) => isRecord(value) && value[name] === undefined)
-  return inlineSkillFields(value) ?? (missing === undefined ? undefined : `%.${missing} is missing.`)
-}
-
-/** The kind is looked up later: what it is like, the agent knows. */
-const workerSpec = readable((value) => {
-  const { kind, ...rest } = value as WorkerAgentSpec
-  const problem = kind === undefined ? undefined : oneOf(...workerKinds)(kind)
-  if (problem !== undefined) throw new TypeError(problem.replace('%', 'kind'))
-  workerAgent(rest, [])
-})
 
 const variables: Check = (value) => {
   const odd = isRecord(value) && Object.entries(value).find(([, one]) => typeof one !== 'string')
@@ -236,55 +192,10 @@ function memberNames(value: object): string[] {
   return [...names]
 }
 
-const memory = fields({
-  recall: (value) =>
-    value === false ? undefined : fields({ maxItems: count(1), maxBytes: count(512) })(value),
-  rememberRuns: is('boolean'),
-  embedder: able('embedTexts'),
-  maxShortTerm: count(0),
-  maxWorking: count(0),
-  relevance: fields({
-    decayDays: between(0, 36_500),
-    importanceWeight: between(0, 1000),
-    recencyWeight: between(0, 1000),
-  }),
-  prunePolicy: fields({
-    maxAgeDays: between(0, 36_500),
-    minImportanceToKeep: between(0, 1),
-    maxItems: count(1),
-  }),
-  pruneIntervalSecs: count(0),
-})
-
 const signal: Check = (value) =>
   value instanceof AbortSignal ? undefined : `% must be an AbortSignal, not ${describe(value)}.`
 
 const nothing: Check = (value) => (value === false ? undefined : '% must be a list of names, or false.')
-
-const somethingToVerify: Check = (value) => {
-  const { commands = [], presets = false } = value as VerifyRequirement
-  return commands.length > 0 || presets === true || (presets !== false && presets.length > 0)
-    ? undefined
-    : '% asks for nothing: give it commands, or presets: true.'
-}
-
-/** Each as its reader takes it later: what that refuses is refused before the session is there. */
-const server = readable((value) => readServer(value))
-const servers: Check = (value) => {
-  if (Array.isArray(value)) return each(server)(value)
-  if (!isRecord(value)) return object(value)
-  for (const [name, given] of Object.entries(value)) {
-    const problem = isRecord(given) ? server({ ...given, name }) : object(given)
-    if (problem !== undefined) return problem.replace('%', `%.${name}`)
-  }
-  return undefined
-}
-const signIn = fields({ store: able('load', 'save', 'remove'), authorize: is('function') })
-
-const transport: Check = (value) =>
-  isTransport(value)
-    ? undefined
-    : '% must be an HttpTransport, WebSocketTransport, StdioTransport or UnixSocketTransport.'
 
 const hostEnvFields = fields({
   idGenerator: able('next'),
@@ -314,7 +225,8 @@ const workspaceBackend: Check = (value) => {
 /** `null` says the same, and is passed over like every field without a value. */
 const unlimited: Check = (value) => (value === Number.POSITIVE_INFINITY ? undefined : '%')
 
-const checks: Readonly<Record<string, Check>> = {
+/** The options of the kernel. */
+const kernelChecks: Readonly<Record<string, Check>> = {
   sessionId,
   title: titleProblem,
   model: either(is('string'), object),
@@ -365,43 +277,13 @@ const checks: Readonly<Record<string, Check>> = {
   tools: (value) => (Array.isArray(value) ? each(tool)(value) : toolSet(value)),
   builtinTools: (value) => (Array.isArray(value) ? each(builtinTool)(value) : nothing(value)),
   extensionTools: (value) => (Array.isArray(value) ? each(extensionTool)(value) : is('boolean')(value)),
-  skillDirs: strings,
-  inlineSkills: each(inlineSkill),
-  builtinSkills: is('boolean'),
-  discoverSkills: is('boolean'),
-  agentDirs: strings,
-  workerAgents: each(both(object, workerSpec)),
-  discoverAgents: is('boolean'),
-  mcpServers: servers,
   toolSearch: oneOf('auto', 'always', 'never'),
-  mcp: fields({ sampling: is('function'), signIn }),
   middleware: each(object),
   approvals: object,
-  hooks: each(both(object, hook)),
-  commands: each(both(object, command)),
-  ahpTransport: transport,
   budgetGuard,
   webSearch: fields({ providers: list, maxCalls: count(0), timeoutMs: count(1) }),
   securityProvider: object,
-  memoryStore: able('add', 'list', 'delete'),
-  memory,
   hostEnv,
-  queueConfig: readable(readQueueConfig),
-  delegation: fields({
-    approvals: is('boolean'),
-    env: either(is('boolean'), strings),
-    maxDepth: count(0),
-    maxTasks: count(1),
-    timeoutMs: count(1),
-  }),
-  autoDelegation: fields({
-    enabled: is('boolean'),
-    autoParallel: is('boolean'),
-    allowManualDelegation: is('boolean'),
-    minConfidence: between(0, 1),
-    maxTasks: count(1),
-  }),
-  autoParallel: is('boolean'),
   retentionLimits: fields({
     maxRuns: either(count(1), unlimited),
     maxEventsPerRun: either(count(1), unlimited),
@@ -432,23 +314,19 @@ const checks: Readonly<Record<string, Check>> = {
   maxParallelTasks: count(1),
   continuationEnabled: is('boolean'),
   maxContinuationTurns: count(0),
-  verify: both(
-    fields({
-      commands: readable(readCommands),
-      presets: either(is('boolean'), strings),
-      subject: readable(readSubject),
-      maxAttempts: count(1),
-      asModel: is('boolean'),
-    }),
-    somethingToVerify,
-  ),
   stopWhen: (value) => (Array.isArray(value) ? each(is('function'))(value) : is('function')(value)),
   whenBusy: oneOf('queue', 'reject'),
   signal,
   instructionFiles: either(strings, nothing),
 }
 
-/** Known names whose part of the system is not there yet. */
+/** Every option with its check: those of the kernel, then those of features. */
+const checks: Readonly<Record<string, Check>> = Object.assign(
+  { ...kernelChecks },
+  ...features.map(({ options }) => options),
+)
+
+/** Names that are known and have no effect yet. */
 const later: ReadonlySet<string> = new Set(['remoteGit', 'artifactStoreLimits'])
 
 function describeUnknown(name: string): string {

@@ -57,11 +57,11 @@ export type SavedQuestions = {
 export type ConfirmationOptions = {
   readonly policy: ConfirmationPolicy
   /** Decides by itself; the calls it is asked about can still be answered by `confirm`. */
-  readonly onAsk?: AskHandler
+  readonly onAsk?: AskHandler | undefined
   readonly laneOf: (toolName: string) => Lane
   /** The real path of the workspace. */
   readonly root: string
-  readonly kept?: SavedQuestions
+  readonly kept?: SavedQuestions | undefined
   emit(event: AgentEvent): void
   now(): number
 }

@@ -1,12 +1,15 @@
 import { homedir } from 'node:os'
 import type { Scope } from '../authority/scope.js'
 import { combineWatchdogs, defaultWatchdog } from '../authority/watchdog.js'
-import { gateHooks, hookedAsk } from '../hooks/index.js'
+import type { Engine } from '../feature/feature-context.js'
+import { SingleFlight } from '../feature/single-flight.js'
+import type { AskHandler } from '../loop/ask.js'
 import { permitFor } from '../loop/call-permit.js'
 import { createGate, type Gate } from '../loop/gate.js'
-import type { RuntimeRequest } from '../loop/gate-parts.js'
+import type { GateParts, HookVerdict, RuntimeRequest } from '../loop/gate-parts.js'
 import { createSessionAuthority, type SessionAuthority } from '../loop/session-authority.js'
 import { WriteOrder } from '../loop/write-order.js'
+import type { AnyTool } from '../tool/contract.js'
 import type { RuntimeMode, ToolRuntime } from '../tool/runtime.js'
 import { findBelow } from '../workspace/files/find-below.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
@@ -18,53 +21,45 @@ import {
 } from '../workspace/rules/rule-files.js'
 import { modeServices } from './change-mode.js'
 import { watchClosedPaths } from './closed-store.js'
-import type { EngineParts } from './engine-parts.js'
+import { featuresWith } from './features.js'
 import { hostCalls } from './history/file-changes.js'
 import { SeenFiles, type SeenUse, trackSeenFiles } from './history/seen-files.js'
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
+import { restoredRules } from './journal/restore.js'
+import type { SessionKernel } from './kernel.js'
 import { limitConcurrency } from './limit-concurrency.js'
-import { awaitedTool } from './parts/mcp.js'
-import { laneFor } from './parts/queue.js'
-import { isSupervised, supervisionPart } from './parts/supervision.js'
 import { sessionServices } from './services.js'
-import { SingleFlight } from './single-flight.js'
 
-/** The machinery of a session that touches the world: made when it is first needed, gone when the session is closed. */
-export type Engine = {
-  readonly workspace: Workspace
-  readonly authority: SessionAuthority
-  readonly gate: Gate
-}
-
-export function startEngine(parts: EngineParts): Promise<Engine> {
-  const { root, userDir, options } = parts
-  // Before its turn, so that all who begin at this moment look together. Who has more roots must know first where they lead.
+/** Opens the parts of a session that touch the world: the workspace, the rules and the gate. */
+export function startEngine(kernel: SessionKernel): Promise<Engine> {
+  const { root, userDir, options } = kernel
+  // Before its turn, so that all sessions that start at this moment read the rules together. With more roots, their real paths come first.
   const rules = options.roots === undefined ? rulesAt({ root, userDir }, scopeAt(root)) : undefined
-  return limitConcurrency(() => openEngine(parts, rules))
+  return limitConcurrency(() => openEngine(kernel, rules))
 }
 
 async function openEngine(
-  parts: EngineParts,
+  kernel: SessionKernel,
   early: ReturnType<typeof rulesAt> | undefined,
 ): Promise<Engine> {
-  const { options, root } = parts
+  const { options, root, userDir } = kernel
   const workspace = openWorkspace({
     root,
-    onNotice: (message) => parts.emit({ type: 'notice', source: 'workspace', message }),
+    onNotice: (message) => kernel.emit({ type: 'notice', source: 'workspace', message }),
     ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
     ...(options.network !== undefined && { network: options.network }),
     ...(options.env !== undefined && { env: options.env }),
     ...(options.roots !== undefined && { roots: options.roots }),
-    places: parts.places.current,
+    places: kernel.places.current,
     ...(options.sessionStore?.paths !== undefined && { closed: options.sessionStore.paths }),
   })
-  const place = { root: workspace.root, userDir: parts.userDir }
-  const expected = keyOf({ root, userDir: parts.userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
+  const place = { root: workspace.root, userDir }
+  const expected = keyOf({ root, userDir }, scopeAt(root)) === keyOf(place, workspace.scope)
   const { ruleFiles, loaded } = await (expected && early ? early : rulesAt(place, workspace.scope))
   const { rules: projectRules, workspace: unread } = loaded
   if (unread !== undefined && unread.confirmed === false)
-    parts.emit({
+    kernel.emit({
       type: 'notice',
       source: 'rules',
       message: `${ruleFiles.workspaceFile} came with the workspace and is not confirmed. Its rules can only deny and ask, not allow.`,
@@ -72,19 +67,19 @@ async function openEngine(
     })
   const authority = createSessionAuthority({
     scope: () => workspace.scope,
-    tools: () => parts.shelf.all(),
+    tools: () => kernel.tools.all(),
     projectRules,
-    sessionRules: parts.sessionRules,
+    sessionRules: restoredRules(kernel.restored, options),
     ...(options.permissionPolicy !== undefined && { policy: options.permissionPolicy }),
     ...(options.manifest !== undefined && { manifest: options.manifest }),
     ...(options.ceiling !== undefined && { ceiling: options.ceiling }),
     ...(options.mode !== undefined && { mode: options.mode }),
-    ...(parts.parent !== undefined && { parent: parts.parent.authority }),
+    ...(kernel.parent !== undefined && { parent: kernel.parent.authority }),
     ...(options.delegation?.approvals === true && { delegateApprovals: true }),
   })
   for (const message of authority.warnings)
-    parts.emit({ type: 'notice', source: 'permissionPolicy', message })
-  const gate = gateFor(parts, workspace, authority, ruleFiles)
+    kernel.emit({ type: 'notice', source: 'permissionPolicy', message })
+  const gate = gateFor(kernel, workspace, authority, ruleFiles)
   return { workspace, authority, gate }
 }
 
@@ -95,7 +90,7 @@ function rulesAt(place: RuleFilesOptions, scope: Scope): Promise<FoundRules> {
     const ruleFiles = await openRuleFiles(place)
     return { ruleFiles, loaded: await ruleFiles.load(scope) }
   })
-  // Whoever waits for it learns of it, and not before their turn.
+  // The error reaches the caller that waits for it, when its turn comes.
   found.catch(() => undefined)
   return found
 }
@@ -106,34 +101,31 @@ function keyOf(place: RuleFilesOptions, scope: Scope): string {
   return JSON.stringify([place.root, place.userDir, scope])
 }
 
-/** Where a session lives that has nothing but its root; what the workspace says in the end is what counts. */
+/** The scope of a session that has nothing but its root; the workspace decides in the end. */
 function scopeAt(root: string): Scope {
   return { variables: { workspace: [root] }, home: homedir() }
 }
 
 function gateFor(
-  parts: EngineParts,
+  kernel: SessionKernel,
   workspace: Workspace,
   authority: SessionAuthority,
   ruleFiles: RuleFiles,
 ): Gate {
-  const { options, shelf } = parts
-  const lane = laneFor(parts)
-  const { ask } = parts.confirmations
-  const supervision = isSupervised(parts) ? parts.part(supervisionPart) : undefined
-  const seen = new SeenFiles(parts.restored)
+  const { options, tools, recorder } = kernel
+  const features = gateFeatures(kernel)
+  const seen = new SeenFiles(kernel.restored)
   const asks = options.onAsk !== undefined || options.confirmationPolicy?.enabled === true
-  const mode = modeServices(parts, authority, asks)
+  const mode = modeServices(kernel, authority, asks)
   const gate = createGate({
     tools: {
       get: (name, origin) => {
-        if (origin === 'host') return shelf.get(name) ?? hostTools.get(name) ?? awaitedTool(parts, name)
-        return shelf.called(name) ?? awaitedTool(parts, name)
+        if (origin === 'host') return tools.get(name) ?? hostTools.get(name) ?? resolveTool(kernel, name)
+        return tools.called(name) ?? resolveTool(kernel, name)
       },
-      names: () => shelf.names(),
+      names: () => tools.names(),
     },
-    authorityFor: (tool) =>
-      hostTools.get(tool.name) === tool ? authority.forHost(tool) : authority.for(tool),
+    authorityFor: (tool) => (kernel.isHostTool(tool) ? authority.forHost(tool) : authority.for(tool)),
     realPath: workspace.realPath,
     followLinks: workspace.followLinks,
     findBelow: (directory, fits) => findBelow(directory, fits),
@@ -146,40 +138,41 @@ function gateFor(
     watchdog: combineWatchdogs(
       defaultWatchdog,
       ...(options.watchdog === undefined ? [] : [options.watchdog]),
-      ...parts.watchdogs,
+      ...kernel.redactor.watchdogs,
       ...(workspace.closed.length === 0 ? [] : [watchClosedPaths(workspace.closed)]),
     ),
-    ...(asks && { onAsk: hookedAsk(parts.hooks, supervision?.confirmation(ask) ?? ask) }),
+    ...(asks && { onAsk: features.ask(kernel.confirmations.ask) }),
     ...(options.approvals !== undefined && { approvals: options.approvals }),
     keepRule: async (rule, scope) => {
       if (scope === 'project') await ruleFiles.add(rule, workspace.scope)
       authority.addRule(rule)
       if (scope === 'session')
-        await parts.keeper?.session({
+        await recorder?.session({
           rules: authority.sessionRules.filter(({ source }) => source === 'session'),
         })
     },
-    middleware: parts.middleware,
-    ...(supervision?.gateHooks(gateHooks(parts.hooks)) ?? gateHooks(parts.hooks)),
-    // Hooks, guard and watchdog each have a time limit of their own, and say who it was.
+    middleware: [...(options.middleware ?? []), ...kernel.redactor.middleware],
+    before: features.before,
+    after: features.after,
+    // Hooks, guard and watchdog each have a time limit of their own with an error of their own.
     guardTimeoutMs: maxGuardMs,
-    budget: ({ toolName }) => parts.budget.beforeTool(toolName),
+    budget: ({ toolName }) => kernel.budget.beforeTool(toolName),
     writes: new WriteOrder(),
-    ...(lane !== undefined && { lane }),
-    runtimeFor: (request) => runtimeFor(parts, workspace, seen, request, () => gate, mode),
-    ...(parts.keeper !== undefined && { starting: (call) => parts.keeper?.starting(call) }),
+    ...(features.lane !== undefined && { lane: features.lane }),
+    runtimeFor: (request) => runtimeFor(kernel, workspace, seen, request, () => gate, mode),
+    ...(recorder !== undefined && { starting: (call) => recorder.starting(call) }),
     spill: (label, data) => workspace.scratch.write(label, data),
-    record: parts.record,
-    run: () => parts.identity(),
+    record: (record) => kernel.trace.add(record),
+    run: () => kernel.identity(),
     ...(options.toolTimeoutMs !== undefined && { toolTimeoutMs: options.toolTimeoutMs }),
-    now: parts.now,
-    newId: parts.newId,
+    now: () => kernel.now(),
+    newId: () => kernel.newId(),
   })
   return gate
 }
 
 function runtimeFor(
-  parts: EngineParts,
+  kernel: SessionKernel,
   workspace: Workspace,
   seen: SeenFiles,
   request: RuntimeRequest,
@@ -188,25 +181,25 @@ function runtimeFor(
 ): ToolRuntime {
   const permit = permitFor(request.call, request.authority, request.origin === 'host', workspace)
   const runtime = workspace.runtimeFor(permit, request.signal)
-  const ownRun = request.origin === 'host' ? hostCalls : parts.identity().runId
-  const owner = { id: parts.parent?.changesOf ?? ownRun }
+  const ownRun = request.origin === 'host' ? hostCalls : (kernel.activeRunId ?? 'host')
+  const owner = { id: kernel.parent?.changesOf ?? ownRun }
   const place = { whole: workspace.files, scratch: () => workspace.scratch.path }
-  const files = runtime.files && watchFiles(runtime.files, place, parts.changes, owner)
+  const files = runtime.files && watchFiles(runtime.files, place, kernel.changes, owner)
   return {
     ...runtime,
     ...(files !== undefined && {
       files:
         request.origin === 'host'
           ? files
-          : trackSeenFiles(files, workspace.files, seen, seenUse(parts, request.call.tool)),
+          : trackSeenFiles(files, workspace.files, seen, seenUse(kernel, request.call.tool)),
     }),
-    session: { ...sessionServices(parts, request, gate), mode },
+    session: sessionServices(kernel, request, gate, mode),
   }
 }
 
-/** The host's own calls are not the model's: what they read the model has not seen. */
-function seenUse({ options, shelf }: EngineParts, tool: string): SeenUse {
-  const kind = shelf.get(tool)?.kind
+/** Calls of the host are not the model's: what they read the model has not seen. */
+function seenUse({ options, tools }: SessionKernel, tool: string): SeenUse {
+  const kind = tools.get(tool)?.kind
   return {
     reads: kind === 'read',
     edits: kind === 'edit',
@@ -216,3 +209,41 @@ function seenUse({ options, shelf }: EngineParts, tool: string): SeenUse {
 }
 
 const maxGuardMs = 600_000
+
+function resolveTool(kernel: SessionKernel, name: string): AnyTool | undefined {
+  for (const feature of featuresWith('resolveTool')) {
+    const tool = feature.resolveTool(kernel, name)
+    if (tool !== undefined) return tool
+  }
+  return undefined
+}
+
+type GateSteps = Required<Pick<GateParts, 'before' | 'after'>> & {
+  readonly lane: GateParts['lane'] | undefined
+  ask(onAsk: AskHandler): AskHandler
+}
+
+const continued: HookVerdict = { action: 'continue' }
+
+/** The steps that features take at the gate, as one: in their order before a call and around a question, in reverse after a call. */
+function gateFeatures(kernel: SessionKernel): GateSteps {
+  const own = featuresWith('gate').flatMap((feature) => feature.gate(kernel) ?? [])
+  const befores = own.flatMap(({ before }) => before ?? [])
+  const afters = own.flatMap(({ after }) => after ?? []).reverse()
+  return {
+    before: (call) =>
+      befores.reduce<HookVerdict | Promise<HookVerdict>>((verdict, before) => {
+        // A call that is blocked or skipped stays so, whatever features come after.
+        const next = (known: HookVerdict): HookVerdict | Promise<HookVerdict> =>
+          known.action === 'block' || known.action === 'skip' ? known : before(call, known)
+        return verdict instanceof Promise ? verdict.then(next) : next(verdict)
+      }, continued),
+    after: (call) =>
+      afters.reduce<void | Promise<void>>(
+        (done, after) => (done instanceof Promise ? done.then(() => after(call)) : after(call)),
+        undefined,
+      ),
+    ask: (onAsk) => own.reduceRight((next, { ask }) => ask?.(next) ?? next, onAsk),
+    lane: own.find(({ lane }) => lane !== undefined)?.lane,
+  }
+}

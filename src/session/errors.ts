@@ -1,5 +1,7 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
+export { SessionOptionError } from '../feature/option-error.js'
+
 /** The session, or its agent, was closed; nothing more can be asked of it. */
 export class SessionClosedError extends CapstanError {
   constructor(sessionId: string) {
@@ -33,18 +35,6 @@ export class RunExistsError extends CapstanError {
 }
 
 markErrorClass(RunExistsError, 'RunExistsError')
-
-/** An option of a session that cannot be used, by its name. */
-export class SessionOptionError extends CapstanError {
-  readonly option: string
-
-  constructor(option: string, message: string) {
-    super('session_option', message)
-    this.option = option
-  }
-}
-
-markErrorClass(SessionOptionError, 'SessionOptionError')
 
 /** A direct call that gives text had none to give. */
 export class ToolFailedError extends CapstanError {

@@ -5,7 +5,7 @@ import { defaultWatchdog, runWatchdog } from '../authority/watchdog.js'
 import { describeUnknownTool } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
 import type { Session } from './session.js'
-import { coreOf } from './surface/session-surface.js'
+import { kernelOf } from './session-class.js'
 
 /**
  * Why a call of a model would be allowed, asked about or denied in this session: every rule that had a say. Nothing is run. Throws
@@ -16,10 +16,10 @@ export async function explainCall(
   name: string,
   value: unknown,
 ): Promise<{ readonly action: 'allow' | 'ask' | 'deny'; readonly text: string }> {
-  const core = coreOf(session)
-  const { authority, workspace } = await core.engine()
-  const known = core.shelf.get(name)
-  if (known === undefined) throw new TypeError(describeUnknownTool(name, core.shelf.names()))
+  const kernel = kernelOf(session)
+  const { authority, workspace } = await kernel.engine()
+  const known = kernel.tools.get(name)
+  if (known === undefined) throw new TypeError(describeUnknownTool(name, kernel.tools.names()))
   const tool = await governTool(known)
   const prepared = await tool.prepare(value)
   if (!prepared.ok) throw new TypeError(prepared.envelope.error_text)

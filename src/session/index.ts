@@ -1,7 +1,15 @@
+export type { CommandOption } from '../commands/feature.js'
+export type { SessionLabels } from '../feature/labels.js'
+export type { QuestionHandler, QuestionSource } from '../feature/question.js'
+export type { HookOption } from '../hooks/feature.js'
+export type { ObjectOptions, ObjectResult } from '../objects/object-for-host.js'
+export type { AgentInfo } from '../subagents/known-agents.js'
+export type { AutoDelegation, DelegationOptions } from '../subagents/options.js'
+export type { TaskOptions } from '../subagents/task-options.js'
 export type { AgentResult } from './agent-result.js'
 export type { SideAnswer } from './btw.js'
 export type { ConfirmationPolicy, PendingConfirmation } from './confirmations.js'
-export type { GitCommand, ProgramRequest } from './direct-tools.js'
+export type { GitCommand, ProgramRequest } from './direct-requests.js'
 export {
   ResumeError,
   RunExistsError,
@@ -16,20 +24,7 @@ export type { ForkPoint } from './history/fork.js'
 export type { MessageInfo, RewindOutcome } from './history/rewind.js'
 export type { FileChangeInfo, UndoOutcome } from './history/undo.js'
 export type { ContentBlock, HistoryMessage } from './history-blocks.js'
-export type { ObjectOptions, ObjectResult } from './objects-for-host.js'
-export type {
-  AutoDelegation,
-  CommandOption,
-  DelegationOptions,
-  HookOption,
-  QuestionHandler,
-  QuestionSource,
-  RetentionLimits,
-  RetryOptions,
-  SessionLabels,
-  SessionOptions,
-} from './options.js'
-export type { AgentInfo } from './parts/known-agents.js'
+export type { RetentionLimits, RetryOptions, SessionOptions } from './options.js'
 export type { PromptSlots } from './prompt/system-prompt.js'
 export { type ReplayDifference, ReplayError } from './replay/difference.js'
 export { type RecordedModelOptions, recordedModel } from './replay/recorded-model.js'
@@ -44,7 +39,6 @@ export { type ServeMcpOptions, serveMcp } from './serve-mcp.js'
 export { Session } from './session-class.js'
 export type { ToolSearchMode } from './shown-limits.js'
 export type { ModelSpending, Spending } from './spending.js'
-export type { TaskOptions } from './surface/tasks.js'
 export type { ToolInfo } from './tool-facts.js'
 export type { TraceEvent } from './trace.js'
 export { readUiApprovals, type UiApprovalAnswer, type UiApprovals } from './ui-approvals.js'

@@ -1,33 +1,34 @@
 import { defaultCompaction } from '../loop/compaction/settings.js'
-import type { ObservedEvent, RunLimits, RunParts } from '../loop/run-parts.js'
+import type { RunLimits, RunParts } from '../loop/run-parts.js'
 import type { RetryTiming } from '../model/retry.js'
-import type { SessionCore } from './core.js'
+import type { UserMessage } from '../tool/completion.js'
+import { featuresWith } from './features.js'
+import type { SessionKernel } from './kernel.js'
 import { limitNames } from './limit-names.js'
-import { prepareServers } from './parts/mcp.js'
-import { knownTasks } from './parts/tasks.js'
 
 /** What the loop is given for a run of this session. */
 export async function partsFor(
-  core: SessionCore,
+  kernel: SessionKernel,
   signal: AbortSignal,
   conversation: RunParts['conversation'],
 ): Promise<RunParts> {
-  const { options, sessionId } = core.parts
-  core.lookAhead()
-  const { gate } = await core.engine()
-  await prepareServers(core, signal)
+  const { options, sessionId } = kernel
+  kernel.prompt.lookAhead()
+  const { gate } = await kernel.engine()
+  for (const feature of featuresWith('beforeModel')) await feature.beforeModel(kernel, signal)
   const { stopWhen } = options
-  const plans = options.planningMode === 'enabled' && core.shelf.isShown('todo')
+  const plans = options.planningMode === 'enabled' && kernel.tools.isShown('todo')
   return {
-    model: () => core.model(),
-    fallbacks: () => core.fallbackModels(),
-    ...(core.parts.circuits !== undefined && { circuits: core.parts.circuits }),
-    retry: retryOf(core),
+    model: () => kernel.model(),
+    fallbacks: () => kernel.models.fallbacks(),
+    ...(kernel.setup.circuits !== undefined && { circuits: kernel.setup.circuits }),
+    retry: retryOf(kernel),
     conversation,
-    instructions: () => core.instructions(),
-    tools: () => core.shelf.definitions((message) => core.emit({ type: 'notice', source: 'tools', message })),
+    instructions: () => kernel.instructions(),
+    tools: () =>
+      kernel.tools.definitions((message) => kernel.emit({ type: 'notice', source: 'tools', message })),
     gate,
-    limits: limitsOf(core),
+    limits: limitsOf(kernel),
     request: {
       ...(options.temperature !== undefined && { temperature: options.temperature }),
       ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
@@ -37,31 +38,36 @@ export async function partsFor(
     },
     ...(plans && { firstRequest: { toolChoice: { type: 'tool', name: 'todo' } } }),
     ...(options.middleware !== undefined && { middleware: options.middleware }),
-    budget: core.budget,
+    budget: kernel.budget,
     compaction: {
       auto: options.autoCompact ?? defaultCompaction.auto,
       threshold: options.autoCompactThreshold ?? defaultCompaction.threshold,
     },
     ...(stopWhen !== undefined && { stopWhen: typeof stopWhen === 'function' ? [stopWhen] : stopWhen }),
     takeSteering: () => [
-      ...core.steering.splice(0),
-      ...(conversation === core.conversation ? (knownTasks(core)?.takeArrivals() ?? []) : []),
+      ...kernel.steering.splice(0),
+      ...(conversation === kernel.conversation ? takeMessages(kernel) : []),
     ],
-    // What is said on top of another history is not in the log, and nothing could go on from there.
-    ...(conversation === core.conversation && {
+    // Messages on top of another history are not in the log, so that nothing could be resumed from them.
+    ...(conversation === kernel.conversation && {
       roundDone: (done) =>
-        core.active && core.keeper?.checkpoint(core.active.id, { ...done, ...core.active.spent }),
+        kernel.active && kernel.recorder?.checkpoint(kernel.active.id, { ...done, ...kernel.active.spent }),
     }),
-    observe: (event, payload) => observe(core, event, payload, signal),
-    emit: core.emit,
+    observe: (event, payload) => kernel.observe(event, payload, signal),
+    emit: kernel.emit,
     signal,
     sessionId,
-    now: core.now,
+    now: () => kernel.now(),
   }
 }
 
+/** Messages for the model from features, such as results of background tasks. */
+export function takeMessages(kernel: SessionKernel): readonly UserMessage[] {
+  return featuresWith('takeMessages').flatMap((feature) => feature.takeMessages(kernel))
+}
+
 /** The options as a model takes them, with the host's own time and randomness. */
-function retryOf({ clock, parts: { options } }: SessionCore): RetryTiming {
+function retryOf({ clock, options }: SessionKernel): RetryTiming {
   const { maxRetries, ...timing } = options.retry ?? {}
   const { sleep } = clock
   return {
@@ -72,7 +78,7 @@ function retryOf({ clock, parts: { options } }: SessionCore): RetryTiming {
   }
 }
 
-function limitsOf({ parts: { options } }: SessionCore): RunLimits {
+function limitsOf({ options }: SessionKernel): RunLimits {
   const limits: { -readonly [Name in keyof RunLimits]: RunLimits[Name] } = {}
   for (const name of limitNames) copyLimit(name, options, limits)
   return limits
@@ -84,16 +90,4 @@ function copyLimit<Name extends keyof RunLimits>(
   to: { -readonly [Same in Name]?: RunLimits[Same] },
 ): void {
   if (from[name] !== undefined) to[name] = from[name]
-}
-
-async function observe(
-  core: SessionCore,
-  event: ObservedEvent,
-  payload: Readonly<Record<string, unknown>>,
-  signal: AbortSignal,
-): Promise<void> {
-  if (!core.hooks.has(event)) return
-  // The loop builds each payload for its event; hooks have the type of it.
-  const outcome = await core.hooks.run(event, payload as never, { signal })
-  if (outcome.action === 'block') throw new Error(outcome.reason)
 }

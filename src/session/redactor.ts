@@ -1,4 +1,5 @@
 import type { Watchdog } from '../authority/watchdog.js'
+import type { TextRedactor } from '../feature/feature-context.js'
 import { type AgentEvent, isTerminal } from '../loop/events.js'
 import { type AgentMiddleware, forEveryOutput } from '../tool/middleware.js'
 import { serializeToolOutput } from '../tool/serialize.js'
@@ -10,21 +11,14 @@ import {
   type TextTarget,
 } from './security/index.js'
 
-/** What stands between a session's texts and those who read them. Without a provider everything passes as it is. */
-export interface Redactor {
-  /** Takes out of tool results what a model must not see, and tells what in them is suspicious. */
+/** Takes secrets out of the texts of a session. Without a provider, texts are passed on as they are. */
+export interface Redactor extends TextRedactor {
+  /** Takes out of tool results what a model must not see, and reports what in them is suspicious. */
   readonly middleware: readonly AgentMiddleware[]
-  /** Keeps a mark that stands for a secret from being written in the secret's place. */
+  /** Denies writing a mark such as `[REDACTED:SECRET]` in the place of the secret. */
   readonly watchdogs: readonly Watchdog[]
-  text(text: string): string
   /** Takes out the keys of the configuration alone; absent when there are none. */
   readonly keys?: (text: string) => string
-  /** For what goes to the model and is no result of a tool. */
-  forModel(text: string): string
-  /** For what is written down; absent when nothing has to be taken out. */
-  readonly record?: (text: string) => string
-  /** For the events of one run: text that comes in pieces is looked at across their borders. */
-  events(pass: (event: AgentEvent) => void): (event: AgentEvent) => void
 }
 
 /** The keys of the configuration are taken out everywhere, with a provider of the host's own or without. */
@@ -38,13 +32,14 @@ export function createRedactor(
   if (given instanceof DefaultSecurityProvider) for (const secret of secrets) given.addSecret(secret)
   const redact = (text: string): string => redacted(provider, text, 'host')
   return {
-    middleware: [resultScreen(provider, emit)],
+    middleware: [redactResults(provider, emit)],
     watchdogs: [refuseMarks],
     text: redact,
     ...(secrets.length > 0 && { keys: (text: string) => redacted(defaultProvider(secrets), text, 'host') }),
     forModel: (text) => redacted(provider, text, 'model'),
     record: (text) => provider.redactOutput?.(text, 'record') ?? text,
-    events: (pass) => eventScreen(provider, redact, pass),
+    tokens: redactTokens,
+    events: (pass) => redactEvents(provider, redact, pass),
   }
 }
 
@@ -56,10 +51,10 @@ export function createRedactor(
 function defaultProvider(secrets: readonly string[]): SecurityProvider {
   const known = defaultProviders.get(secrets)
   if (known !== undefined) return known
-  const keeper = new DefaultSecurityProvider({ kinds: [], kindsFor: { record: ['secrets'] } })
-  for (const secret of secrets) keeper.addSecret(secret)
-  defaultProviders.set(secrets, keeper)
-  return keeper
+  const provider = new DefaultSecurityProvider({ kinds: [], kindsFor: { record: ['secrets'] } })
+  for (const secret of secrets) provider.addSecret(secret)
+  defaultProviders.set(secrets, provider)
+  return provider
 }
 
 const defaultProviders = new WeakMap<readonly string[], SecurityProvider>()
@@ -86,17 +81,22 @@ const refuseMarks: Watchdog = ({ tool, args }) =>
 
 const tokens = new DefaultSecurityProvider()
 
+function redactTokens(text: string, target: TextTarget): string {
+  return tokens.redactOutput(text, target)
+}
+
 /** For a session without a provider and without keys: nothing but what is written down is looked at. */
 const recordsOnly: Redactor = {
   middleware: [],
   watchdogs: [],
   text: (text) => text,
   forModel: (text) => text,
-  record: (text) => tokens.redactOutput(text, 'record'),
+  record: (text) => redactTokens(text, 'record'),
+  tokens: redactTokens,
   events: (pass) => pass,
 }
 
-function resultScreen(provider: SecurityProvider, emit: (event: AgentEvent) => void): AgentMiddleware {
+function redactResults(provider: SecurityProvider, emit: (event: AgentEvent) => void): AgentMiddleware {
   return forEveryOutput({
     onToolOutput({ toolName, result }) {
       for (const { kind, excerpt } of provider.inspectInput?.(result).findings ?? [])
@@ -115,7 +115,7 @@ function resultScreen(provider: SecurityProvider, emit: (event: AgentEvent) => v
  * What is said belongs together until another kind of event comes; what a call writes or puts out, until it is whole, since calls that
  * run at the same time take turns.
  */
-function eventScreen(
+function redactEvents(
   provider: SecurityProvider,
   redact: (text: string) => string,
   pass: (event: AgentEvent) => void,

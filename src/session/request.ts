@@ -1,6 +1,5 @@
-import type { RunTotals } from '../loop/run-parts.js'
-import type { RunTrigger } from '../store/records.js'
-import type { Message, UserContent, UserMessage } from '../tool/completion.js'
+import type { RunRequest } from '../feature/run-request.js'
+import type { UserContent, UserMessage } from '../tool/completion.js'
 import type { JsonObject } from '../tool/json.js'
 import { mergeMetadata } from '../tool/metadata.js'
 import { fromHistory, type HistoryMessage } from './history-blocks.js'
@@ -28,34 +27,9 @@ export type SendRequest = {
 }
 export type SendOptions = Omit<SendRequest, 'prompt'>
 
-/** What a run works on. */
-export type RunRequest = {
-  readonly text: string
-  /** The id of the run; a new one unless given. */
-  readonly runId?: string
-  /** Absent: goes on from where the conversation stands. */
-  readonly message?: UserMessage
-  /** The run it goes on from, and what that had used. */
-  readonly from?: {
-    readonly runId: string
-    readonly totals: RunTotals
-    /** All that are one piece of work with it. */
-    readonly family: ReadonlySet<string>
-  }
-  /** What that run had answered, and nobody had looked at. */
-  readonly unseen?: string
-  readonly history?: readonly Message[]
-  readonly signal?: AbortSignal
-  readonly metadata?: JsonObject
-  /** The prompt is what it says, also when it begins like a command: it was not written by the one who holds the session. */
-  readonly verbatim?: boolean
-  /** What began it, when that was no person. */
-  readonly trigger?: RunTrigger
-}
-
 const maxRunIdLength = 200
 
-/** Takes every way in which a prompt may be given. */
+/** Reads a prompt in each of the forms in which it can be given. */
 export function readRequest(
   request: string | SendRequest,
   more: readonly HistoryMessage[] | SendOptions = {},
@@ -70,14 +44,14 @@ export function readRequest(
     throw new TypeError(`runId must be a string of 1 to ${maxRunIdLength} characters.`)
   return {
     text: prompt,
-    ...(runId !== undefined && { runId }),
+    runId,
     message: {
       role: 'user',
       content: [{ type: 'text', text: prompt }, ...(attachments ?? []).map(attached)],
     },
-    ...(history !== undefined && { history: fromHistory(history) }),
-    ...(signal !== undefined && { signal }),
-    ...(metadata !== undefined && { metadata: mergeMetadata(metadata) }),
+    history: history === undefined ? undefined : fromHistory(history),
+    signal,
+    metadata: metadata === undefined ? undefined : mergeMetadata(metadata),
   }
 }
 

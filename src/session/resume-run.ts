@@ -1,12 +1,13 @@
+import type { RunRequest } from '../feature/run-request.js'
 import type { CheckpointRow, RunRow } from '../store/records.js'
 import type { UserMessage } from '../tool/completion.js'
+import { reportsOf } from '../verify/feature.js'
 import { type AgentResult, agentResult } from './agent-result.js'
-import type { SessionCore } from './core.js'
 import { ResumeError } from './errors.js'
+import { featuresWith } from './features.js'
 import { familyOf, lastCheckpoint, type RestoredSession, totalsOf } from './journal/restore.js'
 import { isWhole } from './journal/shorten.js'
-import { reportsOf } from './parts/verification.js'
-import type { RunRequest } from './request.js'
+import type { SessionKernel } from './kernel.js'
 import { startRun } from './start-run.js'
 
 /**
@@ -15,36 +16,36 @@ import { startRun } from './start-run.js'
  * that resumed another continues the totals of that run.
  */
 export async function resumeRun(
-  core: SessionCore,
+  kernel: SessionKernel,
   runId: string,
   { newRunId, onStart }: ResumeRunOptions = {},
 ): Promise<AgentResult> {
-  core.assertOpen()
-  if (core.keeper === undefined)
+  kernel.assertOpen()
+  if (kernel.recorder === undefined)
     throw new ResumeError('no_session_store', 'resume_run requires a session_store')
-  const state = core.open.has(runId) ? undefined : await core.keeper.state()
+  const state = kernel.queue.has(runId) ? undefined : await kernel.recorder.state()
   const run = state?.runs.get(runId)
   if (state === undefined || run === undefined || run.status === 'completed') throw noCheckpoint(runId)
   const family = familyOf(state, runId)
   const checkpoint = lastCheckpoint(state, family)
-  const start = startOf(core, state, run, family, checkpoint)
+  const start = startOf(kernel, state, run, family, checkpoint)
   if (start === undefined) throw noCheckpoint(runId)
   const totals = totalsOf(state, family, checkpoint)
   const answer = answerOf(state, family)
   const from = { runId, totals, family }
   const started = (request: RunRequest): Promise<AgentResult> => {
-    const active = startRun(core, { ...request, ...(newRunId !== undefined && { runId: newRunId }) })
+    const active = startRun(kernel, { ...request, runId: newRunId })
     onStart?.(active.id)
     return active.result
   }
-  // Where evidence is asked for, an answer alone is not the end.
-  if (answer !== undefined && core.parts.options.verify !== undefined)
+  // Where a feature checks the work, an answer alone is not the end.
+  if (answer !== undefined && featuresWith('checksAnswers').some((feature) => feature.checksAnswers(kernel)))
     return started({ text: run.prompt, from, unseen: answer.text })
   if (answer !== undefined) {
-    await complete(core, answer)
-    return agentResult(answer.runId, { ...totals, text: answer.text, finish: 'stop' }, reportsOf(core))
+    await complete(kernel, answer)
+    return agentResult(answer.runId, { ...totals, text: answer.text, finish: 'stop' }, reportsOf(kernel))
   }
-  const message = start === 'prompt' ? { message: userMessage(run.prompt) } : reminder(core, run.prompt)
+  const message = start === 'prompt' ? { message: userMessage(run.prompt) } : reminder(kernel, run.prompt)
   return started({ text: run.prompt, from, ...message })
 }
 
@@ -60,7 +61,7 @@ export type ResumeRunOptions = {
  * conversation. Undefined: nowhere, because what it said was rewound or its prompt is not whole in the log.
  */
 function startOf(
-  core: SessionCore,
+  kernel: SessionKernel,
   state: RestoredSession,
   { prompt }: RunRow,
   family: ReadonlySet<string>,
@@ -72,7 +73,7 @@ function startOf(
     return at?.hidden ? undefined : 'conversation'
   }
   // A question that was put to a person is a place to resume from as well.
-  if (core.unfinishedRound(family) !== undefined) return 'conversation'
+  if (kernel.interrupted.unfinishedRound(family) !== undefined) return 'conversation'
   const own = state.messages.filter(({ row }) => row.runId !== undefined && family.has(row.runId))
   if (own.length > 0) return own.some(({ hidden }) => !hidden) ? 'conversation' : undefined
   return isWhole(prompt) ? 'prompt' : undefined
@@ -97,16 +98,16 @@ function answerOf({ messages }: RestoredSession, family: ReadonlySet<string>): A
 }
 
 /** Writes down the end that its process did not live to write down. */
-async function complete(core: SessionCore, { runId, text }: Answer): Promise<void> {
-  const record = core.runs.get(runId)
+async function complete(kernel: SessionKernel, { runId, text }: Answer): Promise<void> {
+  const record = kernel.runs.get(runId)
   if (record === undefined || record.status === 'completed') return
-  await core.keeper?.open()
-  record.complete(text, core.now())
-  await core.keeper?.run(record.snapshot())
+  await kernel.recorder?.open()
+  record.complete(text, kernel.now())
+  await kernel.recorder?.run(record.snapshot())
 }
 
 /** Nobody can answer an answer: behind one that was cut off, or another run's, the work is named again. */
-function reminder({ conversation }: SessionCore, prompt: string): Pick<RunRequest, 'message'> {
+function reminder({ conversation }: SessionKernel, prompt: string): Pick<RunRequest, 'message'> {
   const last = conversation.messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return {}
   return {

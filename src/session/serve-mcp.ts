@@ -1,7 +1,7 @@
 import type { McpServeTransport, McpServing } from '../mcp/host-types.js'
 import { errorEnvelope } from '../tool/envelope.js'
 import type { Session } from './session.js'
-import { coreOf } from './surface/session-surface.js'
+import { kernelOf } from './session-class.js'
 
 export type ServeMcpOptions = {
   /** The tools to offer; absent: those that a model of the session is shown, without those of other MCP servers. */
@@ -23,11 +23,11 @@ export async function serveMcp(
   transport: 'stdio' | McpServeTransport = 'stdio',
   options: ServeMcpOptions = {},
 ): Promise<McpServing> {
-  const core = coreOf(session)
-  core.assertOpen()
+  const kernel = kernelOf(session)
+  kernel.assertOpen()
   const { serveTools } = await import('../mcp/serve.js')
-  const { gate } = await core.engine()
-  await core.start(core.closing.signal)
+  const { gate } = await kernel.engine()
+  await kernel.start(kernel.signal)
   const isOffered = (name: string): boolean =>
     options.tools === undefined
       ? !name.startsWith('mcp__') && name !== 'tool_search'
@@ -35,15 +35,15 @@ export async function serveMcp(
   const serving = await serveTools(
     {
       drainTimeoutMs: options.drainTimeoutMs ?? 10_000,
-      list: async () => (await core.shelf.definitions()).filter(({ name }) => isOffered(name)),
+      list: async () => (await kernel.tools.definitions()).filter(({ name }) => isOffered(name)),
       async call(name, args, { signal, progress }) {
-        if (core.isClosed) return errorEnvelope('The session was closed.')
+        if (kernel.isClosed) return errorEnvelope('The session was closed.')
         if (!isOffered(name)) return errorEnvelope(`The tool "${name}" is not offered here.`)
         const outcome = await gate.call({
           name,
           input: { value: args },
           origin: 'model',
-          signal: AbortSignal.any([signal, core.closing.signal]),
+          signal: AbortSignal.any([signal, kernel.signal]),
           progress,
         })
         return outcome.envelope
@@ -52,7 +52,7 @@ export async function serveMcp(
     transport === 'stdio' ? { input: process.stdin, output: process.stdout } : transport,
   )
   const end = (): void => void serving.close()
-  core.closing.signal.addEventListener('abort', end, { once: true })
-  void serving.ended.then(() => core.closing.signal.removeEventListener('abort', end))
+  kernel.signal.addEventListener('abort', end, { once: true })
+  void serving.ended.then(() => kernel.signal.removeEventListener('abort', end))
   return serving
 }

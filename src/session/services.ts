@@ -1,109 +1,94 @@
+import type { ServiceCall } from '../feature/session-feature.js'
 import { callInside } from '../loop/call-inside.js'
 import type { Gate } from '../loop/gate.js'
 import type { GateCall, RuntimeRequest } from '../loop/gate-parts.js'
 import type { AnyGovernedTool } from '../tool/contract.js'
-import { errorEnvelope } from '../tool/envelope.js'
-import type { CallWatch, Invocation, RuntimeSession, RuntimeTools } from '../tool/runtime.js'
-import type { VerificationCommand, VerificationReport } from '../tool/verification.js'
-import type { EngineParts } from './engine-parts.js'
+import type { Invocation, RuntimeMode, RuntimeSession, RuntimeTools } from '../tool/runtime.js'
+import { featuresWith } from './features.js'
 import { dataForms } from './host-tools.js'
-import { objectPart } from './parts/objects.js'
-import { skillsPart } from './parts/skills.js'
-import { tasksPart } from './parts/tasks.js'
-import { verificationPart } from './parts/verification.js'
+import type { SessionKernel } from './kernel.js'
 
-/** What a tool may ask of its session, with the authority of the call that asks. */
+/** What a tool can use of its session, with the authority of the call that uses it. */
 export function sessionServices(
-  parts: EngineParts,
+  kernel: SessionKernel,
   request: RuntimeRequest,
   gate: () => Gate,
+  mode: RuntimeMode,
 ): RuntimeSession {
-  const { onQuestion } = parts.options
-  return {
+  const { onQuestion } = kernel.options
+  const tools = toolServices(kernel, request, gate)
+  const services: RuntimeSession = {
     todos: {
-      list: () => parts.plan.list(),
+      list: () => kernel.plan.list(),
       replace: (todos) => {
-        parts.plan.replace(todos, parts.emit)
-        return parts.keeper?.session({ todos })
+        kernel.plan.replace(todos, kernel.emit)
+        return kernel.recorder?.session({ todos })
       },
     },
     ...(onQuestion !== undefined && {
       ask: async (questions) => {
-        parts.emit({ type: 'user_question', questions })
+        kernel.emit({ type: 'user_question', questions })
         return onQuestion(questions)
       },
     }),
-    tools: toolServices(parts, request, gate),
-    verify: (subject, commands, options) => verifyAs(parts, request, gate, subject, commands, options),
-    ...stepServices(parts, request),
-    get tasks() {
-      return parts.part(tasksPart)
-    },
-    get skills() {
-      return parts.part(skillsPart).servicesFor(request.origin)
-    },
-    get objects() {
-      return parts.part(objectPart)
-    },
+    tools,
+    mode,
+    ...stepServices(kernel, request),
   }
+  const call: ServiceCall = { request, tools: () => tools }
+  for (const [name, create] of featureServices())
+    Object.defineProperty(services, name, { get: () => create(kernel, call), enumerable: true })
+  return services
 }
 
-/** Each command is a call of the one who asks: what they may not run is not run for them. */
-function verifyAs(
-  parts: EngineParts,
-  outer: RuntimeRequest,
-  gate: () => Gate,
-  subject: string,
-  commands: readonly (string | VerificationCommand)[],
-  given: { readonly signal?: AbortSignal; readonly watch?: CallWatch } = {},
-): Promise<VerificationReport> {
-  const signal = given.signal === undefined ? outer.signal : AbortSignal.any([outer.signal, given.signal])
-  const options = { signal, ...(given.watch !== undefined && { watch: given.watch }) }
-  return parts.part(verificationPart).verify(subject, commands, {
-    origin: outer.origin === 'host' ? 'host' : 'model',
-    signal,
-    async bash(args) {
-      const [envelope] = await toolServices(parts, outer, gate).callAll([{ tool: 'bash', args }], options)
-      return envelope ?? errorEnvelope('The call gave no result.')
-    },
-  })
+type CreateService = (kernel: SessionKernel, call: ServiceCall) => unknown
+
+/** The services of features by name. Most calls use none of them, so each is created when it is read. */
+function featureServices(): readonly (readonly [string, CreateService])[] {
+  known ??= featuresWith('services').flatMap(({ services }) => Object.entries(services))
+  return known
 }
 
-function toolServices(parts: EngineParts, outer: RuntimeRequest, gate: () => Gate): RuntimeTools {
+let known: readonly (readonly [string, CreateService])[] | undefined
+
+function toolServices(kernel: SessionKernel, outer: RuntimeRequest, gate: () => Gate): RuntimeTools {
   return {
-    hidden: () => parts.shelf.hidden(),
-    offer: (names) => parts.shelf.offer(names),
-    hasDataForm: (tool) => dataFormOf(parts, tool) !== undefined,
+    hidden: () => kernel.tools.hidden(),
+    offer: (names) => kernel.tools.offer(names),
+    hasDataForm: (tool) => dataFormOf(kernel, tool) !== undefined,
     callAll: (invocations, options = {}) =>
       callInside(gate(), outer, invocations, {
         ...options,
-        identify: (invocation) => insideOf(parts, outer, invocation),
+        identify: (invocation) => insideOf(kernel, outer, invocation),
       }),
   }
 }
 
-function dataFormOf({ shelf }: EngineParts, name: string): AnyGovernedTool | undefined {
-  const tool = shelf.get(name)
+function dataFormOf({ tools }: SessionKernel, name: string): AnyGovernedTool | undefined {
+  const tool = tools.get(name)
   return tool && dataForms.get(tool)
 }
 
-/** What a call is within the one that makes it. */
+/** How a call is named inside the call that makes it. */
 function insideOf(
-  parts: EngineParts,
+  kernel: SessionKernel,
   outer: RuntimeRequest,
   { tool, id, form }: Invocation,
 ): Pick<GateCall, 'toolCallId' | 'inside' | 'form'> {
   const { toolCallId } = outer.request
-  const data = form === 'data' ? dataFormOf(parts, tool) : undefined
+  const data = form === 'data' ? dataFormOf(kernel, tool) : undefined
   return {
     ...(toolCallId !== undefined && id !== undefined && { toolCallId: `${toolCallId}/${id}`, inside: true }),
     ...(data !== undefined && { form: data }),
   }
 }
 
-/** Only what a model called can be gone on with: its call stands in the log. */
-function stepServices({ keeper }: EngineParts, { request }: RuntimeRequest): Pick<RuntimeSession, 'steps'> {
+/** Only a call of the model can be resumed: it is in the log. */
+function stepServices(
+  { recorder }: SessionKernel,
+  { request }: RuntimeRequest,
+): Pick<RuntimeSession, 'steps'> {
   const { toolCallId, origin } = request
-  if (keeper === undefined || toolCallId === undefined || origin !== 'model') return {}
-  return { steps: () => keeper.stepsOf(toolCallId) }
+  if (recorder === undefined || toolCallId === undefined || origin !== 'model') return {}
+  return { steps: () => recorder.stepsOf(toolCallId) }
 }

@@ -1,5 +1,30 @@
+import type { SessionKernel } from './kernel.js'
 import type { Session as OpenSession } from './session.js'
-import { SessionSurface } from './surface/session-surface.js'
+
+/** The kernel of a session, for the code of this package. */
+export function kernelOf(session: SessionHandle): SessionKernel {
+  return readKernel(session)
+}
+
+let readKernel: (session: SessionHandle) => SessionKernel
+
+/** Holds the kernel of a session where hosts cannot reach it. It is apart from `Session` so that `instanceof` loads nothing else. */
+export abstract class SessionHandle {
+  readonly #kernel: SessionKernel
+
+  static {
+    readKernel = (session) => session.#kernel
+  }
+
+  constructor(kernel: SessionKernel) {
+    if (new.target === SessionHandle)
+      throw new TypeError('A session is opened by agent.session(workspace, options).')
+    this.#kernel = kernel
+  }
+}
+
+// What a host imports as `Session` is this class.
+Object.defineProperty(SessionHandle, 'name', { value: 'Session' })
 
 /** A conversation on a workspace: the object that a host holds. */
 export type Session = OpenSession
@@ -8,4 +33,4 @@ export type Session = OpenSession
  * The class of all sessions, for `instanceof`. Sessions are opened by `agent.session(workspace, options)`; this value loads nothing of
  * what they need.
  */
-export const Session = SessionSurface as unknown as abstract new (...args: never) => OpenSession
+export const Session = SessionHandle as unknown as abstract new (...args: never) => OpenSession

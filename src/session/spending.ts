@@ -1,6 +1,8 @@
+import type { Budget } from '../loop/budget.js'
 import { addUsage, noUsage, type Usage } from '../loop/usage.js'
 import type { SessionState } from '../store/session-state.js'
 import { isRecord, type JsonObject, type JsonValue } from '../tool/json.js'
+import type { SessionRecorder } from './journal/session-recorder.js'
 
 /** What one model was used for. */
 export type ModelSpending = {
@@ -56,6 +58,46 @@ export class Ledger {
   }
 }
 
+/** Everything that a session spends, in earlier processes too. */
+export class SpendingAccount {
+  readonly total = new Ledger()
+  /** The part of it that belongs to no run. */
+  readonly #outside = new Ledger()
+  #outsideSaved: number
+
+  constructor(restored: SessionState | undefined) {
+    const { inRuns, outside } = restoredSpending(restored)
+    for (const spent of [...inRuns, ...outside]) this.total.add(spent)
+    for (const spent of outside) this.#outside.add(spent)
+    this.#outsideSaved = this.#outside.usage.totalTokens
+  }
+
+  /**
+   * Counts every answer: of runs that fail, of subagents, side questions, summaries and generated objects. It is counted for the session,
+   * and for the run that is active at this moment.
+   */
+  counted(budget: Budget, activeRun: () => Ledger | undefined): Budget {
+    return {
+      ...budget,
+      afterModel: (usage, costUsd, model) => {
+        const spent = { model, usage, ...(costUsd !== undefined && { costUsd }) }
+        this.total.add(spent)
+        const ledger = activeRun() ?? this.#outside
+        ledger.add(spent)
+        return budget.afterModel(usage, costUsd, model)
+      },
+    }
+  }
+
+  /** Writes what was spent outside of runs to the log: nothing else in the log says it. */
+  async save(recorder: SessionRecorder | undefined): Promise<void> {
+    const { totalTokens } = this.#outside.usage
+    if (totalTokens === this.#outsideSaved || !recorder?.isOpen) return
+    this.#outsideSaved = totalTokens
+    await recorder.session({ spending: spendingRow(this.#outside) })
+  }
+}
+
 /** The sum of two costs, either of which may not be known. */
 export function sum(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : one + other
@@ -70,7 +112,7 @@ export function spendingRow(ledger: Ledger): readonly JsonObject[] {
  * What a session has spent according to its log, in two parts: within runs, and outside of them. A run that ended says what it spent;
  * of one that was cut off its answers and its tasks count.
  */
-export function restoredSpending(state: SessionState | undefined): {
+function restoredSpending(state: SessionState | undefined): {
   readonly inRuns: readonly ModelSpending[]
   readonly outside: readonly ModelSpending[]
 } {

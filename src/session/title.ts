@@ -1,11 +1,40 @@
-import { SessionOptionError } from './errors.js'
+import { SessionOptionError } from '../feature/option-error.js'
 
 /** The longest title that a host can give. */
-export const maxTitleLength = 200
+const maxTitleLength = 200
 const maxPromptTitle = 80
 
+/** The title of a session: given, or taken from its first prompt. */
+export class SessionTitle {
+  #current: string | undefined
+  #wasSet = false
+
+  constructor(given: string | undefined) {
+    this.#current = given === undefined ? undefined : oneLine(given).slice(0, maxTitleLength)
+  }
+
+  get current(): string | undefined {
+    return this.#current
+  }
+
+  set(title: string): void {
+    this.#current = title
+    this.#wasSet = true
+  }
+
+  takeFrom(prompt: string): string | undefined {
+    this.#current = titleFrom(prompt)
+    return this.#current
+  }
+
+  /** A title that was set while the session was open, for the end of its log: a list may read only the beginning and the end. */
+  get toRepeat(): string | undefined {
+    return this.#wasSet ? this.#current : undefined
+  }
+}
+
 /** The first words of a prompt, on one line: the title of a session that was given none. Undefined when it says nothing. */
-export function titleFrom(prompt: string): string | undefined {
+function titleFrom(prompt: string): string | undefined {
   // Cut before cleaning as well: a prompt can be megabytes long.
   const line = oneLine(prompt.slice(0, 4 * maxPromptTitle))
   if (line === '') return undefined
@@ -32,6 +61,6 @@ export function titleProblem(title: unknown): string | undefined {
     : undefined
 }
 
-export function oneLine(text: string): string {
+function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 }

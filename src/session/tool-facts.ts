@@ -5,7 +5,7 @@ import type { ToolDefinition } from '../tool/definition.js'
 import { parseToolArgs } from '../tool/serialize.js'
 import type { Subject } from '../tool/subject.js'
 import { toolTitle } from '../tool/tool-title.js'
-import type { SessionCore } from './core.js'
+import type { SessionKernel } from './kernel.js'
 
 /** A tool of a session: its definition as the model reads it, and what clients choose icons and labels by. */
 export type ToolInfo = ToolDefinition & { readonly kind: ToolKind; readonly title: string }
@@ -17,7 +17,7 @@ export function toolInfo(definition: ToolDefinition, tool: AnyTool | undefined):
 /** The same event with the kind and the title of its tool, and, for a call that begins, the paths that it names. */
 export function withToolFacts(
   event: AgentEvent,
-  { shelf, parts }: Pick<SessionCore, 'shelf' | 'parts'>,
+  { tools, root }: Pick<SessionKernel, 'tools' | 'root'>,
 ): AgentEvent {
   switch (event.type) {
     case 'tool_start':
@@ -25,10 +25,10 @@ export function withToolFacts(
     case 'tool_end':
     case 'permission_denied':
     case 'confirmation_required':
-      return { ...event, ...knownFacts(shelf.get(event.toolName)) }
+      return { ...event, ...knownFacts(tools.get(event.toolName)) }
     case 'tool_execution_start': {
-      const tool = shelf.get(event.toolName)
-      const paths = tool === undefined ? [] : namedPaths(tool, event.args, parts.root)
+      const tool = tools.get(event.toolName)
+      const paths = tool === undefined ? [] : namedPaths(tool, event.args, root)
       return { ...event, ...knownFacts(tool), ...(paths.length > 0 && { paths }) }
     }
     default:

@@ -27,38 +27,38 @@ const namesOf = (definitions: readonly { readonly name: string }[]): string[] =>
 
 describe('the tools of a session', () => {
   it('are all shown, without a search, as long as there are few', async () => {
-    const shelf = new ToolRegistry(many(maxShown), search, [], limits)
-    expect(namesOf(await shelf.definitions())).toHaveLength(maxShown)
-    expect(shelf.hidden()).toEqual([])
-    expect(shelf.get('find_tools')).toBeUndefined()
+    const tools = new ToolRegistry(many(maxShown), search, [], limits)
+    expect(namesOf(await tools.definitions())).toHaveLength(maxShown)
+    expect(tools.hidden()).toEqual([])
+    expect(tools.get('find_tools')).toBeUndefined()
   })
 
   it('are hidden from the first too many on, and the search is shown', async () => {
-    const shelf = new ToolRegistry(many(maxShown + 2), search, [], limits)
-    expect(namesOf(await shelf.definitions()).slice(-2)).toEqual([`t${maxShown - 1}`, 'find_tools'])
-    expect(namesOf(shelf.hidden())).toEqual([`t${maxShown}`, `t${maxShown + 1}`])
-    expect(shelf.isShown(`t${maxShown}`)).toBe(false)
+    const tools = new ToolRegistry(many(maxShown + 2), search, [], limits)
+    expect(namesOf(await tools.definitions()).slice(-2)).toEqual([`t${maxShown - 1}`, 'find_tools'])
+    expect(namesOf(tools.hidden())).toEqual([`t${maxShown}`, `t${maxShown + 1}`])
+    expect(tools.isShown(`t${maxShown}`)).toBe(false)
   })
 
   it('only ever come to the end of what is shown', async () => {
-    const shelf = new ToolRegistry(many(maxShown + 3), search, [], limits)
-    const before = namesOf(await shelf.definitions())
-    shelf.offer([`t${maxShown + 2}`, 't0', 'nothing', `t${maxShown + 2}`])
-    expect(namesOf(await shelf.definitions())).toEqual([...before, `t${maxShown + 2}`])
-    shelf.add(tool('t3', 'another'))
-    const after = await shelf.definitions()
+    const tools = new ToolRegistry(many(maxShown + 3), search, [], limits)
+    const before = namesOf(await tools.definitions())
+    tools.offer([`t${maxShown + 2}`, 't0', 'nothing', `t${maxShown + 2}`])
+    expect(namesOf(await tools.definitions())).toEqual([...before, `t${maxShown + 2}`])
+    tools.add(tool('t3', 'another'))
+    const after = await tools.definitions()
     expect(namesOf(after)).toEqual([...before, `t${maxShown + 2}`])
     expect(after[3]?.description).toBe('another')
   })
 
   it('are told with the same objects as long as they are the same', async () => {
-    const shelf = new ToolRegistry(many(2), search)
-    const first = await shelf.definitions()
-    expect(await shelf.definitions()).toBe(first)
-    expect(shelf.all()).toBe(shelf.all())
-    shelf.add(tool('more'))
-    expect(await shelf.definitions()).not.toBe(first)
-    expect(shelf.all()).toHaveLength(3)
+    const tools = new ToolRegistry(many(2), search)
+    const first = await tools.definitions()
+    expect(await tools.definitions()).toBe(first)
+    expect(tools.all()).toBe(tools.all())
+    tools.add(tool('more'))
+    expect(await tools.definitions()).not.toBe(first)
+    expect(tools.all()).toHaveLength(3)
   })
 
   it('are shared by sessions that begin with the same, until one of them has others', async () => {
@@ -82,19 +82,19 @@ describe('the tools of a session', () => {
   })
 
   it('are gone when they are removed, also from what is shown', async () => {
-    const shelf = new ToolRegistry(many(3), search)
-    expect(shelf.remove('t1')).toBe(true)
-    expect(shelf.remove('t1')).toBe(false)
-    expect(shelf.names()).toEqual(['t0', 't2'])
-    expect(namesOf(await shelf.definitions())).toEqual(['t0', 't2'])
-    expect(namesOf(shelf.known())).toEqual(['t0', 't2'])
+    const tools = new ToolRegistry(many(3), search)
+    expect(tools.remove('t1')).toBe(true)
+    expect(tools.remove('t1')).toBe(false)
+    expect(tools.names()).toEqual(['t0', 't2'])
+    expect(namesOf(await tools.definitions())).toEqual(['t0', 't2'])
+    expect(namesOf(tools.known())).toEqual(['t0', 't2'])
   })
 
   it('include those that must be asked what they are, once they were', async () => {
-    const shelf = new ToolRegistry([slow('s', async () => 'is slow')], search)
-    expect(shelf.known()).toEqual([])
-    expect((await shelf.definitions())[0]).toMatchObject({ name: 's', description: 'is slow' })
-    expect(namesOf(shelf.known())).toEqual(['s'])
+    const tools = new ToolRegistry([slow('s', async () => 'is slow')], search)
+    expect(tools.known()).toEqual([])
+    expect((await tools.definitions())[0]).toMatchObject({ name: 's', description: 'is slow' })
+    expect(namesOf(tools.known())).toEqual(['s'])
   })
 
   it('are told as the one that took the place of another, also while that one was asked', async () => {
@@ -109,30 +109,30 @@ describe('the tools of a session', () => {
         answer = resolve
       })
     })
-    const shelf = new ToolRegistry([old], search)
-    const telling = shelf.definitions()
+    const tools = new ToolRegistry([old], search)
+    const telling = tools.definitions()
     await asked
-    shelf.add(slow('s', async () => 'new'))
+    tools.add(slow('s', async () => 'new'))
     answer('old')
     expect((await telling)[0]?.description).toBe('new')
-    expect((await shelf.definitions())[0]?.description).toBe('new')
+    expect((await tools.definitions())[0]?.description).toBe('new')
   })
 
   it('that sleep are there for the host, and are neither shown nor found until they are offered', async () => {
     const [one, two] = many(2) as [AnyTool, AnyTool]
-    const shelf = new ToolRegistry([one, two], search, [one])
-    expect(shelf.get('t0')).toBe(one)
-    expect(namesOf(await shelf.definitions())).toEqual(['t1'])
-    expect(shelf.hidden()).toEqual([])
-    shelf.offer(['t0'])
-    expect(namesOf(await shelf.definitions())).toEqual(['t1', 't0'])
+    const tools = new ToolRegistry([one, two], search, [one])
+    expect(tools.get('t0')).toBe(one)
+    expect(namesOf(await tools.definitions())).toEqual(['t1'])
+    expect(tools.hidden()).toEqual([])
+    tools.offer(['t0'])
+    expect(namesOf(await tools.definitions())).toEqual(['t1', 't0'])
   })
 
   it('wake when another takes the place of one that sleeps', () => {
     const [one] = many(1) as [AnyTool]
-    const shelf = new ToolRegistry([one], search, [one])
-    shelf.add(tool('t0', 'a better one'))
-    expect(shelf.isShown('t0')).toBe(true)
+    const tools = new ToolRegistry([one], search, [one])
+    tools.add(tool('t0', 'a better one'))
+    expect(tools.isShown('t0')).toBe(true)
   })
 
   it('are not taken for those of a session in which others sleep', () => {
@@ -142,19 +142,19 @@ describe('the tools of a session', () => {
   })
 
   it('of a server are shown when all of them fit, and else all of them are found, by all that is said of them', async () => {
-    const shelf = new ToolRegistry(many(15), search, [], limits)
-    shelf.addAll(['a', 'b'].map((name) => tool(name, name)))
-    expect(namesOf(await shelf.definitions()).slice(15)).toEqual(['a', 'b'])
+    const tools = new ToolRegistry(many(15), search, [], limits)
+    tools.addAll(['a', 'b'].map((name) => tool(name, name)))
+    expect(namesOf(await tools.definitions()).slice(15)).toEqual(['a', 'b'])
     const full = { ...tool('c', 'all of it'), definition: () => tool('c', 'all').definition('') }
-    shelf.addAll([full, ...['d', 'e', 'f'].map((name) => tool(name, name))])
-    expect(namesOf(await shelf.definitions()).slice(15)).toEqual(['a', 'b', search.name])
-    expect(shelf.hidden().map(({ name, description }) => [name, description])).toEqual([
+    tools.addAll([full, ...['d', 'e', 'f'].map((name) => tool(name, name))])
+    expect(namesOf(await tools.definitions()).slice(15)).toEqual(['a', 'b', search.name])
+    expect(tools.hidden().map(({ name, description }) => [name, description])).toEqual([
       ['c', 'all of it'],
       ['d', 'd'],
       ['e', 'e'],
       ['f', 'f'],
     ])
-    shelf.addAll([tool('a', 'another')])
-    expect(namesOf(await shelf.definitions()).slice(15)).toEqual(['a', 'b', search.name])
+    tools.addAll([tool('a', 'another')])
+    expect(namesOf(await tools.definitions()).slice(15)).toEqual(['a', 'b', search.name])
   })
 })

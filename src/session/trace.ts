@@ -1,6 +1,6 @@
+import type { SessionLabels } from '../feature/labels.js'
 import type { CallRecord } from '../loop/gate-parts.js'
 import { toToolResult } from '../tool/tool-result.js'
-import type { SessionLabels } from './options.js'
 
 /** One tool call in the session's trace: that it happened and how it went, without what it said. */
 export type TraceEvent = SessionLabels & {

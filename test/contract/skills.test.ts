@@ -160,7 +160,7 @@ describe('skills of a session', () => {
     expect(first?.match(/<\/skill_content>/g)).toHaveLength(1)
     expect(first?.match(/<skill_content/g)).toHaveLength(1)
     expect(first?.endsWith('</skill_content>')).toBe(true)
-    expect(second).toBe('The skill "deploy" is loaded already: its text stands above.')
+    expect(second).toBe('The skill "deploy" is loaded already: its text is above.')
     expect(third).toBe(first)
     expect(fourth).toMatch(/Skill 'deplo' not found\. Did you mean "deploy"\?/)
   })

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { AgentEvent } from '../../src/loop/events.js'
-import { coreOf } from '../../src/session/surface/session-surface.js'
+import { kernelOf } from '../../src/session/session-class.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { expectWhole, stateOf } from '../persistence/kept.js'
 import { processesWith } from '../security/sandbox/support/processes.js'
@@ -63,7 +63,7 @@ it.skipIf(process.platform !== 'linux')(
             }
           }
           clearTimeout(stop)
-          if (!session.isClosed) await coreOf(session).queue
+          if (!session.isClosed) await kernelOf(session).queue.settled
           expect(await session.pendingSubagentTasks()).toEqual([])
           expect(session.pendingConfirmations()).toEqual([])
           expect(processesWith(`sleep ${seconds}`)).toEqual([])

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Session } from '../../src/session/session.js'
-import type { TaskOptions } from '../../src/session/surface/tasks.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
+import type { TaskOptions } from '../../src/subagents/task-options.js'
 import { recordsOf, storeWith } from '../persistence/kept.js'
 import { byPrompt, call, open, textOf } from './subagents.js'
 

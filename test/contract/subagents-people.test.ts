@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { QuestionSource } from '../../src/feature/question.js'
 import type { AskRequest } from '../../src/loop/ask.js'
-import type { QuestionSource } from '../../src/session/options.js'
-import { agentsPart } from '../../src/session/parts/agents.js'
-import { coreOf } from '../../src/session/surface/session-surface.js'
+import { kernelOf } from '../../src/session/session-class.js'
+import { subagentsFeature } from '../../src/subagents/feature.js'
 import { eventsOf, later, ofType, until } from './open-session.js'
 import { byPrompt, call, open } from './subagents.js'
 
@@ -139,7 +139,9 @@ describe('a question of a subagent', () => {
         return { answers: [['blue']] }
       },
     })
-    coreOf(session).part(agentsPart).add({ name: 'asker', description: 'Asks.', prompt: 'Ask.' })
+    kernelOf(session)
+      .use(subagentsFeature)
+      .agents.add({ name: 'asker', description: 'Asks.', prompt: 'Ask.' })
     const events = await eventsOf(session, 'Hand on')
     expect(from).toMatchObject([{ agent: 'asker', description: 'ask' }])
     expect(ofType(events, 'user_question')).toMatchObject([{ agent: 'asker' }])

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { SequentialIdGenerator } from '../../src/loop/host-env.js'
-import { agentsPart } from '../../src/session/parts/agents.js'
-import { coreOf } from '../../src/session/surface/session-surface.js'
+import { kernelOf } from '../../src/session/session-class.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { AgentDefinition } from '../../src/subagents/agent-definition.js'
+import { subagentsFeature } from '../../src/subagents/feature.js'
 import { recordsOf, storeWith } from '../persistence/kept.js'
 import { eventsOf, later, makeWorkspace, ofType, whenDone } from './open-session.js'
 import { byPrompt, call, open } from './subagents.js'
@@ -187,7 +187,7 @@ describe('an agent', () => {
   it('learns that an agent reads its answer only where that is configured, and only in a task', async () => {
     const model = byPrompt(({ request }) => request.instructions ?? '')
     const { session, agent, root } = await open({ model })
-    coreOf(session).part(agentsPart).add(named({}))
+    kernelOf(session).use(subagentsFeature).agents.add(named({}))
     const line = 'Your caller is an agent'
     expect((await session.task({ agent: 'explore', prompt: 'x' })).output.split(line)).toHaveLength(2)
     expect((await session.task({ agent: 'own', prompt: 'x' })).output).not.toContain(line)
@@ -197,13 +197,13 @@ describe('an agent', () => {
 
   it('that is primary takes no tasks', async () => {
     const { session } = await open({ model: byPrompt(() => 'x') })
-    coreOf(session)
-      .part(agentsPart)
-      .add(named({ mode: 'primary' }))
+    kernelOf(session)
+      .use(subagentsFeature)
+      .agents.add(named({ mode: 'primary' }))
     expect((await session.task({ agent: 'own', prompt: 'x' })).output).toContain("agent 'own' not found")
-    coreOf(session)
-      .part(agentsPart)
-      .add(named({ mode: 'subagent', hidden: true }))
+    kernelOf(session)
+      .use(subagentsFeature)
+      .agents.add(named({ mode: 'subagent', hidden: true }))
     expect((await session.task({ agent: 'own', prompt: 'x' })).exitCode).toBe(0)
   })
 
@@ -216,9 +216,9 @@ describe('an agent', () => {
       return 'x'
     })
     const { session, agent } = await open({ model })
-    coreOf(session)
-      .part(agentsPart)
-      .add(named({ inspectable: true }))
+    kernelOf(session)
+      .use(subagentsFeature)
+      .agents.add(named({ inspectable: true }))
     const done = session.task({ agent: 'own', prompt: 'x' })
     await at.promise
     expect(await agent.listSessions()).toHaveLength(2)
@@ -235,9 +235,9 @@ describe('an agent', () => {
       return 'x'
     })
     const { session } = await open({ model })
-    coreOf(session)
-      .part(agentsPart)
-      .add(named({ description: 'Does\none thing. '.repeat(40) }))
+    kernelOf(session)
+      .use(subagentsFeature)
+      .agents.add(named({ description: 'Does\none thing. '.repeat(40) }))
     await session.send('x')
     const lines = instructions.split('\n').filter((line) => line.startsWith('- own:'))
     expect(lines).toHaveLength(1)
@@ -271,10 +271,10 @@ it('what subagents used counts after a restart, too', async () => {
   const store = new MemorySessionStore()
   const first = await open({ model, sessionStore: store, sessionId: 'parent' })
   await first.session.send('Begin')
-  expect(coreOf(first.session).usage.totalTokens).toBe(330)
+  expect(kernelOf(first.session).spending.usage.totalTokens).toBe(330)
   const left = await storeWith('parent', await recordsOf(store, 'parent'))
   const second = await open({ model, sessionStore: left, sessionId: 'parent' })
-  expect(coreOf(second.session).usage.totalTokens).toBe(330)
+  expect(kernelOf(second.session).spending.usage.totalTokens).toBe(330)
 })
 
 it('auto_delegation and its fellows of a configuration hold for every session', async () => {

@@ -11,6 +11,8 @@ export const floors: Readonly<Record<string, number>> = {
   toolbox: 5,
   program: 5,
   loop: 6,
+  // Between two floors: what a feature is, above the loop and below the features.
+  feature: 6.5,
   skills: 7,
   memory: 7,
   hooks: 7,
@@ -20,6 +22,7 @@ export const floors: Readonly<Record<string, number>> = {
   verify: 7,
   subagents: 7,
   supervise: 7,
+  objects: 7,
   session: 8,
   agent: 9,
   acp: 10,

@@ -1,8 +1,8 @@
 import type { ActiveRun } from '../../session/active-run.js'
 import { readRequest } from '../../session/request.js'
 import type { Session } from '../../session/session.js'
+import { kernelOf } from '../../session/session-class.js'
 import { startRun } from '../../session/start-run.js'
-import { coreOf } from '../../session/surface/session-surface.js'
 import { SessionLockedError, StoreError } from '../../store/errors.js'
 import type { RunRow, RunTrigger } from '../../store/records.js'
 import { FiredTimes } from './fired-times.js'
@@ -75,7 +75,7 @@ export class ScheduleSession {
     for (let reopened = 0; ; ) {
       const session = await this.open()
       try {
-        await coreOf(session).keeper?.open()
+        await kernelOf(session).recorder?.open()
         const made = this.#fired.has(firedAt, this.#clock.now())
         return { session, outcome: made ? 'elsewhere' : 'claimed' }
       } catch (error) {
@@ -99,7 +99,7 @@ export class ScheduleSession {
     for (let reopened = 0; ; reopened++) {
       const session = await this.open()
       try {
-        await coreOf(session).keeper?.open()
+        await kernelOf(session).recorder?.open()
         return session
       } catch (error) {
         if (!(error instanceof StoreError) || reopened >= maxReopened) throw error
@@ -118,7 +118,7 @@ export class ScheduleSession {
       ...request.message,
       content: [...request.message.content, { type: 'text' as const, text: context }],
     }
-    return startRun(coreOf(session), { ...request, message, trigger, verbatim: true })
+    return startRun(kernelOf(session), { ...request, message, trigger, verbatim: true })
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { ownTools } from '../../session/builtin-tools.js'
 import { checkOptions } from '../../session/check-options.js'
 import type { SessionOptions } from '../../session/options.js'
 import { retentionCaps } from '../../session/retention.js'
-import { coreOf } from '../../session/surface/session-surface.js'
+import { kernelOf } from '../../session/session-class.js'
 import { messageOf } from '../../tool/errors.js'
 import type { AgentConfig } from '../config/config.js'
 import { secretsOf } from '../config/secrets.js'
@@ -105,7 +105,7 @@ async function openSession(
   } catch (error) {
     await session.close()
     // What a server says when it ends may repeat what it was started with.
-    const message = coreOf(session).screen.text(messageOf(error))
+    const message = kernelOf(session).redactor.text(messageOf(error))
     throw message === messageOf(error) ? error : new ScheduleError('schedule_start_failed', message)
   }
 }

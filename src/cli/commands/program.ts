@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
-import type { ProgramRequest } from '../../session/direct-tools.js'
+import type { ProgramRequest } from '../../session/direct-requests.js'
 import { messageOf } from '../../tool/errors.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { Args } from '../args.js'

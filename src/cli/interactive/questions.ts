@@ -1,4 +1,4 @@
-import type { QuestionSource } from '../../session/options.js'
+import type { QuestionSource } from '../../feature/question.js'
 import type { Question, QuestionAnswers } from '../../tool/runtime.js'
 import type { Colors } from '../terminal/colors.js'
 import { safeLine, safeText } from '../terminal/safe-text.js'

@@ -21,11 +21,11 @@ export type ChangedFile = {
 
 export type FileChangesOptions = {
   /** What was noted before this process. */
-  readonly restored?: readonly FileChangeNote[]
+  readonly restored?: readonly FileChangeNote[] | undefined
   /** Where notes and contents are kept; absent: in memory alone, as far as that goes. */
-  readonly keep?: ChangesKeeper
+  readonly keep?: ChangesKeeper | undefined
   /** Whether this content may be written down beside the log. */
-  mayKeep?(bytes: Uint8Array): boolean
+  readonly mayKeep?: ((bytes: Uint8Array) => boolean) | undefined
   now(): number
 }
 

@@ -1,38 +1,38 @@
 import { SessionLockedError } from '../../store/errors.js'
 import type { SessionStore } from '../../store/session-store.js'
-import type { SessionCore } from '../core.js'
 import { SessionBusyError } from '../errors.js'
 import { load, optionsToKeep } from '../journal/restore.js'
+import type { SessionKernel } from '../kernel.js'
 import type { SessionOptions } from '../options.js'
 import { redactValue } from '../security/index.js'
 import type { ForkSource } from './fork.js'
 
 /** An open session as it can be forked, with the options that a fork takes over. Refused while a run is at work. */
 export async function liveSource(
-  core: SessionCore,
+  kernel: SessionKernel,
 ): Promise<{ readonly source: ForkSource; readonly options: SessionOptions }> {
-  const { sessionId, agentId, root, options: given } = core.parts
-  const source = await core.alone('forking', async () => {
-    const kept = (await core.keeper?.state())?.session ?? core.parts.restored?.session
-    const { record } = core.screen
-    const { order } = core.conversation
+  const { sessionId, agentId, root, options: given } = kernel.setup
+  const source = await kernel.alone('forking', async () => {
+    const kept = (await kernel.recorder?.state())?.session ?? kernel.setup.restored?.session
+    const { record } = kernel.redactor
+    const { order } = kernel.conversation
     return {
       sessionId,
       order:
         record === undefined
           ? [...order]
           : order.map((one) => ({ ...one, message: redactValue(one.message, record) })),
-      ...core.leftOpen,
+      ...kernel.interrupted.open,
       session: {
         ...kept,
         id: sessionId,
         schemaVersion: 1,
-        updatedAtMs: core.now(),
+        updatedAtMs: kernel.now(),
         agent: agentId,
         workspaceRoot: root,
         options: kept?.options ?? optionsToKeep(given),
-        mode: (await core.mode()) ?? null,
-        todos: core.plan.list(),
+        mode: (await kernel.mode()) ?? null,
+        todos: kernel.plan.list(),
       },
     }
   })

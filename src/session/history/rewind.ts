@@ -1,7 +1,7 @@
 import { isRecalledSection } from '../../memory/recalled-section.js'
 import type { StoredMessage } from '../../store/session-state.js'
 import type { Message } from '../../tool/completion.js'
-import type { SessionCore } from '../core.js'
+import type { SessionKernel } from '../kernel.js'
 import { HistoryError } from './errors.js'
 
 /** One message of a session, to be picked by a person or a program. */
@@ -23,7 +23,7 @@ export type RewindOutcome = {
 }
 
 /** The messages of the conversation, also those that a summary stands for by now. */
-export function listMessages({ conversation }: SessionCore): MessageInfo[] {
+export function listMessages({ conversation }: SessionKernel): MessageInfo[] {
   return conversation.kept.map(({ id, row, message }) => ({
     id,
     role: message.role,
@@ -37,13 +37,13 @@ export function listMessages({ conversation }: SessionCore): MessageInfo[] {
  * Goes back to before a message of the user: it and everything behind it is hidden from the history and the model, and stays in the
  * log. Files stay as they are; `undo` is for those.
  */
-export function rewind(core: SessionCore, messageId: string): Promise<RewindOutcome> {
-  return core.alone('rewinding', async () => {
-    refuseUnlessUser(core, messageId)
-    await core.keeper?.open()
+export function rewind(kernel: SessionKernel, messageId: string): Promise<RewindOutcome> {
+  return kernel.alone('rewinding', async () => {
+    refuseUnlessUser(kernel, messageId)
+    await kernel.recorder?.open()
     // A call that was cut off has its answer before it can be hidden: shown again it must not be without one.
-    await core.closeInterrupted()
-    const { conversation } = core
+    await kernel.interrupted.close()
+    const { conversation } = kernel
     const before = conversation.kept.length
     const target = conversation.kept.find(({ id }) => id === messageId)
     await conversation.rewind(messageId)
@@ -55,22 +55,22 @@ export function rewind(core: SessionCore, messageId: string): Promise<RewindOutc
 }
 
 /** Shows again what was hidden since something was last said, in one step. Gives how many messages came back. */
-export function unrewind(core: SessionCore): Promise<number> {
-  return core.alone('un-rewinding', async () => {
-    const { conversation } = core
+export function unrewind(kernel: SessionKernel): Promise<number> {
+  return kernel.alone('un-rewinding', async () => {
+    const { conversation } = kernel
     if (conversation.rewound.length === 0)
       throw new HistoryError(
         'nothing_rewound',
         'There is nothing to show again: nothing was rewound, or something was said since. Fork the session to go on from both.',
       )
-    await core.keeper?.open()
+    await kernel.recorder?.open()
     const before = conversation.kept.length
     await conversation.unrewind()
     return conversation.kept.length - before
   })
 }
 
-function refuseUnlessUser({ conversation }: SessionCore, messageId: string): void {
+function refuseUnlessUser({ conversation }: SessionKernel, messageId: string): void {
   const target: StoredMessage | undefined = conversation.kept.find(({ id }) => id === messageId)
   if (target === undefined)
     throw new HistoryError(

@@ -2,7 +2,7 @@ import { messageOf } from '../../tool/errors.js'
 import { FileNotFoundError } from '../../workspace/files/errors.js'
 import type { LocalFiles } from '../../workspace/files/index.js'
 import { versionOf } from '../../workspace/files/version.js'
-import type { SessionCore } from '../core.js'
+import type { SessionKernel } from '../kernel.js'
 import { HistoryError } from './errors.js'
 import { type ChangedFile, type ChangeSet, canBeUndone } from './file-changes.js'
 import { lineStat } from './line-stat.js'
@@ -45,15 +45,15 @@ export type ListChangesOptions = {
  * run wrote with the content they had are left out.
  */
 export async function listChanges(
-  core: SessionCore,
+  kernel: SessionKernel,
   runId?: string,
   options: ListChangesOptions = {},
 ): Promise<FileChangeInfo[]> {
-  for (const set of setsFor(core, runId)) {
-    const { workspace } = await core.engine()
+  for (const set of setsFor(kernel, runId)) {
+    const { workspace } = await kernel.engine()
     const infos: FileChangeInfo[] = []
     for (const file of set.files.values()) {
-      const info = await describe(core, set, file, workspace.files, options)
+      const info = await describe(kernel, set, file, workspace.files, options)
       if (info !== undefined) infos.push(info)
     }
     if (infos.length > 0) return infos
@@ -61,7 +61,7 @@ export async function listChanges(
   return []
 }
 
-function setsFor({ changes }: SessionCore, runId: string | undefined): ChangeSet[] {
+function setsFor({ changes }: SessionKernel, runId: string | undefined): ChangeSet[] {
   if (runId === undefined) return changes.openRuns()
   const set = changes.get(runId)
   return set === undefined ? [] : [set]
@@ -72,21 +72,21 @@ function setsFor({ changes }: SessionCore, runId: string | undefined): ChangeSet
  * and named. Without an id it takes the last run of which something can be put back, so that a run which left nothing to undo, or whose
  * files were changed since, does not keep earlier runs from being undone.
  */
-export function undo(core: SessionCore, runId?: string): Promise<UndoOutcome> {
-  return core.alone('undoing', async () => {
-    const sets = setsFor(core, runId).filter(({ files }) => [...files.values()].some(canBeUndone))
+export function undo(kernel: SessionKernel, runId?: string): Promise<UndoOutcome> {
+  return kernel.alone('undoing', async () => {
+    const sets = setsFor(kernel, runId).filter(({ files }) => [...files.values()].some(canBeUndone))
     const [first] = sets
     if (first === undefined) throw nothingToUndo(runId)
-    await core.keeper?.open()
+    await kernel.recorder?.open()
     const refused: { path: string; why: string }[] = []
     for (const set of sets) {
-      const outcome = await undoSet(core, set)
+      const outcome = await undoSet(kernel, set)
       refused.push(...outcome.refused)
       if (outcome.restored.length > 0) return { ...outcome, refused }
     }
     // Every file is as it was before its run.
     if (refused.length === 0 && runId === undefined) throw nothingToUndo(runId)
-    return { undoId: core.newId(), runId: first.id, restored: [], refused }
+    return { undoId: kernel.newId(), runId: first.id, restored: [], refused }
   })
 }
 
@@ -99,16 +99,16 @@ function nothingToUndo(runId: string | undefined): HistoryError {
   )
 }
 
-async function undoSet(core: SessionCore, set: ChangeSet): Promise<UndoOutcome> {
-  const { workspace } = await core.engine()
+async function undoSet(kernel: SessionKernel, set: ChangeSet): Promise<UndoOutcome> {
+  const { workspace } = await kernel.engine()
   const place: WatchedPlace = { whole: workspace.files, scratch: () => workspace.scratch.path }
-  const owner = { id: core.newId(), undoes: set.id }
+  const owner = { id: kernel.newId(), undoes: set.id }
   const restored: string[] = []
   const refused: { path: string; why: string }[] = []
   const note = (path: string, after: string | null): Promise<void> =>
-    noteChange(place, core.changes, owner, path, after)
+    noteChange(place, kernel.changes, owner, path, after)
   for (const file of [...set.files.values()].filter(canBeUndone)) {
-    const why = await putBack(core, set, file, workspace.files, note)
+    const why = await putBack(kernel, set, file, workspace.files, note)
     if (why === 'unchanged') continue
     if (why === undefined) restored.push(file.path)
     else refused.push({ path: file.path, why })
@@ -118,7 +118,7 @@ async function undoSet(core: SessionCore, set: ChangeSet): Promise<UndoOutcome> 
 
 /** Undefined: it is as it was before the run. */
 async function putBack(
-  core: SessionCore,
+  kernel: SessionKernel,
   set: ChangeSet,
   file: ChangedFile,
   files: LocalFiles,
@@ -129,7 +129,7 @@ async function putBack(
     const { before, path } = file
     if (before.kind === 'unknown') return `it was not kept: ${before.why}`
     if (isAsBefore(file, now)) return 'unchanged'
-    const moved = whyMovedOn(core, set, file, now)
+    const moved = whyMovedOn(kernel, set, file, now)
     if (moved !== undefined) return moved
     if (before.kind === 'none') {
       await note(path, null)
@@ -137,7 +137,7 @@ async function putBack(
       await removeEmpty(files, before.madeDirectories ?? [])
       return undefined
     }
-    const content = await contentOf(core, file)
+    const content = await contentOf(kernel, file)
     if (typeof content === 'string') return content
     await note(path, before.version)
     await files.write(path, content, { ifVersion: now.version ?? null, mode: before.mode })
@@ -165,7 +165,7 @@ function isAsBefore({ before }: ChangedFile, { version }: Now): boolean {
 }
 
 function whyMovedOn(
-  { changes }: SessionCore,
+  { changes }: SessionKernel,
   { id }: ChangeSet,
   { path, written }: ChangedFile,
   { version }: Now,
@@ -179,7 +179,7 @@ function whyMovedOn(
 }
 
 /** The bytes, or why there are none. */
-async function contentOf({ changes }: SessionCore, file: ChangedFile): Promise<Uint8Array | string> {
+async function contentOf({ changes }: SessionKernel, file: ChangedFile): Promise<Uint8Array | string> {
   const bytes = await changes.content(file)
   if (bytes === undefined) return 'what it was before is not kept any more'
   const isIt = file.before.kind === 'file' && (await versionOf(bytes)) === file.before.version
@@ -199,7 +199,7 @@ async function removeEmpty(files: LocalFiles, directories: readonly string[]): P
 
 /** Undefined when the file is as it was before and was not put back: then nothing happened to it. */
 async function describe(
-  core: SessionCore,
+  kernel: SessionKernel,
   set: ChangeSet,
   file: ChangedFile,
   files: LocalFiles,
@@ -219,9 +219,9 @@ async function describe(
   try {
     const now = await lookAt(files, path)
     if (isAsBefore(file, now)) return undone ? { path, kind, undone } : undefined
-    const moved = whyMovedOn(core, set, file, now)
+    const moved = whyMovedOn(kernel, set, file, now)
     if (moved !== undefined) return { path, kind, undone, whyNot: moved }
-    const content = before.kind === 'none' ? new Uint8Array() : await contentOf(core, file)
+    const content = before.kind === 'none' ? new Uint8Array() : await contentOf(kernel, file)
     if (typeof content === 'string') return { path, kind, undone, whyNot: content }
     return { path, kind, undone, ...(await compared(path, content, now.bytes ?? new Uint8Array(), options)) }
   } catch (error) {

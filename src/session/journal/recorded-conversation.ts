@@ -24,13 +24,13 @@ export interface RecordedConversation extends Conversation {
 
 export type RecordedConversationOptions = {
   /** Absent: it lives in memory alone. */
-  readonly journal?: Journal
+  readonly journal?: Journal | undefined
   readonly sessionId: string
-  readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'>
+  readonly start?: Pick<SessionState, 'order' | 'view' | 'rewound'> | undefined
   /** Takes out of a message what must not be written down: also of what goes beside the log. */
-  readonly clean?: <Value>(value: Value) => Value
+  readonly clean?: (<Value>(value: Value) => Value) | undefined
   /** Takes out of a message what must not be in the conversation at all, not even in memory: the keys of the configuration. */
-  readonly hide?: <Value>(value: Value) => Value
+  readonly hide?: (<Value>(value: Value) => Value) | undefined
   /** The run at work. */
   runId(): string | undefined
   newId(): string

@@ -4,7 +4,7 @@ import { foldSession } from '../../store/fold-session.js'
 import { MemorySessionStore } from '../../store/memory-store.js'
 import type { PartRow, SessionRecord } from '../../store/records.js'
 import type { SessionOptions } from '../options.js'
-import { restoredSpending } from '../spending.js'
+import { SpendingAccount } from '../spending.js'
 import { familyOf, lastCheckpoint, load, loadNow, optionsToKeep, totalsOf, withRestored } from './restore.js'
 
 const usage = (totalTokens: number) => ({ ...noUsage, totalTokens })
@@ -137,9 +137,8 @@ describe('runs that went on from each other', () => {
   })
 
   it('are all counted in what the session has used', () => {
-    const { inRuns } = restoredSpending(state)
-    expect(inRuns.reduce((sum, { usage }) => sum + usage.totalTokens, 0)).toBe(114)
-    expect(restoredSpending(undefined)).toEqual({ inRuns: [], outside: [] })
+    expect(new SpendingAccount(state).total.usage.totalTokens).toBe(114)
+    expect(new SpendingAccount(undefined).total.models).toEqual([])
   })
 })
 

@@ -11,15 +11,12 @@ import {
   type SessionRecord,
   type SessionRow,
   schemaVersion,
-  type TaskNote,
   type ToolQuestion,
 } from '../../store/records.js'
 import type { Durability, SessionStore } from '../../store/session-store.js'
-import { isRecord, type JsonObject, type JsonValue } from '../../tool/json.js'
+import { isRecord, type JsonValue } from '../../tool/json.js'
 import type { CallSteps } from '../../tool/runtime.js'
 import { serializeToolOutput } from '../../tool/serialize.js'
-import type { VerificationReport } from '../../tool/verification.js'
-import type { PresetCommand } from '../../verify/index.js'
 import { SessionClosedError } from '../errors.js'
 import type { RunSnapshot } from '../runs.js'
 import { redactValue } from '../security/index.js'
@@ -38,13 +35,13 @@ export type SessionRecorderOptions = {
   readonly store: SessionStore
   readonly sessionId: string
   readonly holder: string
-  readonly durability?: Durability
-  readonly redact?: (text: string) => string
-  readonly hide?: RecordedConversationOptions['hide']
+  readonly durability?: Durability | undefined
+  readonly redact?: ((text: string) => string) | undefined
+  readonly hide?: RecordedConversationOptions['hide'] | undefined
   /** What the session is, for its first row. */
   row(): Omit<SessionRow, 'id' | 'schemaVersion' | 'updatedAtMs'>
   /** What was there before. */
-  readonly restored?: RestoredSession
+  readonly restored?: RestoredSession | undefined
   runId(): string | undefined
   onDamage(words: string): void
   now(): number
@@ -245,26 +242,11 @@ export class SessionRecorder {
   /** Before a tool changes a file. */
   async change(note: FileChangeNote): Promise<void> {
     this.#refuseWhenSealed()
-    return this.#note(note)
+    return this.note(note)
   }
 
-  /** Something was verified. */
-  verified(report: VerificationReport): Promise<void> {
-    return this.#note({ type: 'verification', report })
-  }
-
-  /** What the workspace offered to be checked with, before the model's first work. */
-  offered(checks: readonly PresetCommand[]): Promise<void> {
-    return this.#note({ type: 'offered_checks', checks: checks.map((check): JsonObject => ({ ...check })) })
-  }
-
-  /** Work that was handed to another agent, as it stands. */
-  task(note: TaskNote): Promise<void> {
-    return this.#note(note)
-  }
-
-  /** What belongs to no message stands behind the last one. */
-  #note(content: PartRow['content']): Promise<void> {
+  /** Writes what belongs to no message, after the last message. */
+  note(content: PartRow['content']): Promise<void> {
     const { sessionId, newId } = this.#options
     const messageId = this.conversation.kept.at(-1)?.id ?? ''
     return this.#journal.append([

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { propertyRuns } from '../../../test/support/property-runs.js'
+import { redactValue } from '../../feature/redact-value.js'
 import { DefaultSecurityProvider, SecurityOptionsError } from './default-provider.js'
-import { redactValue } from './redact-value.js'
 
 const plain = new DefaultSecurityProvider()
 const all = new DefaultSecurityProvider({ kinds: ['all'] })

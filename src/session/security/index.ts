@@ -1,4 +1,6 @@
 /** What a session asks about texts: which parts must not go on, and which try to give orders. */
+
+export { redactValue } from '../../feature/redact-value.js'
 export {
   DefaultSecurityProvider,
   type SecurityOptions,
@@ -6,5 +8,4 @@ export {
   type TokenShape,
 } from './default-provider.js'
 export type { SecurityFinding, SecurityProvider, TextStream, TextTarget } from './provider.js'
-export { redactValue } from './redact-value.js'
 export type { RedactionKind } from './shapes.js'

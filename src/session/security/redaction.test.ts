@@ -1,8 +1,8 @@
 /** The pieces that the default provider takes secrets out with. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { redactValue } from '../../feature/redact-value.js'
 import { findInjections } from './findings.js'
-import { redactValue } from './redact-value.js'
 import { createRedactingStream } from './redacting-stream.js'
 import { formsOf } from './secret-forms.js'
 import { createWordFinder } from './word-finder.js'

@@ -6,9 +6,9 @@ import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { Agent } from '../../../src/agent/agent.js'
 import type { SessionOptions } from '../../../src/session/options.js'
-import { agentsPart } from '../../../src/session/parts/agents.js'
-import { coreOf } from '../../../src/session/surface/session-surface.js'
+import { kernelOf } from '../../../src/session/session-class.js'
 import type { AgentDefinition } from '../../../src/subagents/agent-definition.js'
+import { subagentsFeature } from '../../../src/subagents/feature.js'
 import { makeWorkspace, whenDone } from '../../contract/open-session.js'
 import { byPrompt, call } from '../../contract/subagents.js'
 import { propertyRuns } from '../../support/property-runs.js'
@@ -52,7 +52,7 @@ async function outcomes(
   })
   const watched = probeWatch(['task'])
   const session = agent.session(workspace, { ...options, model, sandbox: 'off', onAsk: watched.onAsk })
-  for (const definition of agents) coreOf(session).part(agentsPart).add(definition)
+  for (const definition of agents) kernelOf(session).use(subagentsFeature).agents.add(definition)
   watched.watch(session)
   await session.send('level 0')
   await session.close()

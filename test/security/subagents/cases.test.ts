@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentEvent } from '../../../src/loop/events.js'
-import { agentsPart } from '../../../src/session/parts/agents.js'
-import { coreOf } from '../../../src/session/surface/session-surface.js'
+import { kernelOf } from '../../../src/session/session-class.js'
 import type { AgentDefinition } from '../../../src/subagents/agent-definition.js'
+import { subagentsFeature } from '../../../src/subagents/feature.js'
 import { later } from '../../contract/open-session.js'
 import { byPrompt, call, open } from '../../contract/subagents.js'
 
@@ -30,7 +30,7 @@ describe('subagents', () => {
       { permissionPolicy: { allow: ['*'] }, builtinTools: ['read', 'task'] },
     ]) {
       const { session } = await open({ model: chain(3), ...options })
-      coreOf(session).part(agentsPart).add(anything)
+      kernelOf(session).use(subagentsFeature).agents.add(anything)
       const { text } = await session.send('level 0')
       expect(text).toContain('level 3')
       expect(await session.glob('*').catch(() => [])).toEqual([])
@@ -60,7 +60,7 @@ describe('subagents', () => {
 
   it('SEC-231 depth is capped', async () => {
     const { session } = await open({ model: chain(9), permissionPolicy: { allow: ['*'] } })
-    coreOf(session).part(agentsPart).add(anything)
+    kernelOf(session).use(subagentsFeature).agents.add(anything)
     const { text } = await session.send('level 0')
     expect(text).toContain('it would be 6 levels deep, and 5 are allowed')
     expect(text).not.toContain('level 6')
@@ -77,7 +77,7 @@ describe('subagents', () => {
       return call('parallel_task', { tasks })
     })
     const { session } = await open({ model, permissionPolicy: { allow: ['*'] } })
-    coreOf(session).part(agentsPart).add(anything)
+    kernelOf(session).use(subagentsFeature).agents.add(anything)
     const stream = await session.stream('level 0')
     let text = ''
     for await (const event of stream) {

@@ -1,5 +1,5 @@
 import { type ModeName, modeNames, modes } from '../../../authority/mode.js'
-import { parseCommand } from '../../../commands/index.js'
+import { parseCommand } from '../../../feature/parse-command.js'
 import type { SessionInfo } from '../../../store/session-store.js'
 import { safeLine, safeText } from '../../terminal/safe-text.js'
 import type { Chat } from '../chat.js'

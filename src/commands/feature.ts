@@ -1,0 +1,66 @@
+import type { FeatureContext } from '../feature/feature-context.js'
+import { both, each, object, readable } from '../feature/option-check.js'
+import { parseCommand } from '../feature/parse-command.js'
+import type { SessionFeature } from '../feature/session-feature.js'
+import type { CommandHandler, CommandSession } from './command.js'
+import { type Commands, createCommands } from './commands.js'
+
+/** A slash command as an option: the arguments of `registerCommand`. */
+export type CommandOption = {
+  readonly name: string
+  readonly description: string
+  readonly handler: CommandHandler
+}
+
+export type CommandFeatureOptions = { readonly commands?: readonly CommandOption[] }
+
+/** Read by the code that takes it later: what that refuses is refused before the session exists. */
+const command = readable((value) => {
+  const { name, description, handler } = value as CommandOption
+  createCommands().register(name, description, handler)
+})
+
+/** Answers prompts that are slash commands in place of the model. */
+export const commandsFeature: SessionFeature<Commands, CommandFeatureOptions> = {
+  name: 'commands',
+  create: ({ options }) => {
+    const commands = createCommands()
+    for (const { name, description, handler } of options.commands ?? [])
+      commands.register(name, description, handler)
+    return commands
+  },
+  options: { commands: each(both(object, command)) },
+  answerRequest(session, { text, verbatim }, signal) {
+    if (verbatim || parseCommand(text) === undefined) return undefined
+    return session.use(commandsFeature).run(text, commandSession(session), { signal })
+  },
+  offers: { commands: (session) => session.use(commandsFeature) },
+}
+
+/** What slash commands see of a session, and what they can do to it. */
+function commandSession(session: FeatureContext): CommandSession {
+  const servers = session.service('servers')
+  return {
+    context: () => {
+      const { provider, id } = session.model()
+      const { usage, costUsd } = session.spending
+      return {
+        sessionId: session.sessionId,
+        workspace: session.root,
+        model: `${provider}/${id}`,
+        historyLen: session.conversation.messages.length,
+        totalTokens: usage.totalTokens,
+        ...(costUsd !== undefined && { totalCost: costUsd }),
+        toolNames: session.tools.names(),
+        mcpServers: servers?.connected() ?? [],
+      }
+    },
+    usage: () => session.spending.usage,
+    models: () => session.spending.models,
+    mcpServers: async (signal) => (await servers?.list(signal)) ?? [],
+    isBuiltinTool: (name) => session.isBuiltinTool(name),
+    setModel: (name) => session.setModel(name),
+    compact: (signal) => session.compact(signal),
+    clearHistory: () => session.conversation.clear(),
+  }
+}

@@ -1,0 +1,166 @@
+import type { AskHandler } from '../loop/ask.js'
+import type { Budget } from '../loop/budget.js'
+import type { Conversation } from '../loop/conversation.js'
+import type { AgentEvent } from '../loop/events.js'
+import type { Gate } from '../loop/gate.js'
+import type { RunParts } from '../loop/run-parts.js'
+import type { SessionAuthority } from '../loop/session-authority.js'
+import type { Usage } from '../loop/usage.js'
+import type { Model } from '../model/model.js'
+import type { PartRow } from '../store/records.js'
+import type { SessionState, StoredMessage } from '../store/session-state.js'
+import type { AnyTool } from '../tool/contract.js'
+import type { ToolResult } from '../tool/tool-result.js'
+import type { Workspace } from '../workspace/open-workspace.js'
+import type { SessionLabels } from './labels.js'
+import type { SessionFeature } from './session-feature.js'
+import type { SharedServices } from './shared-services.js'
+
+/**
+ * What a feature sees of its session. `Options` are the session options that the feature reads, `Setup` is what the agent hands to it
+ * besides them.
+ */
+export interface FeatureContext<Options = object, Setup = object> {
+  readonly sessionId: string
+  readonly agentId: string
+  /** The real path of the workspace. */
+  readonly root: string
+  /** The user's own directory: rules, instructions, skills and agents for every project. */
+  readonly userDir: string
+  readonly options: Options
+  readonly setup: Setup
+  readonly labels: SessionLabels
+  /** What the store has of this session from before. */
+  readonly restored: SessionState | undefined
+  /** Set in the session of a subagent. */
+  readonly parent: ParentSession | undefined
+
+  readonly tools: SessionTools
+  readonly conversation: SessionConversation
+  readonly confirmations: SessionConfirmations
+  readonly redactor: TextRedactor
+  /** The value without the keys of the configuration: for the conversation and for hooks. */
+  withoutKeys<Value>(value: Value): Value
+  /** Tokens and cost of everything that the session has asked of models. */
+  readonly spending: SessionSpending
+  readonly budget: Budget
+  /** Absent without a store. */
+  readonly recorder: FeatureRecorder | undefined
+  /** The run at work. */
+  readonly activeRunId: string | undefined
+
+  /** Aborted when the session is closed. */
+  readonly signal: AbortSignal
+  readonly isClosed: boolean
+  /** Throws `SessionClosedError` once the session is closed. */
+  assertOpen(): void
+  now(): number
+  newId(): string
+  /** Emits an event of the run at work. Without one it is dropped. */
+  emit(event: AgentEvent): void
+
+  /** The state of a feature in this session, created with the first use. */
+  use<State>(feature: SessionFeature<State>): State
+  /** The state of a feature, if it was used before. */
+  peek<State>(feature: SessionFeature<State>): State | undefined
+  /** What another feature offers; undefined where it offers nothing. */
+  service<Name extends keyof SharedServices>(name: Name): SharedServices[Name] | undefined
+  /** Reports a point in the session's life to the features that observe it, such as hooks. */
+  observe(event: string, payload: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<void>
+
+  /** The workspace, the rules and the gate, opened with the first use. */
+  engine(): Promise<Engine>
+  /** A direct call of the host: it takes the path of every call, with the host's privileges. */
+  callTool(name: string, args: unknown, signal?: AbortSignal): Promise<ToolResult>
+  /** Whether this is one of the tools that only a host calls. */
+  isHostTool(tool: AnyTool): boolean
+  /** Whether a tool of this name comes with the package. */
+  isBuiltinTool(name: string): boolean
+
+  model(): Model
+  setModel(name: string): Promise<void>
+  /** The system prompt: created once and the same from then on. */
+  instructions(): Promise<string>
+  /** What a run of the loop needs, for a conversation of its own or the session's. */
+  loopParts(signal: AbortSignal, conversation: Conversation): Promise<RunParts>
+  /** Replaces old messages by a summary. Undefined when there was nothing to do. */
+  compact(
+    signal: AbortSignal,
+  ): Promise<{ readonly beforeMessages: number; readonly afterMessages: number } | undefined>
+  /** Writes the spending of requests outside of runs to the log. */
+  saveSpending(): Promise<void>
+  /** The run that file changes of the work at this moment belong to. */
+  changesOwner(): string
+  /** False when no such run waits or is at work. */
+  cancelRun(runId: string, reason: string): boolean
+}
+
+/** The parts of a session that touch the world: opened when they are first needed, closed with the session. */
+export type Engine = {
+  readonly workspace: Workspace
+  readonly authority: SessionAuthority
+  readonly gate: Gate
+}
+
+export type ParentSession = {
+  readonly session: FeatureContext
+  /** 1 for the child of a session that has no parent. */
+  readonly depth: number
+}
+
+/** The tools of a session. */
+export interface SessionTools {
+  get(name: string): AnyTool | undefined
+  names(): readonly string[]
+  all(): readonly AnyTool[]
+  /** Whether the model is shown the tool. */
+  isShown(name: string): boolean
+  /** Shows tools to the model from the next round on. */
+  offer(names: readonly string[]): void
+  addAll(tools: readonly AnyTool[]): void
+  remove(name: string): boolean
+}
+
+/** A conversation whose messages have ids. */
+export interface SessionConversation extends Conversation {
+  /** The messages with their ids, in order. */
+  readonly kept: readonly StoredMessage[]
+  /** The messages with compactions, and with those that are hidden. */
+  readonly order: readonly StoredMessage[]
+}
+
+export interface SessionConfirmations {
+  readonly ask: AskHandler
+  /** Rejects a question whose asker does not wait any more. */
+  withdraw(toolId: string, reason: string): void
+}
+
+/** Writes to the log of a session. */
+export interface FeatureRecorder {
+  /** Resolves when the note is written. */
+  note(content: PartRow['content']): Promise<void>
+}
+
+/** Takes secrets out of texts. */
+export interface TextRedactor {
+  /** For hosts. */
+  text(text: string): string
+  /** For what goes to the model and is not the result of a tool. */
+  forModel(text: string): string
+  /** For what is written to the log; absent when nothing has to be taken out. */
+  readonly record?: (text: string) => string
+  /** Takes out what has the form of a key or token, whatever the session's own provider does. */
+  tokens(text: string, target: 'model' | 'record'): string
+  /** For the events of one run: text that comes in pieces is checked across their borders. */
+  events(pass: (event: AgentEvent) => void): (event: AgentEvent) => void
+}
+
+export interface SessionSpending {
+  readonly usage: Usage
+  readonly costUsd: number | undefined
+  readonly models: readonly {
+    readonly model: string
+    readonly usage: Usage
+    readonly costUsd?: number
+  }[]
+}

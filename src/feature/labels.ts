@@ -1,0 +1,22 @@
+/** Labels of the host. They are passed to hooks, traces and records, and never interpreted. */
+export type SessionLabels = {
+  readonly tenantId?: string
+  readonly principal?: string
+  readonly agentTemplateId?: string
+  readonly correlationId?: string
+}
+
+/** The labels among other options, without those that have no value. */
+export function labelsOf({
+  tenantId,
+  principal,
+  agentTemplateId,
+  correlationId,
+}: SessionLabels): SessionLabels {
+  return {
+    ...(tenantId !== undefined && { tenantId }),
+    ...(principal !== undefined && { principal }),
+    ...(agentTemplateId !== undefined && { agentTemplateId }),
+    ...(correlationId !== undefined && { correlationId }),
+  }
+}

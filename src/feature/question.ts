@@ -1,0 +1,15 @@
+import type { Question, QuestionAnswers } from '../tool/runtime.js'
+
+/** The subagent that asks a question, when it is not the session's own model. */
+export type QuestionSource = {
+  readonly taskId: string
+  readonly sessionId: string
+  readonly agent: string
+  readonly description: string
+}
+
+/** Answers the questions of a model. */
+export type QuestionHandler = (
+  questions: readonly Question[],
+  from?: QuestionSource,
+) => QuestionAnswers | Promise<QuestionAnswers>

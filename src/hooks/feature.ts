@@ -1,0 +1,180 @@
+import type { FeatureContext } from '../feature/feature-context.js'
+import { both, each, object, readable } from '../feature/option-check.js'
+import type { SessionFeature } from '../feature/session-feature.js'
+import { RunError } from '../loop/errors.js'
+import type { AgentEvent, ClusterEvent } from '../loop/events.js'
+import { snakeUsage } from '../loop/usage.js'
+import { CapstanError, messageOf } from '../tool/errors.js'
+import { withTimeout } from '../workspace/shell/with-timeout.js'
+import { type HookEventName, isHookEventName } from './events.js'
+import { gateHooks, hookedAsk } from './gate-hooks.js'
+import type { HookConfig, HookHandler } from './hook.js'
+import { createHooks, type HookOutcome, type Hooks } from './hooks.js'
+import type { HookMatcher } from './matcher.js'
+
+/** A hook as an option: the arguments of `registerHook`. */
+export type HookOption = {
+  [Name in HookEventName]: {
+    readonly id: string
+    readonly event: Name
+    readonly matcher?: HookMatcher
+    readonly config?: HookConfig
+    readonly handler: HookHandler<Name>
+  }
+}[HookEventName]
+
+export type HookFeatureOptions = { readonly hooks?: readonly HookOption[] }
+
+type HookSession = FeatureContext<HookFeatureOptions & { readonly planningMode?: string }>
+
+/** Read by the code that takes it later: what that refuses is refused before the session exists. */
+const hook = readable((value) =>
+  register(createHooks({ session: { sessionId: '', workspace: '/' }, now: () => 0 }), value as HookOption),
+)
+
+/** Calls host code at fixed points of a session. Subagents have the hooks of their parent. */
+export const hooksFeature: SessionFeature<Hooks, HookFeatureOptions> = {
+  name: 'hooks',
+  create: createSessionHooks,
+  options: { hooks: each(both(object, hook)) },
+  opened(session) {
+    if (session.options.hooks !== undefined) session.use(hooksFeature)
+  },
+  async started(session, signal) {
+    const payload = { working_directory: session.root, resumed: session.restored !== undefined }
+    await session.observe('session_start', payload, signal)
+  },
+  async ended(session, wasStarted) {
+    if (wasStarted) await session.observe('session_end', { reason: 'closed' })
+    const hooks = session.peek(hooksFeature)
+    if (hooks !== undefined) await withTimeout(hooks.settled(), hookGraceMs)
+  },
+  delaysPrompt: (session) =>
+    (['session_start', 'pre_prompt', 'pre_planning'] as const).some((event) => hasHook(session, event)),
+  rewritePrompt: promptThroughHooks,
+  async afterResponse(session, outcome, startedAtMs, signal) {
+    if (!hasHook(session, 'post_response')) return
+    const payload = {
+      response_text: outcome.text,
+      tool_calls_count: outcome.toolCallsCount,
+      usage: snakeUsage(outcome.usage),
+      duration_ms: session.now() - startedAtMs,
+    }
+    await session.observe('post_response', payload, signal)
+  },
+  async afterRun(session, _run, end) {
+    if ('result' in end) return
+    const { error, aborted } = end
+    const reported = session.observe('on_error', {
+      error_type: kindOf(error),
+      error_message: messageOf(error),
+    })
+    // The caller of a cancelled run does not wait for hooks.
+    if (!aborted) await reported
+  },
+  onEvent: reportEvent,
+  async observe(session, event, payload, signal) {
+    if (!isHookEventName(event) || !hasHook(session, event)) return
+    // The code that reports an event builds the payload for it.
+    const outcome = await session.use(hooksFeature).run(event, payload as never, signal && { signal })
+    if (outcome.action === 'block') throw new Error(outcome.reason)
+  },
+  gate(session) {
+    const hooks = session.use(hooksFeature)
+    return { ...gateHooks(hooks), ask: (next) => hookedAsk(hooks, next) }
+  },
+}
+
+/** Emits an event about the cluster to the run at work, and reports it to hooks. */
+export async function emitCluster(session: FeatureContext, event: ClusterEvent): Promise<void> {
+  session.emit(event)
+  if (event.type === 'passivation_requested') {
+    const { reason, deadlineMs } = event
+    await session.observe('passivation_requested', {
+      reason,
+      ...(deadlineMs !== undefined && { deadline_ms: deadlineMs }),
+    })
+  }
+  if (event.type === 'peer_invocation') {
+    const { fromSessionId, fromTenantId, correlationId } = event
+    await session.observe('peer_invocation', {
+      from_session_id: fromSessionId,
+      ...(fromTenantId !== undefined && { from_tenant_id: fromTenantId }),
+      ...(correlationId !== undefined && { correlation_id: correlationId }),
+    })
+  }
+}
+
+/** Hooks that the session does not wait for have this long once it is closed. */
+const hookGraceMs = 2_000
+
+function createSessionHooks(session: HookSession): Hooks {
+  const { sessionId, root, labels, options, parent } = session
+  const place = { sessionId, workspace: root, ...labels }
+  const hooks =
+    parent?.session.use(hooksFeature).forSession(place) ??
+    createHooks({
+      session: place,
+      now: () => session.now(),
+      clean: (payload) => session.withoutKeys(payload),
+      onNotice: ({ hookId, message }) => session.emit({ type: 'notice', source: `hook ${hookId}`, message }),
+    })
+  for (const one of options.hooks ?? []) register(hooks, one)
+  return hooks
+}
+
+function register(hooks: Hooks, { id, event, matcher, config, handler }: HookOption): void {
+  hooks.register(id, event, matcher, config, handler as HookHandler)
+}
+
+function hasHook(session: FeatureContext, event: HookEventName): boolean {
+  return session.use(hooksFeature).has(event)
+}
+
+/** Hooks can stop a prompt, or replace it. */
+async function promptThroughHooks(
+  session: HookSession,
+  text: string,
+  { history }: { readonly history?: readonly unknown[] | undefined },
+  signal: AbortSignal,
+): Promise<string> {
+  const hooks = session.use(hooksFeature)
+  let prompt = text
+  if (hooks.has('pre_prompt')) {
+    const payload = {
+      prompt,
+      system_prompt: await session.instructions(),
+      message_count: (history ?? session.conversation.messages).length,
+    }
+    prompt = promptOf(await hooks.run('pre_prompt', payload, { signal }))
+  }
+  if (session.options.planningMode === 'enabled' && hooks.has('pre_planning'))
+    prompt = promptOf(await hooks.run('pre_planning', { prompt }, { signal }))
+  return prompt
+}
+
+function promptOf(outcome: HookOutcome<'pre_prompt'> | HookOutcome<'pre_planning'>): string {
+  if (outcome.action === 'continue') return outcome.payload.prompt
+  const { hookId, reason = 'it asked for another try' } = outcome
+  throw new RunError('blocked_by_hook', `The prompt was blocked by the hook '${hookId}': ${reason}`)
+}
+
+/** Events of a run that have a hook of their own. The run does not wait for it. */
+function reportEvent(session: FeatureContext, event: AgentEvent): void {
+  if (event.type === 'planning_end')
+    void session.observe('post_planning', { plan: event.plan, estimated_steps: event.estimatedSteps })
+  if (event.type === 'budget_threshold_hit')
+    void session.observe('budget_threshold_hit', {
+      resource: event.resource,
+      kind: event.kind,
+      consumed: event.consumed ?? 0,
+      limit: event.limit ?? 0,
+      ...(event.message !== undefined && { message: event.message }),
+    })
+}
+
+function kindOf(error: unknown): 'llm_failure' | 'timeout' | 'other' {
+  if (!(error instanceof CapstanError)) return 'other'
+  if (error.code.endsWith('timeout')) return 'timeout'
+  return error.code.startsWith('model_') ? 'llm_failure' : 'other'
+}

@@ -1,0 +1,125 @@
+import type { FeatureContext } from '../feature/feature-context.js'
+import { able, between, count, fields, is } from '../feature/option-check.js'
+import type { SessionFeature } from '../feature/session-feature.js'
+import { unlessAborted } from '../model/unless-aborted.js'
+import type { Message, UserMessage } from '../tool/completion.js'
+import { messageOf } from '../tool/errors.js'
+import { MemoryError } from './errors.js'
+import type { Memory, MemoryOptions, MemoryStore } from './index.js'
+import { hasPassword } from './password-in.js'
+import { idsInSection, isRecalledSection } from './recalled-section.js'
+
+export type MemoryFeatureOptions = {
+  /** Where memories outlive the session. Sessions that share a store share their memories. */
+  readonly memoryStore?: MemoryStore
+  readonly memory?: MemoryOptions
+}
+
+type MemorySession = FeatureContext<MemoryFeatureOptions>
+
+/** Shows memories that fit the prompt, and remembers how runs ended. A session without a store loads nothing of it. */
+export const memoryFeature: SessionFeature<Promise<Memory>, MemoryFeatureOptions> = {
+  name: 'memory',
+  create: createMemory,
+  options: {
+    memoryStore: able('add', 'list', 'delete'),
+    memory: fields({
+      recall: (value) =>
+        value === false ? undefined : fields({ maxItems: count(1), maxBytes: count(512) })(value),
+      rememberRuns: is('boolean'),
+      embedder: able('embedTexts'),
+      maxShortTerm: count(0),
+      maxWorking: count(0),
+      relevance: fields({
+        decayDays: between(0, 36_500),
+        importanceWeight: between(0, 1000),
+        recencyWeight: between(0, 1000),
+      }),
+      prunePolicy: fields({
+        maxAgeDays: between(0, 36_500),
+        minImportanceToKeep: between(0, 1),
+        maxItems: count(1),
+      }),
+      pruneIntervalSecs: count(0),
+    }),
+  },
+  delaysPrompt: ({ options }) => options.memoryStore !== undefined,
+
+  /** Adds what is remembered about the prompt as a part of its own. A resumed run was shown it when it started. */
+  async extendPrompt(session, message, { history, from }, signal) {
+    const { memoryStore, memory: options } = session.options
+    if (memoryStore === undefined || options?.recall === false || from !== undefined) return message
+    const query = textOf(message)
+    const guard = session.service('recallGuard')
+    if (guard !== undefined && !(await guard.mayRecall(query, signal))) return message
+    const shown = shownIn(history ?? session.conversation.view)
+    const offered = session.use(memoryFeature).then((memory) => memory.offer(query, shown))
+    const section = await unlessAborted(offered, signal)
+    if (section === undefined) return message
+    return { ...message, content: [...message.content, { type: 'text', text: section.text }] }
+  },
+
+  /** Remembers the run, where the host wants that. A command is not work to remember, and a cancelled run says nothing. */
+  async afterRun(session, run, end) {
+    const { memoryStore, memory: options } = session.options
+    if (memoryStore === undefined || options?.rememberRuns !== true || session.isClosed) return
+    if ('result' in end ? end.result.finish === 'command' : end.cancelled) return
+    const memory = await session.use(memoryFeature)
+    await memory.rememberRun({
+      runId: run.id,
+      prompt: run.prompt,
+      tools: run.toolNames(),
+      ...('result' in end ? { text: end.result.text } : { error: messageOf(end.error) }),
+    })
+  },
+}
+
+/** The memory of a session. Throws `MemoryError` when the session has no memory store. */
+export async function memoryOf(session: MemorySession): Promise<Memory> {
+  session.assertOpen()
+  if (session.options.memoryStore !== undefined) return session.use(memoryFeature)
+  throw new MemoryError(
+    'memory_not_configured',
+    'Memory not configured for this session: give it a memoryStore, such as new FileMemoryStore(directory), or set memory_dir.',
+  )
+}
+
+async function createMemory(session: MemorySession): Promise<Memory> {
+  const { memoryStore: store, memory: options = {} } = session.options
+  if (store === undefined) throw new TypeError('A session without a memoryStore has no memory.')
+  const { Memory } = await import('./memory.js')
+  return new Memory({
+    store,
+    options,
+    now: () => session.now(),
+    newId: () => session.newId(),
+    secretIn: (text) => secretIn(session, text),
+    redact: (text) => session.redactor.tokens(session.redactor.forModel(text), 'model'),
+    emit: (event) => session.emit(event),
+    notice: (message) => session.emit({ type: 'notice', source: 'memory', message }),
+  })
+}
+
+/** The kind of secret in a text. A memory outlives its session, so keys stay out of it whatever the session's own provider says. */
+function secretIn({ redactor }: MemorySession, text: string): string | undefined {
+  const clean = redactor.tokens(redactor.record?.(text) ?? text, 'record')
+  if (clean === text) return hasPassword(text) ? 'PASSWORD' : undefined
+  const kinds = [...clean.matchAll(/\[REDACTED:(\w+)\]/g)].map(([mark, kind]) => ({ mark, kind }))
+  return kinds.find(({ mark }) => !text.includes(mark))?.kind ?? 'SECRET'
+}
+
+/** The ids of memories that the model sees already; those that a summary or a rewind removed can be shown again. */
+function shownIn(messages: readonly Message[]): ReadonlySet<string> {
+  const shown = new Set<string>()
+  for (const message of messages) {
+    if (message.role !== 'user') continue
+    for (const part of message.content)
+      if (part.type === 'text' && isRecalledSection(part.text))
+        for (const id of idsInSection(part.text)) shown.add(id)
+  }
+  return shown
+}
+
+function textOf({ content }: UserMessage): string {
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+}

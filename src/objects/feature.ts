@@ -1,0 +1,10 @@
+import type { SessionFeature } from '../feature/session-feature.js'
+import type { RuntimeObjects } from '../tool/runtime.js'
+import { generateFor } from './generate.js'
+
+/** Lends the session's model to tools that want data from it, such as `generate_object`. */
+export const objectsFeature: SessionFeature<RuntimeObjects> = {
+  name: 'objects',
+  create: (session) => ({ generate: (request, options) => generateFor(session, request, options) }),
+  services: { objects: (session) => session.use(objectsFeature) },
+}

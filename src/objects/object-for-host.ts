@@ -1,0 +1,89 @@
+import type { FeatureContext } from '../feature/feature-context.js'
+import { redactValue } from '../feature/redact-value.js'
+import { type Usage, usageOf } from '../loop/usage.js'
+import { ObjectGenerationError } from '../model/object/errors.js'
+import { messageOf } from '../tool/errors.js'
+import type { JsonSchema } from '../tool/json.js'
+import type { GeneratedObject, ObjectRequest, PartialObject } from '../tool/runtime.js'
+import { type AnySchema, isStandardSchema, parametersOf, validateWith } from '../tool/standard-schema.js'
+import type { Validation } from '../tool/validation.js'
+import { generateFor } from './generate.js'
+
+/** What a host asks for with `generateObject`. */
+export type ObjectOptions = Omit<ObjectRequest, 'schema'> & {
+  /** The JSON Schema of a schema whose library cannot say it. */
+  readonly jsonSchema?: JsonSchema
+  readonly signal?: AbortSignal
+  /** Called with what is known of the object while it is written, at most ten times a second. */
+  readonly onPartial?: (partial: PartialObject) => void
+}
+
+export type ObjectResult<Value> = Omit<GeneratedObject<Value>, 'usage'> & {
+  readonly usage: Usage
+  /** US dollars; absent when the price of the model is not known. */
+  readonly costUsd?: number
+}
+
+/** A value that a schema of a library gives, or that fits a JSON Schema. Secrets are taken out of it as everywhere in the session. */
+export async function objectForHost<Value>(
+  session: FeatureContext,
+  schema: AnySchema | JsonSchema,
+  given: string | ObjectOptions,
+): Promise<ObjectResult<Value>> {
+  const { jsonSchema, signal, onPartial, ...request }: ObjectOptions =
+    typeof given === 'string' ? { prompt: given } : given
+  const standard = isStandardSchema(schema) ? schema : undefined
+  const json = standard === undefined ? (schema as JsonSchema) : (jsonSchema ?? jsonFormOf(standard))
+  const clean = (text: string): string => session.redactor.text(text)
+  try {
+    const made = await generateFor<Value>(
+      session,
+      { ...request, schema: json },
+      {
+        signal,
+        ...(onPartial !== undefined && {
+          onPartial: ({ value, ...rest }) => onPartial({ ...rest, value: redactValue(value, clean) }),
+        }),
+        // The library decides in the end: it may refuse more than its JSON Schema says, and return another value.
+        ...(standard !== undefined && {
+          check: async (value) => (await validateWith(standard, value)) as Validation<Value>,
+        }),
+      },
+    )
+    const { object, rawText, usage, ...rest } = made
+    return { ...rest, object: redactValue(object, clean), rawText: clean(rawText), usage: usageOf(usage) }
+  } catch (error) {
+    throw error instanceof ObjectGenerationError ? cleanError(error, clean) : error
+  }
+}
+
+function jsonFormOf(schema: AnySchema): JsonSchema {
+  try {
+    return parametersOf(schema, 'generate_object')
+  } catch (error) {
+    const { vendor } = schema['~standard']
+    throw new ObjectGenerationError(
+      'object_request_invalid',
+      `This schema of ${vendor} has no JSON Schema form that a model could be shown: give one as the option jsonSchema.`,
+      { issues: [{ path: [], message: messageOf(error) }] },
+      error,
+    )
+  }
+}
+
+function cleanError(error: ObjectGenerationError, clean: (text: string) => string): ObjectGenerationError {
+  const { code, message, issues, mode, repairAttempts, usage, rawText, truncated, cause } = error
+  return new ObjectGenerationError(
+    code,
+    clean(message),
+    {
+      issues: redactValue(issues, clean),
+      repairAttempts,
+      truncated,
+      ...(mode !== undefined && { mode }),
+      ...(usage !== undefined && { usage }),
+      ...(rawText !== undefined && { rawText: clean(rawText) }),
+    },
+    cause,
+  )
+}

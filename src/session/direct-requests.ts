@@ -1,0 +1,56 @@
+import { isRecord } from '../tool/json.js'
+
+export type GitCommand = {
+  readonly command: string
+  readonly subcommand?: string
+  readonly name?: string
+  readonly path?: string
+  readonly newBranch?: boolean
+  readonly base?: string
+  readonly force?: boolean
+  readonly maxCount?: number
+  readonly message?: string
+  readonly includeUntracked?: boolean
+  readonly target?: string
+  readonly ref?: string
+}
+
+export type ProgramRequest = {
+  readonly source?: string
+  /** A `.js`, `.mjs` or `.ts` file of the workspace, instead of the source. */
+  readonly path?: string
+  readonly language?: 'javascript' | 'typescript'
+  readonly inputs?: unknown
+  /** Absent: every tool but `program`. */
+  readonly allowedTools?: readonly string[]
+  readonly limits?: {
+    readonly timeoutMs?: number
+    readonly maxToolCalls?: number
+    readonly maxOutputBytes?: number
+  }
+}
+
+/** The arguments of the tool `git`, from an object or from a command with the rest by position. */
+export function gitArgs(command: string | GitCommand, places: object): Record<string, unknown> {
+  const given = isRecord(command) ? (command as GitCommand) : { command: command as string, ...places }
+  if (typeof given.command !== 'string') throw new TypeError('git options must include a command field')
+  const {
+    newBranch: new_branch,
+    maxCount: max_count,
+    includeUntracked: include_untracked,
+    ...rest
+  } = given as GitCommand
+  return definedOf({ ...rest, new_branch, max_count, include_untracked })
+}
+
+/** The arguments of the tool `program`. */
+export function programArgs({
+  allowedTools: allowed_tools,
+  ...rest
+}: ProgramRequest): Record<string, unknown> {
+  return definedOf({ type: 'script', ...rest, allowed_tools })
+}
+
+function definedOf(fields: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

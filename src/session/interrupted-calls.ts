@@ -1,0 +1,47 @@
+import type { UnfinishedRound } from '../loop/run-parts.js'
+import { canGoOn } from './journal/call-steps.js'
+import { interruptedResults, type OpenCalls, unfinishedRound } from './journal/interrupted.js'
+import type { SessionKernel } from './kernel.js'
+
+/** The calls that an earlier process left without a result, until they are answered or made again. */
+export class InterruptedCalls {
+  readonly #kernel: SessionKernel
+  #closed = false
+
+  constructor(kernel: SessionKernel) {
+    this.#kernel = kernel
+  }
+
+  /** What is known of them. */
+  get open(): OpenCalls {
+    const { restored } = this.#kernel
+    return restored === undefined || this.#closed ? { openIntents: [] } : restored
+  }
+
+  /** Answers them with what is known, before anything else is added to the conversation. */
+  async close(): Promise<void> {
+    const { restored, conversation, confirmations } = this.#kernel
+    if (restored === undefined || this.#closed) return
+    this.#closed = true
+    confirmations.forgetSaved()
+    const results = interruptedResults(conversation.messages, restored, this.#kernel.now())
+    if (results !== undefined) await conversation.append(results.message, results)
+  }
+
+  /** The last answer of these runs, when calls of it can be made now that an earlier process did not make. */
+  unfinishedRound(family: ReadonlySet<string>): UnfinishedRound | undefined {
+    const { restored, conversation } = this.#kernel
+    if (restored === undefined || this.#closed) return undefined
+    const last = conversation.kept.at(-1)
+    const own = last?.row.runId !== undefined && family.has(last.row.runId)
+    const goesOn = (_: string, callId: string): boolean => own && canGoOn(restored, last.id, callId)
+    return unfinishedRound(conversation.messages, restored, { family, now: this.#kernel.now(), goesOn })
+  }
+
+  /** Takes the unfinished round for a run that finishes it. */
+  takeUnfinishedRound(family: ReadonlySet<string>): UnfinishedRound | undefined {
+    const unfinished = this.unfinishedRound(family)
+    if (unfinished !== undefined) this.#closed = true
+    return unfinished
+  }
+}

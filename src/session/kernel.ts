@@ -1,0 +1,365 @@
+import { setMaxListeners } from 'node:events'
+import type { ModeName } from '../authority/mode.js'
+import type { Engine, FeatureContext } from '../feature/feature-context.js'
+import { labelsOf, type SessionLabels } from '../feature/labels.js'
+import type { SessionFeature } from '../feature/session-feature.js'
+import type { SharedServices } from '../feature/shared-services.js'
+import { type Budget, type BudgetGuard, createBudget } from '../loop/budget.js'
+import type { Conversation } from '../loop/conversation.js'
+import type { AgentEvent } from '../loop/events.js'
+import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/host-env.js'
+import type { RunParts } from '../loop/run-parts.js'
+import type { Model } from '../model/model.js'
+import { laneOfKind } from '../queue/lane.js'
+import type { UserMessage } from '../tool/completion.js'
+import type { AnyTool, RunIdentity } from '../tool/contract.js'
+import type { ToolResult } from '../tool/tool-result.js'
+import { toolSearchTool } from '../toolbox/tool-search.js'
+import type { ActiveRun } from './active-run.js'
+import { builtinTools, dormantTools, isBuiltinName, ownTools } from './builtin-tools.js'
+import { compactNow } from './compact.js'
+import { type Confirmations, createConfirmations } from './confirmations.js'
+import { callTool } from './direct-tools.js'
+import { startEngine } from './engine.js'
+import { SessionClosedError } from './errors.js'
+import { FeatureStates } from './feature-states.js'
+import { featuresWith } from './features.js'
+import { type FileChanges, hostCalls } from './history/file-changes.js'
+import { hostTools } from './host-tools.js'
+import { InterruptedCalls } from './interrupted-calls.js'
+import type { RecordedConversation } from './journal/recorded-conversation.js'
+import { type RestoredSession, restoredTodos } from './journal/restore.js'
+import type { SessionRecorder } from './journal/session-recorder.js'
+import { partsFor } from './loop-parts.js'
+import type { SessionOptions } from './options.js'
+import { OutsideDirectories } from './outside-directories.js'
+import { createPlanProgress, type PlanProgress } from './plan-progress.js'
+import { SessionPrompt } from './prompt/session-prompt.js'
+import { createRedactor, type Redactor } from './redactor.js'
+import { RunQueue } from './run-queue.js'
+import { Runs } from './runs.js'
+import { redactValue } from './security/index.js'
+import { SessionModels } from './session-models.js'
+import { createRecorder, savedQuestions, unsavedConversation, watchChanges } from './session-records.js'
+import type { ParentLink, SessionSetup } from './setup.js'
+import { shownLimits } from './shown-limits.js'
+import { type Ledger, SpendingAccount } from './spending.js'
+import { SessionTitle } from './title.js'
+import { withToolFacts } from './tool-facts.js'
+import { ToolRegistry } from './tool-registry.js'
+import { Trace } from './trace.js'
+
+/**
+ * What a session consists of: its options, tools, conversation, log, queue of runs and life cycle. It calls the features of
+ * `features.ts` at fixed points and knows nothing else of them. `Session` is what a host sees of it.
+ */
+export class SessionKernel implements FeatureContext<SessionOptions, SessionSetup> {
+  readonly setup: SessionSetup
+  readonly clock: Clock
+  readonly ids: IdGenerator
+  readonly tools: ToolRegistry
+  readonly models: SessionModels
+  readonly conversation: RecordedConversation
+  readonly plan: PlanProgress
+  /** Writes the log; absent without a store. */
+  readonly recorder: SessionRecorder | undefined
+  /** What tools did to files, run by run. */
+  readonly changes: FileChanges
+  readonly queue: RunQueue
+  /** The records of runs, also of those that have ended. */
+  readonly runs: Runs
+  readonly trace: Trace
+  readonly account: SpendingAccount
+  readonly budget: Budget
+  readonly confirmations: Confirmations
+  readonly redactor: Redactor
+  readonly places: OutsideDirectories
+  readonly title: SessionTitle
+  readonly prompt: SessionPrompt
+  readonly interrupted: InterruptedCalls
+  /** Messages of the user for the run at work. */
+  readonly steering: UserMessage[] = []
+  guard: BudgetGuard | undefined
+  readonly #closing = new AbortController()
+  readonly #states = new FeatureStates()
+  #engine: Promise<Engine> | undefined
+  #started = false
+  #ending: Promise<void> | undefined
+
+  constructor(setup: SessionSetup) {
+    const { options, sessionId, parent, restored } = setup
+    this.setup = setup
+    // Every direct call listens, and many can be made at once.
+    setMaxListeners(0, this.#closing.signal)
+    this.clock = options.hostEnv?.clock ?? systemClock
+    this.ids = options.hostEnv?.idGenerator ?? randomIds
+    this.guard = options.budgetGuard
+    this.models = new SessionModels(setup)
+    this.places = parent?.session.places ?? new OutsideDirectories(setup.root, options)
+    const builtin = builtinTools(options, setup.agentTools ?? [])
+    const limits = shownLimits(options.toolSearch ?? 'auto', isBuiltinName, () => this.model().facts)
+    this.tools = new ToolRegistry(
+      [...builtin, ...ownTools(options)],
+      toolSearchTool,
+      dormantTools(options, builtin),
+      limits,
+    )
+    this.queue = new RunQueue(sessionId)
+    this.runs = new Runs(options.retentionLimits)
+    this.account = new SpendingAccount(restored)
+    this.plan = createPlanProgress(restoredTodos(restored))
+    if (restored !== undefined) this.runs.restore(restored)
+    this.trace = new Trace({ sessionId, ...labelsOf(options) }, options.retentionLimits?.maxTraceEvents)
+    this.redactor = createRedactor(options.securityProvider, setup.secrets ?? [], this.emit)
+    this.title = new SessionTitle(options.title ?? restored?.session?.title)
+    this.recorder = options.sessionStore && createRecorder(this, options.sessionStore)
+    if (restored === undefined && options.signal?.aborted !== true) this.recorder?.create()
+    this.conversation = this.recorder?.conversation ?? unsavedConversation(this)
+    this.changes = parent?.session.changes ?? watchChanges(this)
+    // What a subagent spends its parent spends, all the way up.
+    const budget = parent?.budget ?? createBudget(() => this.guard, sessionId, this.emit)
+    this.budget = this.account.counted(budget, () => this.active?.spending)
+    this.confirmations = createConfirmations({
+      policy: options.confirmationPolicy ?? {},
+      onAsk: options.onAsk,
+      laneOf: (toolName) => laneOfKind(this.tools.get(toolName)?.kind ?? 'other'),
+      root: setup.root,
+      kept: savedQuestions(this),
+      emit: this.emit,
+      now: () => this.now(),
+    })
+    this.prompt = new SessionPrompt(this)
+    this.interrupted = new InterruptedCalls(this)
+    for (const feature of featuresWith('opened')) feature.opened(this)
+  }
+
+  get sessionId(): string {
+    return this.setup.sessionId
+  }
+
+  get agentId(): string {
+    return this.setup.agentId
+  }
+
+  get root(): string {
+    return this.setup.root
+  }
+
+  get userDir(): string {
+    return this.setup.userDir
+  }
+
+  get options(): SessionOptions {
+    return this.setup.options
+  }
+
+  get labels(): SessionLabels {
+    return labelsOf(this.setup.options)
+  }
+
+  get restored(): RestoredSession | undefined {
+    return this.setup.restored
+  }
+
+  get parent(): ParentLink | undefined {
+    return this.setup.parent
+  }
+
+  get active(): ActiveRun | undefined {
+    return this.queue.active
+  }
+
+  get activeRunId(): string | undefined {
+    return this.queue.active?.id
+  }
+
+  get spending(): Ledger {
+    return this.account.total
+  }
+
+  withoutKeys<Value>(value: Value): Value {
+    const { keys } = this.redactor
+    return keys === undefined ? value : redactValue(value, keys)
+  }
+
+  now(): number {
+    return this.clock.now()
+  }
+
+  newId(): string {
+    return this.ids.next()
+  }
+
+  // Events and features
+
+  /** Emits an event of the run at work, with what is known of its tool. Without a run it is dropped; features see it in any case. */
+  readonly emit = (event: AgentEvent): void => {
+    this.active?.emit(withToolFacts(event, this))
+    for (const feature of featuresWith('onEvent')) feature.onEvent(this, event)
+  }
+
+  use<State>(feature: SessionFeature<State>): State {
+    return this.#states.use(feature, this)
+  }
+
+  peek<State>(feature: SessionFeature<State>): State | undefined {
+    return this.#states.peek(feature)
+  }
+
+  service<Name extends keyof SharedServices>(name: Name): SharedServices[Name] | undefined {
+    for (const { offers } of featuresWith('offers')) {
+      const offered = offers[name]?.(this)
+      if (offered !== undefined) return offered
+    }
+    return undefined
+  }
+
+  async observe(
+    event: string,
+    payload: Readonly<Record<string, unknown>>,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    for (const feature of featuresWith('observe')) await feature.observe(this, event, payload, signal)
+  }
+
+  // Life cycle
+
+  /** Aborted when the session is closed. */
+  get signal(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  get isClosed(): boolean {
+    return this.signal.aborted
+  }
+
+  assertOpen(): void {
+    if (this.isClosed) throw new SessionClosedError(this.sessionId)
+  }
+
+  /** Changes the session itself: never while a run is at work, and runs that come meanwhile wait for it. */
+  async alone<T>(doing: string, work: () => Promise<T>): Promise<T> {
+    this.assertOpen()
+    return this.queue.alone(doing, work)
+  }
+
+  /** Once, before the first run or direct call. */
+  async start(signal: AbortSignal): Promise<void> {
+    if (this.#started) return
+    this.#started = true
+    for (const feature of featuresWith('started')) await feature.started(this, signal)
+  }
+
+  /** Closes the session and leaves the log as it is: to another process it looks as if this one was killed, but for the lease. */
+  suspend(): Promise<void> {
+    if (this.#ending === undefined) this.recorder?.seal()
+    return this.close()
+  }
+
+  /** The session takes nothing new from now on. Every call waits for the same end. */
+  close(): Promise<void> {
+    if (this.#ending === undefined) {
+      this.#ending = this.#end()
+      this.#closing.abort(new SessionClosedError(this.sessionId))
+      this.queue.cancelAll('the session was closed')
+      this.confirmations.cancelAll('The session was closed.')
+      this.setup.closed(this.#ending)
+    }
+    return this.#ending
+  }
+
+  async #end(): Promise<void> {
+    await this.queue.settled
+    for (const feature of featuresWith('ended')) await feature.ended(this, this.#started)
+    try {
+      await this.#states.close()
+    } finally {
+      const engine = await this.#engine?.catch(() => undefined)
+      await engine?.workspace.close()
+      // A log that cannot be written was reported before.
+      await this.saveSpending().catch(() => undefined)
+      const title = this.title.toRepeat
+      if (title !== undefined && this.conversation.order.length > 0) this.recorder?.title(title)
+      await this.recorder?.close()
+    }
+  }
+
+  // Engine, models and runs
+
+  /** Starts with the first call; a failed start is tried again at the next. */
+  engine(): Promise<Engine> {
+    this.#engine ??= startEngine(this).catch((error: unknown) => {
+      this.#engine = undefined
+      throw error
+    })
+    return this.#engine
+  }
+
+  /** The mode at this moment. */
+  async mode(): Promise<ModeName | undefined> {
+    const engine = await this.#engine
+    return engine === undefined ? this.options.mode : engine.authority.mode
+  }
+
+  identity(): RunIdentity {
+    const { agentId, sessionId } = this
+    const metadata = this.active?.metadata ?? this.options.metadata
+    return {
+      agentId,
+      sessionId,
+      runId: this.activeRunId ?? 'host',
+      ...(metadata !== undefined && { metadata }),
+    }
+  }
+
+  callTool(name: string, args: unknown, signal?: AbortSignal): Promise<ToolResult> {
+    return callTool(this, name, args, signal)
+  }
+
+  isHostTool(tool: AnyTool): boolean {
+    return hostTools.get(tool.name) === tool
+  }
+
+  isBuiltinTool(name: string): boolean {
+    return builtinTools(this.options, this.setup.agentTools ?? []).some((tool) => tool.name === name)
+  }
+
+  model(): Model {
+    return this.models.current()
+  }
+
+  setModel(name: string): Promise<void> {
+    return this.models.set(name, this.recorder)
+  }
+
+  instructions(): Promise<string> {
+    return this.prompt.text()
+  }
+
+  loopParts(signal: AbortSignal, conversation: Conversation): Promise<RunParts> {
+    return partsFor(this, signal, conversation)
+  }
+
+  compact(signal: AbortSignal): ReturnType<typeof compactNow> {
+    return compactNow(this, signal)
+  }
+
+  saveSpending(): Promise<void> {
+    return this.account.save(this.recorder)
+  }
+
+  changesOwner(): string {
+    return this.parent?.changesOf ?? this.activeRunId ?? hostCalls
+  }
+
+  cancelRun(runId: string, reason: string): boolean {
+    return this.queue.cancel(runId, reason)
+  }
+
+  /** Names a session that has no messages yet after its first prompt. */
+  titleAfter(prompt: string): void {
+    if (this.title.current !== undefined || this.conversation.order.length > 0) return
+    const title = this.title.takeFrom(this.withoutKeys(prompt))
+    if (title !== undefined) this.recorder?.title(title)
+  }
+}

@@ -1,0 +1,86 @@
+import { platform } from 'node:process'
+import { SingleFlight } from '../../feature/single-flight.js'
+import { readInstructions } from '../../workspace/instructions/read-instructions.js'
+import { featuresWith } from '../features.js'
+import type { SessionKernel } from '../kernel.js'
+import { sharedText } from './shared-text.js'
+import { systemPrompt } from './system-prompt.js'
+
+/** The system prompt of a session. It is created once and stays the same: what changes later is said in messages. */
+export class SessionPrompt {
+  readonly #kernel: SessionKernel
+  #text: Promise<string> | undefined
+  /** What the prompt will be created from. */
+  #sources: Promise<FoundInstructions> | undefined
+
+  constructor(kernel: SessionKernel) {
+    this.#kernel = kernel
+  }
+
+  text(): Promise<string> {
+    this.#text ??= this.#create().catch((error: unknown) => {
+      this.#text = undefined
+      throw error
+    })
+    return this.#text
+  }
+
+  /** Starts to look for what the prompt is created from, unless it exists. What an earlier run found and did not use is out of date. */
+  lookAhead(): void {
+    if (this.#text !== undefined) return
+    this.#sources = findSources(this.#kernel)
+    // The caller of `text` gets the error.
+    this.#sources.catch(() => undefined)
+  }
+
+  async #create(): Promise<string> {
+    const sources = this.#sources ?? findSources(this.#kernel)
+    this.#sources = undefined
+    return createPrompt(this.#kernel, await sources)
+  }
+}
+
+type FoundInstructions = Awaited<ReturnType<typeof readInstructions>>
+
+/**
+ * Looks for files of instructions, and lets features look for theirs. Sessions that look at the same moment look together, so it is
+ * started before anything that lets in sessions one by one.
+ */
+async function findSources(kernel: SessionKernel): Promise<FoundInstructions> {
+  const others = featuresWith('findPromptSources').map((feature) => feature.findPromptSources(kernel))
+  const [found] = await Promise.all([instructionsOf(kernel), ...others])
+  return found
+}
+
+async function createPrompt(kernel: SessionKernel, found: FoundInstructions): Promise<string> {
+  const { options, root } = kernel
+  for (const message of found.problems) kernel.emit({ type: 'notice', source: 'instructions', message })
+  const sections: string[] = []
+  for (const feature of featuresWith('promptSection')) {
+    const section = await feature.promptSection(kernel)
+    if (section !== undefined) sections.push(section)
+  }
+  const text = systemPrompt({
+    slots: options,
+    planning: options.planningMode !== 'disabled' && kernel.tools.isShown('todo'),
+    instructions: found.files,
+    sections,
+    environment: { workspace: root, platform, date: dayOf(kernel.now()) },
+  })
+  return sharedText(text)
+}
+
+async function instructionsOf({ root, userDir, options, setup }: SessionKernel): Promise<FoundInstructions> {
+  const { instructionFiles: names } = options
+  if (names === false) return { files: [], problems: [] }
+  const places = { root, userDir, ...setup.instructions, ...(names !== undefined && { fileNames: names }) }
+  return instructionFiles.ask(JSON.stringify(places), () => readInstructions(places))
+}
+
+const instructionFiles = new SingleFlight<FoundInstructions>()
+
+/** A clock of the host can be out of the range of dates. */
+function dayOf(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? 'unknown' : date.toISOString().slice(0, 10)
+}

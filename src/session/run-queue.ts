@@ -1,0 +1,65 @@
+import type { ActiveRun } from './active-run.js'
+import type { AgentResult } from './agent-result.js'
+import { SessionBusyError } from './errors.js'
+
+/** The runs of a session that wait or are at work: one at a time, in the order in which they came. */
+export class RunQueue {
+  /** The run at work. */
+  active: ActiveRun | undefined
+  readonly #sessionId: string
+  readonly #open = new Map<string, ActiveRun>()
+  /** Settles when all runs so far have ended, and never fails. */
+  #settled: Promise<unknown> = Promise.resolve()
+  #exclusive = false
+
+  constructor(sessionId: string) {
+    this.#sessionId = sessionId
+  }
+
+  /** Whether a run is at work or waits, or the session itself is being changed. */
+  get isBusy(): boolean {
+    return this.#open.size > 0 || this.#exclusive
+  }
+
+  /** Settles when all runs so far have ended, and never fails. */
+  get settled(): Promise<unknown> {
+    return this.#settled
+  }
+
+  has(runId: string): boolean {
+    return this.#open.has(runId)
+  }
+
+  /** Adds a run. `perform` gets what it has to wait for, undefined when nothing is before it. */
+  add(run: ActiveRun, perform: (others: Promise<unknown> | undefined) => Promise<AgentResult>): void {
+    const others = this.isBusy ? this.#settled : undefined
+    this.#open.set(run.id, run)
+    run.result = perform(others).finally(() => this.#open.delete(run.id))
+    // A run that was cancelled while it waited ends before those in front of it. Results are not kept here: each would hold all before it.
+    this.#after(run.result)
+  }
+
+  /** Changes the session itself: never while a run is at work, and runs that come meanwhile wait for it. */
+  async alone<T>(doing: string, work: () => Promise<T>): Promise<T> {
+    if (this.isBusy) throw new SessionBusyError(this.#sessionId, doing)
+    this.#exclusive = true
+    const ended = work().finally(() => {
+      this.#exclusive = false
+    })
+    this.#after(ended)
+    return ended
+  }
+
+  /** False when no such run waits or is at work. */
+  cancel(runId: string, reason: string): boolean {
+    return this.#open.get(runId)?.cancel(reason) ?? false
+  }
+
+  cancelAll(reason: string): void {
+    for (const run of [...this.#open.values()]) run.cancel(reason)
+  }
+
+  #after(work: Promise<unknown>): void {
+    this.#settled = Promise.allSettled([this.#settled, work]).then(() => undefined)
+  }
+}

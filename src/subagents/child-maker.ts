@@ -1,0 +1,30 @@
+import type { Engine, FeatureContext } from '../feature/feature-context.js'
+import type { QuestionHandler } from '../feature/question.js'
+import type { AskHandler } from '../loop/ask.js'
+import type { Budget } from '../loop/budget.js'
+import type { AgentDefinition } from './agent-definition.js'
+import type { TaskSession } from './perform-task.js'
+
+/** A task, for the session that is created for it. */
+export type ChildTask = {
+  readonly taskId: string
+  readonly sessionId: string
+  readonly agent: AgentDefinition
+  readonly maxSteps?: number | undefined
+  readonly timeoutMs: number
+  /** The message of the user that the parent was working on. */
+  readonly messageId?: string | undefined
+  /** The run that changes to files belong to: undoing it undoes what its subagents did. */
+  readonly changesOf: string
+  readonly budget: Budget
+  /** Decides about calls that must be asked about; absent: they are refused. */
+  readonly onAsk?: AskHandler | undefined
+  readonly onQuestion?: QuestionHandler | undefined
+}
+
+/** Creates the sessions of subagents. The agent lends it to each of its sessions. */
+export interface ChildMaker {
+  /** The agents that every session knows. */
+  readonly agents: readonly AgentDefinition[]
+  open(parent: FeatureContext, engine: Engine, task: ChildTask): TaskSession
+}

@@ -1,0 +1,44 @@
+import type { QuestionHandler } from '../feature/question.js'
+import type { AskHandler } from '../loop/ask.js'
+import type { SubagentSession } from './options.js'
+import type { SubagentTaskSnapshot } from './task-record.js'
+
+/** The questions of one subagent that wait for the user of its parent. */
+export class OpenAsks {
+  readonly handler: AskHandler | undefined
+  readonly question: QuestionHandler | undefined
+  readonly #session: SubagentSession
+  readonly #waiting = new Set<string>()
+
+  constructor(
+    session: SubagentSession,
+    { taskId, childSessionId, agent, description }: SubagentTaskSnapshot,
+  ) {
+    this.#session = session
+    const { onAsk, onQuestion, confirmationPolicy } = session.options
+    const source = { taskId, sessionId: childSessionId, agent, description }
+    if (onQuestion !== undefined)
+      this.question = (questions, from = source) => {
+        session.emit({ type: 'user_question', questions, agent: from.agent, taskId: from.taskId })
+        return onQuestion(questions, from)
+      }
+    if (onAsk === undefined && confirmationPolicy?.enabled !== true) return
+    this.handler = async (request) => {
+      // Two children may well use the same id for a call.
+      const toolCallId = `${taskId}:${request.toolCallId ?? request.id}`
+      const notes = [`asked by the subagent "${agent}" (${description})`, ...request.notes]
+      this.#waiting.add(toolCallId)
+      try {
+        return await session.confirmations.ask({ ...request, toolCallId, notes })
+      } finally {
+        this.#waiting.delete(toolCallId)
+      }
+    }
+  }
+
+  /** Rejects the questions that still wait: the task has ended. */
+  withdraw(): void {
+    for (const toolId of this.#waiting)
+      this.#session.confirmations.withdraw(toolId, 'The task that asked has ended.')
+  }
+}

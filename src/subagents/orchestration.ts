@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import { SessionOptionError } from '../feature/option-error.js'
+import { subagentsFeature } from './feature.js'
+import { Slots } from './limits.js'
+import type { SubagentSession } from './options.js'
+import {
+  assertSteps,
+  failedStep,
+  type ParallelOutcome,
+  type PipelineStage,
+  requestFor,
+  runPipeline,
+  type StepOutcome,
+  type StepSpec,
+  stepOutcome,
+} from './orchestrate.js'
+import type { RunTasksOptions } from './tasks.js'
+
+/** Runs steps at the same time. */
+export async function parallel(
+  session: SubagentSession,
+  specs: readonly StepSpec[],
+  limitTokens: number | undefined,
+): Promise<StepOutcome[] | ParallelOutcome> {
+  session.assertOpen()
+  assertSteps(specs)
+  const run = stepRunner(session)
+  if (limitTokens === undefined) return Promise.all(specs.map((spec) => run(spec)))
+  if (!Number.isInteger(limitTokens) || limitTokens < 1)
+    throw new TypeError(`budgetTokens must be a whole number above 0, not ${limitTokens}.`)
+  const budget = { limitTokens, consumedTokens: 0 }
+  const outcomes = await Promise.all(specs.map((spec) => run(spec, { budget })))
+  return { outcomes, budget }
+}
+
+/** Runs steps at the same time, and remembers those that succeeded under the workflow's id until all have. */
+export async function parallelResumable(
+  session: SubagentSession,
+  specs: readonly StepSpec[],
+  workflowId: string,
+): Promise<StepOutcome[]> {
+  session.assertOpen()
+  assertSteps(specs)
+  if (session.recorder === undefined)
+    throw new SessionOptionError('sessionStore', 'parallelResumable requires a sessionStore on the session.')
+  if (typeof workflowId !== 'string' || workflowId === '')
+    throw new TypeError('workflowId must be a string that is not empty.')
+  const tasks = session.use(subagentsFeature).tasks
+  const run = stepRunner(session)
+  const done = new Map(tasks.stepsDone(workflowId).map(({ step, outcome }) => [stepKey(step), outcome]))
+  const outcomes = await Promise.all(
+    specs.map((spec) => {
+      const workflow = { id: workflowId, step: spec.taskId, digest: digestOf(spec) }
+      const known = done.get(stepKey(workflow))
+      return known === undefined ? run(spec, { workflow }) : stepOutcome(spec, known)
+    }),
+  )
+  if (outcomes.every(({ success }) => success)) await tasks.endWorkflow(workflowId)
+  return outcomes
+}
+
+export async function pipeline<Item>(
+  session: SubagentSession,
+  items: readonly Item[],
+  stages: readonly PipelineStage<Item>[],
+  timeoutMs = defaultTimeoutMs,
+): Promise<(StepOutcome | null)[]> {
+  session.assertOpen()
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > maxTimerMs)
+    throw new TypeError(
+      `timeoutMs must be a whole number of milliseconds from 1 to ${maxTimerMs}, not ${timeoutMs}.`,
+    )
+  return runPipeline(items, stages, timeoutMs, stepRunner(session))
+}
+
+const defaultTimeoutMs = 30_000
+/** The longest time a timer takes; with a longer one it fires at once. */
+const maxTimerMs = 2 ** 31 - 1
+
+/** Runs as many steps at a time as there can be tasks: more would be refused, and here they can wait. */
+function stepRunner(
+  session: SubagentSession,
+): (spec: StepSpec, options?: RunTasksOptions) => Promise<StepOutcome> {
+  const tasks = session.use(subagentsFeature).tasks
+  const slots = new Slots(tasks.maxAtOnce)
+  return async (spec, options = {}) => {
+    try {
+      const [outcome] = await slots.run(session.signal, () => tasks.run([requestFor(spec)], options))
+      return outcome === undefined
+        ? failedStep(spec, new Error('it gave no outcome'))
+        : stepOutcome(spec, outcome)
+    } catch (error) {
+      return failedStep(spec, error)
+    }
+  }
+}
+
+/** A step whose text has changed is another step. */
+function digestOf({ taskId, agent, prompt, maxSteps, outputSchema }: StepSpec): string {
+  const facts = JSON.stringify([taskId, agent, prompt, maxSteps ?? null, outputSchema ?? null])
+  return createHash('sha256').update(facts).digest('hex')
+}
+
+function stepKey({ step, digest }: { readonly step: string; readonly digest: string }): string {
+  return `${digest} ${step}`
+}

@@ -1,0 +1,61 @@
+import { noUsage } from '../loop/usage.js'
+import type { TaskNote } from '../store/records.js'
+import type { JsonValue } from '../tool/json.js'
+import type { TaskOutcome } from '../tool/runtime.js'
+import type { SubagentTaskSnapshot } from './task-record.js'
+
+/** A task as the log keeps it. */
+export function noteOf(task: SubagentTaskSnapshot, workflow: TaskNote['workflow']): TaskNote {
+  const { parentSessionId: _, progress: __, output, structured, counters, usage, ...rest } = task
+  const cut = output !== undefined && output.length > maxOutputLength
+  return {
+    type: 'task',
+    ...rest,
+    counters: { ...counters },
+    ...(usage !== undefined && { usage: { ...usage } }),
+    ...(output !== undefined && { output: cut ? output.slice(0, maxOutputLength) : output }),
+    ...(cut && { outputCut: true }),
+    // It was read from JSON.
+    ...(structured !== undefined && { structured: structured as JsonValue }),
+    workflow: workflow ?? null,
+  }
+}
+
+/** What a log says of a task. */
+export function snapshotOf(note: TaskNote, parentSessionId: string): SubagentTaskSnapshot {
+  const { type: _, counters, usage, outputCut: __, workflow: ___, ...rest } = note
+  const count = (name: string): number => {
+    const value = counters[name]
+    return typeof value === 'number' && Number.isFinite(value) ? value : 0
+  }
+  return {
+    ...rest,
+    parentSessionId,
+    ...(usage !== undefined && { usage: { ...noUsage, ...usage } }),
+    counters: {
+      rounds: count('rounds'),
+      toolCalls: count('toolCalls'),
+      totalTokens: count('totalTokens'),
+    },
+    progress: [],
+  }
+}
+
+/** What came of a task that has ended, here or in an earlier process. */
+export function doneBy(task: SubagentTaskSnapshot): TaskOutcome {
+  const { taskId, childSessionId, agent, description, output = '', success = false, counters, error } = task
+  return {
+    taskId,
+    sessionId: childSessionId,
+    agent,
+    description,
+    output,
+    success,
+    counters,
+    ...(error !== undefined && { error }),
+    ...(task.structured !== undefined && { structured: task.structured }),
+  }
+}
+
+/** The whole stands in the log of the session that did it. */
+const maxOutputLength = 64 * 1024

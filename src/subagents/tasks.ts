@@ -1,0 +1,310 @@
+import type { TaskNote } from '../store/records.js'
+import type { UserMessage } from '../tool/completion.js'
+import { CapstanError, markErrorClass, messageOf } from '../tool/errors.js'
+import type { RuntimeTasks, TaskAgent, TaskOutcome, TaskRequest } from '../tool/runtime.js'
+import { type AgentDefinition, AgentNotFoundError } from './agent-definition.js'
+import type { AgentRegistry } from './agent-registry.js'
+import type { ChildTask } from './child-maker.js'
+import { defaultParallelTasks, defaultTaskTimeoutMs, Slots, TaskFamily } from './limits.js'
+import { OpenAsks } from './open-asks.js'
+import type { SubagentSession } from './options.js'
+import { performTask, type TaskSession, type TaskWork } from './perform-task.js'
+import { type SharedTokens, sharedBudget } from './shared-tokens.js'
+import { TaskBoard } from './task-board.js'
+import { doneBy, noteOf, snapshotOf } from './task-notes.js'
+import type { SubagentTaskSnapshot, TaskRecord } from './task-record.js'
+import { arrivalText } from './task-text.js'
+
+/** A step of a workflow, which outlives the process under its name. */
+export type WorkflowStep = NonNullable<TaskNote['workflow']>
+
+export type RunTasksOptions = {
+  readonly signal?: AbortSignal
+  /** The step of a workflow that it is. */
+  readonly workflow?: WorkflowStep
+  /** Tokens that several tasks share: once they are used up, no further request is sent. */
+  readonly budget?: SharedTokens
+  /** Called when its turn has come. */
+  begun?(): void
+}
+
+type Begun = { readonly record: TaskRecord; readonly request: TaskRequest; readonly agent: AgentDefinition }
+
+type ReadyTask = Pick<Begun, 'request' | 'agent'>
+
+function isReady(task: ReadyTask | TaskOutcome): task is ReadyTask {
+  return 'request' in task
+}
+
+/** The outcome of a task that has no agent: no session was opened for it. */
+function notBegun({ agent, description }: TaskRequest, error: AgentNotFoundError): TaskOutcome {
+  return {
+    taskId: '',
+    sessionId: '',
+    agent: typeof agent === 'string' ? agent : agent.name,
+    description,
+    success: false,
+    output: '',
+    error: error.message,
+    counters: { rounds: 0, toolCalls: 0, totalTokens: 0 },
+  }
+}
+
+/** The tasks that a session has given to other agents. */
+export class Tasks implements RuntimeTasks {
+  readonly #session: SubagentSession
+  readonly #known: { readonly agents: AgentRegistry }
+  readonly #board: TaskBoard
+  readonly #slots: Slots
+  /** The limits that all levels of subagents share. */
+  readonly family: TaskFamily
+  /** Background tasks that have ended and are not reported to the model yet. */
+  readonly #arrived: TaskRecord[] = []
+  /** Steps of workflows that are not over: at work, or done. */
+  readonly #steps = new Map<string, WorkflowStep>()
+  /** How many can be started without one of them being refused. */
+  readonly maxAtOnce: number
+  /** Tasks of an earlier process, to be written once this one writes to the log. */
+  #lost: TaskRecord[] = []
+
+  constructor(session: SubagentSession, known: { readonly agents: AgentRegistry }, family?: TaskFamily) {
+    const { options, restored } = session
+    this.#session = session
+    this.#known = known
+    const { maxParallelTasks = defaultParallelTasks } = options
+    this.#slots = new Slots(maxParallelTasks)
+    this.family = family ?? new TaskFamily(options.delegation)
+    this.maxAtOnce = Math.max(1, Math.min(maxParallelTasks, this.family.maxTasks))
+    const maxEnded = options.retentionLimits?.maxTerminalSubagentTasks ?? Number.POSITIVE_INFINITY
+    this.#board = new TaskBoard(
+      maxEnded,
+      () => session.now(),
+      (taskId) => this.#steps.has(taskId),
+    )
+    for (const note of restored?.tasks.values() ?? []) this.#restore(note)
+  }
+
+  async run(
+    requests: readonly TaskRequest[],
+    options: RunTasksOptions = {},
+  ): Promise<readonly TaskOutcome[]> {
+    const found = requests.map((request) => this.#findAgent(request, requests.length > 1))
+    const begun = this.#begin(found.filter(isReady), false)
+    if (options.workflow !== undefined)
+      for (const { record } of begun) this.#steps.set(record.id, options.workflow)
+    const performed = begun.map((task) => this.#perform(task, options))
+    let next = 0
+    return Promise.all(found.map((task) => (isReady(task) ? performed[next++] : task))) as Promise<
+      readonly TaskOutcome[]
+    >
+  }
+
+  async start(request: TaskRequest): Promise<{ readonly taskId: string; readonly sessionId: string }> {
+    const [task] = this.#begin([{ request, agent: this.#agent(request.agent) }], true)
+    if (task === undefined) throw new TypeError('There is no task to be started.')
+    void this.#perform(task)
+    const { taskId, childSessionId } = task.record.snapshot()
+    return { taskId, sessionId: childSessionId }
+  }
+
+  list(): SubagentTaskSnapshot[] {
+    return this.#board.list().map((task) => task.snapshot())
+  }
+
+  pending(): SubagentTaskSnapshot[] {
+    return this.#board.pending().map((task) => task.snapshot())
+  }
+
+  get(taskId: string): SubagentTaskSnapshot | undefined {
+    return this.#board.get(taskId)?.snapshot()
+  }
+
+  /** False when no such task waits or is at work. Resolves when nothing of it is left. */
+  async cancel(taskId: string): Promise<boolean> {
+    const task = this.#board.get(taskId)
+    if (!task?.cancel('the task was cancelled')) return false
+    await task.ended
+    return true
+  }
+
+  /** Returns whether there were any. */
+  cancelAll(why: string): boolean {
+    return this.#board.pending().filter((task) => task.cancel(why)).length > 0
+  }
+
+  /** Cancels all tasks; resolves when nothing of them is left. */
+  async stopAll(why: string): Promise<void> {
+    const tasks = this.#board.pending()
+    this.cancelAll(why)
+    await Promise.all(tasks.map(({ ended }) => ended))
+  }
+
+  /** Messages for the model about background tasks that have ended since the last call. */
+  takeArrivals(): UserMessage[] {
+    for (const task of this.#lost.splice(0)) this.#saveLost(task)
+    return this.#arrived
+      .splice(0)
+      .map((task) => ({ role: 'user', content: [{ type: 'text', text: arrivalText(task.snapshot()) }] }))
+  }
+
+  /** Steps of a workflow that were done, here or by an earlier process. */
+  stepsDone(workflowId: string): readonly { readonly step: WorkflowStep; readonly outcome: TaskOutcome }[] {
+    return [...this.#steps].flatMap(([taskId, step]) => {
+      const task = this.#board.get(taskId)?.snapshot()
+      return step.id === workflowId && task?.status === 'completed' ? [{ step, outcome: doneBy(task) }] : []
+    })
+  }
+
+  /** The workflow is over: started again under the same name, all its steps run again. */
+  async endWorkflow(workflowId: string): Promise<void> {
+    for (const [taskId, { id }] of [...this.#steps]) {
+      if (id !== workflowId) continue
+      this.#steps.delete(taskId)
+      const task = this.#board.get(taskId)
+      if (task !== undefined) await this.#save(task)
+    }
+    this.#board.forget()
+  }
+
+  #begin(tasks: readonly ReadyTask[], background: boolean): Begun[] {
+    const session = this.#session
+    this.#assertAble()
+    this.family.take(tasks.length, session.parent?.depth ?? 0)
+    return tasks.map(({ request, agent }) => {
+      const taskId = session.newId()
+      const record = this.#board.add({
+        taskId,
+        parentSessionId: session.sessionId,
+        childSessionId: `task-run-${taskId}`,
+        agent: agent.name,
+        description: request.description,
+        background,
+      })
+      return { record, request, agent }
+    })
+  }
+
+  #assertAble(): void {
+    this.#session.assertOpen()
+    if (this.#session.setup.children === undefined) throw new DelegationError()
+  }
+
+  /** The task with its agent. Among several, an agent that does not exist fails its own task and no other. */
+  #findAgent(request: TaskRequest, amongSeveral: boolean): ReadyTask | TaskOutcome {
+    this.#assertAble()
+    try {
+      return { request, agent: this.#agent(request.agent) }
+    } catch (error) {
+      if (!amongSeveral || !(error instanceof AgentNotFoundError)) throw error
+      return notBegun(request, error)
+    }
+  }
+
+  #agent(wanted: string | TaskAgent): AgentDefinition {
+    if (typeof wanted === 'string') return this.#known.agents.forTask(wanted)
+    return { description: wanted.name, ...wanted }
+  }
+
+  #perform(task: Begun, { signal, budget, begun }: RunTasksOptions = {}): Promise<TaskOutcome> {
+    const { record } = task
+    const closing = this.#session.signal
+    const signals = [record.signal, closing, ...(signal === undefined ? [] : [signal])]
+    const work: TaskWork = {
+      record,
+      prompt: task.request.prompt,
+      ...(task.request.outputSchema !== undefined && { outputSchema: task.request.outputSchema }),
+      signal: AbortSignal.any(signals),
+      open: () => this.#open(task, budget),
+      emit: (event) => this.#session.emit(event),
+      keep: () => this.#save(record),
+    }
+    const performed = this.#inTurn(work, begun).finally(() => {
+      this.family.giveBack()
+      if (record.snapshot().status !== 'completed') this.#steps.delete(record.id)
+      if (record.snapshot().background && !closing.aborted) this.#arrived.push(record)
+      this.#board.forget()
+    })
+    record.ended = performed
+    return performed
+  }
+
+  async #inTurn(work: TaskWork, begun: RunTasksOptions['begun']): Promise<TaskOutcome> {
+    try {
+      return await this.#slots.run(work.signal, () => {
+        begun?.()
+        return performTask(work)
+      })
+    } catch {
+      // It was stopped before its turn came: its outcome says so as for any other.
+      return performTask(work)
+    }
+  }
+
+  async #open({ record, request, agent }: Begun, tokens: SharedTokens | undefined): Promise<TaskSession> {
+    const session = this.#session
+    const { children } = session.setup
+    if (children === undefined) throw new DelegationError()
+    const engine = await session.engine()
+    const asked = new OpenAsks(session, record.snapshot())
+    const message = session.conversation.kept.findLast(({ row }) => row.role === 'user')
+    const task: ChildTask = {
+      taskId: record.id,
+      sessionId: record.snapshot().childSessionId,
+      agent,
+      timeoutMs: session.options.delegation?.timeoutMs ?? defaultTaskTimeoutMs,
+      budget: tokens === undefined ? session.budget : sharedBudget(session.budget, tokens),
+      changesOf: session.changesOwner(),
+      ...(request.maxSteps !== undefined && { maxSteps: request.maxSteps }),
+      ...(message !== undefined && { messageId: message.id }),
+      ...(asked.handler !== undefined && { onAsk: asked.handler }),
+      ...(asked.question !== undefined && { onQuestion: asked.question }),
+    }
+    const child = children.open(session, engine, task)
+    return {
+      ask: (prompt, signal, onEvent) => child.ask(prompt, signal, onEvent).finally(() => asked.withdraw()),
+      usage: () => child.usage(),
+      close: () => child.close(),
+    }
+  }
+
+  async #save(record: TaskRecord): Promise<void> {
+    await this.#session.recorder?.note(noteOf(record.snapshot(), this.#steps.get(record.id)))
+  }
+
+  /** No caller waits for it, and what the log says stays true without it. */
+  #saveLost(record: TaskRecord): void {
+    this.#save(record).catch((error: unknown) =>
+      this.#session.emit({ type: 'persistence_failed', operation: 'task', error: messageOf(error) }),
+    )
+  }
+
+  #restore(note: TaskNote): void {
+    const snapshot = snapshotOf(note, this.#session.sessionId)
+    if (note.workflow && !note.outputCut && note.status === 'completed')
+      this.#steps.set(note.taskId, note.workflow)
+    this.#board.restore(snapshot)
+    const record = this.#board.get(note.taskId)
+    if (record === undefined) return
+    if (record.snapshot().status !== note.status) this.#lost.push(record)
+    if (note.background && !this.#isReported(note.taskId)) this.#arrived.push(record)
+  }
+
+  /** Only the conversation says what was reported to the model. */
+  #isReported(taskId: string): boolean {
+    const mark = `<task-result task="${taskId}"`
+    return this.#session.conversation.order.some(
+      ({ message }) =>
+        message.role === 'user' &&
+        message.content.some((part) => part.type === 'text' && part.text.startsWith(mark)),
+    )
+  }
+}
+
+/** The session cannot create child sessions. */
+class DelegationError extends CapstanError {
+  constructor() {
+    super('delegation_unavailable', 'This session cannot hand work to other agents. Do the work here.')
+  }
+}
+
+markErrorClass(DelegationError, 'DelegationError')

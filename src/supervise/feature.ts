@@ -1,0 +1,374 @@
+import { approvalKey } from '../authority/approval-key.js'
+import type { FeatureContext } from '../feature/feature-context.js'
+import type { Check } from '../feature/option-check.js'
+import type { GateFeature, SessionFeature } from '../feature/session-feature.js'
+import { type AskHandler, readAnswer } from '../loop/ask.js'
+import { RunError } from '../loop/errors.js'
+import type { AgentEvent } from '../loop/events.js'
+import type { HookCall, HookVerdict } from '../loop/gate-parts.js'
+import { unlessAborted } from '../model/unless-aborted.js'
+import type { Envelope } from '../tool/envelope.js'
+import { messageOf } from '../tool/errors.js'
+import { serializeToolOutput } from '../tool/serialize.js'
+import type { AhpEvent, BlockingEvent, NoticeEvent } from './protocol.js'
+import type { Outcome, Supervisor, SupervisorStatus } from './supervisor.js'
+import { type AhpTransport, isTransport, openTokenProblem, settingsOf } from './transport.js'
+
+export type SuperviseFeatureOptions = {
+  /** A supervisor outside the process: it receives what happens, is asked before it does, and can only restrict. */
+  readonly ahpTransport?: AhpTransport
+}
+
+type SupervisedSession = FeatureContext<
+  SuperviseFeatureOptions & {
+    readonly planningMode?: string
+    readonly onAsk?: AskHandler
+    readonly confirmationPolicy?: { readonly enabled?: boolean }
+  }
+>
+
+const transport: Check = (value) =>
+  isTransport(value)
+    ? undefined
+    : '% must be an HttpTransport, WebSocketTransport, StdioTransport or UnixSocketTransport.'
+
+/** Connects a session with its supervisor: with the first run or call, until the session is closed. Subagents use their parent's connection. */
+export const superviseFeature: SessionFeature<Supervision, SuperviseFeatureOptions> = {
+  name: 'supervise',
+  create: (session) => new Supervision(session),
+  close: (supervision) => supervision.close(),
+  options: { ahpTransport: transport },
+  optionWarnings({ ahpTransport }) {
+    const exposed = isTransport(ahpTransport) && openTokenProblem(ahpTransport)
+    return exposed ? [`ahpTransport: ${exposed}`] : []
+  },
+  delaysPrompt: isSupervised,
+  watchRun(session, runId) {
+    const supervision = supervisionOf(session)
+    return supervision && ((event) => supervision.seen(runId, event))
+  },
+  /** After the hooks: it sees what they made of the prompt. */
+  async rewritePrompt(session: SupervisedSession, text, { history }, signal) {
+    const supervision = supervisionOf(session)
+    if (supervision === undefined) return text
+    const facts = {
+      system_prompt: await session.instructions(),
+      message_count: (history ?? session.conversation.messages).length,
+    }
+    const prompt = await supervision.prompt('pre_prompt', { prompt: text, ...facts }, signal)
+    return session.options.planningMode === 'enabled'
+      ? supervision.prompt('planning', { prompt }, signal)
+      : prompt
+  },
+  rewriteSideQuestion: (session, question, signal) =>
+    supervisionOf(session)?.prompt('pre_prompt', { prompt: question, aside: true }, signal) ?? question,
+  gate: (session) => supervisionOf(session)?.gate(),
+  offers: { recallGuard: supervisionOf },
+}
+
+/** Reads the status, and connects nothing. Null without a supervisor. */
+export function supervisorStatus(session: FeatureContext<SuperviseFeatureOptions>): SupervisorStatus | null {
+  const known = session.peek(superviseFeature) ?? session.parent?.session.peek(superviseFeature)
+  const kind = session.options.ahpTransport?.kind
+  return known?.status() ?? (kind === undefined ? null : unused(kind))
+}
+
+function isSupervised({ options, parent }: FeatureContext<SuperviseFeatureOptions>): boolean {
+  return options.ahpTransport !== undefined || (parent !== undefined && isSupervised(parent.session))
+}
+
+function supervisionOf(session: FeatureContext<SuperviseFeatureOptions>): Supervision | undefined {
+  return isSupervised(session) ? session.use(superviseFeature) : undefined
+}
+
+function unused(kind: AhpTransport['kind']): SupervisorStatus {
+  const counts = { asked: 0, blocked: 0, modified: 0, escalated: 0, unsupervised: 0, untold: 0 }
+  return { kind, connected: false, ...counts }
+}
+
+/** Asks the supervisor, and reports to it, for one session. */
+class Supervision {
+  readonly #session: SupervisedSession
+  readonly #transport: AhpTransport | undefined
+  readonly #parent: Supervision | undefined
+  readonly #startedAt: number
+  #loading: Promise<Supervisor> | undefined
+  #loaded: Supervisor | undefined
+  #heartbeat: NodeJS.Timeout | undefined
+  #reported = 0
+
+  constructor(session: SupervisedSession) {
+    const { options, parent, restored, root } = session
+    this.#session = session
+    this.#transport = options.ahpTransport
+    this.#parent = parent && supervisionOf(parent.session)
+    this.#startedAt = session.now()
+    this.#report('session_start', { working_directory: root, resumed: restored !== undefined })
+    if (this.#transport === undefined || this.#parent !== undefined) return
+    this.#beat(settingsOf(this.#transport).heartbeatMs)
+  }
+
+  status(): SupervisorStatus | undefined {
+    if (this.#parent !== undefined) return this.#parent.status()
+    if (this.#loaded !== undefined) return this.#loaded.status()
+    return this.#transport && unused(this.#transport.kind)
+  }
+
+  /** It is asked after the hooks, about what they made of the call, and no hook can skip it. */
+  gate(): GateFeature {
+    return {
+      before: (call, verdict) => this.#judge(call, verdict),
+      after: (call) => this.#done(call),
+      ask: (next) => this.#confirmation(next),
+    }
+  }
+
+  async prompt(
+    event: 'pre_prompt' | 'planning',
+    payload: { readonly prompt: string } & Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const outcome = await unlessAborted(this.#ask(event, payload, signal), signal)
+    if (outcome.action === 'allow') return payload.prompt
+    if (outcome.action === 'modify') return String(outcome.value)
+    const reason =
+      outcome.action === 'ask'
+        ? await this.#refusedPrompt(payload.prompt, outcome.reason, signal)
+        : outcome.reason
+    if (reason === undefined) return payload.prompt
+    throw new RunError('blocked_by_hook', `The prompt was blocked by the supervisor: ${reason}`)
+  }
+
+  async mayRecall(query: string, signal: AbortSignal): Promise<boolean> {
+    const payload = { query, memory_type: 'all', working_directory: this.#session.root }
+    const outcome = await unlessAborted(this.#ask('memory_recall', payload, signal), signal)
+    if (outcome.action === 'allow') return true
+    this.#notice(
+      `Nothing is recalled: ${'reason' in outcome ? outcome.reason : 'the supervisor did not allow it'}`,
+    )
+    return false
+  }
+
+  /** An event of a run; secrets have been taken out of its texts. */
+  seen(runId: string, event: AgentEvent): void {
+    const run = { run_id: runId }
+    if (event.type === 'agent_start') this.#report('run_lifecycle', { ...run, status: 'started' })
+    else if (event.type === 'agent_end') this.#completed(runId, event.result)
+    else if (event.type === 'agent_cancelled') this.recordRunCancelled(runId, event.reason)
+    else if (event.type === 'error') this.#broke(runId, event)
+    else if (event.type === 'task_updated') this.#report('task_list', { ...run, tasks: event.tasks })
+    else if (event.type === 'verification_end') {
+      const { type: _, ...report } = event
+      this.#report('verification', { ...run, ...report })
+    } else if (event.type === 'model_retry' && event.status === 429 && event.agent === undefined)
+      void this.#rateLimited(runId, event)
+  }
+
+  recordRunCancelled(runId: string, reason: string): void {
+    this.#report('run_lifecycle', { run_id: runId, status: 'cancelled', reason: cut(reason) })
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#heartbeat)
+    this.#report('session_end', { reason: 'closed', duration_ms: this.#session.now() - this.#startedAt })
+    if (this.#parent !== undefined) return
+    const supervisor = await this.#supervisor()
+    await supervisor.close()
+  }
+
+  /** Asked before the user: it can refuse, and never agree in the user's place. */
+  #confirmation(next: AskHandler): AskHandler {
+    return async (request) => {
+      const { toolName, args, reasons, id } = request
+      const outcome = await this.#ask('confirmation', {
+        confirmation_type: 'user_confirm',
+        message: reasons.join('; '),
+        request_id: id,
+        tool: toolName,
+        arguments: args,
+        reasons,
+      })
+      if (outcome.action !== 'block') return next(request)
+      return { decision: 'reject', message: `Refused by the supervisor: ${outcome.reason}`, automatic: true }
+    }
+  }
+
+  async #judge(call: HookCall, verdict: HookVerdict): Promise<HookVerdict> {
+    if (verdict.action !== 'continue' && verdict.action !== 'change') return verdict
+    const args = verdict.action === 'change' ? verdict.args : call.args
+    const outcome = await this.#ask('pre_action', actionOf(call, args), call.signal)
+    switch (outcome.action) {
+      case 'block':
+        return { action: 'block', reason: outcome.reason, by: 'the supervisor' }
+      case 'modify':
+        return { action: 'change', args: outcome.value }
+      case 'ask':
+        return { ...verdict, ask: outcome.reason }
+      default:
+        return verdict
+    }
+  }
+
+  #done(call: HookCall & { readonly envelope: Envelope }): void {
+    const { envelope } = call
+    const { exit_code, duration_ms } = envelope.metadata
+    const success = envelope.type === 'output'
+    this.#report('post_action', {
+      ...actionOf(call, call.args),
+      result: {
+        success,
+        output: cut(envelope.type === 'output' ? serializeToolOutput(envelope.data) : envelope.error_text),
+        exit_code: typeof exit_code === 'number' ? exit_code : success ? 0 : 1,
+        duration_ms,
+      },
+    })
+  }
+
+  #completed(runId: string, result: Extract<AgentEvent, { type: 'agent_end' }>['result']): void {
+    const { text, toolCallsCount, usage, rounds, finish } = result
+    this.#report('post_response', {
+      response_text: cut(text),
+      tool_calls_count: toolCallsCount,
+      usage,
+      run_id: runId,
+    })
+    this.#report('success', { action_type: 'run', action_summary: cut(text, 500), run_id: runId })
+    this.#report('run_lifecycle', { run_id: runId, status: 'completed', rounds, finish })
+  }
+
+  #broke(runId: string, { error, code = 'error' }: Extract<AgentEvent, { type: 'error' }>): void {
+    this.#report('error', { error_type: code, error_message: cut(error), run_id: runId })
+    this.#report('run_lifecycle', { run_id: runId, status: 'failed', reason: cut(error) })
+  }
+
+  /** A supervisor can end the run at a rate limit; one that cannot be reached does not. */
+  async #rateLimited(runId: string, event: Extract<AgentEvent, { type: 'model_retry' }>): Promise<void> {
+    const { attempt, delayMs, reason } = event
+    const payload = {
+      limit_type: 'llm_request_limit',
+      retry_after_ms: delayMs,
+      current_usage: reason,
+      attempt,
+      run_id: runId,
+    }
+    const outcome = await this.#ask('rate_limit', payload)
+    if (outcome.action === 'block' && outcome.decided)
+      this.#session.cancelRun(runId, `the supervisor ended it at a rate limit: ${outcome.reason}`)
+  }
+
+  /** Why the prompt is refused: the user said so, or no user can be asked. */
+  async #refusedPrompt(prompt: string, reason: string, signal: AbortSignal): Promise<string | undefined> {
+    const { confirmations, options, root, sessionId, agentId } = this.#session
+    if (options.onAsk === undefined && options.confirmationPolicy?.enabled !== true)
+      return `${reason}. No user can be asked: set \`onAsk\``
+    const id = this.#session.newId()
+    const key = await approvalKey({
+      tool: 'prompt',
+      args: serializeToolOutput({ prompt }),
+      cwd: root,
+      session: sessionId,
+      agent: agentId,
+    })
+    const request = {
+      ...{ id, key, toolName: 'prompt', args: { prompt }, subjects: [], rules: [], notes: [] },
+      reasons: [reason],
+      inPerson: true,
+    }
+    const asked = Promise.resolve(confirmations.ask(request))
+    try {
+      const { approved, message } = readAnswer(await unlessAborted(asked, signal))
+      return approved ? undefined : (message ?? 'a person refused it')
+    } finally {
+      confirmations.withdraw(id, 'The prompt that asked has ended.')
+    }
+  }
+
+  /** Never rejects: an error blocks. */
+  async #ask(event: BlockingEvent, payload: AhpEvent['payload'], signal?: AbortSignal): Promise<Outcome> {
+    try {
+      const supervisor = await this.#supervisor()
+      return await supervisor.ask(this.#event(event, payload), signal)
+    } catch (error) {
+      return { action: 'block', reason: `the supervisor could not be asked: ${messageOf(error)}` }
+    }
+  }
+
+  #report(event: NoticeEvent, payload: AhpEvent['payload']): void {
+    this.#reported += 1
+    const made = this.#event(event, payload)
+    this.#supervisor().then(
+      (supervisor) => supervisor.tell(made),
+      (error: unknown) => this.#notice(messageOf(error)),
+    )
+  }
+
+  #event<Name extends BlockingEvent | NoticeEvent>(
+    event: Name,
+    payload: AhpEvent['payload'],
+  ): AhpEvent<Name> {
+    const { sessionId, agentId, labels, parent, activeRunId: runId } = this.#session
+    return {
+      event_type: event,
+      session_id: sessionId,
+      agent_id: agentId,
+      timestamp: new Date(this.#session.now()).toISOString(),
+      depth: parent?.depth ?? 0,
+      payload,
+      metadata: { ...labels, ...(runId !== undefined && { run_id: runId }) },
+    }
+  }
+
+  #supervisor(): Promise<Supervisor> {
+    if (this.#parent !== undefined) return this.#parent.#supervisor()
+    this.#loading ??= this.#load()
+    return this.#loading
+  }
+
+  async #load(): Promise<Supervisor> {
+    const { Supervisor } = await import('./supervisor.js')
+    const transport = this.#transport
+    if (transport === undefined) throw new TypeError('A session without a transport has no supervisor.')
+    const { sessionId, agentId } = this.#session
+    this.#loaded = new Supervisor({
+      transport,
+      who: { sessionId, agentId, version: '0' },
+      notice: (message) => this.#notice(message),
+    })
+    return this.#loaded
+  }
+
+  #beat(everyMs: number): void {
+    if (everyMs === 0) return
+    this.#heartbeat = setInterval(() => {
+      const state = this.#session.activeRunId === undefined ? 'idle' : 'working'
+      this.#report('heartbeat', {
+        uptime_ms: this.#session.now() - this.#startedAt,
+        total_events_processed: this.#reported,
+        current_state: state,
+      })
+    }, everyMs)
+    this.#heartbeat.unref()
+  }
+
+  #notice(message: string): void {
+    this.#session.emit({ type: 'notice', source: 'supervisor', message })
+  }
+}
+
+function actionOf(call: HookCall, args: unknown): AhpEvent['payload'] {
+  const { subjects = [] } = call
+  return {
+    tool: call.toolName,
+    arguments: args,
+    call_id: call.callId,
+    origin: call.origin,
+    // What the arguments come to, links followed; only for those that the call was made with.
+    ...(args === call.args && { touches: subjects }),
+  }
+}
+
+const maxTextLength = 16_000
+
+function cut(text: string, most = maxTextLength): string {
+  return text.length <= most ? text : `${text.slice(0, most)}… (${text.length} characters)`
+}
