@@ -89,6 +89,7 @@ export const sidebar = [
     items: [
       { text: 'Architecture', link: '/design/architecture' },
       { text: 'Glossary', link: '/design/glossary' },
+      { text: 'The session', link: '/design/session' },
       { text: 'The gate', link: '/design/gate' },
       { text: 'The loop', link: '/design/loop' },
       { text: 'The log', link: '/design/log' },

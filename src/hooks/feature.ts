@@ -6,7 +6,7 @@ import type { AgentEvent, ClusterEvent } from '../loop/events.js'
 import { snakeUsage } from '../loop/usage.js'
 import { CapstanError, messageOf } from '../tool/errors.js'
 import { withTimeout } from '../workspace/shell/with-timeout.js'
-import { type HookEventName, isHookEventName } from './events.js'
+import type { HookEventName } from './events.js'
 import { gateHooks, hookedAsk } from './gate-hooks.js'
 import type { HookConfig, HookHandler } from './hook.js'
 import { createHooks, type HookOutcome, type Hooks } from './hooks.js'
@@ -74,9 +74,10 @@ export const hooksFeature: SessionFeature<Hooks, HookFeatureOptions> = {
   },
   onEvent: reportEvent,
   async observe(session, event, payload, signal) {
-    if (!isHookEventName(event) || !hasHook(session, event)) return
+    const hooks = session.use(hooksFeature)
+    if (!hooks.has(event)) return
     // The code that reports an event builds the payload for it.
-    const outcome = await session.use(hooksFeature).run(event, payload as never, signal && { signal })
+    const outcome = await hooks.run(event, payload as never, signal && { signal })
     if (outcome.action === 'block') throw new Error(outcome.reason)
   },
   gate(session) {

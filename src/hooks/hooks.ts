@@ -56,7 +56,7 @@ export interface Hooks {
   count(): number
   list(): HookStatus[]
   /** Whether a hook listens to the event: without one there is nothing to run. */
-  has(event: HookEventName): boolean
+  has(event: string): event is HookEventName
   /** Calls the hooks that listen, one after the other. Never rejects. */
   run<Name extends HookEventName>(
     event: Name,
@@ -81,11 +81,11 @@ export interface Hooks {
  * }))
  */
 export function createHooks(options: HooksOptions): Hooks {
-  const shelf: Shelf = { byId: new Map(), byEvent: new Map(), loose: new Set() }
-  return viewOf(shelf, options)
+  const table: HookTable = { byId: new Map(), byEvent: new Map(), loose: new Set() }
+  return viewOf(table, options)
 }
 
-type Shelf = {
+type HookTable = {
   readonly byId: Map<string, Hook>
   /** In the order in which they run; an array is never changed, so that a run in progress is not disturbed. */
   readonly byEvent: Map<HookEventName, readonly Hook[]>
@@ -93,48 +93,48 @@ type Shelf = {
   readonly loose: Set<Promise<void>>
 }
 
-function viewOf(shelf: Shelf, options: HooksOptions): Hooks {
+function viewOf(table: HookTable, options: HooksOptions): Hooks {
   return {
     session: options.session,
     register: (id, event, matcher, config, handler) => {
       const hook = readHook(id, event, matcher, config, handler)
-      const before = shelf.byId.get(id)
+      const before = table.byId.get(id)
       if (before !== undefined) {
-        take(shelf, before)
+        take(table, before)
         notify(options, hook, 'replaced', `it replaces the one for '${before.event}'`)
       }
-      put(shelf, hook)
+      put(table, hook)
     },
     unregister: (id) => {
-      const hook = shelf.byId.get(id)
-      if (hook !== undefined) take(shelf, hook)
+      const hook = table.byId.get(id)
+      if (hook !== undefined) take(table, hook)
       return hook !== undefined
     },
-    count: () => shelf.byId.size,
-    list: () => [...shelf.byId.values()].map(statusOf),
-    has: (event) => shelf.byEvent.has(event),
+    count: () => table.byId.size,
+    list: () => [...table.byId.values()].map(statusOf),
+    has: (event): event is HookEventName => table.byEvent.has(event as HookEventName),
     run: (event, payload, { signal } = {}) =>
-      runHooks(shelf, options, event, options.clean?.(payload) ?? payload, signal),
+      runHooks(table, options, event, options.clean?.(payload) ?? payload, signal),
     settled: async () => {
-      while (shelf.loose.size > 0) await Promise.all(shelf.loose)
+      while (table.loose.size > 0) await Promise.all(table.loose)
     },
-    forSession: (session) => viewOf(shelf, { ...options, session }),
+    forSession: (session) => viewOf(table, { ...options, session }),
   }
 }
 
-function put(shelf: Shelf, hook: Hook): void {
-  shelf.byId.set(hook.id, hook)
-  const others = shelf.byEvent.get(hook.event) ?? []
+function put(table: HookTable, hook: Hook): void {
+  table.byId.set(hook.id, hook)
+  const others = table.byEvent.get(hook.event) ?? []
   // Sorting is stable: those of one priority stay as they were registered.
   const sorted = [...others, hook].sort((a, b) => a.config.priority - b.config.priority)
-  shelf.byEvent.set(hook.event, sorted)
+  table.byEvent.set(hook.event, sorted)
 }
 
-function take(shelf: Shelf, hook: Hook): void {
-  shelf.byId.delete(hook.id)
-  const left = (shelf.byEvent.get(hook.event) ?? []).filter((one) => one !== hook)
-  if (left.length === 0) shelf.byEvent.delete(hook.event)
-  else shelf.byEvent.set(hook.event, left)
+function take(table: HookTable, hook: Hook): void {
+  table.byId.delete(hook.id)
+  const left = (table.byEvent.get(hook.event) ?? []).filter((one) => one !== hook)
+  if (left.length === 0) table.byEvent.delete(hook.event)
+  else table.byEvent.set(hook.event, left)
 }
 
 function statusOf({ id, event, config, counts }: Hook): HookStatus {
@@ -142,7 +142,7 @@ function statusOf({ id, event, config, counts }: Hook): HookStatus {
 }
 
 async function runHooks<Name extends HookEventName>(
-  shelf: Shelf,
+  table: HookTable,
   options: HooksOptions,
   event: Name,
   payload: HookPayloads[Name],
@@ -150,12 +150,12 @@ async function runHooks<Name extends HookEventName>(
 ): Promise<HookOutcome<Name>> {
   const { power } = factsOf(event)
   let current = payload
-  for (const hook of shelf.byEvent.get(event) ?? []) {
+  for (const hook of table.byEvent.get(event) ?? []) {
     const asked = fits(hook, current, options)
     if (asked === 'no') continue
     hook.counts.runs += 1
     if (asked === 'yes' && hook.config.asyncExecution) {
-      letRun(shelf, options, hook, eventOf(options, event, current))
+      letRun(table, options, hook, eventOf(options, event, current))
       continue
     }
     const answer: HandlerAnswer =
@@ -235,7 +235,7 @@ function timeFrom(now: () => number): number {
 }
 
 /** Starts a hook that nobody waits for. What it answers comes too late to count. */
-function letRun(shelf: Shelf, options: HooksOptions, hook: Hook, event: HookEvent): void {
+function letRun(table: HookTable, options: HooksOptions, hook: Hook, event: HookEvent): void {
   const run = async (): Promise<void> => {
     // Whatever it does first must not hold up the one who does not wait.
     await Promise.resolve()
@@ -244,8 +244,8 @@ function letRun(shelf: Shelf, options: HooksOptions, hook: Hook, event: HookEven
     else if (answer.action === 'block' || (answer.action === 'continue' && answer.change !== undefined))
       notify(options, hook, 'ignored', `it runs asynchronously, so its "${answer.action}" changes nothing`)
   }
-  const running = run().finally(() => shelf.loose.delete(running))
-  shelf.loose.add(running)
+  const running = run().finally(() => table.loose.delete(running))
+  table.loose.add(running)
 }
 
 function block(hook: Hook, reason: string, counted = true) {

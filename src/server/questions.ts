@@ -1,4 +1,4 @@
-import type { QuestionHandler } from '../session/options.js'
+import type { QuestionHandler } from '../feature/question.js'
 import type { Question, QuestionAnswers } from '../tool/runtime.js'
 
 /** A question of the model that waits for an answer. */

@@ -1,7 +1,7 @@
 import { createConversation } from '../loop/conversation.js'
 import { isModelTrouble } from '../loop/events.js'
 import { run } from '../loop/run.js'
-import { featuresWith } from './features.js'
+import { featuresWith } from './features-with.js'
 import type { SessionKernel } from './kernel.js'
 import { partsFor } from './loop-parts.js'
 

@@ -4,8 +4,23 @@ import { extensionTools } from '../toolbox/extension/extension-tools.js'
 import { extensionToolNames } from '../toolbox/extension/names.js'
 import { toolSearchTool } from '../toolbox/tool-search.js'
 import { createToolbox } from '../toolbox/toolbox.js'
-import { featuresWith } from './features.js'
+import { featuresWith } from './features-with.js'
+import type { SessionKernel } from './kernel.js'
 import type { SessionOptions } from './options.js'
+import { shownLimits } from './shown-limits.js'
+import { ToolRegistry } from './tool-registry.js'
+
+/** The tools that a session starts with. */
+export function createToolRegistry({
+  options,
+  setup,
+  models,
+}: Pick<SessionKernel, 'options' | 'setup' | 'models'>): ToolRegistry {
+  const builtin = builtinTools(options, setup.agentTools ?? [])
+  const limits = shownLimits(options.toolSearch ?? 'auto', isBuiltinName, () => models.current().facts)
+  const tools = [...builtin, ...ownTools(options)]
+  return new ToolRegistry(tools, toolSearchTool, dormantTools(options, builtin), limits)
+}
 
 /** The tools that come with a session: those of the toolbox, those of features, and those that the agent lends. */
 export function builtinTools(options: SessionOptions, more: readonly AnyTool[]): readonly AnyTool[] {
@@ -28,7 +43,7 @@ export function builtinToolNames(): string[] {
 }
 
 /** Whether a tool of this name comes with the package. */
-export function isBuiltinName(name: string): boolean {
+function isBuiltinName(name: string): boolean {
   names ??= new Set([...builtinToolNames(), ...extensionToolNames])
   return names.has(name)
 }
@@ -44,7 +59,7 @@ export function ownTools({ tools = [] }: SessionOptions): readonly AnyTool[] {
  * The tools that cannot do anything yet: there is no user to answer a question, no provider to search the web, no skill, no further tool
  * to find. A model is not shown them, which saves context; a call is answered with what is missing.
  */
-export function dormantTools(options: SessionOptions, tools: readonly AnyTool[]): readonly AnyTool[] {
+function dormantTools(options: SessionOptions, tools: readonly AnyTool[]): readonly AnyTool[] {
   const { onQuestion, webSearch } = options
   const ofFeatures = featuresWith('dormantTools').flatMap(({ dormantTools }) => dormantTools)
   const names = [

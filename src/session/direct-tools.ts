@@ -1,6 +1,6 @@
 import { type ToolResult, toToolResult } from '../tool/tool-result.js'
 import { ToolFailedError } from './errors.js'
-import { featuresWith } from './features.js'
+import { featuresWith } from './features-with.js'
 import type { SessionKernel } from './kernel.js'
 
 /** A direct call of the host: it takes the path of every call, with the host's privileges. */

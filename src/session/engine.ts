@@ -21,7 +21,7 @@ import {
 } from '../workspace/rules/rule-files.js'
 import { modeServices } from './change-mode.js'
 import { watchClosedPaths } from './closed-store.js'
-import { featuresWith } from './features.js'
+import { featuresWith } from './features-with.js'
 import { hostCalls } from './history/file-changes.js'
 import { SeenFiles, type SeenUse, trackSeenFiles } from './history/seen-files.js'
 import { watchFiles } from './history/watched-files.js'

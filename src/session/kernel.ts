@@ -10,20 +10,18 @@ import type { AgentEvent } from '../loop/events.js'
 import { type Clock, type IdGenerator, randomIds, systemClock } from '../loop/host-env.js'
 import type { RunParts } from '../loop/run-parts.js'
 import type { Model } from '../model/model.js'
-import { laneOfKind } from '../queue/lane.js'
 import type { UserMessage } from '../tool/completion.js'
 import type { AnyTool, RunIdentity } from '../tool/contract.js'
 import type { ToolResult } from '../tool/tool-result.js'
-import { toolSearchTool } from '../toolbox/tool-search.js'
 import type { ActiveRun } from './active-run.js'
-import { builtinTools, dormantTools, isBuiltinName, ownTools } from './builtin-tools.js'
+import { builtinTools, createToolRegistry } from './builtin-tools.js'
 import { compactNow } from './compact.js'
-import { type Confirmations, createConfirmations } from './confirmations.js'
+import type { Confirmations } from './confirmations.js'
 import { callTool } from './direct-tools.js'
 import { startEngine } from './engine.js'
 import { SessionClosedError } from './errors.js'
 import { FeatureStates } from './feature-states.js'
-import { featuresWith } from './features.js'
+import { featuresWith } from './features-with.js'
 import { type FileChanges, hostCalls } from './history/file-changes.js'
 import { hostTools } from './host-tools.js'
 import { InterruptedCalls } from './interrupted-calls.js'
@@ -40,13 +38,12 @@ import { RunQueue } from './run-queue.js'
 import { Runs } from './runs.js'
 import { redactValue } from './security/index.js'
 import { SessionModels } from './session-models.js'
-import { createRecorder, savedQuestions, unsavedConversation, watchChanges } from './session-records.js'
+import { createRecorder, openConfirmations, unsavedConversation, watchChanges } from './session-records.js'
 import type { ParentLink, SessionSetup } from './setup.js'
-import { shownLimits } from './shown-limits.js'
 import { type Ledger, SpendingAccount } from './spending.js'
 import { SessionTitle } from './title.js'
 import { withToolFacts } from './tool-facts.js'
-import { ToolRegistry } from './tool-registry.js'
+import type { ToolRegistry } from './tool-registry.js'
 import { Trace } from './trace.js'
 
 /**
@@ -96,14 +93,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     this.guard = options.budgetGuard
     this.models = new SessionModels(setup)
     this.places = parent?.session.places ?? new OutsideDirectories(setup.root, options)
-    const builtin = builtinTools(options, setup.agentTools ?? [])
-    const limits = shownLimits(options.toolSearch ?? 'auto', isBuiltinName, () => this.model().facts)
-    this.tools = new ToolRegistry(
-      [...builtin, ...ownTools(options)],
-      toolSearchTool,
-      dormantTools(options, builtin),
-      limits,
-    )
+    this.tools = createToolRegistry(this)
     this.queue = new RunQueue(sessionId)
     this.runs = new Runs(options.retentionLimits)
     this.account = new SpendingAccount(restored)
@@ -119,15 +109,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     // What a subagent spends its parent spends, all the way up.
     const budget = parent?.budget ?? createBudget(() => this.guard, sessionId, this.emit)
     this.budget = this.account.counted(budget, () => this.active?.spending)
-    this.confirmations = createConfirmations({
-      policy: options.confirmationPolicy ?? {},
-      onAsk: options.onAsk,
-      laneOf: (toolName) => laneOfKind(this.tools.get(toolName)?.kind ?? 'other'),
-      root: setup.root,
-      kept: savedQuestions(this),
-      emit: this.emit,
-      now: () => this.now(),
-    })
+    this.confirmations = openConfirmations(this)
     this.prompt = new SessionPrompt(this)
     this.interrupted = new InterruptedCalls(this)
     for (const feature of featuresWith('opened')) feature.opened(this)

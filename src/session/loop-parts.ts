@@ -2,7 +2,7 @@ import { defaultCompaction } from '../loop/compaction/settings.js'
 import type { RunLimits, RunParts } from '../loop/run-parts.js'
 import type { RetryTiming } from '../model/retry.js'
 import type { UserMessage } from '../tool/completion.js'
-import { featuresWith } from './features.js'
+import { featuresWith } from './features-with.js'
 import type { SessionKernel } from './kernel.js'
 import { limitNames } from './limit-names.js'
 

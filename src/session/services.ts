@@ -4,7 +4,7 @@ import type { Gate } from '../loop/gate.js'
 import type { GateCall, RuntimeRequest } from '../loop/gate-parts.js'
 import type { AnyGovernedTool } from '../tool/contract.js'
 import type { Invocation, RuntimeMode, RuntimeSession, RuntimeTools } from '../tool/runtime.js'
-import { featuresWith } from './features.js'
+import { featuresWith } from './features-with.js'
 import { dataForms } from './host-tools.js'
 import type { SessionKernel } from './kernel.js'
 

@@ -1,5 +1,6 @@
+import { laneOfKind } from '../queue/lane.js'
 import type { SessionStore } from '../store/session-store.js'
-import type { SavedQuestions } from './confirmations.js'
+import { type Confirmations, createConfirmations, type SavedQuestions } from './confirmations.js'
 import { FileChanges } from './history/file-changes.js'
 import { waitingQuestions } from './journal/questions.js'
 import {
@@ -80,8 +81,22 @@ export function watchChanges(kernel: SessionKernel): FileChanges {
   })
 }
 
+/** The calls of a session that wait for an approval. */
+export function openConfirmations(kernel: SessionKernel): Confirmations {
+  const { options, root } = kernel
+  return createConfirmations({
+    policy: options.confirmationPolicy ?? {},
+    onAsk: options.onAsk,
+    laneOf: (toolName) => laneOfKind(kernel.tools.get(toolName)?.kind ?? 'other'),
+    root,
+    kept: savedQuestions(kernel),
+    emit: kernel.emit,
+    now: () => kernel.now(),
+  })
+}
+
 /** Questions to the user that outlive the process. */
-export function savedQuestions({ restored, recorder }: SessionKernel): SavedQuestions | undefined {
+function savedQuestions({ restored, recorder }: SessionKernel): SavedQuestions | undefined {
   return (
     recorder && {
       waiting: restored === undefined ? [] : waitingQuestions(restored, recorder.conversation),

@@ -16,16 +16,16 @@ export class ToolRegistry {
   /** Never changed but for what is found out of it: sessions that begin with the same tools share it until theirs differ. */
   #contents: Contents
 
-  /** `search` is shown once there is something to find. What is `asleep` is there for the host alone, until it is offered. */
+  /** `search` is shown once there is something to find. What is `dormant` is there for the host alone, until it is offered. */
   constructor(
     tools: readonly AnyTool[],
     search: AnyTool,
-    asleep: readonly AnyTool[] = [],
+    dormant: readonly AnyTool[] = [],
     limits: ShownLimits = allShown,
   ) {
     this.#search = search
     this.#limits = limits
-    this.#contents = sharedContents(tools, search, asleep, limits)
+    this.#contents = sharedContents(tools, search, dormant, limits)
   }
 
   /** Adds a tool, or puts another in its place. */
@@ -127,7 +127,7 @@ export class ToolRegistry {
 type Contents = {
   /** What it was made of at first; absent once it is a session's own. */
   readonly begun?: { readonly tools: readonly AnyTool[]; readonly search: AnyTool }
-  readonly asleep: readonly AnyTool[]
+  readonly dormant: readonly AnyTool[]
   readonly tools: Map<string, AnyTool>
   readonly governed: Map<string, AnyGovernedTool>
   /** In the order in which the model sees them. */
@@ -143,17 +143,17 @@ type Contents = {
 function sharedContents(
   tools: readonly AnyTool[],
   search: AnyTool,
-  asleep: readonly AnyTool[],
+  dormant: readonly AnyTool[],
   limits: ShownLimits,
 ): Contents {
   // Where the limits decide, they may be those of one session alone.
-  if (!tools.every(isGovernedTool) || !limits.isSure(tools)) return contentsOf(tools, search, asleep, limits)
+  if (!tools.every(isGovernedTool) || !limits.isSure(tools)) return contentsOf(tools, search, dormant, limits)
   for (const reference of recent) {
     const contents = reference.deref()
-    if (contents?.begun !== undefined && isMadeOf(contents, contents.begun, tools, search, asleep))
+    if (contents?.begun !== undefined && isMadeOf(contents, contents.begun, tools, search, dormant))
       return contents
   }
-  const contents = { ...contentsOf(tools, search, asleep, limits), begun: { tools: [...tools], search } }
+  const contents = { ...contentsOf(tools, search, dormant, limits), begun: { tools: [...tools], search } }
   recent.unshift(new WeakRef(contents))
   recent.length = Math.min(recent.length, maxRemembered)
   return contents
@@ -162,10 +162,10 @@ function sharedContents(
 function contentsOf(
   tools: readonly AnyTool[],
   search: AnyTool,
-  asleep: readonly AnyTool[],
+  dormant: readonly AnyTool[],
   limits: ShownLimits,
 ): Contents {
-  const contents: Contents = { asleep, tools: new Map(), governed: new Map(), shown: [] }
+  const contents: Contents = { dormant, tools: new Map(), governed: new Map(), shown: [] }
   for (const tool of tools) put(contents, tool, search, limits)
   return contents
 }
@@ -178,17 +178,17 @@ function isMadeOf(
   begun: NonNullable<Contents['begun']>,
   tools: readonly AnyTool[],
   search: AnyTool,
-  asleep: readonly AnyTool[],
+  dormant: readonly AnyTool[],
 ): boolean {
-  return begun.search === search && isSame(begun.tools, tools) && isSame(contents.asleep, asleep)
+  return begun.search === search && isSame(begun.tools, tools) && isSame(contents.dormant, dormant)
 }
 
 function isSame(some: readonly AnyTool[], others: readonly AnyTool[]): boolean {
   return some.length === others.length && some.every((tool, at) => tool === others[at])
 }
 
-function copyOf({ asleep, tools, governed, shown, among }: Contents): Contents {
-  const copy = { asleep, tools: new Map(tools), governed: new Map(governed), shown: [...shown] }
+function copyOf({ dormant, tools, governed, shown, among }: Contents): Contents {
+  const copy = { dormant, tools: new Map(tools), governed: new Map(governed), shown: [...shown] }
   return among === undefined ? copy : { ...copy, among: new Map(among) }
 }
 
@@ -205,18 +205,18 @@ function definitionsOf(contents: Contents): readonly ToolDefinition[] {
 
 function put(contents: Contents, tool: AnyTool, search: AnyTool, limits: ShownLimits): void {
   const known = contents.tools.has(tool.name)
-  if (known || contents.asleep.includes(tool) || limits.fit([tool], () => shownOf(contents)))
+  if (known || contents.dormant.includes(tool) || limits.fit([tool], () => shownOf(contents)))
     place(contents, tool)
   else putAside(contents, tool, search)
 }
 
-/** Shows a tool, unless it sleeps; one in the place of another is shown where that was. */
+/** Shows a tool, unless it is dormant; one in the place of another is shown where that was. */
 function place(contents: Contents, tool: AnyTool): void {
   const before = contents.tools.get(tool.name)
   set(contents, tool)
-  // Another in the place of one that sleeps is not asleep itself.
-  if (before !== undefined && !contents.asleep.includes(before)) return
-  if (!contents.asleep.includes(tool)) contents.shown.push(tool.name)
+  // Another in the place of one that is dormant is not dormant itself.
+  if (before !== undefined && !contents.dormant.includes(before)) return
+  if (!contents.dormant.includes(tool)) contents.shown.push(tool.name)
 }
 
 function putAside(contents: Contents, tool: AnyTool, search: AnyTool): void {
@@ -241,9 +241,9 @@ function set({ tools, governed, among }: Contents, tool: AnyTool): void {
   else governed.delete(tool.name)
 }
 
-function isToBeFound({ asleep, tools, shown }: Contents, name: string): boolean {
+function isToBeFound({ dormant, tools, shown }: Contents, name: string): boolean {
   const tool = tools.get(name)
-  return tool !== undefined && !shown.includes(name) && !asleep.includes(tool)
+  return tool !== undefined && !shown.includes(name) && !dormant.includes(tool)
 }
 
 /** What is searched for is found by all that is said of it, also where a list has only the beginning. */

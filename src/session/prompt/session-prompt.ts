@@ -1,7 +1,7 @@
 import { platform } from 'node:process'
 import { SingleFlight } from '../../feature/single-flight.js'
 import { readInstructions } from '../../workspace/instructions/read-instructions.js'
-import { featuresWith } from '../features.js'
+import { featuresWith } from '../features-with.js'
 import type { SessionKernel } from '../kernel.js'
 import { sharedText } from './shared-text.js'
 import { systemPrompt } from './system-prompt.js'
