@@ -10,10 +10,14 @@ const askedFor: readonly Reasoned[] = [
   ['**/.husky/**', 'git hooks that run on every commit'],
   ['**/.envrc', 'direnv runs it when the directory is entered'],
   ['**/.npmrc', 'it decides where packages come from and which scripts run'],
-  ['**/.yarnrc.yml', 'it can load plugins that run at once'],
+  ['**/{.yarnrc,.yarnrc.yml}', 'every yarn command runs the programs that it names'],
   ['**/.vscode/**', 'its tasks and settings can run commands'],
   ['**/.idea/**', 'its run configurations can run commands'],
-  ['**/{.agents,.claude}/{agents,skills}/**', 'later sessions load their agents and skills from it'],
+  ['**/{.agent,.agents}/**', 'later sessions load their agents and skills from it'],
+  [
+    '**/{.claude,.codex,.cursor,.gemini}/**',
+    'coding agents take their hooks, servers and permissions from it',
+  ],
 ]
 
 const noted: readonly Reasoned[] = [
@@ -23,6 +27,8 @@ const noted: readonly Reasoned[] = [
   ['**/{Makefile,GNUmakefile,*.mk}', 'its recipes run on build'],
   ['**/{.bashrc,.bash_profile,.profile,.zshrc,.zprofile}', 'a shell runs it at start'],
   ['**/.github/workflows/**', 'it runs on the build server, with its secrets'],
+  ['**/.pnpmfile.{cjs,mjs}', 'pnpm runs it on every install'],
+  ['**/{.devcontainer/**,.devcontainer.json}', 'its commands run when the container is opened'],
 ]
 
 /**

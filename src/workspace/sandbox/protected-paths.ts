@@ -18,7 +18,7 @@ export type ProtectedName = {
 /**
  * What programs of the host read and obey: a command may not change it, nor make it where it is missing (SEC-128).
  *
- * The last three make package managers and shells of the person outside run programs (`script-shell`, `yarnPath`). Installing
+ * The last four make package managers and shells of the user outside run programs (`script-shell`, `yarnPath`). Installing
  * reads and never writes them, so it goes on as ever; what is refused is setting up a project's registry or its Yarn, and
  * checking out a commit that has another of these files, as with `.vscode`. `package.json` can do as much harm, but nobody
  * could work with it read-only.
@@ -29,11 +29,15 @@ export const protectedNames: readonly ProtectedName[] = [
   { name: '.agent', kind: 'directory' },
   { name: '.agents', kind: 'directory' },
   { name: '.claude', kind: 'directory' },
+  { name: '.codex', kind: 'directory' },
+  { name: '.cursor', kind: 'directory' },
+  { name: '.gemini', kind: 'directory' },
   { name: '.mcp.json', kind: 'file' },
   { name: '.vscode', kind: 'directory' },
   { name: '.idea', kind: 'directory' },
   { name: '.husky', kind: 'directory' },
   { name: '.npmrc', kind: 'file' },
+  { name: '.yarnrc', kind: 'file' },
   { name: '.yarnrc.yml', kind: 'file' },
   // No placeholder: direnv obeys no new one before its user allows it, and would complain of an empty one.
   { name: '.envrc', kind: 'file', whenPresent: true },

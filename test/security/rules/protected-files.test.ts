@@ -102,17 +102,28 @@ describe('files that run by themselves or decide what may run', () => {
     '.claude/skills/x.md',
     'sub/.claude/agents/x.md',
     '.agents/agents/x.yaml',
+    '.claude/settings.json',
+    'sub/.claude/settings.local.json',
+    '.cursor/mcp.json',
+    '.codex/config.toml',
+    '.gemini/settings.json',
+    '.yarnrc',
   ])('SEC-021 writing %s is at least asked about', (path) => {
     expect(decision(write(path), everything)).toBe('ask')
   })
 
-  it.each(['package.json', '.gitattributes', '.gitmodules', 'Makefile', 'a/Makefile'])(
-    'SEC-021 the approval says what %s can do',
-    (path) => {
-      expect(approvalNotes(expandCall(write(path), scope))).toHaveLength(1)
-      expect(approvalNotes(expandCall(read(path), scope))).toEqual([])
-    },
-  )
+  it.each([
+    'package.json',
+    '.gitattributes',
+    '.gitmodules',
+    'Makefile',
+    'a/Makefile',
+    '.pnpmfile.cjs',
+    '.devcontainer/x',
+  ])('SEC-021 the approval says what %s can do', (path) => {
+    expect(approvalNotes(expandCall(write(path), scope))).toHaveLength(1)
+    expect(approvalNotes(expandCall(read(path), scope))).toEqual([])
+  })
 
   it('SEC-025 read denies hold for what a search finds, and where it starts', () => {
     const { rules } = compilePolicy({ deny: ['read(**/.env*)'], allow: ['grep(*)', 'glob(*)'] })

@@ -23,7 +23,8 @@ const options: SessionOptions = {
 
 /** Every name below a directory that a command may not make, with what is in the way of finding it left out. */
 function controlFiles(root: string): string[] {
-  const wanted = /^(?:\.git[. ]*|\.mcp\.json|\.vscode|\.husky|\.npmrc|\.yarnrc\.yml|\.claude|\.capstan)$/i
+  const wanted =
+    /^(?:\.git[. ]*|\.mcp\.json|\.vscode|\.husky|\.npmrc|\.yarnrc|\.yarnrc\.yml|\.claude|\.cursor|\.capstan)$/i
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter(({ name }) => wanted.test(name))
     .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1))
@@ -106,7 +107,7 @@ describeWithBubblewrap('names that a command must not make', () => {
         'git clone -q . $n',
       ],
     ]
-    const names = '.mcp.json .vscode sub/.git sub/.GIT .npmrc .husky .claude'
+    const names = '.mcp.json .vscode sub/.git sub/.GIT .npmrc .husky .claude .cursor .yarnrc'
     const script = [
       'mkdir -p dir/x sub; echo b > b.txt',
       `for n in ${names}; do\n${make.map((way) => `(${way})`).join('\n')}\nrm -rf dir; mkdir -p dir/x; echo b > b.txt; done >/dev/null 2>&1`,

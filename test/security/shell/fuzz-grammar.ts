@@ -5,18 +5,25 @@
 export const MARKERS: readonly string[] = Array.from({ length: 10 }, (_, digit) => `m${digit}`)
 /** The marker that a policy denies. */
 export const DENIED = 'm9'
-/** What lies in the directory of every script: `f9` to read, and files that a policy denies. */
+/** What is in the directory of every script: `f9` to read, and files that a policy denies to read (`r`) or to write (`w`). */
 export const GIVEN_FILES: Readonly<Record<string, string>> = {
   f9: 'nine\n',
   r0: 'secret zero\n',
   r1: 'secret one\n',
   'd1/r2': 'secret two\n',
+  w0: 'zero\n',
+  'd1/w1': 'one\n',
 }
 /** Real programs: wrappers, and readers of files. */
 export const REAL_PROGRAMS: readonly string[] = [
   ...['env', 'bash', 'nice', 'timeout', 'xargs', 'nohup', 'setsid', 'stdbuf'],
   ...['linux64', 'setarch', 'choom', 'flock', 'taskset', 'ionice', 'chrt', 'setpriv', 'prlimit', 'find'],
   ...['cat', 'fmt', 'head', 'sort', 'od'],
+]
+
+/** Real programs that make, change or remove the files they are given. No policy allows them by name. */
+export const WRITERS: readonly string[] = [
+  ...['cp', 'mv', 'ln', 'rm', 'tee', 'touch', 'dd', 'sed', 'truncate', 'install', 'mkdir', 'unlink'],
 ]
 
 export type Random = () => number
@@ -206,7 +213,7 @@ class Grammar {
       () =>
         `if ${this.#body(below)} then ${this.#body(below)} elif ${this.#body(below)} then ${this.#body(below)} fi`,
       () =>
-        `case ${this.#word(below)} in ${this.#pick(['a', '*', '"b"', '(a|*)'])}) ${this.#body(below)} ${this.#pick([';;', ';&', ';;&'])} *) ${this.#body(below)} ;; esac`,
+        `case ${this.#word(below)} in ${this.#pick(['a', '*', '"b"', '(a|*)', `a|${this.#substitution(below)}`])}) ${this.#body(below)} ${this.#pick([';;', ';&', ';;&'])} *) ${this.#body(below)} ;; esac`,
       () => `for i in ${this.#word(below)} ${this.#word(below)}; do ${this.#body(below)} done`,
       () => `[[ ${this.#quotedWord(below)} == ${this.#quotedWord(below)} ]]`,
       () => `[[ -n ${this.#quotedWord(below)} && ${this.#quotedWord(below)} < z ]]`,
@@ -221,6 +228,10 @@ class Grammar {
         () => `while ${this.#body(below)} do ${this.#body(below)} break; done`,
         () => `until ${this.#body(below)} do ${this.#body(below)} break; done`,
         () => `f${this.#below(3)}() { ${this.#body(below)} }; f${this.#below(3)}`,
+        () => `f0() { ${this.#body(below)} } ${this.#fileRedirection()}; f0`,
+        () => `f1() ( ${this.#body(below)} ) ${this.#fileRedirection()}; f1`,
+        () => `for ((j = ${this.#substitution(below)}0; j < 1; j++)); do ${this.#body(below)} done`,
+        () => `select i in ${this.#word(below)}; do break; done`,
         () => `function g${this.#below(3)} { ${this.#body(below)} }; g${this.#below(3)}`,
         () => `for ((j = 0; j < 2; j++)); do ${this.#body(below)} done`,
         () => `select i in a; do ${this.#body(below)} break; done`,
@@ -239,9 +250,12 @@ class Grammar {
       `./f${this.#below(3)}`,
       `d1/f${this.#below(3)}`,
       `d1/../f${this.#below(3)}`,
-      ...(this.#calm ? [] : ['$x', '"$HOME/f1"', '~/f2', `f{1,2}`, 'f[9]', '"`echo f1`"']),
+      ...(this.#calm ? [] : ['$x', `f{1,2}`, 'f[9]', '"`echo f1`"']),
+      // Damaged, these would lead out of the directory.
+      ...(this.#calm || !this.#loops ? [] : ['"$HOME/f1"', '~/f2']),
     ])
     const secret = this.#pick(['r0', 'r1', './r0', 'd1/r2', "'r1'", 'd1/../r0'])
+    const held = this.#pick(['w0', './w0', 'd1/w1', '"w0"', 'd1/../w0', 'w5'])
     return this.#pick([
       `> ${file}`,
       `>${file}`,
@@ -255,6 +269,10 @@ class Grammar {
       `3> ${file}`,
       `{fd}> ${file}`,
       `> ${file} 2>&1`,
+      `> ${held}`,
+      `>> ${held}`,
+      `<> ${held}`,
+      `2>| ${held}`,
       `< ${secret}`,
       `3< ${secret}`,
       `<> ${secret}`,
@@ -278,6 +296,41 @@ class Grammar {
       'timeout 5 head',
     ])
     return `${program} ${this.#pick(['f9', 'r0', 'r1', './r0', 'd1/r2', 'd1/../r1', '"r0"', "r'1'", '-- r0', ...(this.#calm ? [] : ['r*', 'r?', '$x', '"${x:-r0}"', 'r{0,1}', '$(echo r0)'])])}`
+  }
+
+  /** A program that writes a file, most often one that must not be written. */
+  #writer(): string {
+    // Damaged, a path could become one outside the directory.
+    if (!this.#loops) return `touch w${this.#below(2)}`
+    const file = this.#pick([
+      ...['w0', './w0', 'd1/w1', '"w0"', "w'0'", 'd1/../w0', 'w5', 'f1'],
+      ...(this.#calm ? [] : ['w*', 'w?', '$x', '"${x:-w0}"', 'w{0,5}', '$(echo w0)', '"$HOME/w0"', '~/w0']),
+    ])
+    const before = this.#pick(['', '', '', 'env ', 'nice ', 'timeout 5 ', 'command ', 'linux64 '])
+    return `${before}${this.#pick([
+      `cp f9 ${file}`,
+      `cp -f -- f9 ${file}`,
+      `mv ${file} f2`,
+      `mv -f f9 ${file}`,
+      `ln -f f9 ${file}`,
+      `ln -sf f9 ${file}`,
+      `rm -f ${file}`,
+      `unlink ${file}`,
+      `tee ${file}`,
+      `tee -a f1 ${file}`,
+      `touch ${file}`,
+      `dd if=f9 of=${file}`,
+      `sed -i s/e/a/ ${file}`,
+      `sed -n 'w w0' f9`,
+      `truncate -s 1 ${file}`,
+      `install f9 ${file}`,
+      `mkdir -p ${file}`,
+      `sort -o ${file} f9`,
+      `sort f9 --output=${file}`,
+      `find ${file} -delete`,
+      `find f9 -fprint w0`,
+      `xargs touch ${file}`,
+    ])}`
   }
 
   /** A list that can stand before a keyword. */
@@ -362,6 +415,14 @@ class Grammar {
       () => this.#reader(),
       () => this.#reader(),
       () => this.#reader(),
+      () => this.#writer(),
+      () => this.#writer(),
+      () => this.#writer(),
+      () => `cd d1 && touch w1`,
+      () => `cd d1 && rm -f ../w0`,
+      () => `{ cd d1; touch w1; }`,
+      () => `read v < r0`,
+      () => `mapfile v < ${this.#pick(['r0', 'd1/r2'])}`,
       () => `cd d1 && fmt r2`,
       () => `cd d1 && cat ../r0`,
       () => `true ${this.#fileRedirection()}`,
@@ -380,6 +441,12 @@ class Grammar {
             () => `eval m${digit}`,
             () => `trap ${script} EXIT`,
             () => `exec m${digit}`,
+            () => `exec ${this.#fileRedirection()}`,
+            () => `echo "$(< r0)"`,
+            () => `. r0`,
+            () => `source ./r1`,
+            () => `printf w0 | xargs touch`,
+            () => `x=w0; touch $x`,
             () => `builtin eval ${script}`,
             () => `env X=1 -u Y m${digit}`,
             () => `xargs m${digit}`,

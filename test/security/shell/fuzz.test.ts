@@ -15,7 +15,7 @@ it(
   async () => {
     const total = {
       ...{ cases: 0, executed: 0, refused: 0, onlyDoubted: 0, clear: 0, timedOut: 0 },
-      ...{ wrote: 0, readDenied: 0, ranDenied: 0, allowed: 0 },
+      ...{ wrote: 0, readDenied: 0, wroteDenied: 0, ranDenied: 0, started: 0, allowed: 0 },
     }
     let traced = true
     for (let block = 0; block * BLOCK < CASES; block++) {
@@ -36,7 +36,9 @@ it(
     expect(total.allowed).toBeGreaterThan(total.cases * 0.03)
     expect(total.wrote).toBeGreaterThan(total.cases * 0.03)
     expect(total.ranDenied).toBeGreaterThan(total.cases * 0.01)
+    expect(total.wroteDenied).toBeGreaterThan(total.cases * 0.01)
     if (traced) expect(total.readDenied).toBeGreaterThan(total.cases * 0.01)
+    if (traced) expect(total.started).toBeGreaterThan(total.executed)
     expect(total.refused).toBeLessThan(total.executed * 0.2)
     // A few wait for input that never comes; what they ran until then is compared too.
     expect(total.timedOut).toBeLessThanOrEqual(1 + total.cases / 5000)
