@@ -2,7 +2,17 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { AskRequest } from '../../src/loop/ask.js'
-import { bash, calls, collect, eventsOf, ofType, openSession, toolResults, until } from './open-session.js'
+import {
+  bash,
+  calls,
+  collect,
+  eventsOf,
+  later,
+  ofType,
+  openSession,
+  toolResults,
+  until,
+} from './open-session.js'
 
 const waiting = { confirmationPolicy: { enabled: true } } as const
 const makes = (path: string) => bash(`touch ${path}`)
@@ -337,6 +347,38 @@ describe('onAsk', () => {
     expect(await session.confirmToolUse(toolId, true)).toBe(true)
     await collect(stream)
     expect(await readdir(root)).toEqual(['x'])
+  })
+
+  it('that answers a question which was answered elsewhere changes nothing, and keeps no rule', async () => {
+    const asked: AskRequest[] = []
+    const late = later<{ decision: 'always' }>()
+    const { server, session, root, userDir } = await openSession([makes('x'), makes('x'), 'done'], {
+      onAsk: (request) => {
+        asked.push(request)
+        return asked.length === 1 ? late.promise : { decision: 'reject', message: 'asked again' }
+      },
+    })
+    const stream = await session.stream('go')
+    const { toolId } = await until(stream, 'confirmation_required')
+    // The handler shows its question; another client of the session says no first.
+    expect(await session.confirmToolUse(toolId, false, 'not from here')).toBe(true)
+    late.resolve({ decision: 'always' })
+    expect(await session.confirmToolUse(toolId, true)).toBe(false)
+    const events = await collect(stream)
+    expect(await readdir(root)).toEqual([])
+    expect(toolResults(server, 1)[0]).toContain('not from here')
+    // The late answer was for nothing: the same command is a new question.
+    expect(asked).toHaveLength(2)
+    expect(asked[1]?.id).not.toBe(asked[0]?.id)
+    expect(toolResults(server, 2)[1]).toContain('asked again')
+    const answers = ofType(events, 'confirmation_received')
+    expect(answers.map(({ toolId: id, approved }) => [id === toolId, approved])).toEqual([
+      [true, false],
+      [false, false],
+    ])
+    const rules = await readdir(userDir, { recursive: true })
+    expect(rules.filter((name) => name.includes('rules'))).toEqual([])
+    expect(session.pendingConfirmations()).toEqual([])
   })
 })
 
