@@ -38,7 +38,7 @@ async function stop() {
   rmSync(base, { recursive: true, force: true })
   // No process.exit: a closed agent holds nothing that keeps Node alive. What is ending has a moment to be gone.
   let left = handles()
-  while (left.length > 0 && performance.now() - startedAt < 4000) {
+  while (left.length > 0 && performance.now() - startedAt < 60_000) {
     await new Promise((resolve) => setTimeout(resolve, 20))
     left = handles()
   }
