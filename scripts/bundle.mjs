@@ -78,6 +78,17 @@ const laterForCommand = [
   ['sqlite', 'store/sqlite/'],
   ['memory', ...without('memory/', 'feature')],
   ['verify', ...without('verify/', 'feature', 'summary', 'report', 'read-commands', 'read-report')],
+  ['servers', 'mcp/session-servers'],
+  [
+    'subagents',
+    ...[
+      ...['auto-delegation', 'known-agents', 'open-asks', 'orchestrate', 'orchestration', 'perform-task'],
+      ...['shared-tokens', 'structured-answer', 'suggest-agents', 'task-board', 'task-notes', 'task-options'],
+      ...['task-record', 'task-text', 'tasks'],
+    ].map((name) => `subagents/${name}`),
+    ...without('objects/', 'feature'),
+    ...['session/btw', 'session/compact', 'session/resume-run'],
+  ],
   ['history', ...without('session/history/', 'file-changes', 'seen-files')],
   [
     'calls',
@@ -105,7 +116,7 @@ const laterForCommand = [
     ...without(
       'tool/',
       ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'middleware', 'nearest'],
-      ...['requirement-check', 'tool-set'],
+      ...['omit-undefined', 'requirement-check', 'tool-set'],
     ),
     ...without('hooks/', 'feature', 'gate-hooks', 'hooks'),
     ...without(

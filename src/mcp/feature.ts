@@ -7,14 +7,8 @@ import type { SessionFeature } from '../feature/session-feature.js'
 import { isRecord } from '../tool/json.js'
 import { visibleText } from '../toolbox/untrusted-text.js'
 import { serverLabel } from './names.js'
-import { readServer } from './server-options.js'
-import {
-  listServers,
-  type McpFeatureOptions,
-  type McpSession,
-  type McpSetup,
-  SessionServers,
-} from './session-servers.js'
+import { listServers, readServer } from './server-options.js'
+import { type McpFeatureOptions, type McpSession, type McpSetup, SessionServers } from './session-servers.js'
 
 /** Checked by the code that reads it later: what that refuses is refused before the session exists. */
 const server = readable((value) => readServer(value))

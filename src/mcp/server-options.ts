@@ -280,3 +280,13 @@ const maxWaitMs = 86_400_000
 function wrong(key: string, expected: string): McpError {
   return new McpError('mcp_config', `'${key}' of an MCP server must be ${expected}.`)
 }
+
+/** The servers of the option `mcpServers`, each with its name. */
+export function listServers(
+  servers: Readonly<Record<string, object>> | readonly object[] | undefined,
+): readonly object[] {
+  if (servers === undefined) return []
+  return Array.isArray(servers)
+    ? servers
+    : Object.entries(servers).map(([name, given]) => ({ ...given, name }))
+}

@@ -13,7 +13,7 @@ import type {
   OfferedPrompt,
 } from './index.js'
 import { toolId } from './names.js'
-import type { McpServerOptions } from './server-options.js'
+import { listServers, type McpServerOptions } from './server-options.js'
 
 /** How long the first run waits for servers to start. The tools of a slower server are there from a later run on. */
 const patienceMs = 10_000
@@ -346,14 +346,6 @@ export class SessionServers {
       this.#commands.add(prompt.command)
     }
   }
-}
-
-/** The servers of the option `mcpServers`, each with its name. */
-export function listServers(servers: McpFeatureOptions['mcpServers']): readonly object[] {
-  if (servers === undefined) return []
-  return Array.isArray(servers)
-    ? servers
-    : Object.entries(servers).map(([name, given]) => ({ ...given, name }))
 }
 
 /** Waits for the work, at most for `patienceMs`, and not after the signal is aborted. */

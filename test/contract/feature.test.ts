@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it, vi } from 'vitest'
+import { features } from '../../src/session/features.js'
+import { calls, eventsOf, ofType, openSession, systemPromptOf, toolResults } from './open-session.js'
+
+// The one line that a new feature needs in session/features.ts.
+vi.mock('../../src/session/features.js', async (original) => {
+  const { features } = await original<typeof import('../../src/session/features.js')>()
+  const { termsFeature } = await import('./example-feature/feature.js')
+  return { features: [...features, termsFeature] }
+})
+
+const terms = { capstan: 'A winch with a vertical drum.', pawl: 'It keeps a winch from running back.' }
+
+describe('a feature that is one folder and one line in the list', () => {
+  it('gives sessions its option, its prompt section, its tool and its events', async () => {
+    const { server, session } = await openSession(
+      [calls(['term', { word: 'pawl' }]), 'It holds the winch.'],
+      { terms, permissionPolicy: { allow: ['term'] } },
+    )
+    const events = await eventsOf(session, 'What is a pawl?')
+    expect(systemPromptOf(server)).toContain('# Words of this project\ncapstan, pawl: see the tool term.')
+    expect(toolResults(server, 1)).toEqual([terms.pawl])
+    expect(ofType(events, 'notice').map(({ source, message }) => ({ source, message }))).toEqual([
+      { source: 'terms', message: '1 looked up' },
+    ])
+  })
+
+  it('has its option checked by name before the session exists', async () => {
+    await expect(openSession([], { terms: { pawl: 1 } })).rejects.toMatchObject({
+      code: 'session_option',
+      option: 'terms',
+      message: 'terms must have a string for each word.',
+    })
+  })
+
+  it('adds nothing to a session that does not use it', async () => {
+    const { server, session } = await openSession(['Hello.'])
+    expect(session.toolNames()).not.toContain('term')
+    await session.send('Hi')
+    expect(systemPromptOf(server)).not.toContain('Words of this project')
+  })
+
+  it('is the example of CONTRIBUTING.md, word for word', () => {
+    const page = readFileSync(new URL('../../CONTRIBUTING.md', import.meta.url), 'utf8')
+    const source = readFileSync(new URL('./example-feature/feature.ts', import.meta.url), 'utf8')
+    expect(page).toContain(source.replaceAll('../../../src/', '../'))
+  })
+})
+
+describe('the features of a session', () => {
+  it('have names and options that no other feature has', () => {
+    const names = features.map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+    const options = features.flatMap(({ options: own }) => Object.keys(own ?? {}))
+    expect(options.filter((name, at) => options.indexOf(name) !== at)).toEqual([])
+  })
+})
