@@ -58,7 +58,7 @@ export type FileBefore = Pick<FileContent, 'version' | 'bytes'>
 /** The options of one write. */
 export type WriteOptions = {
   /** Writes only if the file still has this version; `null`: only if there is no file. */
-  readonly ifVersion?: string | null
+  readonly ifVersion?: string | null | undefined
 }
 
 /**
@@ -96,15 +96,15 @@ export interface RuntimeFiles {
 /** A search in files by a regular expression. */
 export type GrepRequest = {
   readonly pattern: string
-  readonly path?: string
-  readonly glob?: string
-  readonly ignoreCase?: boolean
-  readonly before?: number
-  readonly after?: number
-  readonly mode?: 'content' | 'files' | 'count'
+  readonly path?: string | undefined
+  readonly glob?: string | undefined
+  readonly ignoreCase?: boolean | undefined
+  readonly before?: number | undefined
+  readonly after?: number | undefined
+  readonly mode?: 'content' | 'files' | 'count' | undefined
   /** The maximum number of matches (or files) to return; further ones are only counted. */
   readonly limit: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 /** One line of a search result. */
 export type GrepLine = {
@@ -128,10 +128,10 @@ export type GrepOutcome = {
 /** A search for files by name. */
 export type GlobRequest = {
   readonly pattern: string
-  readonly path?: string
-  readonly order?: 'name' | 'newest'
+  readonly path?: string | undefined
+  readonly order?: 'name' | 'newest' | undefined
   readonly limit: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 /** The paths that match a pattern. */
 export type GlobOutcome = {
@@ -149,19 +149,19 @@ export interface RuntimeSearch {
 
 /** The options of one command. */
 export type ShellOptions = {
-  readonly timeoutMs?: number
-  readonly signal?: AbortSignal
-  readonly cwd?: string
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly cwd?: string | undefined
   /** Called with output as it arrives, both streams interleaved. */
-  readonly onOutput?: (text: string) => void
+  readonly onOutput?: ((text: string) => void) | undefined
   /** How much output stays in memory. Of longer output the head and the tail stay, and all of it goes to a file. */
-  readonly maxBytes?: number
+  readonly maxBytes?: number | undefined
   /**
    * Git in this command starts no program that the repository names (hooks, filters, monitors, signing, transports)
    * and works only on its own tree. For commands that call only git. `clone`: for `git clone`, which starts outside
    * of a repository and can use only HTTP.
    */
-  readonly guardGit?: boolean | 'clone'
+  readonly guardGit?: boolean | 'clone' | undefined
 }
 /** The result of one command. */
 export type ShellOutcome = {
@@ -207,12 +207,12 @@ export interface RuntimeShell {
 
 /** The options of an HTTP request. */
 export type NetRequest = {
-  readonly method?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string | Uint8Array
-  readonly signal?: AbortSignal
-  readonly timeoutMs?: number
-  readonly maxBytes?: number
+  readonly method?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: string | Uint8Array | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number | undefined
+  readonly maxBytes?: number | undefined
 }
 /** The response to an HTTP request. */
 export type NetResponse = {

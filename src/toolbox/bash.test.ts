@@ -109,7 +109,7 @@ describe('a command', () => {
   })
 })
 
-describe('what a command leaves behind does not hold it up', () => {
+describe('a command that leaves processes running ends', () => {
   it.each([
     ['sleep 600 &', 'echo done; sleep 600 &'],
     ['setsid', 'echo done; setsid sleep 600 </dev/null >/dev/null 2>&1 &'],
@@ -119,7 +119,7 @@ describe('what a command leaves behind does not hold it up', () => {
     const space = await workspace()
     const done = await space.call(bashTool, { command })
     expect(textOf(done)).toMatch(
-      /^done\n\n\[What the command left running goes on as background job job-\d+:/,
+      /^done\n\n\[What the command left running continues as background job job-\d+:/,
     )
     const id = done.metadata['job_id']
     expect(await space.call(bashTool, { job_id: id })).toMatchObject({ metadata: { running: true } })
@@ -136,10 +136,10 @@ describe('a background job', () => {
     expect(started).toMatchObject({ metadata: { job_id: 'job-1', running: true } })
     expect(textOf(started)).toContain('"action": "kill"')
     const first = await until(space, { job_id: 'job-1' }, (text) => text.startsWith('one\n'))
-    expect(textOf(first)).toBe('one\n[job-1 is running; go on with from: 4]')
+    expect(textOf(first)).toBe('one\n[job-1 is running; continue with from: 4]')
     writeFileSync(join(space.root, 'go'), '')
     const last = await until(space, { job_id: 'job-1', from: 4 }, (text) => text.includes('ended'))
-    expect(textOf(last)).toBe('two\n[job-1 has ended with exit code 5; go on with from: 8]')
+    expect(textOf(last)).toBe('two\n[job-1 has ended with exit code 5; continue with from: 8]')
     expect(last).toMatchObject({ metadata: { running: false, job_exit_code: 5, next: 8 } })
   })
 
@@ -242,7 +242,7 @@ describe('watching a command', () => {
 })
 
 describeWithBubblewrap('in the sandbox', () => {
-  it('says that nothing goes on when a command is over', async () => {
+  it('says that nothing continues when a command has ended', async () => {
     const space = await workspace({ sandbox: 'required' })
     const note = '[In the sandbox everything that a command starts ends with it.'
     for (const command of ['sleep 600 & echo up', 'setsid sleep 600 >/dev/null 2>&1 < /dev/null &'])

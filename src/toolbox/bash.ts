@@ -23,7 +23,7 @@ const maxBytes = 200 * 1024
 /** Room for the notes after the output, and for what quoting adds to an output that was cut. */
 const extraBytes = 16 * 1024
 
-/** Runs one shell command, and looks after those that go on in the background. */
+/** Runs one shell command, and manages commands that continue in the background. */
 export const bashTool = createBash('bash', maxTimeoutMs)
 
 /** The same under a name, with the longest time that may be asked for. */
@@ -105,8 +105,8 @@ async function runCommand(command: string, timeoutMs: number, context: ToolCallC
     const outcome = await shell.run(command, {
       timeoutMs,
       maxBytes,
-      ...(context.signal === undefined ? {} : { signal: context.signal }),
-      ...(context.progress === undefined ? {} : { onOutput: deltas.take }),
+      signal: context.signal,
+      onOutput: context.progress === undefined ? undefined : deltas.take,
     })
     return described(outcome, timeoutMs, command)
   } finally {
@@ -170,10 +170,10 @@ const endedNote =
   'In the sandbox everything that a command starts ends with it. To keep something running use background: true'
 
 function leftoverNote(id: string): string {
-  return `What the command left running goes on as background job ${id}: read it with {"job_id": "${id}"}, end it with {"job_id": "${id}", "action": "kill"}`
+  return `What the command left running continues as background job ${id}: read it with {"job_id": "${id}"}, end it with {"job_id": "${id}", "action": "kill"}`
 }
 
-/** As a shell counts: 128 and the number of the signal. */
+/** Returns the exit code of a signal as a shell does: 128 plus its number. */
 function signalCode(signal: string | undefined): number {
   return 128 + (signalNumbers[signal ?? ''] ?? 0)
 }
@@ -212,7 +212,7 @@ async function onJob(id: string, { action, from }: BashArgs, context: ToolCallCo
   }
   const { text, next, job } = await shell.readJob(id, from)
   const gap = text === '' || text.endsWith('\n') ? '' : '\n'
-  return outputEnvelope(`${text}${gap}[${stateOf(job)}; go on with from: ${next}]`, {
+  return outputEnvelope(`${text}${gap}[${stateOf(job)}; continue with from: ${next}]`, {
     ...jobMetadata(job),
     next,
   })

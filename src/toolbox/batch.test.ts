@@ -117,7 +117,7 @@ describe('batch', () => {
     expect(asked).toEqual([])
   })
 
-  it('passes pictures on beside the text', async () => {
+  it('passes pictures on with the text', async () => {
     const { context } = await real()
     const envelope = await batchTool.execute({ invocations: [{ tool: 'picture' }] }, context)
     expect(envelope).toMatchObject({

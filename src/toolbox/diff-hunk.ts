@@ -75,7 +75,7 @@ function takeCounted(
     if (line.mark !== '-') now++
   }
   if (old !== stated.old || now !== stated.now) return undefined
-  return goesOn(lines, at) ? undefined : { lines: taken, next: at }
+  return continues(lines, at) ? undefined : { lines: taken, next: at }
 }
 
 /** Every line up to what can be none of a hunk's, or begins something else. */
@@ -95,7 +95,7 @@ function takeAll(lines: readonly string[], start: number): Body {
   return { lines: taken, next: at }
 }
 
-function goesOn(lines: readonly string[], at: number): boolean {
+function continues(lines: readonly string[], at: number): boolean {
   return /^[ +-]/.test(lines[at] ?? '') && !beginsAnother(lines, at)
 }
 

@@ -16,7 +16,7 @@ export function readGitNames(rest: string): readonly [string, string] | undefine
   }
   const quote = rest.indexOf(' "')
   if (quote >= 0 && rest.endsWith('"')) return [rest.slice(0, quote), readQuoted(rest.slice(quote + 1)).name]
-  // Without a rename both names are the same behind their prefixes, so each has half of the line.
+  // Without a rename both names are the same after their prefixes, so each has half of the line.
   const half = (rest.length - 1) / 2
   const [first, second] = [rest.slice(0, half), rest.slice(half + 1)]
   const same = first.replace(/^[^/]*\//, '') === second.replace(/^[^/]*\//, '')

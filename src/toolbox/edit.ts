@@ -98,7 +98,7 @@ function refuseUnclear(args: EditArgs, text: string, wanted: string, places: rea
       `old_string found more than ${maxPlaces} times in ${path}; the file was left untouched. Provide a more specific string, or use a command.`,
     )
   if (args.replace_all) return
-  // An occurrence that overlaps the first is a second place too, though it cannot be replaced beside it.
+  // An occurrence that overlaps the first is a second place too, though both cannot be replaced.
   const overlapping = text.indexOf(wanted, first + 1)
   if (overlapping < 0) return
   const all = overlapping < first + wanted.length ? [first, overlapping, ...places.slice(1)] : places
@@ -110,7 +110,7 @@ function refuseUnclear(args: EditArgs, text: string, wanted: string, places: rea
 }
 
 const maxLines = 10
-/** What can be done without keeping everybody waiting. */
+/** More would block the event loop for too long. */
 const maxPlaces = 1_000_000
 
 function linesOf(text: string, places: readonly number[]): string {

@@ -1,6 +1,6 @@
 /**
- * A text that, written as JSON, takes at most so many bytes: as it is, or without a part of its middle. Quotes, line ends and control
- * characters are longer in JSON, and what is too long there would be cut a second time, by somebody who knows nothing of its end.
+ * Returns a text that takes at most `maxBytes` as JSON: as it is, or without a part of its middle. Quotes, line ends and control
+ * characters are longer in JSON, and a text that is too long would be cut a second time, at its end.
  */
 export function fittingHead(text: string, maxBytes: number): string {
   let shown = text

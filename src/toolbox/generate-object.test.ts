@@ -77,17 +77,17 @@ describe('generate_object', () => {
     expect(toToolResult('generate_object', envelope).output).not.toContain('raw_text')
   })
 
-  it('tells partial objects, and in which repair they were written', async () => {
-    const told: unknown[] = []
+  it('reports partial objects, and in which repair they were written', async () => {
+    const reported: unknown[] = []
     await generateObjectTool.execute(args, {
       ...lending(async (_, options) => {
         options?.onPartial?.({ value: { mood: 'g' }, repairAttempt: 0 })
         options?.onPartial?.({ value: {}, repairAttempt: 1 })
         return made
       }),
-      progress: (partial) => void told.push(partial),
+      progress: (partial) => void reported.push(partial),
     })
-    expect(told).toEqual([{ object_partial: { mood: 'g' } }, { object_partial: {}, repair_attempt: 1 }])
+    expect(reported).toEqual([{ object_partial: { mood: 'g' } }, { object_partial: {}, repair_attempt: 1 }])
   })
 
   it.each([
@@ -135,7 +135,7 @@ describe('generate_object', () => {
 
   it('says what is missing where no session lends its model', async () => {
     expect(await generateObjectTool.execute(args, {})).toMatchObject({
-      error_text: expect.stringContaining('lends no session'),
+      error_text: expect.stringContaining('provides no session'),
     })
     expect(await generateObjectTool.execute(args, { runtime: { session: {} } })).toMatchObject({
       error_text: expect.stringContaining('session.objects'),

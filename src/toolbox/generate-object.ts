@@ -7,6 +7,7 @@ import type { JsonObject } from '../tool/json.js'
 import type { ObjectRequest, RuntimeObjects } from '../tool/runtime.js'
 import { MissingServiceError, requireService } from './require-service.js'
 
+/** The arguments of `generate_object`. */
 export type GenerateObjectArgs = {
   schema: JsonObject
   prompt: string

@@ -256,21 +256,21 @@ describe('remote', () => {
 })
 
 describe('worktree', () => {
-  it('is made beside the workspace, listed and removed', async () => {
+  it('is created next to the workspace, listed and removed', async () => {
     repository()
-    const beside = `${space.root}-feat-x`
+    const sibling = `${space.root}-feat-x`
     expect(await say({ command: 'worktree', subcommand: 'create', name: 'feat/x' })).toBe(
-      `Created worktree: ${beside} (branch: feat/x)`,
+      `Created worktree: ${sibling} (branch: feat/x)`,
     )
-    expect(existsSync(join(beside, 'a.txt'))).toBe(true)
+    expect(existsSync(join(sibling, 'a.txt'))).toBe(true)
     expect(await say({ command: 'worktree' })).toMatch(
       /^Worktrees:\n {2}\/.*work {2}[0-9a-f]{7} \[main\]\n {2}.*-feat-x/,
     )
     expect(await say({ command: 'worktree', subcommand: 'remove', name: 'feat/x' })).toContain('Removed')
-    expect(existsSync(beside)).toBe(false)
+    expect(existsSync(sibling)).toBe(false)
   })
 
-  it('goes where it is told, for a branch that exists, and works there', async () => {
+  it('is created at the given path for a branch that exists, and works there', async () => {
     repository()
     git('branch', 'old')
     const args = {

@@ -87,7 +87,7 @@ function runGit(
     timeoutMs,
     guardGit: true,
     maxBytes: keptBytes,
-    ...(context.signal === undefined ? {} : { signal: context.signal }),
+    signal: context.signal,
   })
 }
 
@@ -110,7 +110,7 @@ function failureOf(args: GitArgs, plan: GitPlan, outcome: ShellOutcome, root: st
   const refused = outcome.blocked.map((what) => `\nThe sandbox refused: ${what}`).join('')
   const outside =
     plan.kind === 'worktree-made' && plan.path === undefined
-      ? '\nWithout path the work tree is made beside the workspace: give a path inside it.'
+      ? '\nWithout path the work tree is created next to the workspace: give a path inside it.'
       : ''
   const said = withoutCredentials(output.trim().slice(0, 4_000))
   const words = said === '' ? `exit code ${exitCode ?? 'unknown'}, and no words` : said

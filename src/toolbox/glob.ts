@@ -7,7 +7,7 @@ import { spilledOutput } from './spilled.js'
 export type GlobArgs = { pattern: string; path?: string; order?: 'name' | 'newest' }
 
 const maxEntries = 1_000
-/** How many the file beside the output has at most. */
+/** The maximum number of paths in the file with the whole output. */
 const maxSpilled = 2_000
 
 /** Finds files by name. */
@@ -34,9 +34,9 @@ export const globTool = builtInTool<GlobArgs>({
     const { paths, total, incomplete } = await requireService(context, 'search').glob({
       pattern,
       limit: maxSpilled,
-      ...(path === undefined ? {} : { path }),
-      ...(order === undefined ? {} : { order }),
-      ...(context.signal === undefined ? {} : { signal: context.signal }),
+      path,
+      order,
+      signal: context.signal,
     })
     const metadata = { total, ...(incomplete === undefined ? {} : { incomplete }) }
     const warning = incomplete === undefined ? '' : `\nIncomplete: ${incomplete}`

@@ -203,7 +203,7 @@ describe('what is searched', () => {
     const text = await grep(space, { pattern: 'needle', output_mode: 'files_with_matches' })
     expect(text).toContain(`${deep}/f`)
     expect(text).toContain('ok')
-    // Whoever may read everything finds four; everybody else is told that something is missing.
+    // A caller that can read everything finds four; other callers get a note that something is missing.
     expect(text.includes('4 match(es)') || text.includes('could not be read')).toBe(true)
     chmodSync(join(space.root, 'no'), 0o700)
   })

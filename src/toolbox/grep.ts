@@ -22,7 +22,7 @@ export type GrepArgs = {
 const maxMatches = 200
 const maxFiles = 1_000
 const maxContext = 100
-/** How many more the file beside the output has. */
+/** The maximum number of lines in the file with the whole output. */
 const spillFactor = 10
 
 const lines = { type: 'integer', minimum: 0 } as const
@@ -76,14 +76,14 @@ function requestOf(args: GrepArgs, { signal }: ToolCallContext): GrepRequest & {
   const mode = args.output_mode === undefined ? 'content' : modes[args.output_mode]
   return {
     pattern: args.pattern,
-    ...(args.path === undefined ? {} : { path: args.path }),
-    ...(args.glob === undefined ? {} : { glob: args.glob }),
+    path: args.path,
+    glob: args.glob,
     ignoreCase: args.ignore_case === true || args['-i'] === true,
     before: Math.min(args.before ?? args.context ?? 0, maxContext),
     after: Math.min(args.after ?? args.context ?? 0, maxContext),
     mode,
     limit: (mode === 'content' ? maxMatches : maxFiles) * spillFactor,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   }
 }
 

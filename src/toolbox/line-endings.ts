@@ -11,7 +11,7 @@ export function withLf(text: string): string {
   return text.includes('\r\n') ? text.replaceAll('\r\n', '\n') : text
 }
 
-/** A text in its own line endings beside the same text with LF, and the way from positions in one to positions in the other. */
+/** A text in its own line endings, the same text with LF, and the mapping of positions from one to the other. */
 export type EndingMap = {
   readonly original: string
   readonly lf: string

@@ -4,7 +4,7 @@ import { decodeUtf8 } from './text-file.js'
 export type ByteSource = { read(start: number, end: number): Promise<Uint8Array> }
 
 export type WindowRequest = {
-  /** Where the text begins: behind a byte-order mark. */
+  /** Where the text begins: after a byte-order mark. */
   readonly start: number
   /** How many lines to pass over. */
   readonly offset: number
@@ -127,7 +127,7 @@ function take(state: State, chunk: Uint8Array, chunkAt: number): void {
   }
 }
 
-/** Passes over lines; gives the position behind the last one it finished, or the end of the chunk. */
+/** Skips lines. Returns the position after the last complete line, or the end of the chunk. */
 function skip(state: State, chunk: Uint8Array, from: number): number {
   let at = from
   let line = state.line
@@ -202,7 +202,7 @@ function close(state: State, more: boolean): LineWindow {
     endings,
     finalNewline,
     lossy,
-    ...(nulAt === undefined ? {} : { nulAt }),
+    nulAt,
   }
 }
 

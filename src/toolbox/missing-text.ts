@@ -1,13 +1,13 @@
-/** Why a text may not have been found, and where something like it stands; empty when there is nothing to say. */
+/** Returns a hint why a text was not found, and where a similar one is; empty when there is none. */
 export function hintAtMissing(text: string, wanted: string): string {
   const unnumbered = wanted.replace(/^[ ]*\d+\t/gm, '')
   if (unnumbered !== wanted && text.includes(unnumbered))
-    return 'It carries the line numbers that read shows; leave out each number and the tab behind it.'
+    return 'It carries the line numbers that read shows; leave out each number and the tab after it.'
   const lines = text.split('\n')
   const sought = wanted.replace(/^\n+|\n+$/g, '').split('\n')
   const spaced = findLines(lines, sought, squeezed)
   if (spaced >= 0)
-    return `The same text with other whitespace is at line ${spaced + 1}: ${quoted(lines[spaced])}. Copy it exactly as it stands.`
+    return `The same text with other whitespace is at line ${spaced + 1}: ${quoted(lines[spaced])}. Copy it exactly.`
   const folded = findLines(lines, sought, (line) => squeezed(line).toLowerCase())
   if (folded >= 0)
     return `The same text in other letter case is at line ${folded + 1}: ${quoted(lines[folded])}.`

@@ -58,7 +58,7 @@ type Nearest = {
   readonly directory: string
   /** The first name on the way that is not there. */
   readonly name: string
-  /** What came behind it. */
+  /** The rest of the path after it. */
   readonly rest: string
   readonly entries: readonly DirectoryEntry[]
 }
@@ -80,7 +80,7 @@ async function nearestDirectory(files: RuntimeFiles, path: string): Promise<Near
   return undefined
 }
 
-/** A hint is only a hint: what stands in its way is no failure of the call. */
+/** A hint that cannot be made does not fail the call. */
 function whyNot(thrown: unknown): string {
   return thrown instanceof CapstanError ? thrown.code : 'unknown'
 }
@@ -92,7 +92,7 @@ async function sameNameElsewhere(
 ): Promise<readonly string[]> {
   const name = path.split('/').at(-1) ?? ''
   if (search === undefined || !/^[\w.-]+$/.test(name) || name.startsWith('.')) return []
-  const request = { pattern: `**/${name}`, limit: maxElsewhere, ...(signal === undefined ? {} : { signal }) }
+  const request = { pattern: `**/${name}`, limit: maxElsewhere, signal }
   const found = await search.glob(request).catch(() => undefined)
   return found?.paths ?? []
 }

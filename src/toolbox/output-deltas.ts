@@ -9,8 +9,8 @@ const everyMs = 50
 const maxChars = 16_384
 
 /**
- * Gathers output for whoever watches a call: a command that writes thousands of lines a second makes twenty pieces of it, each of
- * bounded size. The first comes at once.
+ * Collects the output of a command for progress events: thousands of lines a second become twenty pieces, each of bounded size. The
+ * first piece is reported at once.
  */
 export function createOutputDeltas(progress: (text: string) => void): OutputDeltas {
   let pending = ''
@@ -27,7 +27,7 @@ export function createOutputDeltas(progress: (text: string) => void): OutputDelt
     try {
       progress(text)
     } catch {
-      // A watcher that fails is no longer told; the command and its result are not its business.
+      // A progress handler that fails is not called again; the command and its result do not depend on it.
       over = true
     }
   }

@@ -181,7 +181,7 @@ describe('patch', () => {
     expect(content(workspace, 'a.txt') + content(workspace, 'secret.txt')).toBe('one\ntwo\n')
   })
 
-  it('notices a file that changed meanwhile, and never overwrites what somebody else wrote while undoing', async () => {
+  it('detects a file that changed meanwhile, and never overwrites what another process wrote while undoing', async () => {
     const workspace = await toolboxWorkspace({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
     const files = workspace.runtime.files
     if (files === undefined) throw new Error('no files')
@@ -361,7 +361,7 @@ describe('patch', () => {
       expect(readFileSync(outside, 'utf8')).toBe('one\n')
     }
     expect(readdirSync(join(workspace.root, '..')).filter((name) => name.startsWith('C'))).toEqual(['C'])
-    // Said before anybody is asked to allow it.
+    // Reported before a user is asked to allow it.
     expect(() => patchTool.touches({ diff: good + bad[0] })).toThrow(/has "\.\." in it/)
   })
 })

@@ -41,7 +41,7 @@ describe('question', () => {
     ).toEqual({ answers })
   })
 
-  it('tells a model that nobody is there, always in the same words', async () => {
+  it('answers that no user can answer, always with the same text', async () => {
     for (const context of [{}, { runtime: {} }, { runtime: { session: {} } }]) {
       expect(await questionTool.execute(one, context)).toMatchObject({
         type: 'error',
@@ -91,7 +91,7 @@ describe('question', () => {
     ['an option without label', { questions: [{ question: 'x', options: [{ description: 'd' }] }] }],
     ['an unknown field', { questions: [{ question: 'x', multiple: true }] }],
     ['too many questions', { questions: Array.from({ length: 11 }, () => ({ question: 'x' })) }],
-  ])('refuses %s before anybody is asked', async (_name, args) => {
+  ])('refuses %s before a user is asked', async (_name, args) => {
     const context = host(() => {
       throw new Error('asked')
     })

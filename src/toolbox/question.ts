@@ -4,12 +4,12 @@ import { CapstanError, markErrorClass } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import type { Question, QuestionAnswers } from '../tool/runtime.js'
 
-/** What a model is told where nobody can answer. The same words on every such host. */
+/** What a model reads where no user can answer. The same text on every such host. */
 export const noUser =
   'No user can answer: this session runs without a user. Decide by your own best judgement, continue, and say in your final ' +
   'answer what you assumed.'
 
-/** Questions could not be put, or what the host gave back is no answer to them. */
+/** The questions could not be asked, or the host returned no valid answer. */
 export class QuestionError extends CapstanError {
   constructor(message: string) {
     super('question_unanswered', message)
@@ -111,6 +111,6 @@ function checkAnswers(questions: readonly Question[], given: unknown): string[][
 
 function nonsense(what: string): QuestionError {
   return new QuestionError(
-    `The host gave no usable answer: ${what}. Go on with your best judgement, and say what you assumed.`,
+    `The host gave no usable answer: ${what}. Continue with your best judgement, and say what you assumed.`,
   )
 }

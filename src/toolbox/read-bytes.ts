@@ -12,7 +12,7 @@ type ByteRange = {
   readonly end_byte?: number | undefined
 }
 
-/** The text of a byte range, without line numbers. Its edges move inward to whole characters. */
+/** Returns the text of a byte range, without line numbers. Its edges move inward to whole characters. */
 export async function readByteRange(
   files: RuntimeFiles,
   { file_path: path, start_byte: start = 0, end_byte }: ByteRange,
@@ -22,7 +22,7 @@ export async function readByteRange(
   const wanted = Math.min(end_byte ?? size, size)
   refuseOutside(path, start, end_byte, size)
   const end = Math.min(wanted, start + maxBytes)
-  // Three bytes more show whether a character goes on behind the end.
+  // Three bytes more show whether a character continues after the end.
   const read = await files.readRange(path, start, Math.min(end + 3, size))
   const from = start === 0 ? 0 : leadingPart(read)
   const slice = cutAtCharacter(read, end - start).subarray(from)

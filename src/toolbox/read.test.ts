@@ -421,10 +421,10 @@ describe('read', () => {
     expect(envelope).toMatchObject({ data: expect.stringContaining('was changed while it was read') })
   })
 
-  it('says so where the host lends no files', async () => {
+  it('says so where the host provides no files', async () => {
     expect(await readTool.execute({ file_path: 'a' }, { runtime: {} })).toMatchObject({
       type: 'error',
-      error_text: expect.stringContaining('lends no files'),
+      error_text: expect.stringContaining('provides no files'),
     })
   })
 })

@@ -1,18 +1,18 @@
 import { type EndingMap, endingNear } from './line-endings.js'
 
-/** Where a text stands in another, from the left, without overlaps; no more places than `most`. */
-export function placesOf(text: string, wanted: string, most = Number.POSITIVE_INFINITY): number[] {
+/** Returns the positions of a text in another, from the left, without overlaps; at most `max` of them. */
+export function placesOf(text: string, wanted: string, max = Number.POSITIVE_INFINITY): number[] {
   const places: number[] = []
   for (
     let at = text.indexOf(wanted);
-    at >= 0 && places.length < most;
+    at >= 0 && places.length < max;
     at = text.indexOf(wanted, at + wanted.length)
   )
     places.push(at)
   return places
 }
 
-/** Puts `given` (with LF) in the place of `wanted` (with LF), in the line endings of each place. All else keeps its bytes. */
+/** Replaces `wanted` (with LF) by `given` (with LF), in the line endings of each place. All other bytes stay the same. */
 export function replaceAt(map: EndingMap, places: readonly number[], wanted: string, given: string): string {
   const { lead, trail } = commonEnds(wanted, given)
   const removed = wanted.slice(lead, wanted.length - trail)
@@ -28,7 +28,7 @@ export function replaceAt(map: EndingMap, places: readonly number[], wanted: str
   return result + map.original.slice(done)
 }
 
-/** How many lines come and go, counting whole lines, without those at the edges of a place that stay as they are. */
+/** Counts the lines that are added and removed, without those at the edges of a place that do not change. */
 export function countChanges(
   text: string,
   places: readonly number[],
@@ -44,9 +44,9 @@ export function countChanges(
     // Places that share a line are one change.
     while (last + 1 < places.length && (places[last + 1] ?? 0) < end) {
       last++
-      const behind = (places[last] ?? 0) + wanted.length
+      const placeEnd = (places[last] ?? 0) + wanted.length
       // Looked for only when it is another: a line may have a million places.
-      if (behind >= end) end = lineEnd(text, behind)
+      if (placeEnd >= end) end = lineEnd(text, placeEnd)
     }
     let after = ''
     let done = begin

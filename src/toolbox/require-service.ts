@@ -7,7 +7,7 @@ export class MissingServiceError extends CapstanError {
   constructor(part: string) {
     super(
       'runtime_part_missing',
-      `This host lends no ${part} to tools, so the call cannot be made. Go on without it, or ask the host to provide runtime.${part}.`,
+      `This host provides no ${part} to tools, so the call cannot be made. Continue without it, or ask the host to provide runtime.${part}.`,
     )
   }
 }

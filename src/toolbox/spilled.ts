@@ -14,10 +14,10 @@ export type Overflow = {
   readonly metadata: Readonly<Record<string, JsonValue>>
 }
 
-/** What a tool may give, less what stands around the head. */
+/** The output limit of a tool, less what surrounds the head. */
 const maxBytes = 199 * 1024
 
-/** An output that was cut: its head, and the path of a file with more of it, which `read` takes. */
+/** Returns an output that was cut: its head, and the path of a file with more of it, which `read` takes. */
 export async function spilledOutput(
   { runtime }: ToolCallContext,
   { label, total, head, whole, metadata }: Overflow,

@@ -30,7 +30,7 @@ describe('todo', () => {
     expect(kept()).toEqual(todos)
   })
 
-  it('gives the present list when it is not told another', async () => {
+  it('returns the current list when no new one is given', async () => {
     const { context, kept } = session([pending('old')])
     expect(await todoTool.call({}, context)).toBe('[ ] old\n0 of 1 completed, 0 in progress, 1 pending')
     expect(kept()).toEqual([pending('old')])

@@ -9,7 +9,7 @@ const tool = (name: string, description: string, properties: object = {}): ToolD
   parameters: { type: 'object', properties },
 })
 const catalogue = [
-  tool('mail_send', 'Send an e-mail to somebody.', { to: { type: 'string' } }),
+  tool('mail_send', 'Send an e-mail to a person.', { to: { type: 'string' } }),
   tool('mail_list', 'List the e-mails of a folder.'),
   tool('calendar_add', 'Add an event to the calendar.'),
   ...Array.from({ length: 30 }, (_, at) => tool(`filler_${at}`, `Does unrelated thing number ${at}.`)),
@@ -38,7 +38,7 @@ describe('tool_search', () => {
     expect(note).toContain('next turn')
   })
 
-  it('keeps to the limit, five unless told', async () => {
+  it('keeps to the limit, which is five by default', async () => {
     const { context } = session(catalogue)
     expect((await toolSearchTool.call({ query: 'unrelated thing' }, context)).matches).toHaveLength(5)
     expect(

@@ -15,6 +15,7 @@ import { webFetchTool } from './web-fetch.js'
 import { createWebSearchTool, type WebSearchOptions } from './web-search.js'
 import { writeTool } from './write.js'
 
+/** Options of the built-in tools. */
 export type ToolboxOptions = { readonly webSearch?: WebSearchOptions }
 
 /**

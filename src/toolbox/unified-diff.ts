@@ -114,7 +114,7 @@ function readGitHeader(lines: readonly string[], start: number): Header {
     if (word === 'new file mode' && value.endsWith('755')) notes.push('the file is not made executable')
   }
   if (from === undefined || to === undefined)
-    throw problem(start, 'a "diff --git" line whose names cannot be told apart; add "---" and "+++" lines')
+    throw problem(start, 'a "diff --git" line whose two names cannot be separated; add "---" and "+++" lines')
   return { from, to, isGit: true, renamed, made, removed, notes, next: at }
 }
 

@@ -98,8 +98,8 @@ describe('web_fetch', () => {
       'text/html',
     ],
     ['by its byte order mark', Buffer.from('\ufeffcafé', 'utf16le'), 'text/html; charset=utf-8'],
-    ['as UTF-8 when nobody says', Buffer.from('café'), 'text/html'],
-    ['as UTF-8 when nobody knows what is said', Buffer.from('café'), 'text/html; charset=klingon'],
+    ['as UTF-8 when no charset is given', Buffer.from('café'), 'text/html'],
+    ['as UTF-8 when the charset is unknown', Buffer.from('café'), 'text/html; charset=klingon'],
     [
       'by the declaration of an XML file',
       Buffer.from('<?xml version="1.0" encoding="latin1"?><a>caf\xe9</a>', 'latin1'),
@@ -146,7 +146,7 @@ describe('web_fetch', () => {
     )
   })
 
-  it('tells status and a few words of the body when the server says no', async () => {
+  it('reports the status and the beginning of the body when the server refuses', async () => {
     const answer: Listener = (_request, response) =>
       response
         .writeHead(404, { 'content-type': 'text/html' })
@@ -229,7 +229,7 @@ describe('web_fetch and servers that misbehave', () => {
     expect(errorOf(file)).toContain('Only http and https')
   })
 
-  it('tells that an answer was cut off', async () => {
+  it('reports that an answer was cut off', async () => {
     const envelope = await fetchFrom((_request, response) => {
       response.writeHead(200, { 'content-length': '1000' }).write('half', () => response.destroy())
     })

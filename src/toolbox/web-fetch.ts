@@ -60,7 +60,7 @@ async function fetchPage(
     headers: { accept: format === 'html' ? acceptHtml : acceptReadable },
     timeoutMs: Math.ceil(timeout * 1000),
     maxBytes: maxRawBytes,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   })
   const { type, charset } = readContentType(response.headers['content-type'])
   const kind = kindOf(type, response.body)

@@ -138,7 +138,7 @@ describe('the providers', () => {
     expect(server.requests[0]?.url).toBe('/searx/search?q=tea&format=json')
   })
 
-  it('tells the admin of a searxng what to set', async () => {
+  it('reports which setting a searxng server needs', async () => {
     expect(errorOf(await search('searxng', json({}, 403)))).toContain('search.formats')
   })
 
@@ -158,7 +158,7 @@ describe('the providers', () => {
     expect(servers[0]?.requests[0]?.url).toBe('/html/?q=tea+%26+%22more%22')
   })
 
-  it('tells no results of duckduckgo from a challenge and from a page it does not know', async () => {
+  it('distinguishes no results of duckduckgo from a challenge and from an unknown page', async () => {
     expect(resultsOf(await search('duckduckgo', page('<div class="no-results">No results.</div>')))).toEqual(
       [],
     )
@@ -228,7 +228,7 @@ describe.each(names)('%s, when the service misbehaves', (name) => {
     expect(errorOf(await search(name, endless))).toContain('larger than')
   })
 
-  it('tells a truncated answer, a redirect loop, and a redirect to another host', async () => {
+  it('reports a truncated answer, a redirect loop, and a redirect to another host', async () => {
     const cut: Listener = (_request, response) =>
       void response.writeHead(200, { 'content-length': '500' }).write('{"results":', () => response.destroy())
     expect(errorOf(await search(name, cut))).toContain(`${name} failed`)
@@ -256,7 +256,7 @@ describe.each(withJson)('%s, when the answer is odd', (name) => {
     expect(errorOf(await search(name, json({}, 429, { 'retry-after': '30' })))).toContain('after 30 seconds')
   })
 
-  it.each([['<html>'], [''], ['{"results": [1,']])('tells that %j is not JSON', async (body) => {
+  it.each([['<html>'], [''], ['{"results": [1,']])('reports that %j is not JSON', async (body) => {
     const text = errorOf(await search(name, (_request, response) => response.end(body)))
     expect(text).toContain(`${name} answered with something that is not JSON`)
   })
@@ -289,7 +289,7 @@ describe('web_search', () => {
     const tool = createWebSearchTool()
     expect(errorOf(await tool.execute({ query: 'x' }))).toContain('webSearch.providers')
     expect(tool.requires).toEqual({})
-    // Said before anybody is asked to allow it.
+    // Reported before a user is asked to allow it.
     expect(() => tool.touches({ query: 'x' })).toThrow(/not set up/)
   })
 

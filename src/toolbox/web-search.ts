@@ -9,6 +9,7 @@ import { requireService } from './require-service.js'
 import { visibleLine } from './untrusted-text.js'
 import { WebSearchError, type WebSearchProvider, type WebSearchResult } from './web-search/provider.js'
 
+/** Options of `web_search`: its providers and limits. */
 export type WebSearchOptions = {
   /** Where searches go. With several, each session keeps one of them, chosen by its id. */
   readonly providers?: readonly WebSearchProvider[] | undefined
@@ -55,7 +56,7 @@ export function createWebSearchTool(
     limits: { maxBytes: 200 * 1024 },
     parameters,
     touches() {
-      // Said before anybody is asked to allow what cannot be done.
+      // Reported before a user is asked to allow what cannot be done.
       if (providers.length === 0) throw new WebSearchError(noProvider)
       return hosts.map((net) => ({ net }))
     },
@@ -75,7 +76,7 @@ export function createWebSearchTool(
 }
 
 const noProvider =
-  'Web search is not set up: no search provider is configured (option webSearch.providers). Go on without searching; if you know ' +
+  'Web search is not set up: no search provider is configured (option webSearch.providers). Continue without searching; if you know ' +
   'an address, web_fetch may read it.'
 
 async function searchWith(
@@ -109,7 +110,7 @@ async function searchWith(
   }
 }
 
-/** What a provider gave, held to the form and to lengths: its words come from pages that anybody can write. */
+/** Checks the form and the lengths of a provider's results: their texts come from untrusted pages. */
 function cleanResults(found: readonly WebSearchResult[], most: number): WebSearchResult[] {
   const seen = new Set<string>()
   const results: WebSearchResult[] = []
@@ -149,7 +150,7 @@ function callCounter(maxCalls: number): { take(session: string): number } {
       const before = made.get(session) ?? 0
       if (before >= maxCalls)
         throw new WebSearchError(
-          `This session has made its ${maxCalls} web searches, and no more are allowed. Go on with what was found.`,
+          `This session has made its ${maxCalls} web searches, and no more are allowed. Continue with what was found.`,
         )
       made.delete(session)
       made.set(session, before + 1)

@@ -87,7 +87,7 @@ describe('write', () => {
     expect(readdirSync(workspace.root).sort()).toEqual(['link', 'up'])
   })
 
-  it('names what stands in the way: a directory, a file on the way, a read-only file', async () => {
+  it('names what prevents a write: a directory, a file on the way, a read-only file', async () => {
     const workspace = await toolboxWorkspace({ 'file.txt': 'x', 'dir/a': '' })
     chmodSync(join(workspace.root, 'file.txt'), 0o444)
     const says = async (path: string): Promise<string> => {
@@ -123,7 +123,7 @@ describe('write', () => {
   it.runIf(process.platform === 'linux')(
     'says why a directory takes no files, without naming host paths',
     async () => {
-      // Nobody can make a file there, whoever runs this.
+      // No user can create a file there, not even root.
       const workspace = openWorkspace({ root: '/proc/self/fdinfo', sandbox: 'off' })
       const runtime = workspace.runtimeFor(everything, new AbortController().signal)
       const envelope = await writeTool.execute({ file_path: 'new.txt', content: 'x' }, { runtime })

@@ -25,7 +25,6 @@ const pending: readonly string[] = [
   'src/skills',
   'src/subagents',
   'src/supervise',
-  'src/toolbox',
   'src/verify',
   'src/workspace',
   'test/agent-dir',

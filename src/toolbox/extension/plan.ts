@@ -19,7 +19,7 @@ export const planTool = builtInTool<{ reason?: string }>({
   async execute(_args, context) {
     const mode = modeOf(context)
     if (mode.name() === 'plan') return outputEnvelope('You are planning already.', { mode: 'plan' })
-    if (!mode.canAsk()) throw new CapstanError('plan_nobody', noApprover)
+    if (!mode.canAsk()) throw new CapstanError('plan_no_user', noApprover)
     await mode.enterPlan()
     return outputEnvelope('Look around and make a plan. Then call plan_exit with it.', { mode: 'plan' })
   },

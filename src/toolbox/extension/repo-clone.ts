@@ -51,7 +51,7 @@ export const repoCloneTool = builtInTool<RepoCloneArgs>({
       timeoutMs,
       guardGit: 'clone',
       maxBytes: 64 * 1024,
-      ...(context.signal === undefined ? {} : { signal: context.signal }),
+      signal: context.signal,
     })
     return described(plan, outcome)
   },
@@ -135,7 +135,7 @@ async function lookFirst(context: ToolCallContext, url: string): Promise<void> {
   } = await requireService(context, 'net').fetch(asked, {
     timeoutMs: 30_000,
     maxBytes: 256 * 1024,
-    ...(context.signal === undefined ? {} : { signal: context.signal }),
+    signal: context.signal,
   })
   if (answered !== asked)
     throw new CapstanError(

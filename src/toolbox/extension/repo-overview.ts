@@ -38,7 +38,7 @@ export const repoOverviewTool = builtInTool<RepoOverviewArgs>({
       pattern: '**/*',
       path,
       limit: maxFiles,
-      ...(signal !== undefined && { signal }),
+      signal,
     })
     const languages = await languagesOf(found.paths, requireService(context, 'files'), signal)
     const files = found.paths.length

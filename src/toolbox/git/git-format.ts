@@ -43,7 +43,7 @@ function changeOf(record: string, prefix: string): string | undefined {
 
 const shownChanges = 100
 
-/** Five lines, and behind them what has changed. */
+/** Reads five lines, and after them what has changed. */
 export function statusText(root: string, status: GitStatus, linked: boolean): string {
   const count = status.changes.length
   const more = count - shownChanges
@@ -58,7 +58,7 @@ export function statusText(root: string, status: GitStatus, linked: boolean): st
   ].join('\n')
 }
 
-/** Reads records of four fields, each with a NUL behind it. */
+/** Reads records of four fields, each with a NUL after it. */
 export function logText(output: string): { readonly text: string; readonly count: number } {
   const fields = output.split('\0')
   const entries: string[] = []
@@ -72,7 +72,7 @@ export function logText(output: string): { readonly text: string; readonly count
   return { text, count }
 }
 
-/** Reads a status, and behind it one full branch name a line. */
+/** Reads a status, and after it one full branch name a line. */
 export function branchesText(output: string): { readonly text: string; readonly names: readonly string[] } {
   const end = output.lastIndexOf('\0') + 1
   const { branch, detached } = parseStatus(output.slice(0, end))

@@ -96,13 +96,13 @@ export function diffText(diff: readonly string[], without: readonly string[] = [
 
 function branchPlan({ subcommand, name, base, force }: GitArgs): GitPlan {
   if ((subcommand ?? (name === undefined ? 'list' : 'create')) === 'list') {
-    refuseBeside('branch list', { name, base, force })
+    refuseUnused('branch list', { name, base, force })
     const list = git('rev-parse', '--symbolic-full-name', '--branches')
     return { kind: 'branches', text: `${statusText('no', 'all')} && ${list}` }
   }
   if (name === undefined) throw new GitArgumentError(`name parameter is required for branch ${subcommand}`)
   if (subcommand === 'remove') {
-    refuseBeside('branch remove', { base })
+    refuseUnused('branch remove', { base })
     const text = git('branch', '--delete', ...(force === true ? ['--force'] : []), '--', name)
     return { kind: 'done', text, says: `Deleted branch: ${name}` }
   }
@@ -135,12 +135,12 @@ function worktreePlan(args: GitArgs): GitPlan {
   const { subcommand = 'list', name, path, new_branch = true, base, force } = args
   const forced = force === true ? ['--force'] : []
   if (subcommand === 'list') {
-    refuseBeside('worktree list', { name, path, new_branch: args.new_branch, base, force })
+    refuseUnused('worktree list', { name, path, new_branch: args.new_branch, base, force })
     return { kind: 'worktrees', text: git('worktree', 'list', '--porcelain') }
   }
   const place = placeOf(path, name)
   if (subcommand === 'remove') {
-    refuseBeside('worktree remove', { new_branch: args.new_branch, base })
+    refuseUnused('worktree remove', { new_branch: args.new_branch, base })
     if (place === undefined)
       throw new GitArgumentError(
         'path parameter is required for worktree remove (or the name it was made with)',
@@ -150,21 +150,21 @@ function worktreePlan(args: GitArgs): GitPlan {
   }
   if (name === undefined || place === undefined)
     throw new GitArgumentError('name parameter (the branch) is required for worktree create')
-  if (!new_branch) refuseBeside('worktree create with new_branch: false', { base })
+  if (!new_branch) refuseUnused('worktree create with new_branch: false', { base })
   const text = new_branch
     ? `${git('worktree', 'add', ...forced, '-b', name, '--')} ${place} ${quoteArgv([base ?? 'HEAD'])}`
     : `${git('worktree', 'add', ...forced, '--')} ${place} ${quoteArgv([name])}`
   return { kind: 'worktree-made', text, name, path }
 }
 
-/** Beside the workspace when no path is given. The shell knows where that is; whoever approves the text sees it as it runs. */
+/** Returns the path of a new work tree as shell text: next to the workspace when no path is given. A user approves the text as it runs. */
 function placeOf(path: string | undefined, name: string | undefined): string | undefined {
   if (path === '') throw new GitArgumentError('path is empty')
   if (path !== undefined) return quoteArgv([path])
   return name === undefined ? undefined : `"$PWD"${quoteArgv([defaultSuffix(name)])}`
 }
 
-/** What is put behind the workspace's own path to name the place of a new work tree. */
+/** Returns the suffix of the workspace's path that names the directory of a new work tree. */
 export function defaultSuffix(name: string): string {
   return `-${name.replaceAll('/', '-')}`
 }
@@ -179,7 +179,7 @@ function pathspec(path: string | undefined): string[] {
   return path === undefined ? ['--'] : ['--', `:(literal)${path}`]
 }
 
-function refuseBeside(what: string, given: Readonly<Record<string, unknown>>): void {
+function refuseUnused(what: string, given: Readonly<Record<string, unknown>>): void {
   const extra = Object.keys(given).find((name) => given[name] !== undefined)
   if (extra !== undefined) throw new GitArgumentError(`${extra} has no effect on ${what}`)
 }

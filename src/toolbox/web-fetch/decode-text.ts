@@ -1,13 +1,13 @@
 /** The media type of an answer and its parameters' charset, as its `content-type` says. */
-export function readContentType(header: string | undefined): { type: string; charset?: string } {
+export function readContentType(header: string | undefined): { type: string; charset: string | undefined } {
   const type = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const charset = /;\s*charset\s*=\s*"?([^";\s]{1,40})/i.exec(header ?? '')?.[1]
-  return { type, ...(charset === undefined ? {} : { charset }) }
+  return { type, charset }
 }
 
 /**
- * Bytes as text, by the byte order mark, else the charset of the header, else what the page itself says, else UTF-8. A charset that
- * nobody knows, or that is wrong, costs characters and never throws.
+ * Decodes bytes by the byte order mark, else the charset of the header, else what the page itself says, else UTF-8. A charset that is
+ * unknown or wrong costs characters and never throws.
  */
 export function decodeText(bytes: Uint8Array, charset: string | undefined): string {
   const marked = byteOrderMark(bytes)

@@ -28,7 +28,7 @@ describe('readableHtml', () => {
     expect(text).toBe('A\n\nb c d')
   })
 
-  it('reads a page without a main element, less what stands around it', async () => {
+  it('reads a page without a main element, less what surrounds the content', async () => {
     const { text } = await read(
       '<nav>N</nav><p>lead</p><h2>H</h2><p>body</p><aside>A</aside><footer>F</footer>',
     )
@@ -130,7 +130,7 @@ describe('readableHtml', () => {
     },
   )
 
-  it('keeps lists and quotes as deep as people write them, and what follows behind deeper ones', async () => {
+  it('keeps lists and quotes as deep as people write them, and what follows deeper ones', async () => {
     expect((await read('<blockquote><blockquote>in</blockquote>out</blockquote>')).text).toBe(
       '> > in\n>\n> out',
     )

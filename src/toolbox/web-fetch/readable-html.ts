@@ -29,7 +29,7 @@ export async function readableHtml(html: string, options: ReadableOptions): Prom
         hooks: [reader(options.baseUrl, keep)],
       })
     } catch {
-      // Pages are written by anybody, and one that is put together wrongly still has words.
+      // A page that is malformed still has text.
       return withoutTags(page)
     }
   }

@@ -6,8 +6,8 @@ const turnedAway =
   'it refuses automated queries for now. Try again later, or configure a provider that has an API.'
 
 /**
- * DuckDuckGo's page for browsers without scripts. It needs no key and promises nothing: it turns away those who ask often, and its
- * form may change.
+ * Searches with DuckDuckGo's page for browsers without scripts. It needs no key and guarantees nothing: it refuses frequent requests,
+ * and its form may change.
  */
 export function duckDuckGoSearch({
   baseUrl = 'https://html.duckduckgo.com',
@@ -36,7 +36,7 @@ export function duckDuckGoSearch({
   }
 }
 
-/** The links of the result page, each with the snippet behind it. One walk: whatever the page is, it costs its length. */
+/** Returns the links of the result page, each with the snippet after it. One pass, so that the time is linear in the length of any page. */
 function readResults(html: string, base: URL): WebSearchResult[] {
   const results: { title: string; url: string; snippet: string }[] = []
   for (const { classes, href, inner } of linksOf(html)) {

@@ -1,8 +1,10 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 import type { RuntimeNet } from '../../tool/runtime.js'
 
+/** One result of a web search. */
 export type WebSearchResult = { readonly title: string; readonly url: string; readonly snippet: string }
 
+/** What a search provider is asked for. */
 export type WebSearchRequest = {
   readonly query: string
   readonly maxResults: number
