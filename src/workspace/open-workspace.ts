@@ -45,7 +45,7 @@ export type WorkspaceOptions = {
   /** `auto` (the default) confines commands where the machine can, and says once where it cannot. */
   readonly sandbox?: SandboxMode | undefined
   readonly sandboxOptions?: Omit<SandboxOptions, 'network' | 'scratch' | 'scratchBase'> | undefined
-  /** Variables passed to commands, beside the fixed harmless list. */
+  /** Variables passed to commands, in addition to the fixed harmless list. */
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined
   /** Hosts that commands may reach, and the private addresses that may be reached: all, or those of the named hosts. */
@@ -102,7 +102,7 @@ export interface Workspace {
   followLinks(path: string, follow: boolean): Promise<PathFacts>
   /** The surface for one call, held to its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
-  /** Starts a program that goes on beside the session, as a principal of its own. Ends with `end`, or with the workspace. */
+  /** Starts a program that runs next to the session, with permissions of its own. It ends with `end`, or with the workspace. */
   startServer(program: ServerProgram): Promise<PipedProcess>
   /** Proves each denial of the sandbox by trying it. */
   doctor(): Promise<DoctorCheck[]>

@@ -9,7 +9,7 @@ export function projectDirectories(root: string): ProjectDirectory[] {
   const chain: string[] = []
   for (let at = root; ; at = dirname(at)) {
     chain.unshift(at)
-    // Above the workspace only a repository of the same people counts: anybody may put one into a shared directory.
+    // Above the workspace only a repository of the same people counts: any user can put one into a shared directory.
     if (isOurs(join(at, '.git'), root))
       return chain.map((directory) => ({ directory, tree: chain[0] ?? root }))
     if (dirname(at) === at || chain.length > deepest) return [{ directory: root, tree: root }]

@@ -63,7 +63,7 @@ async function removeUnchanged(files: ChangingFiles, path: string, version: stri
   await files.remove(path)
 }
 
-/** Latest first. Goes on past one that fails: the others can still be put back. */
+/** Undoes the latest first, and continues after one that fails: the others can still be undone. */
 async function undoAll(undo: readonly Undo[]): Promise<Left[]> {
   const left: Left[] = []
   for (const { path, run } of undo.toReversed()) {

@@ -16,13 +16,13 @@ export type Root = {
   readonly given: string
 }
 
-/** All roots of a session. Asked anew each time: the scratch directory comes into being when it is first needed. */
+/** All roots of a session. `roots` is called each time: the scratch directory is created when it is first needed. */
 export type Area = { readonly style: PathStyle; readonly workspace: Root; roots(): readonly Root[] }
 
 declare const contained: unique symbol
 
 /**
- * A path that lies in a root by its text. That says nothing yet of links on the way: only opening does (`open-contained.ts`).
+ * A path that lies in a root by its text. That says nothing yet of links on the way: only opening does (`open-entry.ts`).
  * Nothing but `containPath` makes one.
  */
 export type ContainedPath = {
@@ -34,7 +34,7 @@ export type ContainedPath = {
   readonly absolute: string
 }
 
-// The limits of Linux. Others allow more in places, but a path that works on one machine only helps nobody.
+// The limits of Linux. Others allow more in places, but a path must work on every machine.
 const maxPathBytes = 4096
 const maxNameBytes = 255
 
@@ -109,7 +109,7 @@ function textProblem(style: PathStyle, path: string): string | undefined {
   if (path === '') return 'it is empty; use "." for the workspace root'
   if (path.includes('\0')) return 'it holds a NUL character; take it out'
   // Half a surrogate pair becomes a replacement character on its way to the disk, where it names another file.
-  if (/\p{Surrogate}/u.test(path)) return 'it is not well-formed Unicode; write it anew'
+  if (/\p{Surrogate}/u.test(path)) return 'it is not well-formed Unicode; write it again'
   const bytes = byteLength(path)
   if (bytes >= maxPathBytes) return tooLong
   if (bytes > maxNameBytes && splitNames(style, path).some((name) => byteLength(name) > maxNameBytes)) {

@@ -49,7 +49,7 @@ export class LinkLoopError extends CapstanError {
   }
 }
 
-/** Somebody replaced parts of the path again and again while it was being used. */
+/** Another process replaced parts of the path again and again while it was used. */
 export class PathUnstableError extends CapstanError {
   constructor(path: string) {
     super(

@@ -6,7 +6,7 @@ import { type OpenDirectory, type OpenMethod, openDirectory } from './open-direc
 import type { OpenEntry } from './open-entry.js'
 import { tolerate } from './system-error.js'
 
-/** The entries of the directory at a place, by name. Links are listed as links, never followed. */
+/** Returns the entries of a directory, by name. Links are listed as links, never followed. */
 export async function listDirectory(
   entry: OpenEntry,
   method: OpenMethod,
@@ -45,7 +45,7 @@ export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolic
   return entry.isSymbolicLink() ? 'symlink' : 'other'
 }
 
-// A size costs a system call an entry; in a directory larger than this nobody reads them all.
+// A size costs a system call an entry; in a directory larger than this they are not read.
 const maxSized = 2000
 const atOnce = 32
 

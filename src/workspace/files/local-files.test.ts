@@ -271,7 +271,7 @@ describe('local files', () => {
       expect(leftovers(disk)).toEqual([])
       rmSync(join(disk, 'filler'))
       await files.write('f', Buffer.alloc(600_000, 'n'))
-      // The same file again does not fit beside itself; it must fail, not tear.
+      // The same file again does not fit next to itself; it must fail, not be cut.
       await expect(files.write('f', Buffer.alloc(600_000, 'm'))).rejects.toMatchObject({ errno: 'ENOSPC' })
       expect(readFileSync(join(disk, 'f'))[0]).toBe('n'.charCodeAt(0))
       execFileSync('mount', ['-o', 'remount,ro', disk])

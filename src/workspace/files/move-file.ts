@@ -14,7 +14,7 @@ import { errnoOf } from './system-error.js'
 export type MoveOptions = { readonly temporaryName: string; readonly signal?: AbortSignal | undefined }
 
 /**
- * Gives what is at one place the name of another. Nothing is replaced. A link is moved as a link. The caller holds the locks on
+ * Renames one entry to another. Nothing is replaced. A link is moved as a link. The caller holds the locks on
  * both paths; another process that creates the target in the last instant is not held off.
  */
 export async function moveFile(
@@ -39,7 +39,7 @@ export async function moveFile(
   if (access.durable) await Promise.all([syncDirectory(from), syncDirectory(to)])
 }
 
-/** What is moved can be read at its new place: so all of it must be readable, and nothing protected may go along. */
+/** What is moved can be read under its new name: all of it must be readable, and nothing protected may be in it. */
 async function refuseUnmovable(access: Access, from: OpenEntry): Promise<void> {
   refuseCarrying(access, await authorise(access, 'read', from.realPath, from.asWritten), from.asWritten)
   if (!from.stat?.isDirectory()) return

@@ -26,7 +26,7 @@ export type OpenDirectory = {
   close(): Promise<void>
 }
 
-/** Opens a directory, following links unless told otherwise. Whether it may be used is for the caller to decide by `realPath`. */
+/** Opens a directory, following links unless `follow` is false. The caller decides by `realPath` whether it can be used. */
 export async function openDirectory(
   method: OpenMethod,
   path: string,
@@ -56,7 +56,7 @@ const noFollow = constants.O_NOFOLLOW ?? 0
 const syncNumber = promisify(fsync)
 
 /**
- * Every file that a tool touches goes through here. Whoever comes here has just looked at what is inside, so that the system answers
+ * Every file that a tool touches goes through here. A caller has just looked at what is inside, so that the system answers
  * from its memory: a trip to another thread would cost many times more than the answer.
  */
 async function byHandle(path: string, follow: boolean): Promise<OpenDirectory> {

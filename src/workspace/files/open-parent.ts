@@ -49,7 +49,7 @@ export async function openNearest(access: Access, path: ContainedPath, wanted: s
   let blocked: string | undefined
   for (let at = wanted; ; at = dirname(at)) {
     const opened = await openDirectory(access.method, at).catch((thrown: unknown) => {
-      // What blocks the way may lie behind a link that leads outside; climbing on keeps its secrets.
+      // What blocks the way may be the target of a link that leads outside; continuing upwards does not reveal it.
       blocked = errnoOf(thrown) ?? ''
       if (
         ['ENOENT', 'ENOTDIR', 'EACCES'].includes(blocked) &&
@@ -74,7 +74,7 @@ function explainBlocked(path: ContainedPath, stat: Stats | undefined, blocked: s
   if (stat.isSymbolicLink()) throw new PathOutsideError(path.asWritten, nowhere)
   if (stat.isDirectory()) {
     if (blocked === 'EACCES') throw Object.assign(new Error('no access'), { code: 'EACCES' })
-    // Somebody else has made it since we looked.
+    // Another process has created it since we looked.
     return
   }
   throw new FileKindError(path.asWritten, 'runs through a file as if it were a directory; use another path')
@@ -92,7 +92,7 @@ async function makeDirectories(
     try {
       const made = await mkdir(parent.at(name)).then(() => true, tolerate(['EEXIST'], false))
       if (made && access.durable) await parent.sync()
-      // Not following: what we made is a directory, and whoever puts a link in its place gets nothing.
+      // Not following: what we created is a directory, and a link in its place is refused.
       directory = await openDirectory(access.method, parent.at(name), { follow: false }).catch(
         (thrown: unknown) => {
           if (['ELOOP', 'ENOTDIR', 'ENOENT'].includes(errnoOf(thrown) ?? ''))

@@ -36,7 +36,7 @@ export function joinParts(style: PathStyle, parts: PathParts): string {
 
 /**
  * Takes `.` and `..` away by their text alone. What remains holds no `..`, so that the path which was checked and the path which
- * the system walks are the same also where a link stands before the `..`.
+ * the system walks are the same also where a link is before the `..`.
  */
 export function withoutDots(names: readonly string[]): string[] {
   const kept: string[] = []

@@ -1,11 +1,11 @@
 /**
- * What no tool may write, whatever the rules say. A name stands for itself and everything below it, at any depth; a path with a
+ * What no tool can write, whatever the rules say. A name means itself and everything below it, at any depth; a path with a
  * slash is counted from the root.
  *
  * `.git` is closed as a whole rather than by a list of its dangerous parts, since that list has no end: `hooks`, `config` and
  * `config.worktree`, `info/attributes` (filters run commands), `modules/<name>/config` and `hooks`, `worktrees`, `commondir`,
  * `rebase-merge/git-rebase-todo` (its `exec` lines run), `objects/info/alternates`, and `objects`, where other content under a
- * known hash rewrites what was reviewed. A `.git` *file* is as good as a directory: it names one. Nobody edits these by hand in
+ * known hash rewrites what was reviewed. A `.git` *file* is as good as a directory: it names one. Users do not edit these by hand in
  * ordinary work; `git` itself does, as a command that rules and the sandbox judge.
  */
 const alwaysProtected: readonly string[] = ['.git', '.capstan', '.mcp.json']

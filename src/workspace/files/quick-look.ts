@@ -13,7 +13,7 @@ import { bestMethod, type OpenMethod } from './open-directory.js'
 
 /** What is there at a glance: for questions that must be answered at once and can do without an answer. */
 export interface QuickLook {
-  /** The names in a directory from the root, directories with a slash behind them; none when it cannot be had. Links are left out. */
+  /** The names in a directory from the root, directories with a slash after them; none when they cannot be read. Links are left out. */
   names(path: string): readonly string[]
   /** The text of a small file; undefined when there is none, or it is no plain file inside the root. */
   text(path: string, maxBytes: number): string | undefined
@@ -38,7 +38,7 @@ export function lookInside(root: string): QuickLook {
       )
     },
     text(path, maxBytes) {
-      // A pipe would keep us waiting for somebody to write.
+      // Opening a pipe would block until another process writes.
       return opened(inside(path), constants.O_NONBLOCK ?? 0, (fd) => {
         if (!staysInside(method, fd, inside(path), real)) return undefined
         const { size } = fstatSync(fd)

@@ -6,7 +6,7 @@ import { versionBytes } from './version.js'
 
 export type ReadLimits = { readonly maxBytes: number; readonly signal?: AbortSignal | undefined }
 
-/** The whole file at a entry. The version is of the very bytes that are returned, also when the file changes meanwhile. */
+/** Reads a whole file. The version is that of the returned bytes, also when the file changes meanwhile. */
 export async function readWhole(entry: OpenEntry, limits: ReadLimits): Promise<FileContent> {
   const file = await openRegular(entry)
   try {
@@ -18,7 +18,7 @@ export async function readWhole(entry: OpenEntry, limits: ReadLimits): Promise<F
   }
 }
 
-/** The bytes from `start` to `end`, fewer where the file ends before. Only they are ever in memory. */
+/** Reads the bytes from `start` to `end`, fewer where the file ends before. Only they are in memory. */
 export async function readSlice(
   entry: OpenEntry,
   start: number,
@@ -44,7 +44,7 @@ export async function readSlice(
   }
 }
 
-/** The version of the file at a place, in memory that does not grow with it. */
+/** Returns the version of a file, with memory that does not grow with the file. */
 export async function versionAt(entry: OpenEntry): Promise<string> {
   const file = await openRegular(entry)
   try {

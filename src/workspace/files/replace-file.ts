@@ -17,7 +17,7 @@ export type Replacement = {
 }
 
 /**
- * Replaces the file at a place in one step: a temporary file beside it is filled, made durable and renamed over it. Whoever reads
+ * Replaces a file in one step: a temporary file next to it is filled, made durable and renamed over it. A reader
  * sees the old content or the new, never a part; a failure leaves the old file and no temporary one. A name that is a hard link
  * gets a file of its own, so that a second name outside the workspace keeps its content.
  *

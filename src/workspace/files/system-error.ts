@@ -1,7 +1,7 @@
 import { CapstanError } from '../../tool/errors.js'
 import { FileNotFoundError, FileSystemError, LinkLoopError, PathInvalidError } from './errors.js'
 
-/** Turns what the system threw into an error of ours; the system's own message names host paths and is left behind. */
+/** Turns a system error into one of ours, without the system's message, which names host paths. */
 export function fromSystem(thrown: unknown, path: string): unknown {
   if (thrown instanceof CapstanError) return thrown
   const errno = errnoOf(thrown)
@@ -41,5 +41,5 @@ const problems: Readonly<Record<string, string>> = {
   EBUSY: 'it is in use (a mount point, perhaps)',
   EXDEV: 'it cannot be moved to another file system',
   EINVAL: 'the operating system takes this for meaningless (a directory cannot be moved into itself)',
-  EIO: 'the disk reported an error; the outcome is unknown, read the file before going on',
+  EIO: 'the disk reported an error; the outcome is unknown, read the file before you continue',
 }

@@ -40,7 +40,7 @@ export function gitWorkOf(command: string, cwd: string): GitWork | undefined {
   return changes ? { directories: [...directories], opens } : undefined
 }
 
-/** What a line of git commands has beside them: it prints, looks, moves about or makes directories, and starts nothing. */
+/** Other commands in a line of git commands: they print, look, change or create directories, and start nothing. */
 const harmlessBeside = new Set(
   'cd true false : echo printf cat pwd ls mkdir head tail grep wc sleep test [ set exit'.split(' '),
 )

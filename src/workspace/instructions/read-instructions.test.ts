@@ -122,7 +122,7 @@ describe('the instructions of a project', () => {
     ).toEqual([])
   })
 
-  it('are told when they are no plain file, and the next name counts', async () => {
+  it('are reported when they are not a plain file, and the next name counts', async () => {
     const root = await directory({ 'CLAUDE.md': 'instead', 'ROUND.md': '->ROUND.md' })
     await mkdir(join(root, 'DIR.md'))
     execFileSync('mkfifo', [join(root, 'PIPE.md')])
@@ -136,7 +136,7 @@ describe('the instructions of a project', () => {
     expect(problems[1]).toMatch(/PIPE\.md was not read: it is not a plain file/)
   })
 
-  it('are told when they may not be read, and the rest counts', async () => {
+  it('are reported when they cannot be read, and the rest counts', async () => {
     const base = await directory({ '.git/HEAD': '', 'AGENTS.md': 'closed', 'a/AGENTS.md': 'open' })
     const closed = join(base, 'AGENTS.md')
     await chmod(closed, 0)
@@ -167,7 +167,7 @@ describe('the instructions of a project', () => {
     expect(Buffer.byteLength(files[0]?.text ?? '')).toBeLessThanOrEqual(32 * 1024)
   })
 
-  it('have one limit together, and those that no longer fit are told', async () => {
+  it('have one limit together, and those that no longer fit are reported', async () => {
     const base = await directory({
       '.git/HEAD': '',
       'AGENTS.md': 'a'.repeat(6),

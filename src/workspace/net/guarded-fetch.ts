@@ -30,7 +30,7 @@ export type GuardedFetchOptions = {
 export type NetSeams = Wire & { readonly resolver?: Resolver }
 
 /**
- * HTTP for tools, held to hosts the grant names and to addresses of the public internet. Every hop of a redirect is judged anew, the
+ * HTTP for tools, held to hosts the grant names and to addresses of the public internet. Every hop of a redirect is judged again, the
  * checked address is the dialled one, and nothing ambient is used: no cookies, no stored credentials, no proxy variables.
  *
  * @example

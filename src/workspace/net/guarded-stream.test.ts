@@ -35,7 +35,7 @@ function guarded(url: string, maxBytes = 1_000) {
   return net
 }
 
-describe('a stream behind the guard', () => {
+describe('a guarded stream', () => {
   it('is read as it comes, over a connection that is kept', async () => {
     const { url, connections } = await serve((request, response) => {
       request.resume()
@@ -84,7 +84,7 @@ describe('a stream behind the guard', () => {
     await expect(net.fetch('file:///etc/passwd')).rejects.toThrow('Only http and https')
   })
 
-  it('takes no encoding, and stops when it is told to', async () => {
+  it('takes no encoding, and stops when it is aborted', async () => {
     const { url } = await serve((request, response) => {
       if (request.url === '/hang') return
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x')

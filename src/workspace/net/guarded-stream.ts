@@ -61,7 +61,7 @@ export function createGuardedStream(options: GuardedStreamOptions, seams: NetSea
   }
 }
 
-/** A connection that nobody has used for so long is closed. */
+/** A connection that was not used for this long is closed. */
 const idleMs = 30_000
 
 function requestOf(
@@ -90,7 +90,7 @@ function responseOf(answer: IncomingMessage, url: URL, maxBytes: number): Respon
     answer.destroy()
     throw new NetError(
       'net_bad_response',
-      `${show(url)} answered in the encoding "${encoding}", which nobody asked for.`,
+      `${show(url)} answered in the encoding "${encoding}", which was not asked for.`,
     )
   }
   const headers = new Headers()
@@ -99,7 +99,7 @@ function responseOf(answer: IncomingMessage, url: URL, maxBytes: number): Respon
     headers.set(name, Array.isArray(value) ? value.join(', ') : value)
   }
   const status = answer.statusCode ?? 0
-  // Their bodies would be an error; nobody has one to read.
+  // Their bodies would be an error; there is none to read.
   const empty = status === 204 || status === 205 || status === 304 || status < 200
   if (empty) answer.resume()
   const events = headers.get('content-type')?.startsWith('text/event-stream') === true

@@ -4,7 +4,7 @@ import { NetError } from './errors.js'
 
 export type Body = { readonly bytes: Uint8Array; readonly truncated: boolean }
 
-const noBody: Body = { bytes: new Uint8Array(0), truncated: false }
+const emptyBody: Body = { bytes: new Uint8Array(0), truncated: false }
 
 // Compressed bytes past this over the cap cannot be an honest answer: they decode to nothing (empty gzip members, for one).
 const wireSlack = 65_536
@@ -14,7 +14,7 @@ const wireSlack = 65_536
  * compression bomb costs no more memory than an honest page.
  */
 export async function readBody(response: IncomingMessage, method: string, maxBytes: number): Promise<Body> {
-  if (method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304) return noBody
+  if (method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304) return emptyBody
   const decoder = await decoderFor(response)
   return new Promise<Body>((resolve, reject) => {
     const pieces: Uint8Array[] = []
@@ -66,7 +66,7 @@ async function decoderFor(response: IncomingMessage): Promise<Transform | undefi
   )
 }
 
-// "deflate" means zlib by the standard, and bare deflate by some servers; the first byte tells them apart.
+// "deflate" means zlib by the standard, and bare deflate by some servers; the first byte distinguishes them.
 async function hasZlibHead(response: IncomingMessage): Promise<boolean> {
   await new Promise<void>((resolve) => {
     response.once('readable', resolve)

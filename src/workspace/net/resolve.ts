@@ -7,7 +7,7 @@ export type Resolver = (host: string) => Promise<readonly Address[]>
 
 /**
  * The addresses that may be dialled for a host. A name is resolved once, here, and every address it has must pass: a name with one
- * private address among public ones is refused, since nobody says which one a client picks.
+ * private address among public ones is refused, because it is not known which one a client picks.
  */
 export async function resolveChecked(
   host: string,

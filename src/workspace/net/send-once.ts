@@ -9,8 +9,8 @@ import type { Wire } from './wire.js'
  * One request and the head of its answer, over a connection of its own to one of the checked addresses.
  *
  * Node's own client rather than a pooling one: a pool hands out connections by name, so a later request could ride on one that other
- * checks opened. Proxy variables of the environment are not read either: behind a proxy the name would be resolved again, by
- * somebody else, after the check.
+ * checks opened. Proxy variables of the environment are not read either: with a proxy the name would be resolved again, by
+ * another process, after the check.
  */
 export async function sendOnce(
   { url, host, port }: Destination,
@@ -29,7 +29,7 @@ export async function sendOnce(
     autoSelectFamily: boolean
   } = {
     method,
-    // Node does not call `lookup` for a literal address; it dials it as it stands, and it has been checked as it stands.
+    // Node does not call `lookup` for a literal address; it connects to it as written, and it was checked as written.
     host: literal ? (reached[0]?.address ?? host) : host,
     port,
     path: `${url.pathname}${url.search}`,
@@ -48,7 +48,7 @@ export async function sendOnce(
     const request = client.request(options)
     request.on('response', (response) => resolve(response))
     request.on('error', reject)
-    // A 101 nobody asked for closes the connection without an error.
+    // A 101 that was not asked for closes the connection without an error.
     request.on('close', () => reject(new Error('the connection was closed before an answer came')))
     request.end(body)
   })

@@ -3,7 +3,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { exclusively } from './exclusive.js'
 
-/** From what a file of the user's says to what it shall say, with nobody else in between. */
+/** Changes a file of the user from its old text to a new one, while no other process changes it. */
 export async function changeFile(file: string, next: () => Promise<string>): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   await exclusively(file, async (assertMine) => replace(file, await next(), assertMine))

@@ -36,7 +36,7 @@ describe('exclusively', () => {
   it.each([
     ['a process that lives', () => lockOf(process.pid)],
     ['a process of another machine', () => lockOf(gone, `not-${hostname()}`)],
-    ['nobody knows whom', () => ''],
+    ['an unknown holder', () => ''],
   ])('waits for %s, and says so in the end', async (_, content) => {
     await writeFile(`${file}.lock`, content())
     await expect(exclusively(file, async () => 1, times)).rejects.toThrow(
@@ -60,7 +60,7 @@ describe('exclusively', () => {
     expect(await readdir(base)).toEqual([])
   })
 
-  it('tells who lost the lock, and leaves the lock to the other', async () => {
+  it('reports a lost lock to its holder, and leaves the lock to the other process', async () => {
     const robbed = exclusively(file, async (assertMine) => {
       await assertMine()
       await writeFile(`${file}.lock`, lockOf(process.pid))

@@ -4,13 +4,13 @@ import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readIfThere } from './read-if-there.js'
 
-/** How long whoever holds a lock may take, and how long others wait for it. Reading and writing a rule file takes milliseconds. */
+/** How long the holder of a lock may take, and how long others wait for it. Reading and writing a rule file takes milliseconds. */
 export type LockTimes = { readonly staleAfterMs: number; readonly giveUpAfterMs: number }
 
 const usualTimes: LockTimes = { staleAfterMs: 10_000, giveUpAfterMs: 20_000 }
 
 /**
- * Runs work on a file while nobody else does: one after the other in this process, and with a lock file beside it against other
+ * Runs work on a file exclusively: one after the other in this process, and with a lock file next to it against other
  * processes. A lock whose holder is gone, or too old, is taken over; the work must ask `assertMine` right before it changes the file,
  * since the lock of a process that slept may have been taken too. The directory of the file must exist.
  */

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * The text of a file, or undefined where there is none. A link in place of the file, or of its directory, is somebody's trick: it could
+ * The text of a file, or undefined where there is none. A link in place of the file, or of its directory, may be an attack: it could
  * lead to a file that was confirmed elsewhere. No more than `maxBytes` are ever read.
  */
 export async function readIfThere(file: string, maxBytes: number): Promise<string | undefined> {

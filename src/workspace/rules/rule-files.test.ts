@@ -103,7 +103,7 @@ describe('adding a rule', () => {
     ['a pattern that cannot be read', allow('a[')],
     ['an example that it does not match', allow('a', { match: ['b'] })],
     ['the opposite of what is there', allow('kept', { action: 'deny' })],
-    ['a rule that nobody has confirmed', allow('a', { untrusted: true })],
+    ['a rule that is not confirmed', allow('a', { untrusted: true })],
     ['a rule for the call alone', allow('*', { callOnly: true })],
   ])('writes nothing when it brings %s', async (_, rule) => {
     await files.add(allow('kept'))

@@ -105,12 +105,12 @@ export async function openRuleFiles({ root, userDir }: RuleFilesOptions): Promis
 const maxFileBytes = 3 * 1_048_576
 
 function headerFor(root: string): string {
-  // A directory may be named by whoever made the archive, line breaks and all.
+  // The creator of an archive can name a directory with line breaks in it.
   const project = isOneLine(root) ? root : 'one project'
   return `# Rules for ${project}. One a line: allow, ask or deny, then what.\n`
 }
 
-/** Every variable stands for something here: whether a rule can be read must not depend on the session that adds it. */
+/** Every variable has a value here: whether a rule can be read must not depend on the session that adds it. */
 function placeOf(root: string): Scope {
   return {
     variables: { workspace: [root], scratch: ['/'], 'ad-hoc': ['/'], 'user-data': ['/'] },
@@ -120,7 +120,7 @@ function placeOf(root: string): Scope {
 
 /** The words of a rule may come from a model: what is written is read again first, and must be the old rules and this one. */
 function withRule(text: string, rule: Rule, scope: Scope): string {
-  if (rule.untrusted) throw new Error('a rule that nobody has confirmed does not belong there')
+  if (rule.untrusted) throw new Error('a rule that is not confirmed does not belong there')
   const next = text.replace(/\n?$/, '\n') + formatProjectRules([rule])
   const expected = [...parseProjectRules(text, scope), rule]
   const read = parseProjectRules(next, scope)
@@ -172,7 +172,7 @@ async function readRules<Read>(
   }
 }
 
-/** From what the file says to what it shall say, with nobody else in between. */
+/** Changes the file from its old text to a new one, while no other process changes it. */
 async function change(file: string, next: () => Promise<string>): Promise<void> {
   await changeFile(file, next).catch((cause: unknown) => {
     throw new RuleFileError(file, cause)

@@ -101,7 +101,7 @@ describe('bubblewrapArgs', () => {
     expect(twice).not.toContain('/home/other')
   })
 
-  it('makes the ways through /tmp anew, so that no earlier command decides where they lead', () => {
+  it('creates the paths through /tmp again, so that no earlier command decides where they lead', () => {
     expect(position(args, '--tmpfs', '/tmp/x')).toBeGreaterThan(
       position(args, '--bind', '/state/tmp', '/tmp'),
     )

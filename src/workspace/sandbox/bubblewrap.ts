@@ -64,7 +64,7 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
     ...profile.user.accounts.flatMap(({ file, shownAt }) => ['--ro-bind', file, shownAt]),
     ...['--bind', profile.tmp, insideTmp],
     ...hidden.filter((entry) => !within.includes(entry)).flatMap(hide),
-    // Hidden, and made anew: the home of the command, and the ends of the proxy.
+    // Hidden, and created again: the home of the command, and the ends of the proxy.
     ...[...emptyDirectory('/run'), '--bind', profile.home, insideHome],
     ...(profile.guarded === true ? guardArgs : []),
     ...waysThroughTmp(profile).flatMap(emptyDirectory),
@@ -123,7 +123,7 @@ function deepest(path: string, around: readonly string[]): number {
 
 /**
  * The directories directly below `/tmp` that lead to something shown, now or (where it is hidden) in a later command. `/tmp` is
- * kept from command to command, and whoever replaced one of them by a link would decide where the next command's mounts are
+ * kept from command to command, and a process that replaced one of them by a link would decide where the next command's mounts are
  * made: so they are new each time.
  */
 function waysThroughTmp({ shown, hidden }: SandboxProfile): string[] {

@@ -14,7 +14,7 @@ export type Covers = {
 }
 
 export type CoversOptions = {
-  /** The directories that are searched by file type: what commands see beside the system. */
+  /** The directories that are searched by file type: what commands see in addition to the system. */
   readonly trees: readonly string[]
   readonly ledger: Ledger
 }

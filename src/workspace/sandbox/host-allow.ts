@@ -32,7 +32,7 @@ export function hostRules(patterns: readonly string[]): HostRule[] {
 }
 
 /**
- * Reads what one call is held to, in the words of a grant: beside the above `*` is every host, and no port is every port. It
+ * Reads what one call is held to, in the words of a grant: in addition to the above, `*` is every host, and no port is every port. It
  * only ever narrows an allow-list.
  */
 export function narrowingRules(patterns: readonly string[]): HostRule[] {

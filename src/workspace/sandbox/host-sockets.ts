@@ -91,7 +91,7 @@ function workingDirectories(wanted: readonly Bound[], pids: readonly number[]): 
   return found
 }
 
-/** The socket at this name. None there: the sockets beside it. */
+/** Returns the socket at this name; if there is none, the sockets next to it. */
 async function socketsAt(name: string): Promise<string[]> {
   const stat = await lstat(name).catch(() => undefined)
   if (stat?.isSocket() === true) return [name]

@@ -19,8 +19,8 @@ export type ProtectedName = {
  * What programs of the host read and obey: a command may not change it, nor make it where it is missing (SEC-128).
  *
  * The last four make package managers and shells of the user outside run programs (`script-shell`, `yarnPath`). Installing
- * reads and never writes them, so it goes on as ever; what is refused is setting up a project's registry or its Yarn, and
- * checking out a commit that has another of these files, as with `.vscode`. `package.json` can do as much harm, but nobody
+ * reads and never writes them, so it works as before; what is refused is setting up a project's registry or its Yarn, and
+ * checking out a commit that has another of these files, as with `.vscode`. `package.json` can do as much harm, but no one
  * could work with it read-only.
  */
 export const protectedNames: readonly ProtectedName[] = [
@@ -80,7 +80,7 @@ export async function protect({
   writable,
 }: ProtectOptions): Promise<Protection> {
   await stubsSettled()
-  // From here to the holding without a pause: nobody may remove in between what was seen.
+  // From here to the holding without a pause: no other command may remove in between what was seen.
   const nothingAt = (path: string): boolean => isAbsent(path, ledger)
   const git = gitPins({ roots, found, work, isAbsent: nothingAt })
   // `git init` and `git clone` make the `.git` that any other command must not make.

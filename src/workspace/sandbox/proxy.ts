@@ -181,7 +181,7 @@ async function forward(
     port: admitted.port,
     method: incoming.method,
     path: path === undefined ? '/' : path.startsWith('?') ? `/${path}` : path,
-    // The name that was allowed, not the one the client may claim beside it.
+    // The name that was allowed, not another one that the client may claim.
     headers: { ...endToEnd(incoming), host: authority },
     agent: false,
     timeout: idleMs,

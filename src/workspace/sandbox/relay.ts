@@ -4,7 +4,7 @@ import { insideSocket } from './bubblewrap.js'
 const port = 3128
 const proxy = `http://127.0.0.1:${port}`
 
-/** What tells programs where the proxy is. There are two spellings, and programs know one or the other. */
+/** The variables that name the proxy. There are two spellings, and programs know one or the other. */
 export const proxyVariables: Readonly<Record<string, string>> = {
   HTTP_PROXY: proxy,
   HTTPS_PROXY: proxy,

@@ -47,7 +47,7 @@ const x64: Abi = {
   refused: [248, 249, 250, 321, 298, 323, 246, 175, 313, 320],
   foreignFrom: 0x40000000,
 }
-/** 102 is `socketcall`, which hides the family behind a pointer. */
+/** 102 is `socketcall`, which passes the family through a pointer. */
 const x86: Abi = {
   audit: 0x40000003,
   socket: 359,

@@ -17,7 +17,7 @@ export function holdStubs(stubs: readonly Stub[], ledger: Ledger): () => Promise
 }
 
 /**
- * Whether there is nothing of the user's at this path: nothing at all, or only a placeholder that some command holds. Whoever
+ * Whether there is nothing of the user's at this path: nothing at all, or only a placeholder that some command holds. A caller that
  * takes a placeholder for a real file would not hold it, and lose its cover when the others let go.
  */
 export function isAbsent(path: string, ledger: Ledger): boolean {
@@ -56,7 +56,7 @@ async function letGo(stubs: readonly Stub[], ledger: Ledger): Promise<void> {
   })
   if (free.length === 0) return
   const removal = removing.then(() => remove(free, ledger))
-  // A removal that fails is the caller's to hear of; those that come after it go on.
+  // A removal that fails is the caller's to hear of; those after it continue.
   removing = removal.catch(() => undefined)
   await removal
 }

@@ -17,7 +17,7 @@ const deepest = 8
 
 /**
  * Copies the plain files below a directory into a new one, for reading and running only. Links are left out, wherever they lead, and no
- * race with whoever changes the directory meanwhile makes anything outside of it appear in the copy.
+ * race with a process that changes the directory meanwhile makes anything outside of it appear in the copy.
  */
 export async function copyTree(
   source: string,

@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
-/** The directory for scratch directories belongs to somebody else, or others could tamper with what is in it. */
+/** The directory for scratch directories belongs to another user, or other users could change what is in it. */
 export class ScratchUnsafeError extends CapstanError {
   constructor(problem: string) {
     super(
@@ -25,7 +25,7 @@ export class ScratchClosedError extends CapstanError {
   }
 }
 
-/** What stands at the directory's name is not what this session made; it was left alone. */
+/** What has the directory's name is not what this session created; it was not touched. */
 export class ScratchForeignError extends CapstanError {
   constructor() {
     super(

@@ -40,11 +40,11 @@ export function ownerOf(name: string): Owner | undefined {
 
 /**
  * Whether the owner is surely gone, seen from this process. In doubt it lives: leaving a directory costs space, taking one that is
- * in use costs somebody's work.
+ * in use costs a user's work.
  */
 export function isGone(owner: Owner, self: Owner): boolean {
   if (owner.host !== self.host) return false
-  // Another boot of this machine: nothing of it can run any more. (Boots are told apart on Linux only.)
+  // Another boot of this machine: nothing of it can run any more. (Boots are distinguished on Linux only.)
   if (owner.boot !== self.boot) return true
   if (owner.namespace !== self.namespace) return false
   if (!isAlive(owner.pid)) return true

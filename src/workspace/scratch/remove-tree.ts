@@ -8,7 +8,7 @@ export type Identity = { readonly dev: bigint; readonly ino: bigint }
 
 /**
  * Removes the directory `name` of `base` with all that is in it, if it still is the one meant. Links are removed, never followed,
- * and what is mounted inside stays. False: something else stands there, and it was left alone.
+ * and what is mounted inside stays. False: something else is there, and it was not touched.
  *
  * On Linux everything goes through open directories, so that a link put in place of a directory meanwhile leads nowhere. Deep
  * trees are flattened rather than descended into: two handles do, however deep it is.
@@ -37,7 +37,7 @@ const onLinux = process.platform === 'linux'
 
 async function openOwn(path: string): Promise<FileHandle | 'missing' | 'foreign'> {
   try {
-    // On Linux without asking for permission to read it: whoever works in it may have taken that away.
+    // On Linux without asking for permission to read it: a process that works in it may have removed that.
     return await open(path, directoryFlags | (onLinux ? openPathOnly : 0))
   } catch (thrown) {
     const errno = errnoOf(thrown)

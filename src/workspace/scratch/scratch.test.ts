@@ -186,7 +186,7 @@ describe('what dead processes left', () => {
       directoryName(self, secret('4')),
       directoryName({ ...dead, host: '00000000' }, secret('5')),
       directoryName({ ...dead, namespace: '1' }, secret('6')),
-      'somebody-elses',
+      'of-another-user',
       's-1',
     ]
     for (const name of [...gone, ...stays]) {

@@ -20,9 +20,9 @@ export type IgnoreTree = {
 
 /**
  * The .gitignore files from `top` downwards, read when first needed. As git has it: the last rule of a file that fits wins, a deeper file
- * beats a higher one, and a file inside an ignored directory cannot be brought back (whoever walks does not look inside).
+ * beats a higher one, and a file inside an ignored directory cannot be brought back (a walk does not look inside).
  *
- * Inside a repository (`repository: true`) a nested repository starts anew. Outside of any, rules apply all the same.
+ * Inside a repository (`repository: true`) a nested repository starts without the rules above it. Outside of any, rules apply all the same.
  */
 export function createIgnoreTree(top: string, { repository }: { readonly repository: boolean }): IgnoreTree {
   const scopes = new Map<string, Scope>()

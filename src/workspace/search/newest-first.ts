@@ -56,7 +56,7 @@ function* slicesByDirectory(paths: readonly string[]): Generator<Slice> {
 }
 
 /**
- * Never the times of files behind a link: through the open directory, or, when the target is held open, by path, since whoever holds it
+ * Never the times of files after a link: through the open directory, or, when the target is held open, by path, since the holder
  * finds out afterwards whether a path led elsewhere (`startSteady`) and that takes half the time.
  */
 function timesIn(target: NewestTarget, directory: string, names: readonly string[]): number[] | undefined {

@@ -13,7 +13,7 @@ export type RegexThread = {
   close(): Promise<void>
 }
 
-/** A thread for one search. A pattern that never comes to an end is ended with its thread, and nobody waits for it. */
+/** A thread for one search. A pattern that never ends is ended with its thread, without waiting for it. */
 export async function startRegexThread(setup: WorkerSetup, stopped: Promise<void>): Promise<RegexThread> {
   const { Worker } = await import('node:worker_threads')
   const worker = new Worker(regexWorkerProgram(), {
@@ -38,7 +38,7 @@ export async function startRegexThread(setup: WorkerSetup, stopped: Promise<void
 
 function answerOf(worker: Worker): Promise<WorkerAnswer> {
   return new Promise((resolve, reject) => {
-    // Waiting keeps the process alive; a thread that nobody waits for does not.
+    // Waiting keeps the process alive; a thread that is not waited for does not.
     worker.ref()
     const settle = (done: () => void) => {
       worker.off('message', onMessage).off('error', onError).off('exit', onExit)

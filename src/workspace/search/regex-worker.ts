@@ -79,7 +79,7 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
     let lastMatch = Number.NEGATIVE_INFINITY
     for (let index = 0; index < texts.length; index += 1) {
       const text = texts[index] ?? ''
-      // With its line feed, so that `^`, `$` and `\B` know a CRLF from a lone CR; what is only found behind it is not in this line.
+      // With its line feed, so that `^`, `$` and `\B` know a CRLF from a lone CR; what is only found after it is not in this line.
       const found = regex.exec(ended || index < texts.length - 1 ? `${text}\n` : text)
       const match = found !== null && found.index <= text.length ? found : null
       const keeping = count < request.keep

@@ -27,7 +27,7 @@ export function grepArgs(request: GrepRequest): string[] {
         '--no-heading',
         '--line-number',
         '--column',
-        // Ripgrep leaves the column out for an empty match at the very end of a file; with `:` that could not be told from text.
+        // Ripgrep leaves the column out for an empty match at the very end of a file; with `:` that would look like text.
         '--field-match-separator=\\x00',
         '--no-context-separator',
         `--before-context=${request.before ?? 0}`,

@@ -1,10 +1,10 @@
-/** What an escape stands for, in JavaScript's `v` syntax. */
+/** The meaning of an escape, in JavaScript's `v` syntax. */
 export type Escape = {
   readonly outside: string
   /** The same as part of a class; undefined where it has no place. */
   readonly inside: string | undefined
   readonly repeatable: boolean
-  /** The one character it stands for, if it does. */
+  /** The one character it means, if it means one. */
   readonly literal?: string | undefined
   readonly next: number
 }

@@ -16,7 +16,7 @@ export type TranslatedRegex = {
  * - flags other than a leading `(?i)`, nested classes, class operators (`&&`, `--`, `~~`), `\A`, `\z`, `\<`, `\>`, `\b{…}`, `\r`,
  *   `\n`, and a repetition of a repetition: valid there, refused here
  *
- * `.`, negated classes and `\s` never match a carriage return, and `^` and `$` fit beside one, as with ripgrep's `--crlf`. Text that is
+ * `.`, negated classes and `\s` never match a carriage return, and `^` and `$` fit next to one, as with ripgrep's `--crlf`. Text that is
  * not UTF-8 is searched as U+FFFD here and as bytes there.
  */
 export function translateRegex(pattern: string, ignoreCase: boolean): TranslatedRegex {
@@ -31,7 +31,7 @@ export function translateRegex(pattern: string, ignoreCase: boolean): Translated
   return { source: state.source, flags, literal: flags === 'v' ? state.literal : '' }
 }
 
-// Beside a lone CR too, and never between CR and LF.
+// Next to a lone CR too, and never between CR and LF.
 const lineStart = '(?:^|(?<=\\r)(?!\\n))'
 const lineEnd = '(?:(?=\\r)|(?<!\\r)(?=\\n)|$)'
 

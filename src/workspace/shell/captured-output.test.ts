@@ -52,7 +52,7 @@ describe('CapturedOutput', () => {
     )
   })
 
-  it('holds no more in memory than it was told, whatever comes', async () => {
+  it('holds no more in memory than its limit, whatever comes', async () => {
     const output = capture({ maxBytes: 100, maxFileBytes: 1000 })
     await feed(
       output,
@@ -66,7 +66,7 @@ describe('CapturedOutput', () => {
     await output.close()
   })
 
-  it('goes on without a file when none can be made, and says so', async () => {
+  it('continues without a file when none can be created, and says so', async () => {
     const output = capture({
       newFile: async () => {
         throw new Error('disk full')

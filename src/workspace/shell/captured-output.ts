@@ -77,7 +77,7 @@ export class CapturedOutput {
     return `${decode(head)}\n[… ${missing} bytes left out${where} …]\n${decode(tail)}`
   }
 
-  /** Bytes from a position on, at most `limit`; `from` tells where they begin when earlier ones are no longer kept. */
+  /** Bytes from a position on, at most `limit`; `from` says where they begin when earlier ones were dropped. */
   async read(from: number, limit: number): Promise<{ bytes: Buffer; from: number }> {
     const start = Math.min(Math.max(0, Math.trunc(from)), this.#total)
     if (!this.#spilled) return { bytes: slice(this.#head, start, limit), from: start }
@@ -148,7 +148,7 @@ export class CapturedOutput {
     try {
       this.#options.onText?.(text)
     } catch {
-      // Watching is not owning: a listener that throws is not told anything more, and the command goes on.
+      // Watching is not owning: a listener that throws is not called again, and the command continues.
       this.#listening = false
     }
   }

@@ -89,7 +89,7 @@ it('switches off hooks that a configuration names', async () => {
 
 const identity = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.test']
 
-/** A repository beside the workspace, with one commit. */
+/** A repository next to the workspace, with one commit. */
 function elsewhere(): string {
   const other = join(place, 'other')
   execFileSync('git', ['init', '-q', other])

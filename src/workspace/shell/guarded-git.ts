@@ -2,7 +2,7 @@ import { harmlessNames } from '../git/safe-config.js'
 
 /**
  * The arguments of a shell that runs a command in which git starts no program that the repository names, and works on no other tree
- * than the one the repository lies in. What git is told here is told in its environment, where it outranks every configuration file
+ * than the one the repository lies in. The settings here are passed in git's environment, where they outrank every configuration file
  * (SEC-095, SEC-097); in front of that comes no more than reading the configuration. Fails closed when git does not listen.
  */
 export function guardedGit(command: string): readonly string[] {
@@ -17,7 +17,7 @@ export function guardedClone(command: string): readonly string[] {
   return ['/bin/bash', '--noprofile', '--norc', '-c', cloneScript, 'guarded-git', command]
 }
 
-/** What is told to git, whatever the repository says. */
+/** Settings that are passed to git, whatever the repository says. */
 const settings: readonly (readonly [key: string, value: string])[] = [
   // First: that it took effect is what the script checks.
   ['core.hooksPath', '/dev/null'],
@@ -91,7 +91,7 @@ ${heard}
 exec /bin/bash --noprofile --norc -c "$1"`
 
 function tell(
-  told: readonly (readonly [key: string, value: string])[],
+  settings: readonly (readonly [key: string, value: string])[],
   exported: Readonly<Record<string, string>>,
 ): string {
   return `
@@ -106,7 +106,7 @@ tell() {
 ${Object.entries(exported)
   .map(([name, value]) => `export ${name}=${value}`)
   .join('\n')}
-${told.map(([key, value]) => `tell ${key} '${value}'`).join('\n')}`
+${settings.map(([key, value]) => `tell ${key} '${value}'`).join('\n')}`
 }
 
 function script(command: string): string {

@@ -16,7 +16,7 @@ export type JobOptions = {
 
 const readBytes = 64 * 1024
 
-/** Commands that go on in the background, and what commands left behind. All of them end with `close`. */
+/** Commands that run in the background, and processes that commands left running. All of them end with `close`. */
 export class Jobs {
   readonly #options: JobOptions
   readonly #jobs = new Map<string, Job>()
@@ -112,7 +112,7 @@ export class Jobs {
     job.left = findMembers(traceOf(job))
     if (job.left.length > 0) return
     job.over = this.#finish(job, job.exit)
-    // Whoever waits for the job is told; when nobody does, it must not bring the host down.
+    // A caller that waits for the job gets the error; without one it must not end the host.
     job.over.catch(() => undefined)
   }
 

@@ -20,7 +20,7 @@ export type Running = {
   readonly startedAt: number
   /** The command itself is gone; others may still hold its pipe. */
   readonly exit: Promise<Exit>
-  /** Nobody holds the pipe any more, or we stopped reading. */
+  /** No process holds the pipe any more, or we stopped reading. */
   readonly ended: Promise<void>
   /** Whether a part of the output is being written to its file, so that the pipe is not read. */
   isWriting(): boolean
@@ -69,7 +69,7 @@ export async function launch(
 }
 
 /**
- * Takes what is still in the pipe after the command has gone. Short, since whoever else holds the pipe may hold it for ever:
+ * Takes what is still in the pipe after the command has gone. Short, since another process that holds the pipe may hold it for ever:
  * until it is quiet, half a second at most. While a slow disk keeps us from reading, it is not quiet. True when no process holds it.
  */
 export async function drain(running: Running): Promise<boolean> {

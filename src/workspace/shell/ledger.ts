@@ -27,7 +27,7 @@ export class Ledger {
   constructor(directory: string) {
     this.directory = directory
     this.#file = join(directory, `${this.token}.ledger`)
-    // The file before anything it must account for: whoever sweeps finds the rest through it.
+    // The file before anything it must account for: a sweep finds the rest through it.
     this.#rewrite()
     mkdirSync(this.privateDirectory, { mode: 0o700 })
     this.#watch = startParentWatch({

@@ -170,7 +170,7 @@ describe('a command that is finished', () => {
     expect(await alive((count) => count === 0)).toEqual([])
   })
 
-  it('hands over what the leftover goes on to print', async () => {
+  it('returns what the leftover process prints later', async () => {
     const shell = shellWith()
     const { leftover = '' } = await shell.run('(until [ -e go ]; do sleep 0.02; done; echo later) & echo now')
     const first = await shell.readJob(leftover)
@@ -191,7 +191,7 @@ describe('time-out and abort', () => {
     expect(await waitForProcesses(word, () => true, 0)).toEqual([])
   })
 
-  it('lets a command clean up when it is told to end', async () => {
+  it('lets a command clean up when it is stopped', async () => {
     const outcome = await shellWith({ graceMs: 60_000 }).run(
       `trap 'echo cleaning; exit 3' TERM; echo ready; while :; do sleep 0.01; done`,
       { timeoutMs: 200 },

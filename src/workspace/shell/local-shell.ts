@@ -31,7 +31,7 @@ export type LocalShellOptions = {
   readonly ledgerDir: string
   readonly sandbox: SandboxMode
   readonly sandboxOptions?: SandboxOptions | undefined
-  /** Variables passed to commands, beside the fixed harmless list. */
+  /** Variables passed to commands, in addition to the fixed harmless list. */
   readonly env?: Readonly<Record<string, string>> | undefined
   /** Where programs are looked for; a fixed list when absent. */
   readonly path?: string | undefined
@@ -40,7 +40,7 @@ export type LocalShellOptions = {
   readonly asUser?: boolean | undefined
   /** Makes a new private file for a long output and gives its path; by default one that goes away with the shell. */
   readonly scratchFile?: ((label: string) => Promise<string>) | undefined
-  /** Told once when there is no sandbox although one was wanted. */
+  /** Called once when there is no sandbox although one was wanted. */
   readonly onNotice?: ((text: string) => void) | undefined
   readonly now?: (() => number) | undefined
   readonly graceMs?: number | undefined

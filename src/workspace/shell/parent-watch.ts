@@ -47,7 +47,7 @@ export function startParentWatch(options: WatchOptions): ParentWatch {
       child.stdin.on('error', ignoreBrokenPipe)
     }
     child.once('exit', () => {
-      // Somebody killed it: the host is without a net until there is a new one.
+      // It was killed: the host is without protection until there is a new one.
       if (!closing && restarts++ < 20) watcher = start()
     })
     child.once('error', ignoreBrokenPipe)

@@ -71,7 +71,7 @@ async function spawned(plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env
     if (child.pid === undefined) throw await new Promise<Error>((resolve) => child.once('error', resolve))
     // A program that goes away while it is written to is seen at its exit.
     child.stdin.on('error', () => child.stdin.destroy())
-    // It must not keep a host alive that has nothing else to do; whoever waits for an answer does.
+    // It must not keep a host alive that has nothing else to do; a caller that waits for an answer does.
     child.unref()
     for (const stream of [child.stdin, child.stdout, child.stderr])
       if ('unref' in stream && typeof stream.unref === 'function') stream.unref()

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 export const markerVariable = 'CAPSTAN_RUN_ID'
 
 /**
- * A word nobody else carries. Not taken from the session's id generator: a replayed session must not mistake the processes of
+ * A word that no other process has. Not taken from the session's id generator: a replayed session must not mistake the processes of
  * another one for its own, since what carries the word is killed.
  */
 export function newToken(): string {

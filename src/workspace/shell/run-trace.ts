@@ -124,7 +124,7 @@ function isMarked({ mark, marks, hostMark }: RunTrace, read: () => number | unde
 }
 
 export type FindOptions = {
-  /** Somebody still has the output pipe open: look for who. */
+  /** A process still has the output pipe open: look for it. */
   readonly pipeHeld?: boolean | undefined
   /** How long ago the run began, when it was short: then only younger processes need to be looked at. */
   readonly youngMs?: number | undefined

@@ -7,7 +7,7 @@ import type { LocalShellOptions } from './local-shell.js'
 import { OutputPipes } from './output-pipe.js'
 import { defaultLimits } from './resource-limits.js'
 
-/** What a shell stands on once it has run something. */
+/** What a shell uses after it has run a command. */
 export type ShellWorkspace = {
   /** The real directories of the workspace; commands run in the first unless they say otherwise. */
   readonly roots: readonly [string, ...string[]]
