@@ -48,12 +48,17 @@ export function readAreas(): Map<string, string[]> {
 
 /** What is wrong in one file, as `path:line: …`: avoided words in its path, its text, and its names. */
 export function wordProblems(path: string, text: string): string[] {
-  const lines = [path, ...text.split('\n')]
+  const lines = [path, ...withoutGenerated(text).split('\n')]
   return lines.flatMap((line, at) =>
     findWords(line).map(
       ({ found, write }) => `${at === 0 ? path : `${path}:${at}`}: "${found}": write ${write}`,
     ),
   )
+}
+
+/** A page without the tables that `npm run bench -- tables` writes; lines keep their numbers. */
+function withoutGenerated(text: string): string {
+  return text.replace(/<!-- bench:(?!end)[^]*?<!-- bench:end -->/g, (table) => table.replace(/[^\n]/g, ''))
 }
 
 /** The comment lines of a file that are too long, as `path:line`. A line without a space in it cannot be wrapped. */
