@@ -32,7 +32,6 @@ const pending: readonly string[] = [
   'test/contract',
   'test/persistence',
   'test/supervise',
-  'docs',
   'scripts',
   'bench',
 ]

@@ -58,7 +58,7 @@ export function wordProblems(path: string, text: string): string[] {
 
 /** A page without the tables that `npm run bench -- tables` writes; lines keep their numbers. */
 function withoutGenerated(text: string): string {
-  return text.replace(/<!-- bench:(?!end)[^]*?<!-- bench:end -->/g, (table) => table.replace(/[^\n]/g, ''))
+  return text.replace(/<!-- bench:(?!end)[\s\S]*?<!-- bench:end -->/g, (table) => table.replace(/[^\n]/g, ''))
 }
 
 /** The comment lines of a file that are too long, as `path:line`. A line without a space in it cannot be wrapped. */

@@ -49,7 +49,7 @@ export const queue: Shape<QueueConfig> = {
   enableDlq: field(flag, 'whether failed calls are kept for a look'),
   dlqMaxSize: field(whole(1), 'how many are kept'),
   enableMetrics: field(flag, 'whether figures are collected'),
-  enableAlerts: field(flag, 'whether long queues are told'),
+  enableAlerts: field(flag, 'whether long queues are reported'),
   defaultTimeoutMs: field(whole(1), 'how long a call may take, in milliseconds', 'timeoutMs'),
   storagePath: field(path, 'where the queue is kept'),
   pressureThreshold: field(amount(), 'how full a lane is when it counts as crowded'),
