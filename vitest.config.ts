@@ -18,6 +18,7 @@ const slow = [
   'test/supervise/faults.test.ts',
   'test/toolbox/big-tree.test.ts',
   'test/agent-dir/two-nodes.test.ts',
+  'test/server/{kill,streams}.test.ts',
 ]
 
 /** Tests with packages of users, which are installed apart (test/ecosystem/packages). */

@@ -50,12 +50,14 @@ suspended, and the next server continues them. Every request needs the token: "A
   ],
   async run(args, io) {
     const port = readPort(args)
+    const drain = args.value('drain')
+    const drainMs = drain === undefined ? 10_000 : readDuration('drain', drain)
     const workspaces = directoriesOf(args, io)
     const prepared = await prepare(args.with({ directory: workspaces[0] ?? '.' }), io)
     try {
       const notes = [...prepared.warnings, ...prepared.notes]
       for (const note of notes) await write(io.stderr, `${safeLine(note, 500)}\n`)
-      return await serve(args, io, { port, workspaces, prepared })
+      return await serve(args, io, { port, drainMs, workspaces, prepared })
     } finally {
       await prepared.close()
     }
@@ -64,11 +66,12 @@ suspended, and the next server continues them. Every request needs the token: "A
 
 type Setup = {
   readonly port: number
+  readonly drainMs: number
   readonly workspaces: readonly string[]
   readonly prepared: Awaited<ReturnType<typeof prepare>>
 }
 
-async function serve(args: Args, io: Io, { port, workspaces, prepared }: Setup): Promise<number> {
+async function serve(args: Args, io: Io, { port, drainMs, workspaces, prepared }: Setup): Promise<number> {
   const { createServer, listen } = await import('../../server/index.js')
   const tokenFile = resolve(io.cwd, args.value('token-file') ?? join(prepared.userDir, 'server-token'))
   const token = await readToken(io, tokenFile)
@@ -94,9 +97,8 @@ async function serve(args: Args, io: Io, { port, workspaces, prepared }: Setup):
   const said = { url, tokenFile: token.file ?? null }
   await write(io.stdout, args.has('json') ? `${JSON.stringify(said)}\n` : `Listening on ${url}\n`)
   await untilStopped(io.signal)
-  const drain = args.value('drain')
   await write(io.stderr, 'Stopping.\n')
-  await server.close({ drainMs: drain === undefined ? 10_000 : readDuration('drain', drain) })
+  await server.close({ drainMs })
   await listening.close()
   return exitCodes.done
 }

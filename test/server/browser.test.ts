@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import { createServer, listen } from '../../src/server/index.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import { directory } from './support.js'
+
+const chromium = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path))
+
+/** Opens a stream with a cookie, cuts itself off once, and reports everything that it has seen. */
+const page = `<!doctype html><script type="module">
+const post = (path, body) => fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+const { sessionId } = await (await post('/v1/sessions', {})).json()
+const { runId } = await (await post('/v1/sessions/' + sessionId + '/runs', { prompt: 'Count.' })).json()
+const seen = []
+const source = new EventSource('/v1/sessions/' + sessionId + '/runs/' + runId + '/events')
+source.onmessage = ({ lastEventId, data }) => {
+  const event = JSON.parse(data)
+  seen.push([Number(lastEventId), event.type, event.text])
+}
+source.onerror = async () => {
+  // After the end the browser connects again and is told that there is nothing more.
+  if (source.readyState === EventSource.CLOSED) await post('/seen', { seen })
+}
+</script>`
+
+it.skipIf(chromium === undefined)(
+  'EventSource in Chromium reads a run to its end, and stops at 204',
+  async () => {
+    const agent = await Agent.create()
+    const server = createServer(agent, {
+      workspaces: [directory()],
+      authenticate: (request) =>
+        request.headers.get('cookie')?.includes('user=ann') ? { id: 'ann' } : undefined,
+      session: { model: scriptedModel(['One two three four.']) },
+    })
+    let report: (body: { seen: [number, string, string?][] }) => void = () => undefined
+    const reported = new Promise<{ seen: [number, string, string?][] }>((resolve) => {
+      report = resolve
+    })
+    const { url, close } = await listen(
+      async (request) => {
+        const { pathname } = new URL(request.url)
+        if (pathname === '/page')
+          return new Response(page, {
+            headers: { 'content-type': 'text/html', 'set-cookie': 'user=ann; HttpOnly; SameSite=Strict' },
+          })
+        if (pathname !== '/seen') return server(request)
+        report(await request.json())
+        return new Response(null, { status: 204 })
+      },
+      { port: 0 },
+    )
+    const profile = directory()
+    const browser = spawn(
+      chromium ?? '',
+      [
+        '--headless=new',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-dev-shm-usage',
+        `--user-data-dir=${profile}`,
+        `${url}/page`,
+      ],
+      { stdio: 'ignore' },
+    )
+    try {
+      const { seen } = await reported
+      expect(seen.map(([id]) => id)).toEqual(seen.map((_, at) => at + 1))
+      expect(seen.at(-1)?.[1]).toBe('agent_end')
+      expect(seen.map(([, , text]) => text ?? '').join('')).toBe('One two three four.')
+    } finally {
+      browser.kill('SIGKILL')
+      await new Promise((resolve) => browser.on('close', resolve))
+      await server.close()
+      await close()
+      await agent.close()
+    }
+  },
+)

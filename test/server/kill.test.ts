@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { createClient, type PlacedEvent } from '../../src/client/index.js'
+import { startModelServer } from '../../src/testing/index.js'
+import { type ServerProcess, spawnServer } from './process.js'
+import { directory } from './support.js'
+
+const runs = 100
+const kills = 2
+
+describe('a server that is killed', () => {
+  it(`during ${runs} runs: the clients come back to the next process and finish, each with every event once`, async () => {
+    const cwd = directory()
+    const models = await startModelServer((request) => {
+      // The first answer of a run calls a tool, the second ends it.
+      const isSecond = JSON.stringify(request.body).includes('"role":"tool"')
+      return isSecond
+        ? { text: 'The listing is complete, and here is the end.', chunkDelayMs: 20 }
+        : {
+            text: 'I look at the files.',
+            toolCalls: [{ name: 'glob', args: { pattern: '*.acl' } }],
+            chunkDelayMs: 20,
+          }
+    })
+    const config = join(cwd, 'server.acl')
+    writeFileSync(
+      config,
+      `default_model = "local/test"\nproviders "local" { base_url = "${models.url}/v1" api_key = "key-of-the-test" models "test" {} }\n`,
+    )
+    const token = 'token-of-the-kill-tests'
+    const start = (): Promise<ServerProcess> =>
+      spawnServer(['--config', config, '--store', 'sessions'], { cwd, env: { CAPSTAN_SERVER_TOKEN: token } })
+    let server = await start()
+    // The address of the newest process; while there is none, connections are refused and tried again.
+    const moved: typeof fetch = (input, init) =>
+      fetch(String(input).replace(/^http:\/\/[^/]+/, server.url), init)
+    const client = createClient({ url: server.url, token, fetch: moved, reconnectMs: 50 })
+    const sessions = []
+    for (let count = 0; count < runs; count++) sessions.push(await client.createSession())
+    const streams = sessions.map(async (session, at): Promise<PlacedEvent[]> => {
+      const run = await untilStarted(() => session.run('Look.', { idempotencyKey: `key-${at}` }))
+      const events: PlacedEvent[] = []
+      for await (const one of run.events()) events.push(one)
+      return events
+    })
+    for (let count = 0; count < kills; count++) {
+      await wait(1_500 + count * 700)
+      server.child.kill('SIGKILL')
+      await server.ended
+      server = await start()
+    }
+    const all = await Promise.all(streams)
+    let restarted = 0
+    for (const events of all) {
+      const numbers = events.map(({ sequence }) => sequence)
+      expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
+      expect(events.at(-1)?.event).toMatchObject({
+        type: 'agent_end',
+        result: { text: 'The listing is complete, and here is the end.' },
+      })
+      if (numbers.some((number) => number > 1_000_000_000)) restarted += 1
+    }
+    console.log(`${runs} runs, ${kills} kills, ${restarted} runs continued in another process`)
+    expect(restarted).toBeGreaterThan(0)
+    server.child.kill('SIGTERM')
+    await server.ended
+    await models.close()
+  })
+})
+
+/** A request whose connection broke is sent again; its key makes that harmless. */
+async function untilStarted<Value>(send: () => Promise<Value>): Promise<Value> {
+  for (;;) {
+    try {
+      return await send()
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'invalid_request') throw error
+      await wait(100)
+    }
+  }
+}

@@ -1,0 +1,279 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scriptedModel } from '../../src/testing/index.js'
+import { type ServerProcess, spawnServer } from './process.js'
+import { directory, headers, startServer } from './support.js'
+
+const token = 'token-of-the-security-tests'
+let started: ServerProcess
+let cwd: string
+
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'capstan-security-'))
+  started = await spawnServer(['--model', 'offline', '--store', 'sessions'], {
+    cwd,
+    env: { CAPSTAN_SERVER_TOKEN: token },
+  })
+})
+afterAll(async () => {
+  started.child.kill('SIGKILL')
+  await started.ended
+  rmSync(cwd, { recursive: true, force: true })
+})
+
+type Sent = { readonly status: number; readonly body: string; readonly headers: Record<string, unknown> }
+
+/** A request with headers that `fetch` does not allow. */
+function send(
+  method: string,
+  path: string,
+  given: Readonly<Record<string, string>> = {},
+  body?: string,
+): Promise<Sent> {
+  const { port } = new URL(started.url)
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, method, path, headers: given }, (response) => {
+      let text = ''
+      response.on('data', (data) => {
+        text += String(data)
+      })
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: text, headers: response.headers }),
+      )
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+const auth = { authorization: `Bearer ${token}` }
+const codeOf = ({ body }: Sent): unknown => JSON.parse(body).code
+
+describe('the server, from outside its process', () => {
+  it.each([
+    ['no token', {}],
+    ['a wrong token', { authorization: `Bearer ${token}x` }],
+    ['another scheme', { authorization: `Basic ${token}` }],
+    ['a token in the URL', {}],
+  ])('answers 401 on loopback with %s', async (name, given) => {
+    const path = name === 'a token in the URL' ? `/v1/sessions?token=${token}` : '/v1/sessions'
+    const answer = await send('GET', path, given)
+    expect(answer.status).toBe(401)
+    expect(codeOf(answer)).toBe('unauthorized')
+    expect(answer.headers['content-type']).toBe('application/problem+json')
+    expect(answer.headers['www-authenticate']).toBe('Bearer')
+  })
+
+  it.each([
+    'evil.example',
+    'evil.example:4747',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    '10.0.0.1',
+  ])('answers 421 for the host %s, before it looks at the token', async (host) => {
+    const answer = await send('GET', '/v1/sessions', { ...auth, host })
+    expect(answer.status).toBe(421)
+    expect(codeOf(answer)).toBe('host_not_allowed')
+    expect((await send('GET', '/healthz', { host })).status).toBe(421)
+  })
+
+  it('answers for localhost and loopback addresses', async () => {
+    const { port } = new URL(started.url)
+    for (const host of ['localhost', `localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`])
+      expect((await send('GET', '/v1/sessions', { ...auth, host })).status).toBe(200)
+  })
+
+  it.each(['https://evil.example', 'null', 'http://localhost:1', 'http://127.0.0.1.evil.example'])(
+    'answers 403 to a page of the origin %s and sends no CORS headers',
+    async (origin) => {
+      const answer = await send('GET', '/v1/sessions', { ...auth, origin })
+      expect(answer.status).toBe(403)
+      expect(codeOf(answer)).toBe('origin_not_allowed')
+      expect(answer.headers['access-control-allow-origin']).toBeUndefined()
+      const asked = await send('OPTIONS', '/v1/sessions', { origin, 'access-control-request-method': 'POST' })
+      expect(asked.status).toBe(403)
+      expect(asked.headers['access-control-allow-origin']).toBeUndefined()
+    },
+  )
+
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonx',
+  ])('answers 415 to a body of the type %s', async (type) => {
+    const answer = await send('POST', '/v1/sessions', { ...auth, 'content-type': type }, '{}')
+    expect(answer.status).toBe(415)
+    expect(codeOf(answer)).toBe('unsupported_media_type')
+  })
+
+  it('answers 413 to a body that is too large, declared or not', async () => {
+    const type = { ...auth, 'content-type': 'application/json' }
+    const declared = await send('POST', '/v1/sessions', {
+      ...type,
+      'content-length': String(17 * 1024 * 1024),
+    }).catch(() => undefined)
+    expect(declared?.status ?? 413).toBe(413)
+    const large = JSON.stringify({ title: 'x'.repeat(17 * 1024 * 1024) })
+    const answer = await send(
+      'POST',
+      '/v1/sessions',
+      { ...type, 'transfer-encoding': 'chunked' },
+      large,
+    ).catch(() => undefined)
+    expect(answer?.status ?? 413).toBe(413)
+  })
+
+  it('refuses headers that are too large', async () => {
+    const answer = await send('GET', '/v1/sessions', { ...auth, 'x-large': 'x'.repeat(20_000) }).catch(
+      () => undefined,
+    )
+    expect(answer?.status ?? 431).toBe(431)
+  })
+
+  it.each([
+    ['POST', '/v1/sessions', '{"unknown":1}'],
+    ['POST', '/v1/sessions', '{"options":{"sandbox":"off"}}'],
+    ['POST', '/v1/sessions', '{"options":{"env":{"A":"b"}}}'],
+    ['POST', '/v1/sessions', '{"options":{"roots":["/"]}}'],
+    ['POST', '/v1/sessions', '{"options":{"permissionPolicy":{"allow":["bash"]}}}'],
+    ['POST', '/v1/sessions', '[]'],
+    ['POST', '/v1/sessions', '{'],
+  ])('answers 400 to %s %s %s', async (method, path, body) => {
+    const answer = await send(method, path, { ...auth, 'content-type': 'application/json' }, body)
+    expect(answer.status).toBe(400)
+    expect(answer.headers['content-type']).toBe('application/problem+json')
+  })
+
+  it.each(['/', '/etc', '..', '../..', '/tmp'])('opens no session on the workspace %s', async (workspace) => {
+    const body = JSON.stringify({ workspace })
+    const answer = await send('POST', '/v1/sessions', { ...auth, 'content-type': 'application/json' }, body)
+    expect(answer.status).toBe(403)
+    expect(codeOf(answer)).toBe('workspace_not_allowed')
+  })
+
+  it.each(['..%2F..%2Fetc', '%00', 'nothing', '%ff'])('finds no session of the id %s', async (id) => {
+    expect((await send('GET', `/v1/sessions/${id}`, auth)).status).toBe(404)
+  })
+
+  it('cuts a client that sends its headers slowly, and answers others meanwhile', async () => {
+    const { port } = new URL(started.url)
+    const slow = Array.from({ length: 50 }, () => {
+      const socket = connect(Number(port), '127.0.0.1')
+      socket.on('error', () => undefined)
+      socket.resume()
+      socket.write('GET /v1/sessions HTTP/1.1\r\nHost: localhost\r\n')
+      return socket
+    })
+    const closed = slow.map((socket) => new Promise<void>((resolve) => socket.on('close', () => resolve())))
+    expect((await send('GET', '/healthz')).status).toBe(200)
+    await Promise.all(closed)
+    expect((await send('GET', '/healthz')).status).toBe(200)
+  })
+})
+
+describe('principals', () => {
+  const tokens = [
+    { token: 'token-of-tenant-one-01', id: 'ann', tenantId: 'one' },
+    { token: 'token-of-tenant-two-02', id: 'bob', tenantId: 'two' },
+  ]
+  const as = (at: number) => ({ authorization: `Bearer ${tokens[at]?.token}` })
+
+  it('do not see the sessions of another tenant, by any route', async () => {
+    const { call } = await startServer({ token: tokens, session: { model: scriptedModel(['Hello.']) } })
+    const { sessionId } = (await call('POST', '/v1/sessions', { title: 'Mine' }, as(0))).body
+    await call('POST', `/v1/sessions/${sessionId}/runs`, { prompt: 'Hi.' }, as(0))
+    expect((await call('GET', '/v1/sessions', undefined, as(0))).body.sessions).toHaveLength(1)
+    expect((await call('GET', '/v1/sessions', undefined, as(1))).body.sessions).toEqual([])
+    for (const path of ['', '/runs', '/approvals', '/history', '/export', '/tools', '/usage'])
+      expect((await call('GET', `/v1/sessions/${sessionId}${path}`, undefined, as(1))).status).toBe(404)
+    expect((await call('DELETE', `/v1/sessions/${sessionId}`, undefined, as(1))).status).toBe(404)
+    const chat = {
+      id: sessionId,
+      messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] }],
+    }
+    expect((await call('POST', '/v1/chat', chat, as(1))).status).toBe(404)
+    expect((await call('GET', `/v1/chat/${sessionId}/stream`, undefined, as(1))).status).toBe(204)
+    const agUi = { threadId: sessionId, runId: 'r', messages: [{ id: 'm', role: 'user', content: 'Hi.' }] }
+    expect((await call('POST', '/v1/ag-ui', agUi, as(1))).status).toBe(404)
+  })
+
+  it('are found by the hook of the host, and held by its authorize', async () => {
+    const seen: string[] = []
+    const { call } = await startServer({
+      authenticate: (request) => {
+        const id = /session=(\w+)/.exec(request.headers.get('cookie') ?? '')?.[1]
+        return id === undefined ? undefined : { id }
+      },
+      authorize: ({ id }, action, session) => {
+        seen.push(`${id} ${action} ${session === undefined ? '-' : 'session'}`)
+        return action !== 'startRun' && action !== 'widenMode'
+      },
+    })
+    expect((await call('GET', '/v1/sessions')).status).toBe(401)
+    const cookie = { cookie: 'session=ann' }
+    const { sessionId } = (await call('POST', '/v1/sessions', {}, cookie)).body
+    expect(await call('POST', `/v1/sessions/${sessionId}/runs`, { prompt: 'x' }, cookie)).toMatchObject({
+      status: 403,
+      body: { code: 'forbidden' },
+    })
+    expect((await call('PATCH', `/v1/sessions/${sessionId}`, { mode: 'full' }, cookie)).status).toBe(403)
+    expect((await call('PATCH', `/v1/sessions/${sessionId}`, { mode: 'plan' }, cookie)).status).toBe(200)
+    expect(seen).toContain('ann startRun session')
+  })
+
+  it('are held to their rate and their streams, each for itself', async () => {
+    const { call, url } = await startServer({
+      token: tokens,
+      limits: { maxRequestsPerMinute: 5, maxStreams: 1, maxRuns: 1 },
+    })
+    const statuses = []
+    for (let count = 0; count < 7; count++)
+      statuses.push((await call('GET', '/v1/sessions', undefined, as(0))).status)
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0)
+    const limited = await call('GET', '/v1/sessions', undefined, as(0))
+    if (limited.status === 429) expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await call('GET', '/v1/sessions', undefined, as(1))).status).toBe(200)
+    const leaving = new AbortController()
+    const open = await fetch(`${url}/v1/events`, { headers: as(1), signal: leaving.signal })
+    expect(open.status).toBe(200)
+    expect((await call('GET', '/v1/events', undefined, as(1))).status).toBe(429)
+    leaving.abort()
+  })
+
+  it('of an allowed origin get CORS headers, and no other origin does', async () => {
+    const { url } = await startServer({ allowedOrigins: ['https://app.example'] })
+    const asked = await fetch(`${url}/v1/sessions`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },
+    })
+    expect(asked.status).toBe(204)
+    expect(asked.headers.get('access-control-allow-origin')).toBe('https://app.example')
+    const got = await fetch(`${url}/v1/sessions`, { headers: { ...headers, origin: 'https://app.example' } })
+    expect(got.headers.get('access-control-allow-origin')).toBe('https://app.example')
+    expect(
+      (await fetch(`${url}/v1/sessions`, { headers: { ...headers, origin: 'https://evil.example' } })).status,
+    ).toBe(403)
+  })
+
+  it('need a token or a hook: a server without either is not made', async () => {
+    await expect(startServer({ token: [] })).rejects.toThrow('needs a token')
+    await expect(startServer({ token: 'short' })).rejects.toThrow('at least 16 characters')
+  })
+
+  it('call no tool directly that the host has not enabled by name', async () => {
+    const workspaces = [directory()]
+    const { call } = await startServer({ workspaces, hostTools: ['glob'] })
+    const { sessionId } = (await call('POST', '/v1/sessions', {})).body
+    const tools = `/v1/sessions/${sessionId}/tools`
+    expect((await call('POST', `${tools}/glob`, { args: { pattern: '*' } })).status).toBe(200)
+    expect((await call('POST', `${tools}/bash`, { args: { command: 'id' } })).body.code).toBe(
+      'host_tool_disabled',
+    )
+    expect((await call('POST', `/v1/sessions/${sessionId}/verify`, {})).body.code).toBe('host_tool_disabled')
+  })
+})
