@@ -27,6 +27,9 @@ export function harmOf(
 const plainNames =
   /^(?:HEAD|description|objects|refs|logs|packed-refs|index|shallow|info|gc\.log|gc\.pid|(?:ORIG|FETCH|MERGE|CHERRY_PICK|REVERT|AUTO_MERGE)_HEAD|AUTO_MERGE|MERGE_(?:MSG|MODE)|COMMIT_EDITMSG|SQUASH_MSG|sharedindex\.[0-9a-f]+|.*\.lock)$/
 
+/** Files that git makes for a moment while it creates a repository, `tXXXXXX` also as a link. It never reads them by these names. */
+const temporaryNames = /^(?:packed-refs\.new|t[A-Za-z0-9]{6}|shallow_[A-Za-z0-9]{6})$/
+
 const deepestModule = 8
 
 function harmOfDirectory(directory: string, depth: number): string | undefined {
@@ -34,6 +37,7 @@ function harmOfDirectory(directory: string, depth: number): string | undefined {
   if (entries === undefined || depth > deepestModule) return 'it cannot be read'
   for (const entry of entries) {
     const path = join(directory, entry.name)
+    if (temporaryNames.test(entry.name)) continue
     if (entry.isSymbolicLink()) return `${entry.name} is a link`
     const harm = harmOfEntry(entry, path, depth)
     if (harm !== undefined) return harm
