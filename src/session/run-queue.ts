@@ -21,6 +21,11 @@ export class RunQueue {
     return this.#open.size > 0 || this.#exclusive
   }
 
+  /** Whether a run that has not ended is open. A run that has reported its end may still be cleaning up. */
+  get hasUnended(): boolean {
+    return this.#exclusive || [...this.#open.values()].some((run) => !run.ended)
+  }
+
   /** Settles when all runs so far have ended, and never fails. */
   get settled(): Promise<unknown> {
     return this.#settled
@@ -41,9 +46,10 @@ export class RunQueue {
 
   /** Changes the session itself: never while a run is at work, and runs that come meanwhile wait for it. */
   async alone<T>(doing: string, work: () => Promise<T>): Promise<T> {
-    if (this.isBusy) throw new SessionBusyError(this.#sessionId, doing)
+    if (this.hasUnended) throw new SessionBusyError(this.#sessionId, doing)
     this.#exclusive = true
-    const ended = work().finally(() => {
+    // A caller that has just seen the end of a run waits for its last steps.
+    const ended = this.#settled.then(work).finally(() => {
       this.#exclusive = false
     })
     this.#after(ended)

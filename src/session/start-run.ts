@@ -26,7 +26,7 @@ import { spendingRow } from './spending.js'
 export function startRun(kernel: SessionKernel, request: RunRequest): ActiveRun {
   kernel.assertOpen()
   const { queue, sessionId } = kernel
-  if (queue.isBusy && kernel.options.whenBusy === 'reject') throw new SessionBusyError(sessionId)
+  if (queue.hasUnended && kernel.options.whenBusy === 'reject') throw new SessionBusyError(sessionId)
   const runId = request.runId ?? kernel.newId()
   if (kernel.runs.get(runId) !== undefined) throw new RunExistsError(sessionId, runId)
   const record = kernel.runs.create(runId, sessionId, request.text, kernel.now(), request.from?.runId)

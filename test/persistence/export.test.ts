@@ -184,7 +184,7 @@ describe.each<[string, () => SessionStore]>([
     const store = makeStore()
     const first = '{"type":"session","data":{"id":"x","schemaVersion":1,"updatedAtMs":1}}\n'
     const bad: [string, RegExp][] = [
-      [`${first}{"type":"mess`, /^Line 2: it is no JSON/],
+      [`${first}{"type":"mess`, /^Line 2: it is not JSON/],
       [`${first}\n{"type":"other","data":{}}`, /^Line 3: the type "other" is not known/],
       [`${first}[1]`, /^Line 2: it is not of the form/],
       ['{"type":"run","data":{}}', /^Line 1: run\.id must be/],

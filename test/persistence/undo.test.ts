@@ -47,6 +47,15 @@ describe.each<[string, () => SessionStore | undefined]>([
       ...more,
     })
 
+  it('is undone by a caller that has just read the last event of the run', async () => {
+    await writeFile(at('a.txt'), 'nine')
+    const session = open([call('write', { file_path: 'a.txt', content: 'twelve' }), 'Done.'])
+    for await (const event of await session.stream('go')) {
+      if (event.type === 'agent_end') await session.undo()
+    }
+    expect(await text('a.txt')).toBe('nine')
+  })
+
   it('is listed and taken back: edits, new files, removed ones, with their modes', async () => {
     await writeFile(at('edited.txt'), 'one\ntwo\nthree\n')
     await writeFile(at('run.sh'), '#!/bin/sh\n')
