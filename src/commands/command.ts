@@ -22,20 +22,21 @@ export type CommandServer = {
   readonly error?: string
 }
 
-/** `args` is what stands behind the name, without the space around it. `signal` is aborted when nobody waits any longer. */
+/** `args` is the text after the name, trimmed. `signal` is aborted when the caller does not wait any longer. */
 export type CommandHandler = (
   args: string,
   context: CommandContext,
   call: { readonly signal: AbortSignal },
 ) => string | Promise<string>
 
+/** A slash command as lists show it. */
 export type CommandInfo = {
   readonly name: string
   readonly description: string
   readonly usage?: string
 }
 
-/** The session as the built-in commands use it. What it throws is told to whoever gave the command. */
+/** The session as the built-in commands use it. Its errors become the text of the command. */
 export interface CommandSession {
   context(): CommandContext
   /** Tokens by kind, when they are known apart. */

@@ -139,12 +139,12 @@ describe('registered commands', () => {
     commands.register('rejects', '', () => Promise.reject(new Error('no net')))
     commands.register('number', '', () => 7 as never)
     commands.register('nothing', '', (async () => undefined) as never)
-    let told: AbortSignal | undefined
+    let seen: AbortSignal | undefined
     commands.register(
       'hangs',
       '',
       (_, __, { signal }) => {
-        told = signal
+        seen = signal
         return new Promise(() => undefined)
       },
       10,
@@ -154,7 +154,7 @@ describe('registered commands', () => {
     expect(await commands.run('/number', session)).toBe("command 'number' must return a string")
     expect(await commands.run('/nothing', session)).toBe("command 'nothing' must return a string")
     expect(await commands.run('/hangs', session)).toBe("command 'hangs' timed out after 10ms")
-    expect(told?.aborted).toBe(true)
+    expect(seen?.aborted).toBe(true)
   })
 
   it('are stopped with the run, and not started in one that is over', async () => {

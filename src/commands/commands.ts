@@ -13,7 +13,7 @@ export interface Commands {
   unregister(name: string): boolean
   /** All of them, by name. */
   list(): CommandInfo[]
-  /** Runs what the text commands. Undefined when it is not a command; what goes wrong is told in the text. Never rejects. */
+  /** Runs the command in the text. Undefined when it is not a command; the text says what failed. Never rejects. */
   run(
     text: string,
     session: CommandSession,
@@ -138,4 +138,4 @@ async function settle(name: string, work: Work, signal: AbortSignal | undefined)
 }
 
 /** One for all: making an exception is dear. */
-const ignoreRejection = new DOMException('nobody waits for this command any longer', 'AbortError')
+const ignoreRejection = new DOMException('the caller of this command does not wait any longer', 'AbortError')

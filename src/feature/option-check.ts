@@ -1,7 +1,7 @@
 import { messageOf } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 
-/** Words when a value cannot be used; `%` stands for the option's name. */
+/** The problem when a value cannot be used; `%` is replaced by the option's name. */
 export type Check = (value: unknown) => string | undefined
 
 export const is =

@@ -5,7 +5,7 @@ export function redactValue<Value>(value: Value, redact: (text: string) => strin
   return rewrite(value, redact, 0) as Value
 }
 
-/** Deeper is no JSON that anybody reads, and no reason to break. */
+/** Deeper JSON is not read by anything, and must not break this. */
 const deepest = 200
 const tooDeep = '[REDACTED:TOO_DEEP]'
 

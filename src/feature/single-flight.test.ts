@@ -9,14 +9,14 @@ describe('looking together', () => {
     let looks = 0
     const look = async (): Promise<object> => ({ look: ++looks })
     const asked = Array.from({ length: 50 }, () => place.ask('a', look))
-    // Also those who come to ask in another step of the same turn.
+    // Also those that ask in another step of the same turn.
     const later = Promise.all(Array.from({ length: 50 }, async () => place.ask('a', look)))
     const found = await Promise.all([...asked, ...(await later)])
     expect(new Set(found).size).toBe(1)
     expect(looks).toBe(1)
   })
 
-  it('looks again for whoever asks once a look has begun, also before that one has ended', async () => {
+  it('looks again for a caller that asks once a look has started, also before that one has ended', async () => {
     const place = new SingleFlight<string>()
     let says = 'before'
     let begun = (): void => undefined
@@ -49,7 +49,7 @@ describe('looking together', () => {
     expect(await Promise.all(found)).toEqual(['found a', 'found b', 'found a'])
   })
 
-  it('tells all of them when it fails, and looks again for the next', async () => {
+  it('rejects for all of them when it fails, and looks again for the next', async () => {
     const place = new SingleFlight<string>()
     const fail = (): string => {
       throw new Error('no')

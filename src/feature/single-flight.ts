@@ -1,12 +1,12 @@
 /**
- * One look for all who ask for the same thing in one moment: hundreds of sessions that begin together on one workspace find the same
- * files there. It begins when everybody has asked, and whoever asks once it has begun causes another: nobody is told what was before
- * they asked, so that a file that was changed is seen by every session that is begun after the change.
+ * One look for all callers that ask for the same thing at one moment: hundreds of sessions that start together on one workspace find the
+ * same files there. It starts when all of them have asked, and a caller that asks once it has started causes another look: no caller gets
+ * an answer from before it asked, so that a changed file is seen by every session that starts after the change.
  */
 export class SingleFlight<Found> {
   readonly #asked = new Map<string, Promise<Found>>()
 
-  /** `key` must hold everything that the answer depends on. The answer is handed to all of them, and nobody may change it. */
+  /** `key` must hold everything that the answer depends on. All callers get the same answer object, and none can change it. */
   ask(key: string, look: () => Found | Promise<Found>): Promise<Found> {
     const known = this.#asked.get(key)
     if (known !== undefined) return known

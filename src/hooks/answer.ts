@@ -4,7 +4,7 @@ import { factsOf, type HookEventName } from './events.js'
 
 /**
  * What a handler may return. Nothing is the same as `continue`. `modified` replaces the arguments (`updatedInput`, or `args`) at
- * `pre_tool_use`, and the prompt (`prompt`) at `pre_prompt` and `pre_planning`. `skip` goes on without the hooks that would follow.
+ * `pre_tool_use`, and the prompt (`prompt`) at `pre_prompt` and `pre_planning`. `skip` continues without the hooks that would follow.
  * `retry` asks to be called again after a while.
  */
 export type HookAnswer =
@@ -76,8 +76,8 @@ function cannotChange(event: HookEventName, name: string, names: readonly string
 function readRetry(delayMs: unknown, reason: unknown): ReadAnswer {
   const delay = delayMs ?? defaultDelayMs
   if (typeof delay !== 'number' || !(delay >= 0)) return malformed(`its delayMs is ${shown(delayMs)}`)
-  const told = typeof reason === 'string' ? { reason } : {}
-  return { action: 'retry', delayMs: Math.min(delay, maxDelayMs), ...told }
+  const withReason = typeof reason === 'string' ? { reason } : {}
+  return { action: 'retry', delayMs: Math.min(delay, maxDelayMs), ...withReason }
 }
 
 function malformed(problem: string): ReadAnswer {
@@ -89,7 +89,7 @@ function didYouMean(name: string): string {
   return near.length === 0 ? '' : `; did you mean ${quoteNames(near)}?`
 }
 
-/** What kind of thing it is, in few words: its content may be long, or nobody's business. */
+/** What kind of thing it is, in few words: its content may be long, or private. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 40))
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

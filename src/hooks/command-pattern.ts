@@ -8,7 +8,7 @@ export type CommandMatch = 'yes' | 'no' | 'undecided'
 const maxCommandLength = 8 * 1024
 const maxPatternLength = 1024
 const timeoutMs = 100
-/** What an expression may try on this thread without anybody noticing. */
+/** How long an expression can run on this thread without a noticeable delay. */
 const maxSteps = 2 ** 20
 
 /**

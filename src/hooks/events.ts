@@ -2,7 +2,7 @@ import type { CallOrigin } from '../loop/gate-parts.js'
 
 /**
  * What an answer can do. A hook on a `gate` event may stop what is about to happen, so whatever goes wrong with it stops that too.
- * One on an `observe` event only watches: what goes wrong there is told and ignored.
+ * One on an `observe` event only watches: an error there is reported and ignored.
  */
 export type HookPower = 'gate' | 'observe'
 
@@ -39,8 +39,10 @@ const hookEvents = {
   peer_invocation: { power: 'observe' },
 } as const satisfies Record<string, EventFacts>
 
+/** The name of a hook event. */
 export type HookEventName = keyof typeof hookEvents
 
+/** The names of all hook events. */
 export const hookEventNames = Object.keys(hookEvents) as readonly HookEventName[]
 
 export function isHookEventName(name: unknown): name is HookEventName {
@@ -72,7 +74,7 @@ export type ToolUsePayload = {
   readonly commands?: readonly string[]
 }
 
-/** What is told at each event, besides `session_id`, which every payload has. */
+/** The payload of each event, besides `session_id`, which every payload has. */
 export type HookPayloads = {
   /** `recent_tools`: the names of the last calls that ended, oldest first. */
   readonly pre_tool_use: ToolUsePayload & { readonly recent_tools: readonly string[] }
@@ -164,7 +166,7 @@ export type HookPayloads = {
   }
 }
 
-/** Whose session it is, in the host's words; told to every hook and never interpreted. */
+/** The labels of the session; passed to every hook and never interpreted. */
 export type HookLabels = {
   readonly tenantId?: string
   readonly principal?: string

@@ -83,7 +83,7 @@ describe('hooks at the gate', () => {
     expect(ran).toEqual([])
   })
 
-  it('change arguments, which are then checked and judged anew', async () => {
+  it('change arguments, which are then checked and judged again', async () => {
     const { hooks, call } = setUp()
     hooks.register('c', 'pre_tool_use', null, null, ({ payload: { args } }) => ({
       action: 'continue',
@@ -99,7 +99,7 @@ describe('hooks at the gate', () => {
     expect(ran).toEqual([{ command: 'ls b' }])
   })
 
-  it('cannot change arguments behind the back of the gate', async () => {
+  it('cannot change arguments without the gate seeing it', async () => {
     const { hooks, call } = setUp()
     hooks.register('c', 'pre_tool_use', null, null, ({ payload }) => {
       Object.assign(payload.args as object, { command: 'rm x' })
@@ -108,7 +108,7 @@ describe('hooks at the gate', () => {
     expect(ran).toEqual([])
   })
 
-  it('are told what came of it, also of a failure, and what ran before', async () => {
+  it('receive the result, also of a failure, and what ran before', async () => {
     const { hooks, call } = setUp()
     const seen: unknown[] = []
     hooks.register('after', 'post_tool_use', { tool: 'bash' }, null, ({ payload: { result, call_id } }) => {
@@ -171,7 +171,7 @@ describe('asking a person through hooks', () => {
     notes: [],
   }
 
-  it('lets permission_request refuse before anybody is asked', async () => {
+  it('lets permission_request refuse before the user is asked', async () => {
     const { hooks } = setUp()
     let asked = 0
     const onAsk: AskHandler = () => {
@@ -193,7 +193,7 @@ describe('asking a person through hooks', () => {
   it.each([
     ['always', true],
     ['reject', false],
-  ] as const)('tells on_confirmation the answer %s', async (decision, approved) => {
+  ] as const)('passes the answer to on_confirmation: %s', async (decision, approved) => {
     const { hooks } = setUp()
     const seen: unknown[] = []
     hooks.register('c', 'on_confirmation', null, null, ({ payload }) => {

@@ -9,13 +9,13 @@ import type { Hooks } from './hooks.js'
 export type GateHooks = Required<Pick<GateParts, 'before' | 'after'>>
 
 const keptTools = 10
-const goOn: HookVerdict = { action: 'continue' }
+const continued: HookVerdict = { action: 'continue' }
 
-/** The hooks of a session as parts of its gate: `pre_tool_use` before a call, `post_tool_use` behind it. */
+/** The hooks of a session as parts of its gate: `pre_tool_use` before a call, `post_tool_use` after it. */
 export function gateHooks(hooks: Hooks): GateHooks {
   const recent: string[] = []
   return {
-    before: (call: HookCall) => (hooks.has('pre_tool_use') ? askBefore(hooks, call, [...recent]) : goOn),
+    before: (call: HookCall) => (hooks.has('pre_tool_use') ? askBefore(hooks, call, [...recent]) : continued),
     after: (call: HookCall & { readonly envelope: Envelope }) => {
       recent.push(call.toolName)
       if (recent.length > keptTools) recent.shift()
@@ -25,7 +25,7 @@ export function gateHooks(hooks: Hooks): GateHooks {
 }
 
 /**
- * Lets hooks see what a person is asked, and what they answer: `permission_request` may refuse before anybody is bothered,
+ * Lets hooks see what the user is asked and answers: `permission_request` can refuse before the user is asked,
  * `on_confirmation` watches.
  */
 export function hookedAsk(hooks: Hooks, onAsk: AskHandler): AskHandler {
@@ -56,7 +56,7 @@ async function askBefore(hooks: Hooks, call: HookCall, recent: readonly string[]
   if (outcome.action === 'block') return { action: 'block', reason: outcome.reason }
   if (outcome.action === 'continue' && outcome.changed)
     return { action: 'change', args: outcome.payload.args }
-  return goOn
+  return continued
 }
 
 async function reportAfter(hooks: Hooks, call: HookCall & { readonly envelope: Envelope }): Promise<void> {

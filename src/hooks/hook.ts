@@ -5,6 +5,7 @@ import { type HookEvent, type HookEventName, hookEventNames, isHookEventName } f
 import { checkFields } from './fields.js'
 import { type CompiledMatcher, compileMatcher, type HookMatcher } from './matcher.js'
 
+/** How a hook is called: its order, its time limit, its retries. */
 export type HookConfig = {
   /** Lower runs first; hooks of the same priority run as they were registered. Default 100. */
   readonly priority?: number
@@ -16,7 +17,7 @@ export type HookConfig = {
   readonly maxRetries?: number
 }
 
-/** `signal` is aborted when nobody waits for the handler any longer. */
+/** `signal` is aborted when the caller does not wait for the handler any longer. */
 export type HookHandler<Name extends HookEventName = HookEventName> = (
   event: HookEvent<Name>,
   context: { readonly signal: AbortSignal; readonly attempt: number },

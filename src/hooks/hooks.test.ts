@@ -90,7 +90,7 @@ describe('registering', () => {
 })
 
 describe('running', () => {
-  it('tells the handler what happens, to whom, and when', async () => {
+  it('passes to the handler what happens, in which session, and when', async () => {
     const { hooks } = setUp()
     const seen: unknown[] = []
     hooks.register('a', 'pre_tool_use', null, null, (event) => {
@@ -157,7 +157,7 @@ describe('running', () => {
     },
   )
 
-  it('hands changed arguments to the next hook, matched anew, without what was known of the old ones', async () => {
+  it('hands changed arguments to the next hook, matched again, without what was known of the old ones', async () => {
     const { hooks } = setUp()
     hooks.register('change', 'pre_tool_use', null, { priority: 1 }, () => ({
       action: 'continue',
@@ -224,7 +224,7 @@ describe('running', () => {
     expect(hooks.list().map(({ id }) => id)).toEqual(['a', 'c'])
   })
 
-  it('keeps runs that go on at once apart', async () => {
+  it('keeps concurrent runs apart', async () => {
     const { hooks } = setUp()
     hooks.register('upper', 'pre_prompt', null, null, async ({ payload }) => {
       await new Promise((resolve) => setImmediate(resolve))
@@ -321,7 +321,7 @@ describe('what goes wrong', () => {
     expect(notices).toEqual([expect.objectContaining({ hookId: 'a', kind: 'ignored' })])
   })
 
-  it('calls a handler again as often as maxRetries says, and tells it which try it is', async () => {
+  it('calls a handler again as often as maxRetries says, and passes the number of the try', async () => {
     const { hooks, notices } = setUp()
     const attempts: number[] = []
     hooks.register('a', 'pre_prompt', null, { maxRetries: 2 }, (_, { attempt }) => {
@@ -370,13 +370,13 @@ describe('what goes wrong', () => {
     expect(waits).toEqual([1000, 5])
   })
 
-  it('stops waiting when the run is aborted, tells the handler, and asks nobody else', async () => {
+  it('stops waiting when the run is aborted, aborts the handler, and asks no other', async () => {
     const { hooks, notices } = setUp()
     const run = new AbortController()
-    let told: AbortSignal | undefined
+    let seen: AbortSignal | undefined
     let later = 0
     hooks.register('slow', 'pre_tool_use', null, null, (_, { signal }) => {
-      told = signal
+      seen = signal
       run.abort()
       return never()
     })
@@ -385,7 +385,7 @@ describe('what goes wrong', () => {
     })
     const outcome = await hooks.run('pre_tool_use', bash('x'), { signal: run.signal })
     expect(outcome).toMatchObject({ action: 'block', reason: 'the run was aborted' })
-    expect([told?.aborted, later, notices, hooks.list()[0]?.blocks]).toEqual([true, 0, [], 0])
+    expect([seen?.aborted, later, notices, hooks.list()[0]?.blocks]).toEqual([true, 0, [], 0])
     expect(await hooks.run('pre_tool_use', bash('x'), { signal: run.signal })).toMatchObject({
       action: 'block',
     })
@@ -401,7 +401,7 @@ describe('what goes wrong', () => {
     expect(await hooks.run('pre_prompt', prompt, { signal: run.signal })).toMatchObject({ action: 'block' })
   })
 
-  it('tells a handler that is left behind, and drops what it says later', async () => {
+  it('aborts a handler that is not waited for, and drops its late answer', async () => {
     const { hooks } = setUp(atOnce)
     let leave: (error: Error) => void = () => undefined
     const signals: AbortSignal[] = []
@@ -418,7 +418,7 @@ describe('what goes wrong', () => {
     expect(hooks.list()[0]).toMatchObject({ failures: 1, lastError: 'it did not answer within 5 ms' })
   })
 
-  it('goes on when the clock or the taker of notices fails', async () => {
+  it('continues when the clock or the receiver of notices fails', async () => {
     const hooks = createHooks({
       session,
       now: () => {
@@ -459,7 +459,7 @@ describe('asyncExecution', () => {
     expect(hooks.list()[0]).toMatchObject({ runs: 1, blocks: 0, failures: 0 })
   })
 
-  it('tells what goes wrong, and is over in time', async () => {
+  it('reports errors, and ends in time', async () => {
     const { hooks, notices } = setUp(atOnce)
     hooks.register('throws', 'pre_prompt', null, { asyncExecution: true }, () => {
       throw new Error('no')

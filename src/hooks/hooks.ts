@@ -6,7 +6,7 @@ import type { HookMatcher, HookPlace } from './matcher.js'
 /** Whose hooks they are. */
 export type HookSession = HookPlace & HookLabels
 
-/** Something about a hook that its host should know and that nobody else will tell. */
+/** Something about a hook that its host should know. */
 export type HookNotice = {
   readonly hookId: string
   readonly event: HookEventName
@@ -24,7 +24,7 @@ export type HooksOptions = {
   readonly after?: After
 }
 
-/** What hooks made of an event. `payload` is what goes on, with what they changed. */
+/** What hooks made of an event. `payload` is passed on, with their changes. */
 export type HookOutcome<Name extends HookEventName> =
   | { readonly action: 'continue'; readonly payload: HookPayloads[Name]; readonly changed: boolean }
   | { readonly action: 'block'; readonly reason: string; readonly hookId: string }
@@ -63,7 +63,7 @@ export interface Hooks {
     payload: HookPayloads[Name],
     options?: { readonly signal?: AbortSignal },
   ): Promise<HookOutcome<Name>>
-  /** Resolves when no hook is running that nobody waits for. */
+  /** Resolves when no hook is running that is not waited for. */
   settled(): Promise<void>
   /** The same hooks for a child session: what is registered with either holds for both. */
   forSession(session: HookSession): Hooks
@@ -71,7 +71,7 @@ export interface Hooks {
 
 /**
  * Makes the hooks of a session. A hook on a gating event that throws, does not answer in time or says nothing that can be understood
- * blocks; on any other event that is told and ignored.
+ * blocks; on any other event that is reported and ignored.
  *
  * @example
  * const hooks = createHooks({ session: { sessionId: 's', workspace: '/ship' }, now: () => clock.now() })
@@ -89,7 +89,7 @@ type HookTable = {
   readonly byId: Map<string, Hook>
   /** In the order in which they run; an array is never changed, so that a run in progress is not disturbed. */
   readonly byEvent: Map<HookEventName, readonly Hook[]>
-  /** Those that nobody waits for. */
+  /** Hooks at work that are not waited for. */
   readonly loose: Set<Promise<void>>
 }
 
@@ -168,7 +168,7 @@ async function runHooks<Name extends HookEventName>(
       return block(hook, `The hook "${hook.id}" failed, so this is not done: ${answer.problem}`)
     }
     if (answer.action === 'aborted') {
-      // Whatever it would have said: nothing goes on in a run that was aborted.
+      // Whatever it answered: nothing continues in a run that was aborted.
       if (power === 'gate') return block(hook, 'the run was aborted', false)
       break
     }
@@ -234,10 +234,10 @@ function timeFrom(now: () => number): number {
   }
 }
 
-/** Starts a hook that nobody waits for. What it answers comes too late to count. */
+/** Starts a hook without waiting for it. Its answer comes too late to count. */
 function letRun(table: HookTable, options: HooksOptions, hook: Hook, event: HookEvent): void {
   const run = async (): Promise<void> => {
-    // Whatever it does first must not hold up the one who does not wait.
+    // Its synchronous part must not hold up a caller that does not wait.
     await Promise.resolve()
     const answer = await callHandler(hook, event, options.after ?? afterTimeoutLoosely, undefined)
     if (answer.action === 'failed') fail(options, hook, answer.problem)
@@ -263,7 +263,7 @@ function notify(options: HooksOptions, hook: Hook, kind: HookNotice['kind'], mes
   try {
     options.onNotice?.({ hookId: hook.id, event: hook.event, kind, message: `hook "${hook.id}": ${message}` })
   } catch {
-    // Whoever takes notices cannot be told that taking one failed.
+    // A failure of the receiver of notices cannot be reported to it.
   }
 }
 
@@ -272,7 +272,7 @@ function afterTimeout(ms: number, callback: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-/** Keeps no process alive: nobody waits. */
+/** Keeps no process alive: it is not waited for. */
 function afterTimeoutLoosely(ms: number, callback: () => void): () => void {
   const timer = setTimeout(callback, ms)
   timer.unref()

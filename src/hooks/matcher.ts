@@ -143,16 +143,16 @@ const pathNames = [
 
 /** What the gate found the call to touch, and what the arguments seem to name. */
 function pathsOf(payload: object): readonly string[] {
-  const told = stringsIn(fieldOf(payload, 'paths'))
+  const named = stringsIn(fieldOf(payload, 'paths'))
   const args = fieldOf(payload, 'args')
-  return isRecord(args) ? [...told, ...pathNames.flatMap((name) => stringsIn(args[name]))] : told
+  return isRecord(args) ? [...named, ...pathNames.flatMap((name) => stringsIn(args[name]))] : named
 }
 
 function commandsOf(payload: object): readonly string[] {
-  const told = stringsIn(fieldOf(payload, 'commands'))
+  const named = stringsIn(fieldOf(payload, 'commands'))
   const args = fieldOf(payload, 'args')
-  // The gate tells mostly what the arguments say: it need not be tried twice.
-  return isRecord(args) ? [...new Set([...told, ...stringsIn(args['command'])])] : told
+  // The gate mostly names what the arguments say: it need not be tried twice.
+  return isRecord(args) ? [...new Set([...named, ...stringsIn(args['command'])])] : named
 }
 
 function stringsIn(value: unknown): string[] {

@@ -1,5 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
+/** The codes of `MemoryError`. */
 export type MemoryErrorCode =
   | 'memory_not_configured'
   | 'memory_invalid'

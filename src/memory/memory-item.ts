@@ -3,6 +3,7 @@ import { MemoryError } from './errors.js'
 
 /** What happened, what is known, how something is done, or what is being worked on. */
 export const memoryTypes = ['episodic', 'semantic', 'procedural', 'working'] as const
+/** What kind of thing is remembered. */
 export type MemoryType = (typeof memoryTypes)[number]
 
 /** One thing that is remembered. Never changed once it is made: another object takes its place. */
@@ -26,7 +27,7 @@ export const itemLimits = {
   metadataBytes: 4 * 1024,
 } as const
 
-/** Throws for what no store may take, and gives a copy that nobody else holds. */
+/** Throws for an item that no store takes, and returns a copy that no other code holds. */
 export function checkMemoryItem(item: MemoryItem): MemoryItem {
   const { id, content, createdAtMs, importance, tags, memoryType } = item
   if (!isMemoryId(id)) throw badId(id)

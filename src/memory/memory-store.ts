@@ -2,7 +2,7 @@ import type { MemoryItem } from './memory-item.js'
 
 /**
  * Where memories live. Sessions share a store, also across processes; none of them may lose what another wrote. Searching is not its
- * business: whoever recalls has an index of what `list` gives.
+ * business: the code that recalls has an index of what `list` returns.
  */
 export interface MemoryStore {
   readonly backend: string

@@ -269,7 +269,7 @@ describe('finding by meaning', () => {
     expect((await memory.offer('tell me about boats', new Set()))?.items).toMatchObject([{ id: 'ship' }])
   })
 
-  it('goes on with words when the model fails, and says so', async () => {
+  it('continues with words when the model fails, and says so', async () => {
     const failing: EmbeddingModel = { embedTexts: () => Promise.reject(new Error('503')) }
     const { memory, store, notices } = open({ embedder: failing })
     await store.add(item('ship', { content: 'a large ship' }))
@@ -303,7 +303,7 @@ describe('what is offered with a prompt', () => {
     expect(await open().memory.offer('login test', new Set())).toBeUndefined()
   })
 
-  it('is nothing when the store fails, which is told', async () => {
+  it('is nothing when the store fails, which is reported', async () => {
     const failing: MemoryStore = {
       backend: 'broken',
       add: () => Promise.reject(new Error('no')),
@@ -316,7 +316,7 @@ describe('what is offered with a prompt', () => {
     await expect(memory.recallSimilar('anything', 5)).rejects.toThrow('the disk is gone')
   })
 
-  it('holds no secret that stands in a file', async () => {
+  it('holds no secret that is in a file', async () => {
     const { memory, store } = open()
     await store.add(item('a', { content: 'the login word is hunter3', tags: ['hunter3'] }))
     const section = await memory.offer('what is the login word', new Set())
@@ -378,7 +378,7 @@ describe('pruning', () => {
     expect(toPrune(items, policy, today)).toEqual(gone)
   })
 
-  it('happens by itself when there is a policy, not more often than it was told', async () => {
+  it('happens by itself when there is a policy, not more often than configured', async () => {
     const { memory, store, events, wait } = open({ prunePolicy: { maxItems: 1 }, pruneIntervalSecs: 60 })
     await memory.rememberSuccess('one', [], '1')
     await memory.rememberSuccess('two', [], '2')

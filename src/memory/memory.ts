@@ -31,6 +31,7 @@ export type MemoryParts = {
 /** An item that was found, and how well it fits: from 0 to 1. */
 export type RecalledMemory = MemoryItem & { readonly relevance: number }
 
+/** How many memories there are, in the store and in the lists of this session. */
 export type MemoryStats = {
   readonly longTermCount: number
   readonly shortTermCount: number
@@ -45,7 +46,7 @@ export class Memory {
   /** What the model was last shown, the newest first. */
   #working: readonly MemoryItem[] = []
   #prunedAt: number | undefined
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
 
   constructor(parts: MemoryParts) {
     this.#parts = parts
@@ -59,7 +60,7 @@ export class Memory {
     return this.#remember(failureNote(task, error, tools))
   }
 
-  /** Does nothing unless it was asked for; what goes wrong is told and stops nothing. */
+  /** Does nothing unless the option asks for it; a failure is reported and stops nothing. */
   async rememberRun(run: RunToRemember): Promise<void> {
     if (this.#parts.options.rememberRuns !== true) return
     try {
@@ -104,7 +105,7 @@ export class Memory {
 
   /**
    * What the model is shown with a prompt: memories that share words with it, or are near it in meaning, and that it does not see
-   * already. Undefined when there are none, or when they cannot be read, which is told: a prompt is worth more than its memories.
+   * already. Undefined when there are none, or when they cannot be read, which is reported: a prompt is worth more than its memories.
    */
   async offer(prompt: string, shown: ReadonlySet<string>): Promise<RecalledSection | undefined> {
     const { recall } = this.#parts.options
@@ -203,7 +204,7 @@ export class Memory {
     })
   }
 
-  /** The items with the best scores, as they are now: one that somebody has just changed is read again. */
+  /** The items with the best scores, as they are now: one that was just changed is read again. */
   async #best(limit: number, score: (item: MemoryItem) => number | undefined): Promise<RecalledMemory[]> {
     const { store } = this.#parts
     const most = readLimit(limit)
@@ -236,9 +237,9 @@ export class Memory {
 
   #tellProblems(): void {
     for (const problem of this.#parts.store.problems?.() ?? []) {
-      if (this.#told.has(problem)) continue
-      if (this.#told.size < maxWarnings) this.#parts.notice(problem)
-      this.#told.add(problem)
+      if (this.#reported.has(problem)) continue
+      if (this.#reported.size < maxWarnings) this.#parts.notice(problem)
+      this.#reported.add(problem)
     }
   }
 

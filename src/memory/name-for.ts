@@ -1,4 +1,4 @@
-/** A name that tells a person what is in the file: the day, the first words of what it is about, and the end of an id. */
+/** A file name that says what is in the file: the day, the first words of its topic, and the end of an id. */
 export function nameFor(title: string, createdAtMs: number, id: string): string {
   const date = new Date(createdAtMs).toISOString().slice(0, 10)
   const words = title

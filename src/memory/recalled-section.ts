@@ -31,7 +31,7 @@ export function recalledSection(
   return { text: `${begin}\n${heading}\n${lines.join('\n')}\n${end}`, items: shown }
 }
 
-/** Whether a text is such a section; nobody said it. */
+/** Whether a text is such a section and not part of the user's message. */
 export function isRecalledSection(text: string): boolean {
   return text.startsWith(`${begin}\n`)
 }

@@ -18,6 +18,7 @@ export type ObjectOptions = Omit<ObjectRequest, 'schema'> & {
   readonly onPartial?: (partial: PartialObject) => void
 }
 
+/** A generated object with its cost. */
 export type ObjectResult<Value> = Omit<GeneratedObject<Value>, 'usage'> & {
   readonly usage: Usage
   /** US dollars; absent when the price of the model is not known. */

@@ -7,21 +7,21 @@ export type QueueAlert = {
   readonly lane: Lane
 }
 
-/** Tells when a lane is crowded: once on the way up, and again only after it was half empty in between. */
+/** Reports when a lane is crowded: once on the way up, and again only after it was half empty in between. */
 export class DepthAlerts {
   readonly #warning: number
-  readonly #told = new Map<Lane, number>(laneNames.map((lane) => [lane, 0]))
+  readonly #reported = new Map<Lane, number>(laneNames.map((lane) => [lane, 0]))
 
   constructor(warning: number) {
     this.#warning = warning
   }
 
   see(lane: Lane, waiting: number): QueueAlert | undefined {
-    const told = this.#told.get(lane) ?? 0
+    const reported = this.#reported.get(lane) ?? 0
     const level = waiting >= this.#warning * 2 ? 2 : waiting >= this.#warning ? 1 : 0
-    if (waiting < this.#warning / 2) this.#told.set(lane, 0)
-    if (level <= told) return undefined
-    this.#told.set(lane, level)
+    if (waiting < this.#warning / 2) this.#reported.set(lane, 0)
+    if (level <= reported) return undefined
+    this.#reported.set(lane, level)
     return {
       level: level === 2 ? 'critical' : 'warning',
       alertType: 'queue_depth',

@@ -38,6 +38,7 @@ export type QueueConfig = {
   readonly engine?: QueueEngine
 }
 
+/** How calls that failed are tried again. */
 export type RetryPolicy = {
   readonly strategy?: 'exponential' | 'fixed' | 'none'
   readonly maxRetries?: number
@@ -45,11 +46,13 @@ export type RetryPolicy = {
   readonly fixedDelayMs?: number
   readonly maxDelayMs?: number
 }
+/** How many calls of a lane can start in a span of time. */
 export type RateLimit = {
   readonly limitType?: RateSpan
   readonly maxOperations?: number
 }
 const spans = { per_second: 1_000, per_minute: 60_000, per_hour: 3_600_000 } as const
+/** The span of a rate limit. */
 export type RateSpan = keyof typeof spans
 
 /** The same, whole. */

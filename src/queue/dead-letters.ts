@@ -41,7 +41,7 @@ export class DeadLetters {
     return this.#kept.get(commandId)
   }
 
-  /** False when somebody else has taken it. */
+  /** False when another caller has taken it. */
   take(commandId: string): boolean {
     return this.#kept.delete(commandId)
   }

@@ -18,7 +18,7 @@ export function gotNoAnswer({ type, metadata }: Envelope): boolean {
   return type === 'error' && (metadata['timed_out'] === true || metadata['retryable'] === true)
 }
 
-/** The tool began here, and nobody knows how far it came. */
+/** The tool started here, and how far it came is unknown. */
 export function noAnswer(envelope: Envelope, mayRetry: boolean): Failed {
   const error = envelope.type === 'error' ? envelope.error_text : ''
   return { how: 'failed', error, mayRetry, mayHaveRun: true, envelope }

@@ -2,7 +2,7 @@ import type { JsonValue } from '../tool/json.js'
 import type { Lane } from './lane.js'
 
 /**
- * What stands under the lanes of a session: who may begin, and who has which task. The one that comes along keeps both in this
+ * What the lanes of a session are based on: which call can start, and which worker has which task. The built-in one keeps both in this
  * process; another may keep them in a database that several nodes see. Nothing above it knows which.
  */
 export interface QueueEngine {
@@ -26,11 +26,11 @@ export type LaneDepth = { readonly waiting: number; readonly active: number }
 export interface TaskBoard {
   /** Offers a task and waits for what becomes of it, whatever that is. */
   offer(task: ExternalTask, limits: OfferLimits): Promise<TaskEnding>
-  /** Tasks that nobody has, for this worker; waits for the first one when there is none. */
+  /** Tasks that no worker has, for this worker; waits for the first one when there is none. */
   claim(request: ClaimRequest): Promise<readonly ClaimedTask[]>
   /** The work begins now. False: the lease is over, and the work must not begin. */
   start(taskId: string, leaseId: string): Promise<boolean>
-  /** The work goes on. Gives the tasks that are no longer the worker's. */
+  /** The work continues. Returns the tasks that are no longer the worker's. */
   renew(leases: readonly Lease[]): Promise<readonly string[]>
   /** Without a lease it is the host itself that says so. */
   complete(taskId: string, leaseId: string | undefined, completion: Completion): Promise<CompletionAnswer>
@@ -54,7 +54,7 @@ export type ExternalTask = {
   readonly timeoutMs: number
   /** From 1 on. */
   readonly attempt: number
-  /** Whether it may be run again when nobody knows how far it came. */
+  /** Whether it can run again when how far it came is unknown. */
   readonly idempotent: boolean
 }
 export type OfferLimits = {
@@ -64,6 +64,7 @@ export type OfferLimits = {
 }
 
 export type Lease = { readonly taskId: string; readonly leaseId: string }
+/** A task that a worker has taken, with its lease. */
 export type ClaimedTask = ExternalTask & { readonly leaseId: string; readonly leaseMs: number }
 export type ClaimRequest = {
   readonly worker: string
@@ -90,7 +91,7 @@ export type CompletionAnswer =
   | 'duplicate'
   /** There is no such task, or it has a result already. */
   | 'gone'
-  /** The lease is over: somebody else has the task by now. */
+  /** The lease has expired: another worker has the task by now. */
   | 'late'
 
 export type TaskEnding =

@@ -1,5 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
+/** The codes of `QueueError`. */
 export type QueueErrorCode =
   /** The session was made without `queueConfig`. */
   | 'queue_not_configured'

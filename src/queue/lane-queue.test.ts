@@ -127,7 +127,7 @@ describe('a call in a lane', () => {
     })
   })
 
-  it('fails when what must be told before it begins fails', async () => {
+  it('fails when the record before its start fails', async () => {
     const { queue, types } = openQueue(external)
     const starting = async (): Promise<void> => {
       throw new Error('the log is full')
@@ -139,7 +139,7 @@ describe('a call in a lane', () => {
     expect((await queue.stats()).totalActive).toBe(0)
   })
 
-  it('tells when a lane is crowded', async () => {
+  it('reports when a lane is crowded', async () => {
     const { queue, events } = openQueue({ enableAlerts: true, pressureThreshold: 2, executeConcurrency: 1 })
     const all = Array.from({ length: 8 }, () => queue.pass(call(), async () => outputEnvelope('')))
     await Promise.all(all)
@@ -159,10 +159,12 @@ describe('a call that is handed out', () => {
 
   it('is done by a worker, whose result is data from outside', async () => {
     const { queue, board, events } = openQueue(external)
-    let told = 0
-    const ended = queue.pass(call({ starting: () => void told++ }), () => Promise.reject(new Error('never')))
+    let starts = 0
+    const ended = queue.pass(call({ starting: () => void starts++ }), () =>
+      Promise.reject(new Error('never')),
+    )
     const { taskId, leaseId, payload } = await claim(board)
-    expect({ taskId, payload, told }).toEqual({ taskId: 's-1', payload: { to: 'x' }, told: 1 })
+    expect({ taskId, payload, starts }).toEqual({ taskId: 's-1', payload: { to: 'x' }, starts: 1 })
     expect((await queue.stats()).externalPending).toBe(1)
     const metadata = { untrusted: false, output_path: '/etc/passwd' }
     await board.complete(taskId, leaseId, {
@@ -218,7 +220,7 @@ describe('a call that is handed out', () => {
     })
   })
 
-  it('fails when nobody takes it in time', async () => {
+  it('fails when no worker takes it in time', async () => {
     const { queue } = openQueue({ laneHandlers: { execute: { mode: 'external', timeoutMs: 10 } } })
     const ended = await queue.pass(call({ idempotent: true }), () => Promise.reject(new Error('never')))
     expect(ended).toMatchObject({
@@ -227,7 +229,7 @@ describe('a call that is handed out', () => {
     expect(queue.deadLetters?.list()).toMatchObject([{ attempts: 1, mayHaveRun: false }])
   })
 
-  it('runs here and is told in a lane whose mode is hybrid, and stays here where it must', async () => {
+  it('runs here and is reported in a lane whose mode is hybrid, and stays here where it must', async () => {
     const { queue, events, board } = openQueue()
     queue.setHandler('execute', { mode: 'hybrid', timeoutMs: 10 })
     expect(await queue.pass(call(), async () => outputEnvelope('here'))).toMatchObject({ data: 'here' })

@@ -22,12 +22,13 @@ export type QueuedCall = {
   readonly staysHere?: boolean
   readonly priority?: number
   readonly signal?: AbortSignal
-  /** Told before somebody else may begin; what it throws keeps them from it. */
+  /** Called before a worker can start; an error keeps it from starting. */
   starting(): void | Promise<void>
 }
 /** Does the work here, within so many milliseconds when that is said. */
 export type RunHere = (timeoutMs?: number) => Promise<Envelope>
 
+/** How many calls wait, are at work, and are with workers. */
 export type QueueStats = {
   readonly totalPending: number
   readonly totalActive: number
@@ -125,7 +126,7 @@ export class LaneQueue {
     return { totalPending: sum('pending'), totalActive: sum('active'), externalPending, lanes }
   }
 
-  /** Null where nobody counts. */
+  /** Null where nothing is counted. */
   async metrics(): Promise<QueueMetrics | null> {
     if (this.#metrics === undefined) return null
     const pending = await this.engine.board.pending()
@@ -148,7 +149,7 @@ export class LaneQueue {
   #wayOf({ lane, staysHere }: QueuedCall): Way {
     const { mode, timeoutMs = externalTimeoutMs } = this.#handlerOf(lane)
     const id = `${this.#parts.sessionId}-${++this.#count}`
-    return { id, mode: staysHere ? 'internal' : mode, timeoutMs, told: false }
+    return { id, mode: staysHere ? 'internal' : mode, timeoutMs, announced: false }
   }
 
   async #attempt(call: QueuedCall, way: Way, attempt: number, here: RunHere): Promise<Ended> {
@@ -210,7 +211,7 @@ export class LaneQueue {
   }
 
   #tellPending({ taskId, sessionId, lane, commandType, payload, timeoutMs }: ExternalTask, way: Way): void {
-    way.told = true
+    way.announced = true
     this.#parts.emit({
       type: 'external_task_pending',
       taskId,
@@ -224,7 +225,7 @@ export class LaneQueue {
 
   #end(call: QueuedCall, way: Way, attempts: number, ended: Ended): Envelope {
     const { sessionId, emit } = this.#parts
-    if (way.told)
+    if (way.announced)
       emit({ type: 'external_task_completed', taskId: way.id, sessionId, success: ended.how === 'answered' })
     if (ended.how === 'answered') this.#tally('completed', call.lane)
     if (ended.how === 'cancelled') this.#tally('cancelled', call.lane)
@@ -269,7 +270,7 @@ type Way = {
   readonly id: string
   readonly mode: LaneHandler['mode']
   readonly timeoutMs: number
-  told: boolean
+  announced: boolean
   /** When its time with workers is over, all attempts together. */
   endsAt?: number
 }

@@ -7,9 +7,10 @@ export const laneNames = ['control', 'query', 'execute', 'generate'] as const
 export type Lane = (typeof laneNames)[number]
 
 export const laneModes = ['internal', 'external', 'hybrid'] as const
-/** Who does the work: this process, a worker that asks for it, or this process with others told of it. */
+/** What does the work: this process, a worker that asks for it, or this process with others notified. */
 export type LaneMode = (typeof laneModes)[number]
 
+/** What does the work of a lane, and its time limit. */
 export type LaneHandler = {
   readonly mode: LaneMode
   /** How long a task may be out, from its first offer to its result; 60,000 unless said otherwise. */

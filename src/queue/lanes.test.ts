@@ -70,7 +70,7 @@ describe('lanes', () => {
     let served = 0
     let done = false
     const pressing = async (): Promise<void> => {
-      // The next one is there before this one has left: without ageing nobody else would ever have a turn.
+      // The next one is there before this one has left: without ageing no other would ever have a turn.
       while (!done) {
         const room = await enter(lanes, 'control')
         served++
@@ -92,12 +92,12 @@ describe('lanes', () => {
     const first = await enter(lanes, 'generate')
     const stop = new AbortController()
     const given = lanes.enter({ lane: 'generate', priority: 0, signal: stop.signal })
-    const behind = lanes.enter({ lane: 'generate', priority: 9 })
+    const waiting = lanes.enter({ lane: 'generate', priority: 9 })
     stop.abort()
     expect(await given).toBeUndefined()
     expect(lanes.depth('generate')).toEqual({ waiting: 1, active: 1 })
     first.leave()
-    ;(await behind)?.leave()
+    ;(await waiting)?.leave()
     expect(lanes.depth('generate')).toEqual({ waiting: 0, active: 0 })
   })
 

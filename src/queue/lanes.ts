@@ -5,7 +5,7 @@ import type { LaneDepth, LaneEntry, Room } from './engine.js'
 import { type Lane, laneNames } from './lane.js'
 
 /**
- * Room in the lanes. Each lane has its own limit; where all of them have one together, a call takes room there second, so that nobody
+ * Room in the lanes. Each lane has its own limit; where all of them have one together, a call takes room there second, so that no call
  * who holds the scarce room waits for the other.
  */
 export class Lanes {
@@ -28,7 +28,7 @@ export class Lanes {
   async enter({ lane, priority, signal }: LaneEntry): Promise<Room | undefined> {
     const depth = this.#depths[lane]
     // Waiting counts as priority: who is one step less urgent, and came one step of ageing earlier, is as urgent. The order never
-    // changes between two that wait, so it is settled once, and nobody waits for ever.
+    // changes between two that wait, so it is settled once, and no call waits for ever.
     const order = -(performance.now() + priority * this.#settings.ageingMs)
     depth.waiting++
     const own = await this.#wait(this.#queue(lane), order, signal)
@@ -52,7 +52,7 @@ export class Lanes {
     return { ...this.#depths[lane] }
   }
 
-  /** Nobody waits any more. */
+  /** The caller does not wait any longer. */
   close(): void {
     this.#closed = true
     for (const giveUp of [...this.#waiting]) giveUp()
@@ -95,7 +95,7 @@ export class Lanes {
         },
         { priority },
       )
-      // Mostly there is room right away, and nobody has to listen.
+      // Mostly there is room right away, and no listener is needed.
       if (waits && signal !== undefined) undo = onAbort(signal, giveUp)
     })
   }

@@ -5,12 +5,14 @@ import { type Lane, laneNames } from './lane.js'
 /** What became of calls. `submitted` is the sum of the three below it and of those that are still on their way. */
 export type CallCounter = 'submitted' | 'completed' | 'failed' | 'cancelled' | 'retried' | 'dead_lettered'
 
+/** What a queue has counted. */
 export type QueueMetrics = {
   readonly counters: Readonly<Record<string, number>>
   readonly gauges: Readonly<Record<string, number>>
   /** Milliseconds. */
   readonly histograms: Readonly<Record<string, HistogramFigures>>
 }
+/** Figures of a distribution. */
 export type HistogramFigures = {
   readonly count: number
   readonly sum: number

@@ -9,7 +9,7 @@ import { QueueError } from './errors.js'
 
 const maxErrorLength = 4_000
 
-/** Reads what somebody says of a task; throws when it is no such thing. */
+/** Reads the result of a task; throws when it is not one. */
 export function readCompletion(given: unknown): Completion {
   if (!isRecord(given) || typeof given['success'] !== 'boolean')
     throw new QueueError(

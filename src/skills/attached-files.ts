@@ -3,7 +3,7 @@ import { lookInside } from '../workspace/files/quick-look.js'
 const maxFiles = 200
 const deepest = 4
 
-/** What lies in the folder of a skill beside its text, by its path in there: only what a copy of it would have, too. */
+/** The other files in the folder of a skill, by their path in it: only those that a copy of it would have, too. */
 export function attachedFiles(folder: string): string[] {
   const glance = lookInside(folder)
   const files: string[] = []

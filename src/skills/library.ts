@@ -17,7 +17,7 @@ export class SkillLibrary {
     this.#byName = new Map(skills.map((skill) => [skill.name, skill]))
   }
 
-  /** Those that a model is told of. */
+  /** The skills that models are shown. */
   forModels(): readonly Skill[] {
     return this.skills.filter(({ forModels }) => forModels)
   }

@@ -90,7 +90,7 @@ describe('the skills of a session', () => {
     )
   })
 
-  it('stay where they belong: a link out of the project, the directory or the user is refused and told', async () => {
+  it('stay where they belong: a link out of the project, the directory or the user is refused and reported', async () => {
     const base = await directory({
       'secret/SKILL.md': file('secret', 'outside-token'),
       'secret.md': file('secret', 'outside-token'),
@@ -130,7 +130,7 @@ describe('the skills of a session', () => {
     expect(library.problems).toEqual([])
   })
 
-  it('that cannot be read are told, and the others count', async () => {
+  it('that cannot be read are reported, and the others count', async () => {
     const base = await directory({
       's/a.md': '---\na: [\n---\nx',
       's/b.md': file('b'),
@@ -213,7 +213,7 @@ describe('searching skills', () => {
   })
 })
 
-describe('what a model is told of skills', () => {
+describe('what a model reads of skills', () => {
   it('is a line each, in a bounded section', async () => {
     const { skills } = await openSkillLibrary({
       inline: Array.from({ length: 500 }, (_, at) => ({

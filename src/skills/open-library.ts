@@ -13,7 +13,7 @@ const maxSkills = 5_000
 
 /**
  * Reads the skills of all places. Of two with one name the first counts: what a host and a person wrote goes before what came with a
- * repository, whose skills must not stand in for theirs. What is wrong with one is told, and the others count.
+ * repository, whose skills must not replace theirs. A problem with one is reported, and the others count.
  */
 export async function openSkillLibrary(places: SkillPlaces): Promise<SkillLibrary> {
   const skills = new Map<string, Skill>()
@@ -59,7 +59,7 @@ const wanted = { names: /\.md$/i, main: 'SKILL.md', maxBytes: 256 * 1024, maxDep
 /** How many files are read before others get a turn. */
 const slice = 64
 
-/** Beside skills there are files for people: those that are no folder's main file and say nothing of themselves. */
+/** Next to skills there are files for people: those that are not a folder's main file and have no fields. */
 function isSkillFile({ folder, text }: FoundFile): boolean {
   return folder !== undefined || /^\ufeff?---[ \t]*\r?\n/.test(text)
 }

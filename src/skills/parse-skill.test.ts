@@ -19,7 +19,7 @@ describe('a skill file', () => {
         'kind: instruction',
         'version: 1.2',
         'metadata:',
-        '  author: somebody',
+        '  author: An Author',
         'some-other-field: { means: nothing }',
         '---',
         '',
@@ -44,7 +44,7 @@ describe('a skill file', () => {
       license: 'Apache-2.0',
       compatibility: 'Requires python3',
       version: '1.2',
-      metadata: { author: 'somebody' },
+      metadata: { author: 'An Author' },
     })
   })
 
@@ -57,7 +57,7 @@ describe('a skill file', () => {
     expect(parseSkill('---\ndisable-model-invocation: true\n---\nx', origin).skill.forModels).toBe(false)
   })
 
-  it('tells what is wrong with a field, and goes on without it', () => {
+  it('reports a problem with a field, and continues without it', () => {
     const { skill, problems } = parseSkill(
       '---\nname: Has Blanks\nkind: robot\ntags: { a: b }\ndescription: [1]\nallowed-tools: "bash("\n---\nbody',
       origin,

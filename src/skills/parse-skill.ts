@@ -19,7 +19,7 @@ export type SkillOrigin = {
 const maxDescriptionLength = 1_024
 
 /**
- * Makes a skill of a Markdown text with fields at its head. Fields that nobody knows mean nothing. Throws {@link SkillError}, or a
+ * Parses a skill from Markdown with fields at its head. Unknown fields are ignored. Throws {@link SkillError}, or a
  * `YamlError`, when it is none.
  */
 export function parseSkill(text: string, { source, stem, path, folder }: SkillOrigin): ParsedSkill {
@@ -77,7 +77,7 @@ export function parseInlineSkill({
   }
 }
 
-/** Letters, digits and `. _ : -`: it stands in a marker, in messages and in lists. */
+/** Letters, digits and `. _ : -`: the name is in a marker, in messages and in lists. */
 function isSkillName(name: unknown): name is string {
   return typeof name === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/.test(name)
 }

@@ -39,7 +39,7 @@ export function skillDirectories({ directories = [], userDir, root }: SkillPlace
 
 const projectPlaces = ['.capstan/skills', '.agents/skills', '.claude/skills']
 
-/** Beside `~/.capstan` other systems have theirs. */
+/** Other systems have theirs next to `~/.capstan`. */
 function userPlaces(userDir: string): string[] {
   const own = join(userDir, 'skills')
   if (basename(userDir) !== '.capstan') return [own]

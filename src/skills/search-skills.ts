@@ -22,7 +22,7 @@ export const searchSkillsTool = builtInTool<{ query: string; limit?: number }>({
     const metadata = { count: found.length, total, skills: found.map(({ name }) => name) }
     if (found.length === 0)
       return outputEnvelope(
-        `No matching skills found among ${total}. Try other words, or go on with the tools you have.`,
+        `No matching skills found among ${total}. Try other words, or continue with the tools you have.`,
         metadata,
       )
     const lines = found.map(

@@ -5,13 +5,13 @@ import { type SkillFiles, skillText } from './skill-text.js'
 
 /**
  * The agent that does a skill by itself: it has the tools that the skill names, may do with them what the skill says, and nothing else.
- * What the one who asks may not do, it may not do either.
+ * Its permissions are a subset of the caller's.
  */
-export function skillAgent(skill: Skill, beside?: SkillFiles): TaskAgent {
+export function skillAgent(skill: Skill, files?: SkillFiles): TaskAgent {
   const tools = toolsOf(skill.allowedTools)
   return {
     name: `skill:${skill.name}`,
-    prompt: skill.kind === 'persona' ? skill.body : `${work}\n\n${skillText(skill, beside)}`,
+    prompt: skill.kind === 'persona' ? skill.body : `${work}\n\n${skillText(skill, files)}`,
     ...(tools !== undefined && { tools }),
     permissions: { allow: skill.allowedTools, defaultDecision: 'deny' },
     maxSteps: maxAllowedSteps,

@@ -23,7 +23,7 @@ export async function createSkillIndex(skills: readonly Skill[]): Promise<SkillI
       processTerm: (word) => word,
       boost: { name: 4, tags: 3, description: 2, body: 0.4 },
       prefix: (word) => word.length >= 3,
-      // A word that stands in some skill as it is was not misspelt, and looking for its likes costs most.
+      // A word that is in some skill as it is was not misspelt, and the search for similar words costs most.
       fuzzy: (word) => (word.length >= 5 && !words.has(word) ? 0.2 : false),
       weights: { prefix: 0.4, fuzzy: 0.3 },
     },
@@ -45,7 +45,7 @@ type Document = { id: number; name: string; tags: string; description: string; b
 
 /** A whole message may be the query; its first words say enough. */
 const maxWords = 64
-/** What a skill is about stands at its beginning. */
+/** The topic of a skill is at its beginning. */
 const bodyHead = 500
 
 function documentOf({ name, tags, description, body }: Skill, id: number): Document {

@@ -1,6 +1,6 @@
 import type { Skill } from './skill.js'
 
-/** What lies beside the text of a skill, and where. */
+/** The files next to the text of a skill, and where they are. */
 export type SkillFiles = {
   /** As the read tool takes it. */
   readonly directory: string
@@ -10,14 +10,14 @@ export type SkillFiles = {
 }
 
 /** The text of a skill in its marker, which nothing in the text can close. */
-export function skillText({ name, body }: Skill, beside?: SkillFiles): string {
+export function skillText({ name, body }: Skill, files?: SkillFiles): string {
   return [
     `${openingOf(name)}\n${body.replace(/<(\/?)skill_content/gi, '&lt;$1skill_content')}\n</skill_content>`,
-    ...(beside === undefined ? [] : [filesText(beside)]),
+    ...(files === undefined ? [] : [filesText(files)]),
   ].join('\n\n')
 }
 
-/** Whether the text of a skill stands in a text. */
+/** Whether a text contains the text of a skill. */
 export function hasSkillText(text: string, name: string): boolean {
   return text.includes(openingOf(name))
 }

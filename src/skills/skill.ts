@@ -1,5 +1,6 @@
 /** `instruction`: how to do a kind of work; `persona`: who to be while doing it; `tool`: how to use a tool. */
 export const skillKinds = ['instruction', 'persona', 'tool'] as const
+/** What a skill is: instructions, or a persona. */
 export type SkillKind = (typeof skillKinds)[number]
 
 /** Who a skill comes from; of two with one name the earlier in this list counts. */
@@ -18,9 +19,9 @@ export type Skill = {
   readonly body: string
   /** The file it was read from. */
   readonly path?: string
-  /** The real path of a folder of its own, with whatever lies beside the text. */
+  /** The real path of its own folder, with the other files that belong to it. */
   readonly folder?: string
-  /** False: only a person or a host uses it, and no model is told of it. */
+  /** False: only a person or a host uses it, and models are not shown it. */
   readonly forModels: boolean
   readonly license?: string
   readonly compatibility?: string

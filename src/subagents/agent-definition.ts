@@ -4,9 +4,9 @@ import { nearestNames, quoteNames } from '../tool/nearest.js'
 import type { TaskAgent } from '../tool/runtime.js'
 import { visibleLine } from '../toolbox/untrusted-text.js'
 
-/** An agent by name: what it is told, which tools it has and what it may do. */
+/** An agent by name: its prompt, its tools and its permissions. */
 export type AgentDefinition = TaskAgent & {
-  /** One line for whoever chooses among agents. */
+  /** One line for the model or user that chooses among agents. */
   readonly description: string
   /** Other names it answers to. */
   readonly aliases?: readonly string[]
@@ -16,14 +16,14 @@ export type AgentDefinition = TaskAgent & {
   readonly hidden?: boolean
   /** Whether its session is one that people look at by itself, while it works and later. */
   readonly inspectable?: boolean
-  /** `agent`: when it does a task, it is told in one line that an agent reads its answer. */
+  /** `agent`: when it does a task, its prompt says in one line that an agent reads its answer. */
   readonly caller?: 'agent'
   /** What it declares about itself. */
   readonly manifest?: Manifest
-  /** `provider/model` of the configuration; absent: the model of the one who asks. */
+  /** `provider/model` of the configuration; absent: the model of the caller. */
   readonly model?: string
   /**
-   * What becomes of calls that its own rules ask about: put before whoever decides for the parent (the default), refused, or let pass.
+   * What happens to calls that its own rules ask about: the user of the parent is asked (the default), they are refused, or allowed.
    * What the parent would have to ask about is asked about all the same.
    */
   readonly confirmationInheritance?: 'inherit_parent' | 'deny_on_ask' | 'auto_approve'

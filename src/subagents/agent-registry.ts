@@ -22,7 +22,7 @@ export class AgentRegistry {
     return [...this.#added.values(), ...this.#own.filter(({ name }) => !this.#added.has(name))]
   }
 
-  /** Those that were added, for whom nothing else tells the model. */
+  /** The agents that were added, which the description of the tool does not name. */
   added(): readonly AgentDefinition[] {
     return [...this.#added.values()]
   }

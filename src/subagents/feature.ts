@@ -120,7 +120,9 @@ function agentsSection(session: SubagentSession): string | undefined {
   if (session.parent === undefined)
     for (const message of agents.problems) session.emit({ type: 'notice', source: 'agents', message })
   const lines = agentLines(agents.added())
-  return lines.length === 0 ? undefined : `# Agents for task, beside those it names\n${lines.join('\n')}`
+  return lines.length === 0
+    ? undefined
+    : `# Agents for task, in addition to those it names\n${lines.join('\n')}`
 }
 
 /** Cancels the tasks that wait or are at work. False when there were none. */

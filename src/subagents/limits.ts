@@ -17,7 +17,7 @@ export class TaskLimitError extends CapstanError {
 
 markErrorClass(TaskLimitError, 'TaskLimitError')
 
-/** A session with all that were begun for it, below one that nobody began. */
+/** A session without a parent, with all subagents below it. */
 export class TaskFamily {
   readonly maxDepth: number
   readonly maxTasks: number

@@ -140,7 +140,7 @@ describe('runPipeline', () => {
     expect(asked).toEqual(['look'])
   })
 
-  it('gives null for an item whose stage throws or gives no step, and goes on with the others', async () => {
+  it('gives null for an item whose stage throws or gives no step, and continues with the others', async () => {
     const odd: PipelineStage<string> = ({ item }) => {
       if (item === 'throws') throw new Error('odd')
       return item === 'bad' ? ({ taskId: 'x' } as StepSpec) : step('fine')

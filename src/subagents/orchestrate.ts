@@ -14,6 +14,7 @@ export type StepSpec = {
   readonly outputSchema?: JsonSchema
 }
 
+/** How a step ended. */
 export type StepOutcome = {
   readonly taskId: string
   readonly sessionId: string
@@ -25,6 +26,7 @@ export type StepOutcome = {
   readonly structured?: unknown
 }
 
+/** The outcomes of steps that share a budget of tokens. */
 export type ParallelOutcome = {
   readonly outcomes: StepOutcome[]
   readonly budget: { readonly consumedTokens: number; readonly limitTokens: number }
@@ -36,7 +38,7 @@ export type PipelineStage<Item> = (context: {
   readonly item: Item
 }) => StepSpec | null
 
-/** Does steps; never rejects for one that failed. `begun` is told when the turn of the step has come. */
+/** Runs steps; never rejects for one that failed. `begun` is called when the turn of the step has come. */
 export type StepRunner = (
   spec: StepSpec,
   options: { readonly signal: AbortSignal; begun(): void },

@@ -7,7 +7,7 @@ import { TaskRecord } from './task-record.js'
 
 type Ask = (
   prompt: string,
-  told: (event: AgentEvent) => void,
+  onEvent: (event: AgentEvent) => void,
   signal: AbortSignal,
 ) => string | Promise<string>
 
@@ -32,9 +32,9 @@ function prepare(
     () => ++time,
   )
   const session: TaskSession = {
-    async ask(prompt, signal, told) {
+    async ask(prompt, signal, onEvent) {
       prompts.push(prompt)
-      const text = await asks.shift()?.(prompt, told, signal)
+      const text = await asks.shift()?.(prompt, onEvent, signal)
       return { text: text ?? '' } as RunSummary
     },
     usage: () => ({ ...noUsage, totalTokens: 7 }),
@@ -78,10 +78,10 @@ describe('performTask', () => {
   it('counts rounds, calls and tokens while it works, and reports each step', async () => {
     const usage = { ...noUsage, totalTokens: 10 }
     const { work, events } = prepare([
-      (_, told) => {
-        told({ type: 'turn_start' } as AgentEvent)
-        told({ type: 'tool_execution_start', toolName: 'read' } as AgentEvent)
-        told({ type: 'turn_end', usage } as AgentEvent)
+      (_, onEvent) => {
+        onEvent({ type: 'turn_start' } as AgentEvent)
+        onEvent({ type: 'tool_execution_start', toolName: 'read' } as AgentEvent)
+        onEvent({ type: 'turn_end', usage } as AgentEvent)
         return 'done'
       },
     ])
@@ -95,10 +95,10 @@ describe('performTask', () => {
 
   it('passes on what its own subagents report, and notices under its name; nothing else', async () => {
     const { work, events } = prepare([
-      (_, told) => {
-        told({ type: 'subagent_progress', taskId: 'inner' } as AgentEvent)
-        told({ type: 'notice', source: 'mcp', message: 'lost' } as AgentEvent)
-        told({ type: 'tool_end' } as AgentEvent)
+      (_, onEvent) => {
+        onEvent({ type: 'subagent_progress', taskId: 'inner' } as AgentEvent)
+        onEvent({ type: 'notice', source: 'mcp', message: 'lost' } as AgentEvent)
+        onEvent({ type: 'tool_end' } as AgentEvent)
         return ''
       },
     ])
@@ -111,10 +111,10 @@ describe('performTask', () => {
 
   it('keeps what was said in the last round when it fails', async () => {
     const { work, closed, record } = prepare([
-      (_, told) => {
-        for (const text of ['first', ' round']) told({ type: 'text_delta', text } as AgentEvent)
-        told({ type: 'turn_start' } as AgentEvent)
-        for (const text of ['so', ' far']) told({ type: 'text_delta', text } as AgentEvent)
+      (_, onEvent) => {
+        for (const text of ['first', ' round']) onEvent({ type: 'text_delta', text } as AgentEvent)
+        onEvent({ type: 'turn_start' } as AgentEvent)
+        for (const text of ['so', ' far']) onEvent({ type: 'text_delta', text } as AgentEvent)
         throw new Error('the model is gone')
       },
     ])
@@ -127,7 +127,7 @@ describe('performTask', () => {
     expect(record.snapshot().status).toBe('failed')
   })
 
-  it('is cancelled when it is told to stop, with the reason of whoever stopped it', async () => {
+  it('is cancelled when it is stopped, with the reason of the caller', async () => {
     const { work, record } = prepare([
       (_, __, signal) =>
         new Promise((_resolve, reject) => {

@@ -8,8 +8,8 @@ import type { TaskRecord, TaskStatus } from './task-record.js'
 
 /** What a task needs of the session that does it. */
 export interface TaskSession {
-  /** One run. Everything that happens in it is told; rejects as the run does. */
-  ask(prompt: string, signal: AbortSignal, told: (event: AgentEvent) => void): Promise<RunSummary>
+  /** One run, with all its events; rejects as the run does. */
+  ask(prompt: string, signal: AbortSignal, onEvent: (event: AgentEvent) => void): Promise<RunSummary>
   /** What it has used so far, with those it handed work to. */
   usage(): Usage
   /** Ends everything it has left. */
@@ -24,7 +24,7 @@ export type TaskWork = {
   /** Makes the session; what it throws is how the task failed. */
   open(): Promise<TaskSession>
   emit(event: AgentEvent): void
-  /** Writes the task down as it stands. What it throws keeps the task from being begun, or is how it failed. */
+  /** Writes the task to the log as it is. An error keeps the task from starting, or is how it failed. */
   keep(): Promise<void>
 }
 
@@ -64,12 +64,12 @@ async function answered(work: TaskWork, watch: Watch): Promise<Answer> {
   try {
     watch.start()
     const first = outputSchema === undefined ? prompt : askedForJson(prompt, outputSchema)
-    const { text } = await session.ask(first, signal, watch.told)
+    const { text } = await session.ask(first, signal, watch.onEvent)
     watch.text = text
     if (outputSchema === undefined) return { status: 'completed' }
     const read = readStructured(text, outputSchema)
     if (read.ok) return { status: 'completed', structured: read.value }
-    const again = await session.ask(repairPrompt(read.problem), signal, watch.told)
+    const again = await session.ask(repairPrompt(read.problem), signal, watch.onEvent)
     watch.text = again.text
     const repaired = readStructured(again.text, outputSchema)
     if (repaired.ok) return { status: 'completed', structured: repaired.value }
@@ -83,7 +83,7 @@ async function answered(work: TaskWork, watch: Watch): Promise<Answer> {
 function wordsOf(error: unknown, signal: AbortSignal): string {
   if (!signal.aborted) return messageOf(error)
   const { reason } = signal
-  // What the run throws on its way out says less than the one who stopped it.
+  // What an aborted run throws says less than the reason of the abort.
   if (reason instanceof CapstanError || !(reason instanceof Error) || reason.name === 'AbortError')
     return 'aborted by parent'
   return reason.message
@@ -104,7 +104,7 @@ function outcomeOf(record: TaskRecord, watch: Watch, { status, error, structured
   }
 }
 
-/** Follows a task: how far it is, the last thing that was said, and what others are told of it. */
+/** Follows a task: its progress, the last text of the agent, and the events about it. */
 class Watch {
   readonly #work: TaskWork
   #rounds = 0
@@ -137,7 +137,7 @@ class Watch {
     })
   }
 
-  readonly told = (event: AgentEvent): void => {
+  readonly onEvent = (event: AgentEvent): void => {
     switch (event.type) {
       case 'turn_start':
       case 'answer_restarted':

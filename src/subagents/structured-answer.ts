@@ -31,7 +31,7 @@ export function readStructured(text: string, schema: JsonSchema): StructuredAnsw
   return { ok: false, problem: `\n${listProblems(checked.problems, value, 'the answer')}` }
 }
 
-/** Models put a fence around JSON however often they are told not to. */
+/** Models put a fence around JSON even when the prompt forbids it. */
 function withoutFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 }

@@ -57,5 +57,5 @@ export function doneBy(task: SubagentTaskSnapshot): TaskOutcome {
   }
 }
 
-/** The whole stands in the log of the session that did it. */
+/** The whole output is in the log of the session that did the task. */
 const maxOutputLength = 64 * 1024

@@ -53,7 +53,7 @@ describe('TaskRecord', () => {
     expect(record.cancel('not wanted')).toBe(true)
     expect(record.cancel('really not')).toBe(false)
     expect(record.signal.reason).toMatchObject({ message: 'not wanted' })
-    // Whoever does the work says when it has ended.
+    // The code that does the work says when it has ended.
     expect(record.pending).toBe(true)
   })
 

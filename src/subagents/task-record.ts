@@ -11,7 +11,7 @@ export type TaskProgress = {
   readonly counters: TaskCounters
 }
 
-/** A task as it stands at one moment. */
+/** A task at one moment. */
 export type SubagentTaskSnapshot = {
   readonly taskId: string
   readonly parentSessionId: string
@@ -19,7 +19,7 @@ export type SubagentTaskSnapshot = {
   readonly agent: string
   readonly description: string
   readonly status: TaskStatus
-  /** Nobody waits for it: what comes of it is told to the model later. */
+  /** The caller does not wait for it: the result is reported to the model later. */
   readonly background: boolean
   readonly startedAtMs: number
   readonly updatedAtMs: number

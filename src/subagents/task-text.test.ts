@@ -52,7 +52,7 @@ describe('what a model reads of a task it waited for', () => {
 })
 
 describe('what a model reads of a task it did not wait for', () => {
-  it('stands between marks', () => {
+  it('is between marks', () => {
     expect(arrivalText(arrived())).toBe(
       '<task-result task="t1" agent="explore" status="completed" description="looks">\nseen\n</task-result>',
     )

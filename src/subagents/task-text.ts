@@ -1,7 +1,7 @@
 import type { TaskOutcome } from '../tool/runtime.js'
 import type { SubagentTaskSnapshot } from './task-record.js'
 
-/** What a model is told of a task that it waited for. */
+/** The text for a model about a task that it waited for. */
 export function outcomeText(outcome: TaskOutcome): string {
   const { taskId, agent, sessionId, success } = outcome
   return [
@@ -23,7 +23,7 @@ export function sectionText(outcome: TaskOutcome, at: number): string {
 }
 
 /**
- * What a model is told of a task that it did not wait for, once it has ended. What an agent put out is data like that of any tool: the
+ * The text for a model about a background task that has ended. The output of an agent is data like that of any tool: the
  * marks around it are taken out of it.
  */
 export function arrivalText(task: SubagentTaskSnapshot): string {

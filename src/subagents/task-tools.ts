@@ -60,7 +60,7 @@ const taskTool = builtInTool<Partial<TaskArgs & Several>>({
     if (args.background === true) {
       const { taskId, sessionId } = await tasks.start(request)
       return outputEnvelope(
-        `Task started in background. Task ID: ${taskId}\nIts result comes to you as a message; go on with other work.`,
+        `Task started in background. Task ID: ${taskId}\nIts result comes to you as a message; continue with other work.`,
         { task_id: taskId, session_id: sessionId, background: true },
       )
     }

@@ -26,7 +26,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Told by the caller, without the text: it may hold anything.
+    // The caller reports it, without the text: it may hold anything.
     return undefined
   }
 }

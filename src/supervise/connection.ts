@@ -98,7 +98,7 @@ export class Connection {
   }
 }
 
-/** Whoever was not even greeted was not asked anything. */
+/** A supervisor that was not greeted was not asked anything. */
 function whyNotLinked(error: SupervisionError): SupervisionError {
   const { code, message } = error
   return code === 'supervision_lost' ? new SupervisionError('supervision_unavailable', message) : error

@@ -1,5 +1,6 @@
 import { CapstanError, markErrorClass } from '../tool/errors.js'
 
+/** The codes of `SupervisionError`. */
 export type SupervisionErrorCode =
   /** What was said about a supervisor cannot be used. */
   | 'supervision_config'

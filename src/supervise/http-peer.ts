@@ -110,7 +110,7 @@ export class HttpPeer implements Peer {
 
   #explain(error: unknown, timeoutMs: number, late: boolean, aborted: boolean): SupervisionError {
     if (error instanceof SupervisionError) return error
-    if (aborted) return new SupervisionError('supervision_aborted', 'nobody waits for the answer any more')
+    if (aborted) return new SupervisionError('supervision_aborted', 'the caller does not wait any longer')
     if (late) return new SupervisionError('supervision_timeout', `it did not answer within ${timeoutMs} ms`)
     if (this.#gone !== undefined) return new SupervisionError('supervision_lost', this.#gone)
     const words = messageOf(error)

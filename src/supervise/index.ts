@@ -1,4 +1,4 @@
-/** Supervision: an outside program that is told what a session does, and asked before it does it. */
+/** Supervision: an outside program that receives what a session does, and is asked before it does it. */
 export { SupervisionError, type SupervisionErrorCode } from './errors.js'
 export {
   type AhpOptions,

@@ -1,9 +1,9 @@
 import type { AhpEvent } from './protocol.js'
 
-/** What is still to be told. A supervisor that is away for long misses the oldest of it, and never fills our memory. */
+/** Events that are not sent yet. A supervisor that is away for long misses the oldest of them, so that memory does not fill up. */
 export class Outbox {
   #events: AhpEvent[] = []
-  /** How many nobody was told. */
+  /** How many were dropped. */
   dropped = 0
 
   get size(): number {

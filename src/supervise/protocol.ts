@@ -27,7 +27,7 @@ export const noticeEvents = [
 ] as const
 export type NoticeEvent = (typeof noticeEvents)[number]
 
-/** What the supervisor is told, or asked about. */
+/** An event that the supervisor receives, or is asked about. */
 export type AhpEvent<Name extends BlockingEvent | NoticeEvent = BlockingEvent | NoticeEvent> = {
   readonly event_type: Name
   readonly session_id: string

@@ -51,7 +51,7 @@ export class StreamPeer implements Peer {
         reject(error)
       }
       const onAbort = (): void =>
-        fail(new SupervisionError('supervision_aborted', 'nobody waits for the answer any more'))
+        fail(new SupervisionError('supervision_aborted', 'the caller does not wait any longer'))
       const timer = setTimeout(
         () => fail(new SupervisionError('supervision_timeout', `it did not answer within ${timeoutMs} ms`)),
         timeoutMs,
@@ -93,7 +93,7 @@ export class StreamPeer implements Peer {
     try {
       const answer = readAnswer(text)
       const waiting = this.#waiting.get(answer?.id ?? '')
-      // It could not read something, and cannot say what: nobody who waits can count on an answer.
+      // It could not read something, and cannot say what: no caller can count on an answer.
       if (answer?.id === null)
         throw new SupervisionError('supervision_protocol', 'it could not read what it was asked')
       if (answer === undefined || waiting === undefined) this.#countUnasked()

@@ -110,7 +110,7 @@ describe('Supervisor', () => {
     })
   })
 
-  it('blocks what is not answered in time, also where work goes on without a supervisor', async () => {
+  it('blocks what is not answered in time, also where work continues without a supervisor', async () => {
     const { supervisor } = await supervise(
       { decide: () => never, config: { timeout_ms: 1 } },
       { onDisconnect: 'continue' },
@@ -153,12 +153,12 @@ describe('Supervisor', () => {
     expect(notices[1]).toBe('The supervisor is back.')
   })
 
-  it('lets work go on without it where the host says so, and counts what nobody supervised', async () => {
+  it('lets work continue without it where the host says so, and counts what was not supervised', async () => {
     const { peer, supervisor, notices } = await supervise({}, { onDisconnect: 'continue' })
     await peer.stop()
     expect(await supervisor.ask(event('pre_action'))).toEqual({ action: 'allow' })
     expect(supervisor.status()).toMatchObject({ unsupervised: 1, blocked: 0 })
-    expect(notices).toEqual([expect.stringContaining('Work goes on without it.')])
+    expect(notices).toEqual([expect.stringContaining('Work continues without it.')])
   })
 
   it('reports what happened before it asks, and the rest when it is closed', async () => {

@@ -20,7 +20,7 @@ export type Outcome =
 export type SupervisorParts = {
   readonly transport: AhpTransport
   readonly who: Supervised
-  /** For the host: what is odd about the supervision. */
+  /** For the host: warnings about the supervision. */
   notice(message: string): void
 }
 
@@ -36,7 +36,7 @@ export type SupervisorStatus = {
   readonly escalated: number
   /** What was let pass without it, because `onDisconnect` says so. */
   readonly unsupervised: number
-  /** What it was not told, because it was away for too long. */
+  /** Events that it did not receive, because it was away for too long. */
   readonly untold: number
   readonly lastError?: string
 }
@@ -52,7 +52,7 @@ export class Supervisor {
   readonly #sending = new Set<Promise<void>>()
   #pumping: Promise<void> | undefined
   #lastError: string | undefined
-  #toldOf: string | undefined
+  #lastReported: string | undefined
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts
@@ -70,7 +70,7 @@ export class Supervisor {
     return outcome
   }
 
-  /** Tells of an event; nobody waits for that. */
+  /** Sends an event; the caller does not wait for that. */
   tell(event: AhpEvent<NoticeEvent>): void {
     this.#outbox.add(event)
     this.#pump()
@@ -88,7 +88,7 @@ export class Supervisor {
     }
   }
 
-  /** Tells what is still to be told, as long as that takes no longer than a moment, and lets go of it. */
+  /** Sends what is left, as long as that takes no longer than a moment, and disconnects. */
   async close(): Promise<void> {
     this.#pump()
     let timer: NodeJS.Timeout | undefined
@@ -116,7 +116,7 @@ export class Supervisor {
         reason: `Agents deeper than ${maxDepth} levels are not supervised, and may do nothing`,
       }
     this.#counts.asked += 1
-    // What happened before is told before.
+    // Earlier events are sent first.
     this.#sendWaiting(linked)
     try {
       return await this.#askUntilDecided(linked, event, signal)
@@ -166,7 +166,7 @@ export class Supervisor {
     }
   }
 
-  /** It was not asked, since it is not there. Only that may go on without it. */
+  /** It was not asked, since it is not connected. Only then can work continue without it. */
   #unreached(error: SupervisionError): Outcome {
     const why = this.#note(error)
     this.#tellState(why)
@@ -187,12 +187,12 @@ export class Supervisor {
 
   /** Once for each loss, and once when it is over. */
   #tellState(problem: string | undefined): void {
-    const before = this.#toldOf
-    this.#toldOf = problem === undefined ? undefined : 'away'
+    const before = this.#lastReported
+    this.#lastReported = problem === undefined ? undefined : 'away'
     if (problem !== undefined && before === undefined) {
       const then =
         this.#settings.onDisconnect === 'continue'
-          ? 'Work goes on without it'
+          ? 'Work continues without it'
           : 'Nothing is done until it is back'
       this.#parts.notice(`The supervisor cannot be asked: ${problem}. ${then}.`)
     } else if (problem === undefined && before !== undefined) this.#parts.notice('The supervisor is back.')
@@ -205,7 +205,7 @@ export class Supervisor {
   }
 
   async #sendAll(): Promise<void> {
-    // Whatever it does first must not hold up the one who does not wait.
+    // Its synchronous part must not hold up a caller that does not wait.
     await Promise.resolve()
     while (this.#outbox.size > 0) {
       let linked: Linked
@@ -241,7 +241,7 @@ export class Supervisor {
       if (events.length === 1) await peer.notify('ahp/event', only)
       else await peer.request('ahp/batch', { events }, { timeoutMs: agreed.timeoutMs })
     } catch (error) {
-      // Not sent again: it may have been told of some of them.
+      // Not sent again: it may have received some of them.
       this.#outbox.dropped += events.length
       this.#note(asSupervisionError(error))
     }
@@ -252,7 +252,7 @@ export class Supervisor {
     return this.#lastError
   }
 
-  /** Words from outside, as one line without anything secret, that ends where a sentence can go on. */
+  /** Text from outside, as one line without secrets, that ends where a sentence can continue. */
   #clean(text: string, most = 400): string {
     const clean = this.#secrets.reduce(
       (left, secret) => left.replaceAll(secret, '[hidden]'),
@@ -262,14 +262,14 @@ export class Supervisor {
   }
 }
 
-/** How long a session that is closed waits for the last of what it tells. */
+/** How long a session that is closed waits until its last events are sent. */
 const farewellMs = 2_000
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       clearTimeout(timer)
-      reject(new SupervisionError('supervision_aborted', 'nobody waits for the answer any more'))
+      reject(new SupervisionError('supervision_aborted', 'the caller does not wait any longer'))
     }
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', stop)

@@ -16,12 +16,13 @@ export type AhpOptions = {
   readonly maxMessageBytes?: number
   /** The first pause before a supervisor that could not be reached is tried again; it doubles up to 30 seconds. Default 500. */
   readonly reconnectMs?: number
-  /** How often it is told that the session is alive; 0: never. Default 30000. */
+  /** How often a sign of life of the session is sent; 0: never. Default 30000. */
   readonly heartbeatMs?: number
 }
 
+/** Options of `StdioTransport`. */
 export type StdioTransportOptions = AhpOptions & {
-  /** Its variables, beside a fixed harmless list. Nothing else is inherited. */
+  /** Its variables, in addition to a fixed harmless list. Nothing else is inherited. */
   readonly env?: Readonly<Record<string, string>>
   /** Where it runs; the directory of the host unless said otherwise, never the workspace. */
   readonly cwd?: string
@@ -131,7 +132,7 @@ type Held = {
   readonly options: AhpOptions
 }
 
-/** Beside the objects, not in them: whoever prints one, or turns it into JSON, must not print its token. */
+/** Apart from the objects: printing one, or turning it into JSON, must not show its token. */
 const held = new WeakMap<object, Held>()
 
 const defaults: AhpSettings = {
@@ -204,7 +205,7 @@ const secretNames =
 
 function readToken(name: string, token: unknown): string | undefined {
   if (token === undefined || token === null || token === '') return undefined
-  // What a header cannot hold would be told in the error of whoever tries.
+  // A header that cannot hold the token would show it in the error of the request.
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
     throw wrong(name, 'the token must be visible ASCII characters without spaces')
   return token

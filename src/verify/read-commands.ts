@@ -58,7 +58,7 @@ function readCommand(given: unknown, at: number): CheckCommand {
   }
 }
 
-/** `definition` is what a preset says beside it, for people. */
+/** `definition` is what a preset adds for people. */
 const known = ['id', 'kind', 'description', 'command', 'required', 'timeoutMs', 'cwd', 'definition']
 
 function textOf(

@@ -14,6 +14,7 @@ export type GivenReport = Partial<Omit<VerificationReport, 'checks' | 'subject'>
   readonly subject: string
   readonly checks?: readonly GivenCheck[]
 }
+/** A check of a report that a host gives. */
 export type GivenCheck = Partial<Omit<VerificationCheck, 'id' | 'status'>> &
   Pick<VerificationCheck, 'id' | 'status'>
 
@@ -39,7 +40,7 @@ export function restoredReport(value: unknown): VerificationReport | undefined {
   const { origin, at_ms, run_id } = value
   try {
     return readReport(value, 'The report', {
-      // What does not say that the host stood behind it is not taken for that.
+      // A report that does not name the host as its origin is not taken as the host's.
       origin: origin === 'host' ? 'host' : 'model',
       at_ms: typeof at_ms === 'number' ? at_ms : 0,
       ...(typeof run_id === 'string' && { run_id }),

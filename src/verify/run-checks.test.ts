@@ -53,7 +53,7 @@ describe('a check', () => {
 
   it.each([
     ['was refused', errorEnvelope('Refused: no rule covers it.')],
-    ['was answered by somebody else', outputEnvelope('fine', { skipped: true })],
+    ['was answered in place of the command', outputEnvelope('fine', { skipped: true })],
     ['gave a code that is no number', outputEnvelope('fine', { exit_code: '0' })],
     ['failed although its code is 0', errorEnvelope('odd', { exit_code: 0 })],
   ])('needs a look when it %s', async (_, envelope) => {
@@ -63,7 +63,7 @@ describe('a check', () => {
     expect(reportOf(facts, checks).status).toBe('needs_review')
   })
 
-  it('says that it was cancelled, and so do those behind it', async () => {
+  it('says that it was cancelled, and so do those after it', async () => {
     const stop = new AbortController()
     const { checks, asked } = await check(
       [
@@ -105,7 +105,7 @@ describe('a check', () => {
     expect(short?.evidence_uris).toEqual([])
   })
 
-  it('is told although its output could not be kept', async () => {
+  it('is reported although its output could not be saved', async () => {
     const { checks } = await check([outputEnvelope('y'.repeat(20_000), { exit_code: 0 })], {
       keepOutput: () => Promise.reject(new Error('disk full')),
     })
@@ -124,7 +124,7 @@ describe('a check', () => {
     ])
   })
 
-  it('tells of processes that it left behind', async () => {
+  it('reports processes that it left running', async () => {
     const { checks } = await check([outputEnvelope('', { exit_code: 0, job_id: 'job-1' })])
     expect(checks[0]).toMatchObject({ status: 'passed', residual_risk: expect.stringContaining('job-1') })
   })

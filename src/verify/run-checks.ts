@@ -7,7 +7,7 @@ import { evidenceOf, type KeepOutput } from './evidence.js'
 import type { CheckCommand } from './read-commands.js'
 
 export type CheckParts = {
-  /** One call of `bash` through the gate, with the authority of whoever verifies. */
+  /** One call of `bash` through the gate, with the authority of the verifier. */
   bash(
     args: { readonly command: string; readonly timeout?: number },
     command: CheckCommand,
@@ -19,7 +19,7 @@ export type CheckParts = {
   now(): number
 }
 
-/** Runs the commands one after the other. A failure stops none of those behind it; an abort stops all, and each says so. */
+/** Runs the commands one after the other. A failure stops none of the later ones; an abort stops all, and each says so. */
 export async function runChecks(
   commands: readonly CheckCommand[],
   parts: CheckParts,
@@ -106,12 +106,12 @@ function cancelled(command: CheckCommand, why: string): VerificationCheck {
   }
 }
 
-/** Refused on its way, or answered by somebody who did not run it: nothing is known. */
+/** Refused, or answered without running: nothing is known. */
 function notRun(command: CheckCommand, envelope: Envelope): VerificationCheck {
   const words =
     envelope.type === 'error'
       ? envelope.error_text
-      : 'Nobody told how the command ended: it has no exit code.'
+      : 'The command has no exit code, so its outcome is unknown.'
   return {
     ...base(command),
     status: 'needs_review',

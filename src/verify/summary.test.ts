@@ -162,14 +162,14 @@ describe('reports from elsewhere', () => {
   it('come back from a log as they were, and not at all when they are none', () => {
     const kept = report('a', [check('failed', false)])
     expect(restoredReport(JSON.parse(JSON.stringify(kept)))).toEqual(kept)
-    expect(restoredReport({ ...kept, origin: 'somebody' })?.origin).toBe('model')
+    expect(restoredReport({ ...kept, origin: 'stranger' })?.origin).toBe('model')
     expect(restoredReport({ subject: 1 })).toBeUndefined()
     expect(restoredReport(null)).toBeUndefined()
   })
 })
 
 describe('the book of reports', () => {
-  it('keeps what stands, however many come', () => {
+  it('keeps the last report of each subject, however many come', () => {
     const book = new ReportList()
     book.add(report('first', [check('failed')]))
     for (let at = 0; at < 2_000; at++) book.add(report('again', [check('passed')]))

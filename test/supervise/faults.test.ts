@@ -106,7 +106,7 @@ describe('a supervisor that is not there', { timeout: limit }, () => {
     expect(toolResults(server, 1)[0]).toContain('went-through')
     const notices = ofType(events, 'notice').filter(({ source }) => source === 'supervisor')
     expect(notices).toHaveLength(1)
-    expect(notices[0]?.message).toMatch(/^The supervisor cannot be asked: .*\. Work goes on without it\.$/)
+    expect(notices[0]?.message).toMatch(/^The supervisor cannot be asked: .*\. Work continues without it\.$/)
     expect(session.supervisorStatus()).toMatchObject({ connected: false, unsupervised: 2 })
     await peer.start()
   })

@@ -124,11 +124,7 @@ describe('the file of an item', () => {
       '---\r\ntype: episodic\r\n---\r\n\r\ntext\r\n',
       { memoryType: 'episodic', content: 'text' },
     ],
-    [
-      'a name that nobody knows',
-      '---\ncolour: {a: [}\ntype: episodic\n---\ntext',
-      { memoryType: 'episodic' },
-    ],
+    ['an unknown name', '---\ncolour: {a: [}\ntype: episodic\n---\ntext', { memoryType: 'episodic' }],
     ['a rule in the text', 'a\n\n---\n\nb', { content: 'a\n\n---\n\nb' }],
   ])('may be written by a person: %s', async (_, text, expected) => {
     const place = directory()
@@ -194,10 +190,10 @@ describe('what people do to the files', () => {
 })
 
 describe('what is no item', () => {
-  it('is passed over and told: links, directories, what is too large or no YAML', async () => {
+  it('is passed over and reported: links, directories, what is too large or no YAML', async () => {
     const place = directory()
     const outside = join(directory(), 'secret.md')
-    writeFileSync(outside, 'a secret of somebody else')
+    writeFileSync(outside, 'a secret of another user')
     symlinkSync(outside, join(place, 'link.md'))
     mkdirSync(join(place, 'folder.md'))
     writeFileSync(join(place, 'large.md'), 'x'.repeat(70_000))
@@ -205,21 +201,21 @@ describe('what is no item', () => {
     writeFileSync(join(place, 'good.md'), 'good')
     const store = new FileMemoryStore(place)
     expect([...(await store.list()).keys()]).toEqual(['good'])
-    const told = store.problems().toSorted()
-    expect(told.map((problem) => problem.split(' is passed over: ')[0])).toEqual([
+    const problems = store.problems().toSorted()
+    expect(problems.map((problem) => problem.split(' is passed over: ')[0])).toEqual([
       'broken.md',
       'folder.md',
       'large.md',
       'link.md',
     ])
-    expect(told[3]).toContain('symbolic link')
-    expect(told.join()).not.toContain('a secret')
+    expect(problems[3]).toContain('symbolic link')
+    expect(problems.join()).not.toContain('a secret')
     writeFileSync(join(place, 'broken.md'), 'mended')
     await store.list()
     expect(store.problems()).toHaveLength(3)
   })
 
-  it('keeps nobody waiting: a pipe', async () => {
+  it('does not block: a pipe', async () => {
     const place = directory()
     execFileSync('mkfifo', [join(place, 'pipe.md')])
     writeFileSync(join(place, '.hidden.md'), 'x')
@@ -228,7 +224,7 @@ describe('what is no item', () => {
     expect((await new FileMemoryStore(place).list()).size).toBe(0)
   })
 
-  it('cannot be put where a link stands, nor through one', async () => {
+  it('cannot be put where a link is, nor through one', async () => {
     const place = directory()
     const outside = join(directory(), 'target.md')
     symlinkSync(outside, join(place, 'a.md'))
@@ -254,7 +250,7 @@ describe('a disk that refuses', () => {
     ['EACCES', 'memory_unwritable', 'permission'],
     ['EROFS', 'memory_unwritable', 'another directory'],
     ['EIO', 'memory_failed', 'refused'],
-  ])('is told in words, and leaves nothing behind: %s', async (errno, code, words) => {
+  ])('is reported in words, and leaves nothing behind: %s', async (errno, code, words) => {
     const place = directory()
     const fails = (): never => {
       throw Object.assign(new Error(errno), { code: errno })
@@ -277,7 +273,7 @@ describe('a disk that refuses', () => {
     expect(readdirSync(place)).toEqual([])
   })
 
-  it('is told when a file stands in the way', async () => {
+  it('is reported when a file is in the way', async () => {
     const place = join(directory(), 'file')
     writeFileSync(place, '')
     const store = new FileMemoryStore(place)

@@ -9,6 +9,7 @@ import type { MemoryStore } from '../memory-store.js'
 import { extension, ItemFiles } from './item-files.js'
 import { itemText } from './item-text.js'
 
+/** Options of `FileMemoryStore`. */
 export type FileMemoryStoreOptions = {
   /** The disk. */
   readonly files?: FileLayer
@@ -74,7 +75,7 @@ export class FileMemoryStore implements MemoryStore {
     return this.#items.problems()
   }
 
-  /** On disk under a name that nobody reads, then under its own in one step that cannot take the place of another. */
+  /** Written under a name that no reader uses, then renamed in one step that cannot replace another item. */
   async #write(item: MemoryItem): Promise<void> {
     const files = this.#files
     const made = files.makeDirectory(this.directory)
@@ -126,7 +127,7 @@ export class FileMemoryStore implements MemoryStore {
     try {
       this.#files.unlink(path)
     } catch (error) {
-      // Somebody else sweeps too.
+      // Another process sweeps too.
       if (errnoOf(error) !== 'ENOENT') throw error
     }
   }
@@ -148,7 +149,7 @@ const full: readonly [MemoryErrorCode, string] = [
 ]
 const fileInTheWay: readonly [MemoryErrorCode, string] = [
   'memory_unwritable',
-  'a file stands where a directory has to be; move it away',
+  'a file is where a directory has to be; move it away',
 ]
 const denied = 'give this process the permission to use the directory of the memories'
 
@@ -162,5 +163,5 @@ const meanings: Readonly<Record<string, readonly [MemoryErrorCode, string]>> = {
   ENOTDIR: fileInTheWay,
   EEXIST: fileInTheWay,
   ENOENT: ['memory_failed', 'its directory is gone; try again'],
-  EISDIR: ['memory_unwritable', 'a directory stands where a file has to be; move it away'],
+  EISDIR: ['memory_unwritable', 'a directory is where a file has to be; move it away'],
 }

@@ -12,8 +12,8 @@ type Seen = { readonly facts: FileFacts; readonly item?: MemoryItem; readonly pr
 export const extension = '.md'
 
 /**
- * The items of a directory, read again only where something changed. The time of the directory tells of names that came or went;
- * a file that was changed tells only itself, so each time some are looked at, all of them in turn.
+ * The items of a directory, read again only where something changed. The time of the directory shows names that came or went;
+ * a changed file shows only in its own time, so some are checked each time, all of them in turn.
  */
 export class ItemFiles {
   readonly #files: FileLayer
@@ -32,7 +32,7 @@ export class ItemFiles {
     this.#directory = directory
   }
 
-  /** One reader at a time: whoever comes meanwhile finds the work done. */
+  /** One reader at a time: a caller that comes meanwhile finds the work done. */
   read(): Promise<ReadonlyMap<string, MemoryItem>> {
     const done = this.#reading.then(() => this.#read())
     this.#reading = done.catch(() => undefined)
@@ -60,7 +60,7 @@ export class ItemFiles {
     if (left === 0 && this.#stale.size === 0) return this.#items
     const stale = [...this.#stale]
     await inSlices(stale, (name) => {
-      // Before it is read: whoever finds it changed meanwhile marks it again.
+      // Before it is read: a change meanwhile marks it again.
       this.#stale.delete(name)
       const seen = this.#readFile(name)
       if (seen === undefined) this.#seen.delete(name)
@@ -153,7 +153,7 @@ export class ItemFiles {
   }
 
   #readItem(name: string, path: string): Seen {
-    // Opening what is no file, but a pipe, must not wait for somebody at its other end.
+    // Opening a pipe must not wait for a process at its other end.
     const fd = this.#files.open(path, readOnly | (constants.O_NONBLOCK ?? 0))
     try {
       const facts = this.#files.facts(fd)

@@ -7,8 +7,9 @@ import type { TaskBoard } from '../engine.js'
 import { QueueError } from '../errors.js'
 import { answerWorker } from './worker-protocol.js'
 
+/** Options of `session.serveQueue`. */
 export type ServeQueueOptions = {
-  /** What workers must show; at least 16 characters that nobody can guess. */
+  /** The secret that workers send; at least 16 characters that cannot be guessed. */
   readonly token: string
   /** 0, the default: any that is free. */
   readonly port?: number

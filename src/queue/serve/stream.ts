@@ -17,7 +17,7 @@ const maxLineLength = 8 * 1024 * 1024
  * `{ id, error }`. When they end, the worker is gone, and what it had goes to another at once. Gives what ends it from here.
  */
 export function serveStream(board: TaskBoard, streams: WorkerStreams, worker: string): () => void {
-  // The streams of Node's that the shape stands for.
+  // The streams of Node that the type describes.
   const [input, output] = [streams.input as Readable, streams.output as Writable]
   const gone = new AbortController()
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })

@@ -8,11 +8,11 @@ import { readCompletion } from '../worker-result.js'
 const workerMethods = ['claim', 'start', 'heartbeat', 'complete', 'release'] as const
 export type WorkerMethod = (typeof workerMethods)[number]
 
-/** The one who asks, as far as the connection knows. */
+/** The worker, as far as the connection knows. */
 export type Asker = {
   /** In place of the name that it gives itself. */
   readonly worker?: string
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the answer is not waited for any longer. */
   readonly signal: AbortSignal
 }
 

@@ -40,7 +40,7 @@ export function askOverHttp({ url, token }: { readonly url: string; readonly tok
 }
 
 export function askOverStreams(streams: WorkerStreams): Queue {
-  // The streams of Node's that the shape stands for.
+  // The streams of Node that the type describes.
   const [input, output] = [streams.input as Readable, streams.output as Writable]
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   let count = 0
@@ -58,7 +58,7 @@ export function askOverStreams(streams: WorkerStreams): Queue {
       resolve()
     })
   })
-  // The end of the lines tells it as well.
+  // The end of the lines shows it as well.
   output.on('error', () => lines.close())
   return {
     closed,

@@ -17,6 +17,7 @@ export type TaskHandler = (
   },
 ) => unknown
 
+/** Options of `workOnQueue`. */
 export type QueueWorkerOptions = {
   /** By the name of the tool; only these tasks are asked for. */
   readonly handlers: Readonly<Record<string, TaskHandler>>
@@ -34,7 +35,7 @@ export type QueueWorkerOptions = {
 )
 
 /**
- * Works on the tasks of a queue until the signal is aborted, or the streams end. Tells the queue that it is alive while it works, and
+ * Works on the tasks of a queue until the signal is aborted, or the streams end. Sends signs of life to the queue while it works, and
  * begins nothing that is no longer its own.
  *
  * ```ts

@@ -14,7 +14,7 @@ export const writeSkill: Skill = {
 A skill is worth having when the work comes again, has steps that are easy to get wrong, and a capable stranger would not know them. General knowledge needs no skill.
 
 ## Where it goes
-One folder a skill: \`.agents/skills/<name>/SKILL.md\` in the repository, for all who work there. Beside it, as needed: \`scripts/\` for what is better run than described, \`references/\` for what is only read in some cases. The directory \`.capstan\` cannot be written by agents: a person puts skills there.
+One folder a skill: \`.agents/skills/<name>/SKILL.md\` in the repository, for all who work there. Next to it, as needed: \`scripts/\` for what is better run than described, \`references/\` for what is only read in some cases. The directory \`.capstan\` cannot be written by agents: a person puts skills there.
 
 ## What it looks like
 \`\`\`markdown

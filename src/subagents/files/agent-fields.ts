@@ -130,7 +130,7 @@ export function rightsOf(fields: Fields): Pick<AgentDefinition, 'tools' | 'permi
   if (allowed === undefined && written === undefined && barred.length === 0) return {}
   const deny = [...new Set([...(written?.deny ?? []), ...barred])]
   const own: PermissionPolicy = {
-    // Beside a list of tools nothing else is open; with rules of its own, or with nothing but denies, what they leave open stays so.
+    // With a list of tools nothing else is allowed; with rules of its own, or with denies alone, what they leave open stays open.
     ...(allowed === undefined
       ? written === undefined && { defaultDecision: 'allow' }
       : { defaultDecision: 'deny' }),

@@ -112,7 +112,7 @@ describe('an agent file', () => {
     })
   })
 
-  it('says no more than it must: its name is that of the file, and it has what the one who asks has', () => {
+  it('needs no fields: its name is that of the file, and it has what the caller has', () => {
     expect(agentOf('description: Does things.')).toEqual({
       name: 'stem',
       description: 'Does things.',
@@ -144,7 +144,7 @@ describe('an agent file', () => {
     expect(problems).toHaveLength(model === 'inherit' ? 0 : 1)
   })
 
-  it('tells of fields without effect, with their line', () => {
+  it('reports fields without effect, with their line', () => {
     expect(markdown('name: a\nhooks: { x: y }\npermissionMode: bypassPermissions').problems).toEqual([
       'line 3: the field "hooks" has no effect here',
       'line 4: the field "permissionMode" has no effect here',

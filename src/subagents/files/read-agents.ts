@@ -13,7 +13,7 @@ export type ReadAgents = {
 }
 
 /**
- * The agents of a directory that a host names, of each name the first. Read at once; what is wrong with a file is told, and the
+ * The agents of a directory that a host names, of each name the first. Read at once; problems with a file are reported, and the
  * others count.
  */
 export function readAgentDirectory(path: string, known: readonly AgentDefinition[]): ReadAgents {
@@ -26,8 +26,8 @@ export function readAgentDirectory(path: string, known: readonly AgentDefinition
 
 /** The user's own agents: in `agents` below `~/.capstan`, and where other systems have theirs. */
 export function readUserAgents(userDir: string, known: readonly AgentDefinition[]): ReadAgents {
-  const beside = basename(userDir) === '.capstan' ? ['.agents', '.claude'] : []
-  const paths = [userDir, ...beside.map((name) => join(dirname(userDir), name))]
+  const others = basename(userDir) === '.capstan' ? ['.agents', '.claude'] : []
+  const paths = [userDir, ...others.map((name) => join(dirname(userDir), name))]
     .map((path) => join(path, 'agents'))
     .filter(isDirectory)
   return readDirectories(
@@ -36,7 +36,7 @@ export function readUserAgents(userDir: string, known: readonly AgentDefinition[
   )
 }
 
-/** Agents that came with the project, the nearest first. They are by people whom nobody asked: see {@link askingFirst}. */
+/** Agents that came with the project, the nearest first. The user did not choose them: see {@link askingFirst}. */
 export function readProjectAgents(root: string, known: readonly AgentDefinition[]): ReadAgents {
   const directories = projectDirectories(root)
     .reverse()
@@ -106,8 +106,8 @@ function nameWritten(text: string): string[] {
 }
 
 /**
- * An agent of a project as a session of its own, where nothing stands above its rules: what they would allow is asked about. Doing a
- * task it needs no such care, since what the one who asks may not do is not done for it.
+ * An agent of a project as a session of its own, without a parent whose rules limit it: what its rules would allow is asked about. For a
+ * task this is not needed, since its permissions are a subset of the caller's.
  */
 export function askingFirst({ permissions, ...agent }: AgentDefinition): AgentDefinition {
   if (permissions === undefined) return agent

@@ -16,6 +16,7 @@ import {
 import { AgentFileError } from './errors.js'
 
 export const workerKinds = ['read_only', 'planner', 'implementer', 'verifier', 'reviewer', 'custom'] as const
+/** The kind of a worker, which gives it a prompt and permissions. */
 export type WorkerKind = (typeof workerKinds)[number]
 
 export const confirmationInheritances = ['auto_approve', 'deny_on_ask', 'inherit_parent'] as const
@@ -24,7 +25,7 @@ export const confirmationInheritances = ['auto_approve', 'deny_on_ask', 'inherit
 export type WorkerAgentSpec = {
   readonly name: string
   readonly description: string
-  /** `custom` unless said otherwise: what it may is what its rules say, or all that the one who asks may. */
+  /** `custom` by default: it has the permissions that its rules give, or all of the caller's. */
   readonly kind?: WorkerKind
   readonly hidden?: boolean
   readonly permissions?: PermissionPolicy

@@ -10,7 +10,7 @@ export class Lines {
     this.#maxBytes = maxBytes
   }
 
-  /** Undefined as long as it can go on. */
+  /** Undefined as long as it can continue. */
   add(chunk: Buffer): string | undefined {
     let from = 0
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {

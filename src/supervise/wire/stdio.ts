@@ -10,7 +10,7 @@ import { maxUnread, type OpenWire } from './wire.js'
 const complaintBytes = 2_048
 
 /**
- * Starts the program and talks to it in lines. It is the host's own and stands above the agent: no sandbox confines it, and it runs
+ * Starts the program and talks to it in lines. It belongs to the host and has more rights than the agent: no sandbox confines it, and it runs
  * where the host runs, not in the workspace, whose files an agent can write. It is in the ledger like every process, so it dies with us.
  */
 export function openStdio(transport: StdioTransport): OpenWire {
@@ -46,7 +46,7 @@ export function openStdio(transport: StdioTransport): OpenWire {
     child.stderr.on('data', (chunk: Buffer) => {
       complaints = Buffer.concat([complaints, chunk.subarray(-complaintBytes)]).subarray(-complaintBytes)
     })
-    // One that ends says why at its exit, which comes right behind; one that goes on can never answer.
+    // One that ends says why at its exit, which follows; one that continues can never answer.
     child.stdout.on('end', () => setTimeout(() => end('it closed its output'), exitMs))
     for (const stream of [child.stdout, child.stderr]) stream.on('error', () => end('its stream broke'))
     void child.exit.then(({ exitCode, signal }) => {

@@ -22,7 +22,7 @@ export function openUnixSocket(transport: UnixSocketTransport): OpenWire {
       const gone = new Promise<void>((settle) => socket.once('close', () => settle()))
       socket.once('connect', () => {
         clearTimeout(timer)
-        // It must not keep a host alive that has nothing else to do; whoever waits for an answer does.
+        // It must not keep a host alive that has nothing else to do; a caller that waits for an answer does.
         socket.unref()
         resolve({
           send(text) {

@@ -8,11 +8,11 @@ export interface Wire {
 
 export type WireEvents = {
   message(text: string): void
-  /** Called once, whoever ended it. */
+  /** Called once, whichever side ended it. */
   closed(why: string): void
 }
 
-/** `signal`: nobody wants it any more. */
+/** `signal`: it is not wanted any longer. */
 export type OpenWire = (events: WireEvents, signal: AbortSignal) => Promise<Wire>
 
 /** How much may wait for a supervisor that does not read, in messages of the longest kind. */

@@ -57,7 +57,7 @@ export function findPresets(listing: Listing): VerificationPreset[] {
 
 type Above = ReadonlyMap<Kind['id'], Found>
 
-/** The presets to run when nobody says which: a makefile only where nothing else has tests, since it usually calls those. */
+/** The presets to run by default: a makefile only where nothing else has tests, since it usually calls those. */
 export function defaultPresets(presets: readonly VerificationPreset[]): VerificationPreset[] {
   return presets.filter(
     ({ name, cwd }) =>

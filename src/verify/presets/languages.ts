@@ -114,7 +114,7 @@ export const makeKind: Kind = {
   },
 }
 
-/** Names before a colon at the beginning of a line, with what stands there and below; `a := b` is a variable. */
+/** Names before a colon at the start of a line, with the text there and below; `a := b` is a variable. */
 function targetsOf(rules: string): ReadonlyMap<string, string> {
   const targets = new Map<string, string>()
   const rule = /^([A-Za-z0-9_.\-/ ]+?)\s*::?(?!=|:=)(.*(?:\n\t.*)*)/gm

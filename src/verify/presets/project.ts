@@ -1,6 +1,6 @@
 import type { VerificationCommand } from '../../tool/verification.js'
 
-/** What can be seen of a workspace without waiting. Paths are from its root; directories have a slash behind their name. */
+/** What can be read of a workspace at once. Paths are relative to its root; names of directories end with a slash. */
 export interface Listing {
   names(path: string): readonly string[]
   text(path: string, maxBytes: number): string | undefined
@@ -16,16 +16,17 @@ export type VerificationPreset = {
   readonly commands: readonly PresetCommand[]
 }
 
+/** A command of a preset. */
 export type PresetCommand = Required<Omit<VerificationCommand, 'cwd'>> &
   Pick<VerificationCommand, 'cwd'> & {
-    /** What the project says the command is, where it says so: a script may be changed by whoever is verified. */
+    /** The definition of the command in the project, such as a script: the model that is verified can change it. */
     readonly definition?: string
   }
 
 /** One directory that is looked at. */
 export type Place = {
   readonly names: ReadonlySet<string>
-  /** A file beside it. */
+  /** A file next to it. */
   text(name: string): string | undefined
   /** A directory inside it. */
   list(name: string): readonly string[]
