@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Agent } from '../agent/agent.js'
+import { load } from '../session/journal/restore.js'
 import type { SessionOptions } from '../session/options.js'
 import { retentionCaps } from '../session/retention.js'
 import type { Session } from '../session/session.js'
@@ -162,16 +163,17 @@ export class SessionPool {
   }
 
   async #resume(sessionId: string): Promise<Session> {
+    const options = this.#base(() => sessionId)
     try {
-      return await this.#agent.openSession(
-        sessionId,
-        this.#base(() => sessionId),
-      )
+      return await this.#agent.openSession(sessionId, options)
     } catch (error) {
-      // A log that names no workspace, or one that a log cannot choose, is no session of this server.
-      const isUnknown =
-        error instanceof CapstanError && ['session_option', 'workspace_unusable'].includes(error.code)
-      throw isUnknown ? new ProblemError('session_not_found') : error
+      if (!(error instanceof CapstanError) || !['session_option', 'workspace_unusable'].includes(error.code))
+        throw error
+      // A log cannot choose some directories, such as a home directory. The host can: it named the workspace.
+      const workspace = (await load(this.store, sessionId))?.session?.workspaceRoot
+      if (workspace === undefined || !this.workspaces.includes(workspace))
+        throw new ProblemError('session_not_found')
+      return this.#agent.openSession(sessionId, { ...options, workspace })
     }
   }
 
