@@ -91,7 +91,6 @@ export const sidebar = [
       { text: 'Architecture', link: '/design/architecture' },
       { text: 'Glossary', link: '/design/glossary' },
       { text: 'The session', link: '/design/session' },
-      { text: 'The session', link: '/design/session' },
       { text: 'The gate', link: '/design/gate' },
       { text: 'The loop', link: '/design/loop' },
       { text: 'The log', link: '/design/log' },

@@ -9,6 +9,7 @@ import { beginRun, startClock } from '../../src/loop/run-state.js'
 import { modelErrorCodes } from '../../src/model/errors.js'
 import { offlineModel } from '../../src/model/offline/index.js'
 import { checkOptions } from '../../src/session/check-options.js'
+import { features } from '../../src/session/features.js'
 import { nameIn, rowsBetween } from './page-table.js'
 
 const page = readFileSync(new URL('../../docs/sessions.md', import.meta.url), 'utf8')
@@ -76,8 +77,9 @@ function limitsOfNothing(): RunLimits {
 /** As the source lists them: there is no other place that knows all names. */
 function namesTaken(): string[] {
   const source = readFileSync(new URL('../../src/session/check-options.ts', import.meta.url), 'utf8')
-  const [, table = ''] = /\nconst checks: [^\n]* = \{\n([\s\S]*?)\n\}\n/.exec(source) ?? []
-  return [...table.matchAll(/^ {2}(\w+)[:,]/gm)].map(([, name = '']) => name)
+  const [, table = ''] = /\nconst kernelChecks: [^\n]* = \{\n([\s\S]*?)\n\}\n/.exec(source) ?? []
+  const kernel = [...table.matchAll(/^ {2}(\w+)[:,]/gm)].map(([, name = '']) => name)
+  return [...kernel, ...features.flatMap(({ options: checks = {} }) => Object.keys(checks))]
 }
 
 /** No option takes a symbol. */

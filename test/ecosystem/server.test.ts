@@ -59,7 +59,7 @@ describe('the chat of @ai-sdk/react', () => {
     expect((await call('GET', '/v1/sessions/chat-1')).body.sessionId).toBe('chat-1')
   })
 
-  it('has a rejected call as denied, and goes on', async () => {
+  it('has a rejected call as denied, and continues', async () => {
     const { url, workspace } = await startServer({
       session: { model: scriptedModel([...writing.slice(0, 1), 'As you wish.']) },
     })

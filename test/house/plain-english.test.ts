@@ -16,14 +16,13 @@ import {
 const pending: readonly string[] = [
   'src/agent',
   'src/cli',
+  'src/client',
   'src/mcp',
+  'src/server',
   'src/session',
   'src/workspace',
   'test/agent-dir',
-  'test/cli',
-  'test/contract',
   'test/persistence',
-  'test/supervise',
   'scripts',
   'bench',
 ]

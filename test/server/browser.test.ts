@@ -20,7 +20,7 @@ source.onmessage = ({ lastEventId, data }) => {
   seen.push([Number(lastEventId), event.type, event.text])
 }
 source.onerror = async () => {
-  // After the end the browser connects again and is told that there is nothing more.
+  // After the end the browser connects again and is informed that there is nothing more.
   if (source.readyState === EventSource.CLOSED) await post('/seen', { seen })
 }
 </script>`
